@@ -1,0 +1,10 @@
+//! Every contact of hugewise with the kernel.
+//!
+//! This crate returns values: it never prints and never ends the process. Every path goes
+//! through [`root::Root`], so that a frozen machine can stand in for the real one.
+
+/// The machine as files, real or frozen.
+pub mod root;
+
+/// What went wrong, with the path and what was being done.
+pub mod error;

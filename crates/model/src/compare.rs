@@ -1,0 +1,141 @@
+//! What differs between two policies: effects with intervals, and the verdict.
+//!
+//! Pairs are made within rounds. A comparison never says more than its interval does.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that was compared in one record, or between two.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Table {
+    /// One per metric, statistic and policy other than the baseline; metrics in the order of
+    /// [`crate::metric::METRICS`], then printed metrics; policies in the order of the plan.
+    pub comparisons: Vec<Comparison>,
+    /// The A/A control: the second run of the baseline against the first, on the verdict metric.
+    pub control: Option<Control>,
+    /// The answer.
+    pub verdict: Verdict,
+}
+
+/// One metric under one policy against the same metric under the baseline.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Comparison {
+    /// Name of the metric.
+    pub metric: String,
+    /// Which property of the sample is compared.
+    pub statistic: Statistic,
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the baseline.
+    pub baseline: String,
+    /// The property under the baseline: the median over trials for [`Statistic::Center`], else
+    /// the quantile.
+    pub baseline_value: Option<f64>,
+    /// The property under the policy.
+    pub policy_value: Option<f64>,
+    /// Whether `estimate`, `low` and `high` are a ratio policy/baseline or a difference.
+    pub scale: Scale,
+    /// Ratio policy / baseline, when `scale` is [`Scale::Ratio`]; else `None`.
+    pub ratio: Option<f64>,
+    /// Difference policy − baseline in the unit of the metric, when `scale` is
+    /// [`Scale::Difference`]; else `None`.
+    pub difference: Option<f64>,
+    /// Lower end of the interval, on the scale.
+    pub low: Option<f64>,
+    /// Upper end of the interval, on the scale.
+    pub high: Option<f64>,
+    /// p-value, after Holm and after the share of error that this look may spend; `None` where
+    /// no test is made (bootstrap intervals, metrics that are facts).
+    pub p: Option<f64>,
+    /// Rounds in which both were read.
+    pub n: u32,
+    /// What may be said.
+    pub change: Change,
+    /// About how many more rounds would settle it, when it is `cannot_tell` and more would help.
+    pub more_rounds: Option<u32>,
+    /// What travels with the number: failed trials left out, marked trials, missing readings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Which property of a sample is compared.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The Hodges–Lehmann shift of paired values.
+    Center,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P999,
+    /// The largest value.
+    Max,
+}
+
+/// The scale of an effect.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Policy divided by baseline, worked out on the logarithm.
+    Ratio,
+    /// Policy less baseline: used where a zero forbids a ratio.
+    Difference,
+}
+
+/// What may be said of a comparison.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The whole interval is above the threshold.
+    Higher,
+    /// The whole interval is below the threshold.
+    Lower,
+    /// The whole interval is within the threshold: an equivalence.
+    NoDifference,
+    /// Anything else.
+    CannotTell,
+}
+
+/// The A/A control.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Control {
+    /// The second run of the baseline against the first.
+    pub comparison: Comparison,
+    /// Whether the run can be trusted: false when the control differs from itself.
+    pub passed: bool,
+}
+
+/// The answer of an experiment.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Verdict {
+    /// The metric that decides.
+    pub metric: String,
+    /// The answer for each policy other than the baseline.
+    pub policies: BTreeMap<String, Answer>,
+    /// Why, where it is not plain from the comparison, by policy: for `no_effect` and
+    /// `cannot_tell`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, String>,
+    /// The policy to choose: the best one that is better than the baseline, or the baseline;
+    /// `None` when it cannot be told.
+    pub best: Option<String>,
+}
+
+/// The answer for one policy.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Better than the baseline by more than the threshold.
+    Better,
+    /// Worse than the baseline by more than the threshold.
+    Worse,
+    /// Equivalent within the threshold.
+    NoDifference,
+    /// More rounds are needed, or the run cannot be trusted.
+    CannotTell,
+    /// The policy changed nothing about the program's pages.
+    NoEffect,
+}

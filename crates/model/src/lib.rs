@@ -1,0 +1,35 @@
+//! The pure part of hugewise, in the order of the way of the data.
+//!
+//! Nothing here reads a file, a clock or the environment: what is needed from the machine
+//! is an argument. The rooms, first to last:
+
+/// 1. Where: the machine and its settings, as facts.
+pub mod host;
+
+/// 2. What to try: policies, the matrix they span, and the means by which each is reached.
+pub mod policy;
+
+/// 3. In which order: rounds, the control, and when to stop.
+pub mod plan;
+
+/// 4. What can be measured: one table of metrics.
+pub mod metric;
+
+/// 5. What was seen: trials and readings, or the reason there is none.
+pub mod observation;
+
+/// 6. What is kept: the record, written as it happens.
+pub mod record;
+
+/// 7. What differs: estimates with intervals (`stats`), then comparisons and verdicts.
+pub mod compare;
+pub mod stats;
+
+/// 8. Why: rules that recognise a cause, or say that they cannot.
+pub mod findings;
+
+/// 9. What is said: one report, several renderings.
+pub mod report;
+
+/// The units in which all of it is told: bytes and durations as people type and read them.
+pub mod quantity;

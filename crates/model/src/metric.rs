@@ -1,0 +1,299 @@
+//! What can be measured: one table, used by the code, the reports, the JSON and the documents.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// One thing that can be measured in a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its one name everywhere; ends in its unit, as OpenMetrics wants it.
+    pub name: Cow<'static, str>,
+    /// How people call it in a table of 80 columns.
+    pub label: Cow<'static, str>,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// Of whom it speaks.
+    pub scope: Scope,
+    /// Where it is shown.
+    pub shown: Shown,
+    /// What it means, and from which file or call it comes.
+    pub doc: Cow<'static, str>,
+}
+
+/// The unit of a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// A plain count.
+    Count,
+    /// A share, 0 to 1.
+    Ratio,
+    /// What the user called it.
+    Other(String),
+}
+
+/// Which direction is good.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+    /// It is a fact, neither good nor bad.
+    Neither,
+}
+
+/// Of whom a reading speaks.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The workload's whole process tree.
+    Tree,
+    /// The largest single process of the tree.
+    Process,
+    /// The process that was started, without its children.
+    Main,
+    /// The cgroup made for the trial: the tree with its page cache and kernel memory.
+    Group,
+    /// The whole machine: other programs are in it.
+    Machine,
+    /// The measuring itself.
+    Own,
+}
+
+/// Where a metric is shown in a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// In the first table, always.
+    Always,
+    /// In the first table when it is not zero everywhere.
+    WhenNonZero,
+    /// With `--verbose`, in JSON and CSV.
+    OnRequest,
+}
+
+macro_rules! metrics {
+    ($($name:literal $label:literal $unit:ident $better:ident $scope:ident $shown:ident $doc:literal;)*) => {
+        &[$(Metric {
+            name: Cow::Borrowed($name),
+            label: Cow::Borrowed($label),
+            unit: Unit::$unit,
+            better: Better::$better,
+            scope: Scope::$scope,
+            shown: Shown::$shown,
+            doc: Cow::Borrowed($doc),
+        }),*]
+    };
+}
+
+/// The table, in the order in which reports list it.
+#[rustfmt::skip]
+pub static METRICS: &[Metric] = metrics![
+    "wall_seconds" "wall time" Seconds Lower Tree Always
+        "From the release of the workload's exec to its end, on the monotonic clock; time in which the workload was held for reading is taken out.";
+    "user_seconds" "user time" Seconds Lower Tree Always
+        "User mode time of the tree, from wait4(2).";
+    "system_seconds" "system time" Seconds Lower Tree Always
+        "Kernel mode time of the tree, from wait4(2): faults, zeroing and system calls are here.";
+    "minor_faults_total" "minor faults" Count Lower Tree Always
+        "Page faults served without I/O, from wait4(2), less those taken before exec. Faults taken inside MADV_POPULATE and MAP_POPULATE are counted too (mm_account_fault, mm/memory.c).";
+    "major_faults_total" "major faults" Count Lower Tree WhenNonZero
+        "Page faults that waited for I/O, from wait4(2).";
+    "peak_rss_bytes" "peak memory" Bytes Lower Process Always
+        "Largest resident set of any single process of the tree: ru_maxrss under a launcher whose own size is known, or VmHWM at exit. Huge zero pages are not in it.";
+    "peak_tree_rss_bytes" "peak memory (tree)" Bytes Lower Tree OnRequest
+        "Largest sum of the resident sets of all processes of the tree, sampled; shared pages count once for each process.";
+    "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group OnRequest
+        "memory.peak (v2) or memory.max_usage_in_bytes (v1) of the trial's cgroup: page cache and kernel memory included.";
+    "huge_anon_peak_bytes" "huge pages, peak" Bytes Neither Tree Always
+        "Largest sum of PMD-mapped anonymous memory (smaps_rollup AnonHugePages) of the tree, sampled and at exit.";
+    "huge_anon_mean_bytes" "huge pages, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of PMD-mapped anonymous memory of the tree over the trial.";
+    "huge_anon_exit_bytes" "huge pages, at exit" Bytes Neither Main OnRequest
+        "PMD-mapped anonymous memory of the main process when it had ended and still held its memory.";
+    "huge_file_peak_bytes" "huge file pages, peak" Bytes Neither Tree WhenNonZero
+        "Largest sum of PMD-mapped page cache (FilePmdMapped) of the tree.";
+    "huge_file_mean_bytes" "huge file pages, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of PMD-mapped page cache of the tree.";
+    "huge_file_exit_bytes" "huge file pages, at exit" Bytes Neither Main OnRequest
+        "PMD-mapped page cache of the main process at its end.";
+    "huge_shmem_peak_bytes" "huge shmem, peak" Bytes Neither Tree WhenNonZero
+        "Largest sum of PMD-mapped shared memory (ShmemPmdMapped) of the tree.";
+    "huge_shmem_mean_bytes" "huge shmem, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of PMD-mapped shared memory of the tree.";
+    "huge_shmem_exit_bytes" "huge shmem, at exit" Bytes Neither Main OnRequest
+        "PMD-mapped shared memory of the main process at its end.";
+    "hugetlb_peak_bytes" "hugetlb, peak" Bytes Neither Tree WhenNonZero
+        "Largest sum of hugetlb memory (Private_Hugetlb and Shared_Hugetlb) of the tree; it is not part of the resident set.";
+    "hugetlb_mean_bytes" "hugetlb, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of hugetlb memory of the tree.";
+    "hugetlb_exit_bytes" "hugetlb, at exit" Bytes Neither Main OnRequest
+        "hugetlb memory of the main process at its end.";
+    "huge_zero_exit_bytes" "huge zero page, at exit" Bytes Neither Main WhenNonZero
+        "Address space of the main process that still mapped the shared huge zero page at its end (PAGEMAP_SCAN, Linux 6.7): memory that was only ever read.";
+    "rss_mean_bytes" "memory, mean" Bytes Lower Tree OnRequest
+        "Time-weighted mean of the sum of resident sets of the tree.";
+    "thp_fault_alloc_total" "huge pages at fault" Count Neither Machine OnRequest
+        "vmstat thp_fault_alloc: huge pages allocated and charged in a fault.";
+    "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero
+        "vmstat thp_fault_fallback: no huge page could be allocated or charged in a fault. Faults where the mapping was unfit are not counted by the kernel.";
+    "thp_fault_fallback_charge_total" "huge charges refused" Count Lower Machine OnRequest
+        "vmstat thp_fault_fallback_charge: the part of the refusals that a memory cgroup caused.";
+    "thp_collapse_alloc_total" "pages collapsed" Count Neither Machine WhenNonZero
+        "vmstat thp_collapse_alloc: huge pages made by khugepaged or MADV_COLLAPSE.";
+    "thp_collapse_alloc_failed_total" "collapses refused" Count Lower Machine OnRequest
+        "vmstat thp_collapse_alloc_failed.";
+    "thp_split_pmd_total" "huge mappings split" Count Lower Machine WhenNonZero
+        "vmstat thp_split_pmd: a PMD mapping turned into small ones.";
+    "thp_split_page_total" "huge pages split" Count Lower Machine OnRequest
+        "vmstat thp_split_page.";
+    "thp_split_page_failed_total" "splits refused" Count Lower Machine OnRequest
+        "vmstat thp_split_page_failed.";
+    "thp_deferred_split_page_total" "splits deferred" Count Lower Machine OnRequest
+        "vmstat thp_deferred_split_page: partly unmapped huge pages.";
+    "thp_zero_page_alloc_total" "huge zero page made" Count Neither Machine OnRequest
+        "vmstat thp_zero_page_alloc: allocations of the single shared page, not its mappings.";
+    "compact_stall_total" "compaction stalls" Count Lower Machine WhenNonZero
+        "vmstat compact_stall: an allocation compacted memory itself.";
+    "compact_success_total" "compactions done" Count Neither Machine OnRequest
+        "vmstat compact_success.";
+    "compact_fail_total" "compactions failed" Count Lower Machine OnRequest
+        "vmstat compact_fail.";
+    "allocstall_total" "reclaim stalls" Count Lower Machine WhenNonZero
+        "vmstat allocstall_*, summed over zones: an allocation reclaimed memory itself.";
+    "swapped_pages_total" "pages swapped" Count Lower Machine WhenNonZero
+        "vmstat pswpin and pswpout.";
+    "voluntary_switches_total" "waits" Count Lower Tree OnRequest
+        "Voluntary context switches of the tree, from wait4(2).";
+    "involuntary_switches_total" "preemptions" Count Lower Tree OnRequest
+        "Involuntary context switches of the tree, from wait4(2).";
+    "steal_seconds" "stolen time" Seconds Lower Machine OnRequest
+        "Time in which the hypervisor ran something else, over all processors (/proc/stat).";
+    "other_busy_seconds" "other programs' time" Seconds Lower Machine OnRequest
+        "Busy time of the machine less that of the tree and of the measuring.";
+    "free_huge_pages_before_total" "free huge pages before" Count Higher Machine OnRequest
+        "Free memory in blocks of at least the huge-page size before the trial, in huge pages (/proc/buddyinfo).";
+    "free_huge_pages_after_total" "free huge pages after" Count Higher Machine OnRequest
+        "The same after the trial.";
+    "sampling_ratio" "cost of sampling" Ratio Lower Own OnRequest
+        "Processor time of the sampling thread as a share of the trial's wall time.";
+    "samples_total" "samples" Count Neither Own OnRequest
+        "How often the tree's memory was read during the trial.";
+];
+
+/// Finds a metric of the table, or of the families that depend on the machine's folio sizes:
+/// `mthp_<N>kib_peak_bytes`, `mthp_<N>kib_exit_bytes` and `mthp_<N>kib_<counter>_total`.
+#[must_use]
+pub fn find(name: &str) -> Option<Metric> {
+    METRICS
+        .iter()
+        .find(|metric| metric.name == name)
+        .cloned()
+        .or_else(|| find_mthp(name))
+}
+
+fn find_mthp(name: &str) -> Option<Metric> {
+    let rest = name.strip_prefix("mthp_")?;
+    let (size, what) = rest.split_once("kib_")?;
+    let kib: u64 = size.parse().ok()?;
+    let (label, unit, scope, shown, doc) = match what {
+        "peak_bytes" => (
+            format!("{kib} KiB folios, peak"),
+            Unit::Bytes,
+            Scope::Machine,
+            Shown::WhenNonZero,
+            format!(
+                "Largest growth of hugepages-{kib}kB/stats/nr_anon during the trial, times the \
+                 size (Linux 6.12): other programs are in it."
+            ),
+        ),
+        "exit_bytes" => (
+            format!("{kib} KiB folios, at exit"),
+            Unit::Bytes,
+            Scope::Main,
+            Shown::OnRequest,
+            format!(
+                "Anonymous memory of the main process in folios of {kib} KiB at its end, by \
+                 /proc/kpageflags."
+            ),
+        ),
+        _ => {
+            let counter = what.strip_suffix("_total")?;
+            let shown = if counter == "anon_fault_fallback" {
+                Shown::WhenNonZero
+            } else {
+                Shown::OnRequest
+            };
+            (
+                format!("{kib} KiB {}", counter.replace('_', " ")),
+                Unit::Count,
+                Scope::Machine,
+                shown,
+                format!("Growth of hugepages-{kib}kB/stats/{counter} during the trial."),
+            )
+        }
+    };
+    Some(Metric {
+        name: Cow::Owned(name.to_owned()),
+        label: Cow::Owned(label),
+        unit,
+        better: Better::Neither,
+        scope,
+        shown,
+        doc: Cow::Owned(doc),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_end_in_their_unit() {
+        let mut seen = std::collections::BTreeSet::new();
+        for metric in METRICS {
+            assert!(seen.insert(&metric.name), "{} twice", metric.name);
+            let suffix = match metric.unit {
+                Unit::Seconds => "_seconds",
+                Unit::Bytes => "_bytes",
+                Unit::Count => "_total",
+                Unit::Ratio => "_ratio",
+                Unit::Other(_) => unreachable!("the table has no unit of its own"),
+            };
+            assert!(
+                metric.name.ends_with(suffix),
+                "{} lacks {suffix}",
+                metric.name
+            );
+            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(metric.name.chars().all(legal), "{}", metric.name);
+            assert!(
+                metric.label.chars().count() <= 24,
+                "{} is too long",
+                metric.label
+            );
+            assert!(metric.doc.ends_with('.'), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn folio_sizes_are_a_family() {
+        assert_eq!(
+            find("mthp_64kib_peak_bytes").map(|m| m.unit),
+            Some(Unit::Bytes)
+        );
+        assert_eq!(
+            find("mthp_64kib_anon_fault_alloc_total").map(|m| m.unit),
+            Some(Unit::Count)
+        );
+        assert!(find("mthp_xkib_peak_bytes").is_none());
+        assert!(find("no_such_metric").is_none());
+    }
+}

@@ -1,0 +1,1 @@
+//! Policies from text and back: `[NAME:]KEY=VALUE[,KEY=VALUE…]`.

@@ -25,6 +25,9 @@ pub mod record;
 pub mod compare;
 pub mod stats;
 
+/// 7a. Whether a pipeline may go on: conditions on comparisons.
+pub mod gate;
+
 /// 8. Why: rules that recognise a cause, or say that they cannot.
 pub mod findings;
 

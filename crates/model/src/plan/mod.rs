@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::observation::Role;
 use crate::policy::Policy;
 
+mod printed;
+
+pub use printed::PrintedMetric;
+
 /// The whole experiment, decided before anything runs, and kept in the record.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -48,20 +52,6 @@ pub struct Bounds {
     /// No new round begins after this time.
     #[serde(with = "seconds")]
     pub max_time: Option<Duration>,
-}
-
-/// A metric that the workload prints.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct PrintedMetric {
-    /// Its name.
-    pub name: String,
-    /// Regular expression whose first group is the number.
-    pub pattern: String,
-    /// Unit, as it is shown.
-    pub unit: String,
-    /// Which direction is good.
-    pub better: crate::metric::Better,
 }
 
 /// One place in the order of a round.

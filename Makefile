@@ -1,0 +1,60 @@
+# Thin on purpose: each target sets up what it needs, and says in one command what it does.
+CARGO ?= cargo
+DEMO := target/demo
+HUGEWISE := target/release/hugewise
+
+# Command → Debian package that brings it. Only what is missing is installed.
+TOOLS := cc:gcc ld:binutils
+
+.PHONY: help setup build run test test-unit lint calibrate doc clean
+
+help:
+	@echo "make run        measure a real program (sort) on this machine, in under five minutes"
+	@echo "make test       format, lints, unit, property, golden and end-to-end tests"
+	@echo "make calibrate  reproduce the error rates of METHODOLOGY.md"
+	@echo "make doc        the API documentation"
+
+setup:
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "cargo is missing: install Rust 1.95 or newer first" >&2; exit 1; }
+	@missing=""; \
+	for tool in $(TOOLS); do \
+	  command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool##*:}"; \
+	done; \
+	[ -e /usr/include/stdio.h ] || missing="$$missing libc6-dev"; \
+	[ -z "$$missing" ] && exit 0; \
+	if [ "$$(id -u)" != 0 ]; then \
+	  echo "these packages are missing:$$missing — as root: apt-get install$$missing" >&2; exit 1; \
+	fi; \
+	apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $$missing
+
+build: setup
+	$(CARGO) build --release --locked -p hugewise -p hugewise-lab
+
+# Six million numbers in scattered order, the same on every machine.
+$(DEMO)/numbers.txt:
+	@mkdir -p $(DEMO)
+	@seq 6000000 | awk '{ printf "%d\n", ($$1 * 1103515245 + 12345) % 2147483648 }' > $@.part
+	@mv $@.part $@
+
+# As root the machine's own settings are tried too; they are put back whatever happens.
+run: build $(DEMO)/numbers.txt
+	$(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 150s \
+	  -- env LC_ALL=C sort -n $(DEMO)/numbers.txt -o /dev/null
+
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+test: lint
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
+	$(CARGO) test --workspace --locked
+
+calibrate: setup
+	$(CARGO) xtask calibrate
+
+doc: setup
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+clean:
+	$(CARGO) clean

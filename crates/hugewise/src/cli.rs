@@ -1,0 +1,92 @@
+//! The command line: verbs and the words that all of them share.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::cmd;
+
+/// Do huge pages help a program on this machine or hurt it, by how much, and why?
+#[derive(Debug, Parser)]
+#[command(
+    name = "hugewise",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Start with:  hugewise run -- ./your-program\n\
+                  Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
+                  \x20            4 the machine refuses what was required, 5 a --fail-if came true,\n\
+                  \x20            130 interrupted",
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a command under several memory policies, compare, explain
+    Run(Box<cmd::run::Arguments>),
+    /// Report again from a record, or compare two records
+    Report(cmd::report::Arguments),
+    /// Run a command under one policy, without measuring
+    Exec(cmd::exec::Arguments),
+    /// What can be measured here, what will mislead, what to grant, how to undo
+    Doctor(cmd::doctor::Arguments),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+    /// Print completions for a shell
+    #[command(hide = true)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How results are given out: the same words on every verb.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Form of the result on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORM")]
+    pub format: Format,
+    /// Write the JSON report to FILE besides
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Say everything that was read
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// No progress, no warnings that are in the report anyway
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Colour on stdout
+    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub color: Colour,
+}
+
+/// Forms of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// The report as one JSON document
+    Json,
+    /// One row per trial and metric
+    Csv,
+    /// Tables for a pull request
+    Markdown,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

@@ -1,0 +1,80 @@
+//! `hugewise exec`: run a command under one policy, without measuring.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use hugewise_linux::apply::Machine;
+use hugewise_linux::probe;
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{self, Launch};
+use hugewise_model::observation::Outcome;
+use hugewise_model::policy::Policy;
+use hugewise_model::policy::realise::{Reach, Realisation, environment, realise};
+
+use crate::interrupt::Interrupt;
+use crate::{exit, invoker, places};
+
+/// Flags of `exec`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Policy to run under, as in `run`
+    #[arg(long, value_name = "POLICY", default_value = "as-is")]
+    policy: Policy,
+
+    /// Allow a policy that writes the machine's own settings while the command runs
+    #[arg(long)]
+    system: bool,
+
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let root = Root::real();
+    let host = probe::host(&root)?;
+    let reach = if arguments.system { Reach::System } else { Reach::Process };
+    let realisation = realise(&arguments.policy, &host, reach).map_err(|obstacles| {
+        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+        exit::refused(obstacles.join("\n"))
+    })?;
+    let launch = launch(arguments, &realisation)?;
+    if realisation.files.is_empty() {
+        return Err(spawn::exec(&launch)).context("starting the command");
+    }
+    while_applied(&root, &realisation, &launch)
+}
+
+/// The machine's settings last as long as the command: we stay, wait, and put them back.
+fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
+    let _hold = places::hold()?;
+    let interrupt = Interrupt::catch()?;
+    let machine = Machine::begin(root, &places::machine_state(), &[realisation])?;
+    let outcome = {
+        let _applied = machine.apply(realisation)?;
+        spawn::run_plain(launch, interrupt.flag())
+    };
+    for left in machine.finish()? {
+        anstream::eprintln!("hugewise: {left}");
+    }
+    Ok(match outcome? {
+        Outcome::Exited { code } => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Outcome::Signalled { signal } => {
+            ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+        }
+        other => return Err(exit::refused(other)),
+    })
+}
+
+fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
+    Ok(Launch {
+        command: arguments.command.clone(),
+        environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
+        prctl: realisation.prctl,
+        identity: invoker::identity()?,
+        ..Launch::default()
+    })
+}

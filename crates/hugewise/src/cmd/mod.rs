@@ -1,0 +1,10 @@
+//! One file per verb.
+
+/// `hugewise doctor`.
+pub mod doctor;
+/// `hugewise exec`.
+pub mod exec;
+/// `hugewise report`.
+pub mod report;
+/// `hugewise run`.
+pub mod run;

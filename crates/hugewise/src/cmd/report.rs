@@ -1,0 +1,82 @@
+//! `hugewise report`: again from the file, with another baseline or metric, or two records
+//! against each other.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_model::compare::{self, Across, Table};
+use hugewise_model::findings;
+use hugewise_model::gate::Gate;
+use hugewise_model::record::Record;
+use hugewise_model::report::Report;
+
+use crate::cli::Output;
+use crate::exit::{self, Exit};
+use crate::experiment::parse_share;
+use crate::output::{self, GateState};
+use crate::recorder;
+
+/// Flags of `report`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A record, and a second one that is compared with it
+    #[arg(value_name = "RECORD", num_args = 1..=2, required = true)]
+    records: Vec<PathBuf>,
+
+    /// Name of the policy that the others are compared with
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+
+    /// Metric that decides the verdict
+    #[arg(long, value_name = "NAME")]
+    verdict_metric: Option<String>,
+
+    /// Smallest effect of practical interest, for example 1%
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    threshold: Option<f64>,
+
+    /// Compare two records although their circumstances differ; the differences are named
+    #[arg(long)]
+    across: bool,
+
+    /// Exit with 5 when an interval is wholly across, for example 'wall_seconds > +2%'; repeatable
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Gate>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let records: Vec<Record> =
+        arguments.records.iter().map(|path| recorder::read(path)).collect::<Result<_>>()?;
+    let (record, table) = match records.as_slice() {
+        [before, after] => (after, between(before, after, arguments)?),
+        [record, ..] => (record, within(record, arguments)?),
+        [] => return Err(exit::usage("report needs a record")),
+    };
+    let findings = findings::judge(record, &table);
+    let path = arguments.records.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    let report = Report::new(record, table, findings, Some(path.join(" and ")));
+    output::show(&report, &arguments.output)?;
+    Ok(match output::judge(&arguments.fail_if, &report) {
+        GateState::Closed => Exit::Gate,
+        GateState::Open => Exit::Done,
+    })
+}
+
+fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
+    let options = compare::Options {
+        baseline: arguments.baseline.clone(),
+        verdict_metric: arguments.verdict_metric.clone(),
+        threshold: arguments.threshold,
+    };
+    compare::table(record, &options).map_err(exit::usage)
+}
+
+fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
+    let across = if arguments.across { Across::Allowed } else { Across::Refused };
+    compare::between(before, after, across).map_err(exit::usage)
+}

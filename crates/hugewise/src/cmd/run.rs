@@ -1,0 +1,125 @@
+//! `hugewise run`: the whole way of the data, from policies to findings.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::apply::{LeftBehind, Machine};
+use hugewise_linux::probe;
+use hugewise_linux::root::Root;
+use hugewise_model::compare;
+use hugewise_model::findings;
+use hugewise_model::observation::Trial;
+use hugewise_model::policy::realise::{unreached, warnings};
+use hugewise_model::record::{End, Header, Record, StopReason, VERSION};
+use hugewise_model::report::Report;
+
+use crate::cli::Output;
+use crate::exit::{self, Exit};
+use crate::experiment::{Options, realise_all};
+use crate::interrupt::Interrupt;
+use crate::output::{self, GateState};
+use crate::recorder::Recorder;
+use crate::rounds::{self, Rounds};
+use crate::places;
+
+/// Flags of `run`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Write the record to FILE [default: a new file in the user's state folder]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Runs the verb.
+pub fn run(arguments: Arguments) -> Result<Exit> {
+    let root = Root::real();
+    let options = arguments.options.with_file()?;
+    let host = probe::host(&root)?;
+    let plan = options.plan(&host, places::now_unix_ms())?;
+    let realisations = realise_all(&plan, &host, options.reach())?;
+    let _hold = places::hold()?;
+    let interrupt = Interrupt::catch()?;
+
+    let header = Header {
+        version: VERSION,
+        program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
+        made_by: std::env::args().collect(),
+        created_unix_ms: places::now_unix_ms(),
+        host,
+        plan,
+        realisations,
+    };
+    let path = match &arguments.out {
+        Some(path) => path.clone(),
+        None => places::new_record(&header.plan.command[0], header.created_unix_ms)?,
+    };
+    announce(&header, &options, &arguments.output);
+
+    let mut recorder = Recorder::create(&path, header)?;
+    let wanted: Vec<_> = recorder.record().header.realisations.values().cloned().collect();
+    let machine = Machine::begin(&root, &places::machine_state(), &wanted)?;
+    let rounds = Rounds::new(&root, &options, &interrupt, &arguments.output)?;
+    let ended = rounds.run(&mut recorder, &machine);
+    let left_behind = machine.finish();
+    let reason = ended?;
+
+    let end = End { reason, ended_unix_ms: places::now_unix_ms(), left_behind: told(left_behind) };
+    let (record, trouble) = recorder.finish(end);
+    let table = compare::table(&record, &compare::Options::default()).map_err(exit::usage)?;
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, Some(path.display().to_string()));
+    output::show(&report, &arguments.output)?;
+    let gates = output::judge(&options.fail_if, &report);
+    trouble.map_or_else(|| Ok(exit_of(&record, gates)), Err)
+}
+
+/// What is said before anything runs: doubts about policies, and what more could be reached.
+fn announce(header: &Header, options: &Options, output: &Output) {
+    if output.quiet {
+        return;
+    }
+    for policy in &header.plan.policies {
+        for doubt in warnings(policy, &header.host) {
+            anstream::eprintln!("hugewise: {}: {doubt}", policy.name);
+        }
+    }
+    if options.policy.is_empty()
+        && options.matrix.is_empty()
+        && let Some(more) = unreached(&header.host, options.reach())
+    {
+        anstream::eprintln!("hugewise: {more}");
+    }
+}
+
+/// What could not be put back, in words for the record and for stderr.
+fn told(left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>) -> Vec<String> {
+    let told = match left_behind {
+        Ok(left) => left.iter().map(ToString::to_string).collect(),
+        Err(error) => vec![format!("{error}; run `hugewise doctor --undo`")],
+    };
+    for line in &told {
+        anstream::eprintln!("hugewise: {line}");
+    }
+    told
+}
+
+fn exit_of(record: &Record, gates: GateState) -> Exit {
+    let interrupted =
+        record.end.as_ref().is_some_and(|end| end.reason == StopReason::Interrupted);
+    if interrupted {
+        Exit::Interrupted
+    } else if !record.trials.iter().all(Trial::succeeded) {
+        Exit::TrialFailed
+    } else if gates == GateState::Closed {
+        Exit::Gate
+    } else {
+        Exit::Done
+    }
+}

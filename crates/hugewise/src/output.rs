@@ -1,0 +1,105 @@
+//! Giving a report out: one report, in the form that was asked for.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hugewise_model::gate::{Gate, Judgement};
+use hugewise_model::report::{Color, Report, Style, Verbosity};
+use hugewise_model::report::{render_csv, render_json, render_markdown, render_text};
+
+use crate::cli::{Colour, Format, Output};
+
+/// Writes the report to stdout, and as JSON to the file that was named.
+pub fn show(report: &Report<'_>, output: &Output) -> Result<()> {
+    if let Some(path) = &output.json {
+        write_file(path, &rendered(report, Format::Json, output)?)?;
+    }
+    print(&rendered(report, output.format, output)?)
+}
+
+/// Writes a result to stdout, whole.
+pub fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("writing to stdout")
+}
+
+/// Writes a result to a file that the user named.
+pub fn write_file(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| {
+        format!("writing {}; the record still holds everything that was measured", path.display())
+    })
+}
+
+fn rendered(report: &Report<'_>, format: Format, output: &Output) -> Result<String> {
+    let mut text = String::new();
+    match format {
+        Format::Text => render_text(report, &style(output), &mut text),
+        Format::Json => render_json(report, &mut text),
+        Format::Csv => render_csv(report, &mut text),
+        Format::Markdown => render_markdown(report, &mut text),
+    }
+    .context("rendering the report")?;
+    Ok(text)
+}
+
+/// How text is drawn on this stdout.
+pub fn style(output: &Output) -> Style {
+    Style {
+        width: width(),
+        color: color(output.color),
+        verbose: if output.verbose { Verbosity::Everything } else { Verbosity::Screen },
+    }
+}
+
+/// Whether stdout gets colour.
+pub fn color(asked: Colour) -> Color {
+    let wanted = match asked {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => {
+            std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        }
+    };
+    if wanted { Color::Ansi } else { Color::None }
+}
+
+/// Columns of stdout: a wide terminal gets up to 120, everything else 80.
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let columns = columns.or_else(hugewise_linux::terminal::columns).unwrap_or(80);
+    usize::from(columns).clamp(60, 120)
+}
+
+/// Judges the gates and tells on stderr what each says; whether one has closed.
+pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
+    let mut state = GateState::Open;
+    for gate in gates {
+        match gate.judge(&report.table) {
+            Judgement::Open => {}
+            Judgement::Closed(policies) => {
+                state = GateState::Closed;
+                anstream::eprintln!("hugewise: --fail-if '{gate}' came true for {}", policies.join(", "));
+            }
+            Judgement::CannotTell(policies) if policies.is_empty() => {
+                anstream::eprintln!("hugewise: --fail-if '{gate}' cannot be judged: {} was not compared", gate.metric);
+            }
+            Judgement::CannotTell(policies) => {
+                anstream::eprintln!(
+                    "hugewise: --fail-if '{gate}' cannot be judged yet for {}: the limit is inside the interval",
+                    policies.join(", ")
+                );
+            }
+        }
+    }
+    state
+}
+
+/// What the gates came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateState {
+    /// None closed.
+    Open,
+    /// At least one closed.
+    Closed,
+}

@@ -1,0 +1,107 @@
+//! Where files lie: records in the user's state folder, the undo journal in the machine's.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use hugewise_linux::error::Kind;
+use hugewise_linux::lock::{self, Hold};
+
+use crate::exit;
+
+/// The folder of the undo journal. The settings are the machine's, so there is one for all users.
+pub fn machine_state() -> PathBuf {
+    PathBuf::from("/var/lib/hugewise")
+}
+
+/// The folder of the lock: it must be writable for every user, and gone after a reboot.
+pub fn lock_folder() -> PathBuf {
+    let run_lock = Path::new("/run/lock");
+    if run_lock.is_dir() { run_lock.to_owned() } else { std::env::temp_dir() }
+}
+
+/// Takes the machine for one experiment; a second one at the same time is refused.
+pub fn hold() -> Result<Hold> {
+    lock::hold(&lock_folder()).map_err(|error| match error.kind {
+        Kind::Busy { holder } => exit::refused(format!(
+            "another experiment holds this machine{}; two at once would disturb each other",
+            holder.map_or_else(String::new, |pid| format!(" (process {pid})"))
+        )),
+        _ => error.into(),
+    })
+}
+
+/// Milliseconds since 1970.
+pub fn now_unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
+/// after the moment and the program. The folder is made.
+pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
+    let folder = state_home().join("hugewise");
+    std::fs::create_dir_all(&folder).with_context(|| {
+        format!("making {} for the record; choose another place with --out FILE", folder.display())
+    })?;
+    let program = Path::new(program).file_name().map_or_else(
+        || "command".to_owned(),
+        |name| name.to_string_lossy().chars().filter(|c| is_plain(*c)).take(40).collect(),
+    );
+    let stamp = stamp(unix_ms);
+    let free = (0_u32..)
+        .map(|nth| match nth {
+            0 => folder.join(format!("{stamp}-{program}.jsonl")),
+            _ => folder.join(format!("{stamp}-{program}-{nth}.jsonl")),
+        })
+        .find(|path| !path.exists());
+    free.context("no free name for the record")
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+fn state_home() -> PathBuf {
+    let absolute = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .unwrap_or_else(std::env::temp_dir)
+}
+
+/// `20261121T054559Z`.
+pub fn stamp(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+/// Days since 1970 as a date of the Gregorian calendar, by counting from 1 March of year 0
+/// so that the leap day comes last.
+fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+    let days = days_since_1970 + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_have_their_names() {
+        assert_eq!(stamp(0), "19700101T000000Z");
+        assert_eq!(stamp(951_782_400_000), "20000229T000000Z");
+        assert_eq!(stamp(1_795_239_959_000), "20261121T054559Z");
+    }
+}

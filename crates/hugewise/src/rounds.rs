@@ -1,0 +1,301 @@
+//! The rounds of an experiment: warm up, then every policy once a round until it is enough.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::{self, Observed, Watch};
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Stdout};
+use hugewise_model::compare::{self, Progress as Running};
+use hugewise_model::observation::{Outcome, Role, Trial};
+use hugewise_model::plan::{Plan, Slot};
+use hugewise_model::policy::Policy;
+use hugewise_model::policy::environment;
+use hugewise_model::policy::realise::Realisation;
+use hugewise_model::record::{Header, Record, StopReason};
+
+use crate::cli::Output;
+use crate::exit;
+use crate::experiment::{Options, Show, Switch};
+use crate::interrupt::Interrupt;
+use crate::{invoker, places};
+use crate::progress::{Audience, Progress};
+use crate::recorder::Recorder;
+
+/// What all trials of an experiment share.
+#[derive(Debug)]
+pub struct Rounds<'a> {
+    root: &'a Root,
+    options: &'a Options,
+    interrupt: &'a Interrupt,
+    identity: Option<Identity>,
+    audience: Audience,
+}
+
+/// Where a trial stands in the experiment.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    index: u32,
+    round: u32,
+    slot: Slot,
+}
+
+impl<'a> Rounds<'a> {
+    /// Finds out as whom the workload runs, and who is told about progress.
+    pub fn new(
+        root: &'a Root,
+        options: &'a Options,
+        interrupt: &'a Interrupt,
+        output: &Output,
+    ) -> Result<Self> {
+        let quiet = output.quiet || options.output == Some(Show::Show);
+        Ok(Self {
+            root,
+            options,
+            interrupt,
+            identity: invoker::identity()?,
+            audience: if quiet { Audience::Nobody } else { Audience::Person },
+        })
+    }
+
+    /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
+    pub fn run(&self, recorder: &mut Recorder, machine: &Machine) -> Result<StopReason> {
+        let plan = recorder.record().header.plan.clone();
+        let mut progress = Progress::begin(&plan, self.audience);
+        let measured = self
+            .hook("--setup", self.options.setup.as_deref())
+            .map_err(exit::trial_failed)
+            .and_then(|()| self.measure(&plan, recorder, machine, &mut progress));
+        let cleaned = self.hook("--cleanup", self.options.cleanup.as_deref());
+        progress.finish();
+        if let Err(error) = cleaned {
+            anstream::eprintln!("hugewise: {error}");
+        }
+        measured
+    }
+
+    fn measure(
+        &self,
+        plan: &Plan,
+        recorder: &mut Recorder,
+        machine: &Machine,
+        progress: &mut Progress,
+    ) -> Result<StopReason> {
+        let began = Instant::now();
+        if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
+            return Ok(StopReason::Interrupted);
+        }
+        for round in 0..plan.bounds.max_rounds {
+            let slots = plan.round(round);
+            for (position, &slot) in slots.iter().enumerate() {
+                progress.trial(round, position, slots.len(), &plan.policies[slot.policy].name);
+                let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
+                let (trial, flow) =
+                    self.trial(&recorder.record().header, machine, Place { index, round, slot })?;
+                if flow == Flow::Stop {
+                    return Ok(StopReason::Interrupted);
+                }
+                recorder.push(trial);
+            }
+            let running = compare::progress(recorder.record());
+            progress.round_done(plan, &said(&running));
+            if let Some(reason) = stop(recorder.record(), &running, began) {
+                return Ok(reason);
+            }
+        }
+        Ok(StopReason::MaxRounds)
+    }
+
+    /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.
+    fn warm_up(
+        &self,
+        plan: &Plan,
+        recorder: &Recorder,
+        machine: &Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let mut told = false;
+        for round in 0..plan.bounds.warmup_rounds {
+            for slot in plan.round(round).into_iter().filter(|slot| slot.role == Role::Arm) {
+                progress.warmup(&plan.policies[slot.policy].name);
+                let place = Place { index: 0, round, slot };
+                let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+                if flow == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+                if !trial.succeeded() && !told {
+                    told = true;
+                    progress.say(&failure(&trial));
+                }
+            }
+        }
+        Ok(Flow::Go)
+    }
+
+    fn trial(&self, header: &Header, machine: &Machine, place: Place) -> Result<(Trial, Flow)> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let realisation = &header.realisations[&policy.name];
+        let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
+            Ok(()) => {
+                let applied = machine
+                    .apply(realisation)
+                    .with_context(|| format!("putting policy `{}` in force", policy.name))?;
+                let observed = self.observe(header, machine, realisation)?;
+                drop(applied);
+                observed
+            }
+            Err(error) => not_run(error),
+        };
+        let flow = if observed.interrupted || self.interrupt.asked() { Flow::Stop } else { Flow::Go };
+        let mut trial = trial_of(place, policy, &header.plan, observed);
+        if let Err(error) = self.hook("--conclude", self.options.conclude.as_deref())
+            && trial.succeeded()
+        {
+            trial.outcome = Outcome::HookFailed { error };
+        }
+        Ok((trial, flow))
+    }
+
+    fn observe(
+        &self,
+        header: &Header,
+        machine: &Machine,
+        realisation: &Realisation,
+    ) -> Result<Observed> {
+        let launch = self.launch(&header.plan, realisation);
+        let watch = Watch {
+            files: machine.watched(),
+            preload: realisation.preload.clone(),
+            expected: realisation,
+        };
+        collect::trial(self.root, &header.host, &launch, &watch, self.interrupt.flag())
+            .context("watching the workload")
+    }
+
+    fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
+        let keep = !plan.printed.is_empty();
+        Launch {
+            command: command_words(self.options),
+            environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
+            prctl: realisation.prctl,
+            identity: self.identity.clone(),
+            directory: self.options.directory.clone(),
+            stdin: self.options.stdin.clone(),
+            output: match self.options.output {
+                Some(Show::Show) => Stdout::Show,
+                _ if keep => Stdout::Keep,
+                _ => Stdout::Discard,
+            },
+            timeout: self.options.timeout,
+            at_exit: match self.options.exit_hold {
+                Some(Switch::Off) => AtExit::Pass,
+                _ => AtExit::Hold,
+            },
+            group: match self.options.own_cgroup {
+                Some(Switch::On) => Group::Make,
+                _ => Group::Leave,
+            },
+        }
+    }
+
+    fn hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
+        let Some(line) = line else { return Ok(()) };
+        spawn::hook(line, self.identity.as_ref(), self.interrupt.flag())
+            .map_err(|error| format!("{name} `{line}`: {error}"))
+    }
+}
+
+/// Whether the experiment goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Go,
+    Stop,
+}
+
+/// The words that are executed: the command, or a shell with its line.
+pub fn command_words(options: &Options) -> Vec<std::ffi::OsString> {
+    if options.shell {
+        let shell = ["/bin/sh", "-c"].map(Into::into);
+        shell.into_iter().chain(options.command.iter().cloned()).collect()
+    } else {
+        options.command.clone()
+    }
+}
+
+/// Why no further round is needed, if so.
+fn stop(record: &Record, running: &Running, began: Instant) -> Option<StopReason> {
+    let plan = &record.header.plan;
+    let rounds = record.trials.last().map_or(0, |trial| trial.round + 1);
+    let time_is_up = plan.bounds.max_time.is_some_and(|most| began.elapsed() >= most);
+    if rounds >= 2 && !record.trials.iter().any(Trial::succeeded) {
+        Some(StopReason::WorkloadFails)
+    } else if plan.policies.len() == 1 && rounds >= plan.bounds.min_rounds {
+        Some(StopReason::Measured)
+    } else if running.decided {
+        Some(StopReason::Decided)
+    } else if running.precise {
+        Some(StopReason::Precise)
+    } else {
+        time_is_up.then_some(StopReason::MaxTime)
+    }
+}
+
+fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {
+    let mut readings = observed.readings;
+    let output = String::from_utf8_lossy(&observed.output);
+    for printed in &plan.printed {
+        readings.insert(printed.name.clone(), printed.read(&output));
+    }
+    Trial {
+        index: place.index,
+        round: place.round,
+        policy: policy.name.clone(),
+        role: place.slot.role,
+        started_unix_ms: observed.started_unix_ms,
+        outcome: observed.outcome,
+        stderr_tail: observed.stderr_tail,
+        readings,
+        read_back: observed.read_back,
+        marks: observed.marks,
+    }
+}
+
+/// The row of a trial that a failing `--prepare` prevented.
+fn not_run(error: String) -> Observed {
+    Observed::not_run(Outcome::HookFailed { error }, places::now_unix_ms())
+}
+
+/// What a person should know at the first failure, before all trials have failed.
+fn failure(trial: &Trial) -> String {
+    let mut text = format!("the workload failed while warming up ({}): {}", trial.policy, trial.outcome);
+    for line in trial.stderr_tail.iter().flat_map(|tail| tail.lines()) {
+        text.push_str("\n    ");
+        text.push_str(line);
+    }
+    text
+}
+
+/// The running estimate for the line of progress.
+fn said(running: &Running) -> String {
+    let estimates: Vec<String> = running
+        .estimates
+        .iter()
+        .map(|estimate| match (estimate.ratio, estimate.low, estimate.high) {
+            (Some(ratio), Some(low), Some(high)) => format!(
+                "{} {:+.1} % ({:+.1} to {:+.1})",
+                estimate.policy,
+                percent(ratio),
+                percent(low),
+                percent(high)
+            ),
+            (Some(ratio), ..) => format!("{} {:+.1} %", estimate.policy, percent(ratio)),
+            _ => format!("{} ~", estimate.policy),
+        })
+        .collect();
+    estimates.join(", ")
+}
+
+fn percent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}

@@ -1,0 +1,267 @@
+//! What the tests of the program need around it: a folder, a turn, a process to signal.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Plain, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
+const NOBODY: u32 = 65_534;
+
+/// Experiments hold the machine's lock, so tests that run one take turns.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A test that cannot run here says so, in a form that can be counted.
+pub fn skip(name: &str, reason: &str) {
+    println!("SKIP {name}: {reason}");
+}
+
+pub fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").expect("status");
+    status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
+}
+
+/// The laboratory, built beside the program.
+pub fn lab() -> PathBuf {
+    let path = Path::new(HUGEWISE).with_file_name("hugewise-lab");
+    assert!(path.exists(), "build it first: cargo build -p hugewise-lab");
+    path
+}
+
+/// How many processes have this word on their command line.
+pub fn processes_with(word: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("/proc");
+    entries
+        .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
+        .filter(|line| line.split(|&byte| byte == 0).skip(1).any(|part| part == word.as_bytes()))
+        .filter(|line| line.starts_with(b"sleep"))
+        .count()
+}
+
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Every THP setting of the machine; counters are left out.
+pub fn settings() -> BTreeMap<PathBuf, String> {
+    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() {
+                if name != "stats" {
+                    walk(&path, found);
+                }
+            } else if name != "pages_collapsed"
+                && name != "full_scans"
+                && let Ok(text) = std::fs::read_to_string(&path)
+            {
+                found.insert(path, text);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(Path::new("/sys/kernel/mm/transparent_hugepage"), &mut found);
+    let min_free = std::fs::read_to_string("/proc/sys/vm/min_free_kbytes").expect("a sysctl");
+    found.insert("vm.min_free_kbytes".into(), min_free);
+    found
+}
+
+/// A folder for one test, and the program with its state in there.
+pub struct Case {
+    folder: TempDir,
+}
+
+impl Case {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("hugewise-test").tempdir().expect("a folder");
+        // An ordinary user must be able to write here too.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(folder.path(), open).expect("permissions");
+        Self { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn hugewise(&self) -> Command {
+        Command::from_std(self.plain())
+    }
+
+    /// The same as an ordinary user. The program is copied, because the build folder may lie
+    /// where only root can go.
+    pub fn hugewise_as_nobody(&self) -> Command {
+        let copy = self.path("hugewise");
+        std::fs::copy(HUGEWISE, &copy).expect("a copy");
+        let mut command = Plain::new(copy);
+        self.surround(&mut command);
+        command.uid(NOBODY).gid(NOBODY);
+        Command::from_std(command)
+    }
+
+    fn plain(&self) -> Plain {
+        let mut command = Plain::new(HUGEWISE);
+        self.surround(&mut command);
+        command
+    }
+
+    fn surround(&self, command: &mut Plain) {
+        command
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env("COLUMNS", "80")
+            .env_remove("SUDO_UID")
+            .current_dir(self.folder.path());
+    }
+
+    pub fn json(&self, path: &Path) -> Value {
+        serde_json::from_slice(&std::fs::read(path).expect("the report")).expect("JSON")
+    }
+
+    pub fn quick_run(&self, record: &Path) {
+        self.hugewise()
+            .args(["run", "--policy", "as-is", "--policy", "thp=never", "--max-rounds", "3", "--out"])
+            .arg(record)
+            .args(["--", "true"])
+            .assert()
+            .success();
+    }
+
+    /// 23,029 pages in an aligned region: as many faults with small pages, and one a huge page
+    /// plus the tail with huge ones.
+    pub fn oracle(&self, mut command: Command) {
+        let lab_copy = self.path("hugewise-lab");
+        std::fs::copy(lab(), &lab_copy).expect("a copy");
+        let json = self.path("report.json");
+        command
+            .args(["run", "--policy", "huge:as-is", "--policy", "small:thp=never"])
+            .args(["--max-rounds", "2", "--warmup", "1", "--metric", "touched=faults ([0-9]+)", "--json"])
+            .arg(&json)
+            .arg("--")
+            .arg(&lab_copy)
+            .args(["touch", "--pages", "23029", "--huge"])
+            .assert()
+            .success();
+        let report = self.json(&json);
+        let page = report["host"]["page_bytes"].as_f64().expect("a page size");
+        let huge = report["host"]["thp"]["pmd_bytes"].as_f64().expect("a huge page size") / page;
+        let expected = (23_029.0 / huge).floor() + 23_029.0 % huge;
+        for (policy, faults) in [("huge", expected), ("small", 23_029.0)] {
+            let read = super::readings(&report, policy, "touched");
+            assert!(!read.is_empty() && read.iter().all(|&value| value == faults), "{policy}: {read:?}");
+        }
+        // The whole process takes some more faults, for its own start: the same under both.
+        let total = |policy| super::readings(&report, policy, "minor_faults_total")[0];
+        let difference = total("small") - total("huge");
+        assert!((difference - (23_029.0 - expected)).abs() <= 8.0, "{difference}");
+        let bytes = (23_029.0 / huge).floor() * huge * page;
+        let peaks = super::readings(&report, "huge", "huge_anon_peak_bytes");
+        assert!(peaks.iter().all(|&peak| peak == bytes), "{peaks:?} against {bytes}");
+    }
+
+    pub fn spawn(&self, arguments: &[&str]) -> Running {
+        let record = self.path("running.jsonl");
+        let mut command = self.plain();
+        command.arg(arguments[0]).arg("--out").arg(&record).args(&arguments[1..]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+        Running { child: command.spawn().expect("hugewise"), record }
+    }
+}
+
+/// A running experiment.
+pub struct Running {
+    child: Child,
+    record: PathBuf,
+}
+
+/// How it ended.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Running {
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until trials of so many rounds are in the record.
+    pub fn wait_for_rounds(&mut self, rounds: usize) {
+        let last = format!("\"round\":{}", rounds - 1);
+        wait_until("the record grows", || {
+            std::fs::read_to_string(&self.record).is_ok_and(|text| text.contains(&last))
+        });
+    }
+
+    pub fn signal(&mut self, name: &str) {
+        let status = Plain::new("kill").arg(format!("-{name}")).arg(self.id().to_string()).status();
+        assert!(status.expect("kill").success());
+    }
+
+    pub fn end(&mut self, within: Duration) -> Ended {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("wait") {
+                break status;
+            }
+            assert!(began.elapsed() < within, "still running after {within:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let read = |pipe: Option<&mut dyn Read>| {
+            let mut text = String::new();
+            if let Some(pipe) = pipe {
+                pipe.read_to_string(&mut text).expect("text");
+            }
+            text
+        };
+        Ended {
+            code: status.code(),
+            stdout: read(self.child.stdout.as_mut().map(|pipe| pipe as &mut dyn Read)),
+            stderr: read(self.child.stderr.as_mut().map(|pipe| pipe as &mut dyn Read)),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A tmpfs that is soon full.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    pub fn mount(path: &Path, size: &str) -> Option<Self> {
+        std::fs::create_dir(path).expect("a folder");
+        let options = format!("size={size}");
+        let mount = Plain::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(path).status();
+        mount.is_ok_and(|status| status.success()).then(|| Self(path.to_owned()))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Plain::new("umount").arg(&self.0).status();
+    }
+}

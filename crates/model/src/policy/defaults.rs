@@ -105,14 +105,14 @@ mod tests {
         let disabled = host("always").with(|host| host.thp_disable = ThpDisable::Disabled);
         let rows = [
             (
-                host("always").as_user(),
+                host("always").unprivileged(),
                 Process,
                 "as-is thp=never thp=madvise",
             ),
             (host("always").old(), Process, "as-is thp=never"),
             (host("always").old(), System, "as-is thp=never thp=madvise"),
             (
-                host("madvise").as_user(),
+                host("madvise").unprivileged(),
                 Process,
                 "as-is thp=never malloc=thp",
             ),
@@ -122,7 +122,7 @@ mod tests {
                 "as-is thp=never thp=always malloc=thp",
             ),
             (
-                host("madvise").as_user(),
+                host("madvise").unprivileged(),
                 System,
                 "as-is thp=never malloc=thp",
             ),
@@ -145,10 +145,12 @@ mod tests {
             "--system would add `thp=always`."
         );
         assert_eq!(
-            said(&host("never").as_user(), Reach::Process),
+            said(&host("never").unprivileged(), Reach::Process),
             "--system, as root, would add `thp=madvise` and `thp=always`."
         );
-        assert!(said(&host("never").as_user(), Reach::System).starts_with("The right to write"));
+        assert!(
+            said(&host("never").unprivileged(), Reach::System).starts_with("The right to write")
+        );
         assert_eq!(unreached(&host("madvise"), Reach::System), None);
         assert_eq!(unreached(&host("always"), Reach::Process), None);
     }

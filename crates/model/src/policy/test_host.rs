@@ -79,7 +79,7 @@ impl Host {
     }
 
     /// The same machine as an ordinary user sees it.
-    pub(super) fn as_user(self) -> Self {
+    pub(super) fn unprivileged(self) -> Self {
         self.with(|host| {
             host.user = User {
                 uid: 1000,

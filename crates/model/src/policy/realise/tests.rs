@@ -51,10 +51,20 @@ fn modes_take_the_least_invasive_means() {
             Process,
             "Leave",
         ),
-        ("thp=never", host("always").as_user(), Process, "Disable"),
+        (
+            "thp=never",
+            host("always").unprivileged(),
+            Process,
+            "Disable",
+        ),
         ("thp=never", host("never").old(), System, "Disable"),
         ("thp=never", host("x").without_thp(), Process, "Leave"),
-        ("thp=madvise", host("madvise").as_user(), Process, "Leave"),
+        (
+            "thp=madvise",
+            host("madvise").unprivileged(),
+            Process,
+            "Leave",
+        ),
         (
             "thp=madvise",
             switched("madvise", ThpDisable::Disabled),
@@ -63,7 +73,7 @@ fn modes_take_the_least_invasive_means() {
         ),
         (
             "thp=madvise",
-            host("always").as_user(),
+            host("always").unprivileged(),
             Process,
             "ExceptAdvised",
         ),
@@ -92,7 +102,12 @@ fn modes_take_the_least_invasive_means() {
             Process,
             "ExceptAdvised",
         ),
-        ("thp=always", host("always").as_user(), Process, "Leave"),
+        (
+            "thp=always",
+            host("always").unprivileged(),
+            Process,
+            "Leave",
+        ),
         (
             "thp=always",
             switched("always", ThpDisable::ExceptAdvised),
@@ -181,7 +196,7 @@ fn allocators_come_through_the_environment() {
     });
     let rows = [
         ("malloc=default", host("always"), "Leave"),
-        ("malloc=thp", host("madvise").as_user(), thp),
+        ("malloc=thp", host("madvise").unprivileged(), thp),
         ("malloc=thp", new_glibc, thp),
         ("malloc=hugetlb", pooled, hugetlb),
         ("malloc=hugetlb", overcommitted, hugetlb),
@@ -240,13 +255,13 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         ("thp=always", host("madvise"), Process, "run with --system"),
         (
             "thp=always",
-            host("madvise").as_user(),
+            host("madvise").unprivileged(),
             Process,
             "run as root with --system",
         ),
         (
             "thp=always",
-            host("madvise").as_user(),
+            host("madvise").unprivileged(),
             System,
             "run as root, outside",
         ),
@@ -301,6 +316,15 @@ fn what_cannot_be_is_refused_with_a_remedy() {
             System,
             "inherited PR_SET_THP_DISABLE",
         ),
+    ];
+    assert_refused(rows);
+}
+
+#[test]
+fn allocators_that_cannot_act_are_refused() {
+    use Reach::{Process, System};
+    let disabled = || switched("always", ThpDisable::Disabled);
+    let rows = [
         (
             "malloc=thp",
             disabled().with(|host| host.glibc = Some((2, 43))),
@@ -359,6 +383,10 @@ fn what_cannot_be_is_refused_with_a_remedy() {
             "both decide GLIBC_TUNABLES",
         ),
     ];
+    assert_refused(rows);
+}
+
+fn assert_refused<const N: usize>(rows: [(&str, Host, Reach, &str); N]) {
     for (policy, host, reach, word) in rows {
         let refused = done(policy, &host, reach).expect_err(policy);
         assert!(refused.contains(word), "{policy}: {refused}");
@@ -368,6 +396,6 @@ fn what_cannot_be_is_refused_with_a_remedy() {
 #[test]
 fn all_obstacles_are_told_at_once() {
     let policy = "defrag=always,mthp=128K:always,khugepaged.x=1,malloc=mimalloc";
-    let refused = done(policy, &host("never").as_user(), Reach::Process).unwrap_err();
+    let refused = done(policy, &host("never").unprivileged(), Reach::Process).unwrap_err();
     assert_eq!(refused.lines().count(), 4, "{refused}");
 }

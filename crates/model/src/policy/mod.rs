@@ -7,8 +7,26 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Which policies are tried when the user names none.
+pub mod defaults;
+/// The variables a workload is started with.
+pub mod environment;
+/// Several keys crossed.
+pub mod matrix;
+mod nearest;
 pub mod parse;
 pub mod realise;
+#[cfg(test)]
+mod test_host;
+/// Doubts that do not stop a run.
+pub mod warnings;
+mod words;
+
+pub use defaults::{defaults, unreached};
+pub use environment::environment;
+pub use matrix::{Axis, cross};
+pub use parse::ParseError;
+pub use warnings::warnings;
 
 /// One memory setting to try, with the name under which it is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Policy;
 use crate::host::Host;
-use crate::policy::Policy;
+
+mod malloc;
+mod pages;
+#[cfg(test)]
+mod tests;
 
 /// Whether the machine's own settings may be written (`--system`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +96,9 @@ pub struct Unreachable {
 
 /// Finds the least invasive means that puts `policy` in force on `host`.
 ///
+/// The per-process switch and the environment come first; files of the machine are written
+/// only where nothing else does it, and only those that do not already say what is wanted.
+///
 /// # Errors
 /// Every obstacle, each with its remedy; nothing has been changed.
 pub fn realise(
@@ -98,6 +106,65 @@ pub fn realise(
     host: &Host,
     reach: Reach,
 ) -> Result<Realisation, Vec<Unreachable>> {
-    let _ = (policy, host, reach);
-    Ok(Realisation::default())
+    let mut draft = Draft {
+        policy,
+        host,
+        reach,
+        realisation: Realisation::default(),
+        obstacles: Vec::new(),
+    };
+    pages::reach(&mut draft);
+    malloc::reach(&mut draft);
+    draft.set_variables();
+    if draft.obstacles.is_empty() {
+        Ok(draft.realisation)
+    } else {
+        Err(draft.obstacles)
+    }
+}
+
+/// A realisation in the making.
+struct Draft<'a> {
+    policy: &'a Policy,
+    host: &'a Host,
+    reach: Reach,
+    realisation: Realisation,
+    obstacles: Vec<Unreachable>,
+}
+
+impl Draft<'_> {
+    fn obstacle(&mut self, problem: impl Into<String>, remedy: impl Into<String>) {
+        self.obstacles.push(Unreachable {
+            policy: self.policy.name.clone(),
+            problem: problem.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    /// The variables of `env.NAME=`, after those of `malloc=`.
+    fn set_variables(&mut self) {
+        for (name, value) in &self.policy.settings.env {
+            self.realisation.environment.push(EnvChange::Set {
+                name: name.clone(),
+                value: value.clone(),
+            });
+        }
+    }
+
+    /// Appends to a list variable that `malloc=` needs.
+    fn append_variable(&mut self, name: &str, value: &str) {
+        if self.policy.settings.env.contains_key(name) {
+            self.obstacle(
+                format!("`env.{name}` and `malloc=` both decide {name}"),
+                format!(
+                    "put `{value}` into env.{name} and leave malloc= out, or leave env.{name} out"
+                ),
+            );
+        }
+        self.realisation.environment.push(EnvChange::Append {
+            name: name.to_owned(),
+            separator: ':',
+            value: value.to_owned(),
+        });
+    }
 }

@@ -1,0 +1,170 @@
+use std::str::FromStr;
+
+use super::parse::ParseError;
+use super::{Policy, Settings};
+
+/// The most policies a matrix may span: each costs a trial in every round.
+pub const MATRIX_LIMIT: usize = 256;
+
+/// One side of a matrix: the values of one key, `KEY=V,V…`.
+///
+/// Every comma separates here, so a variable whose value holds one cannot be crossed; such a
+/// policy is written out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    key: String,
+    values: Vec<Settings>,
+}
+
+impl FromStr for Axis {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let fault = |problem: String| ParseError {
+            text: text.to_owned(),
+            problem,
+        };
+        let (key, list) = text
+            .trim()
+            .split_once('=')
+            .ok_or_else(|| fault("expected KEY=V,V…, as in thp=never,always".to_owned()))?;
+        let mut values: Vec<Settings> = Vec::new();
+        for value in list.split(',') {
+            let settings = format!("{key}={value}")
+                .parse()
+                .map_err(|error: ParseError| fault(error.problem))?;
+            if values.contains(&settings) {
+                return Err(fault(format!("`{value}` is there twice")));
+            }
+            values.push(settings);
+        }
+        Ok(Self {
+            key: key.to_owned(),
+            values,
+        })
+    }
+}
+
+/// Every combination of one value from each axis, the last axis varying fastest.
+///
+/// # Errors
+/// Two axes have the same key, or there are more than [`MATRIX_LIMIT`] combinations.
+pub fn cross(axes: &[Axis]) -> Result<Vec<Policy>, ParseError> {
+    check_keys(axes)?;
+    check_size(axes)?;
+    let rows = axes
+        .iter()
+        .fold(vec![Settings::default()], |rows, axis| extend(&rows, axis));
+    Ok(rows.into_iter().map(named_by_itself).collect())
+}
+
+fn check_keys(axes: &[Axis]) -> Result<(), ParseError> {
+    for (at, axis) in axes.iter().enumerate() {
+        if axes[..at].iter().any(|before| before.key == axis.key) {
+            return Err(ParseError {
+                text: axis.key.clone(),
+                problem: "the matrix has this key twice; list its values once, KEY=V,V".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_size(axes: &[Axis]) -> Result<(), ParseError> {
+    let policies = axes.iter().fold(1_usize, |product, axis| {
+        product.saturating_mul(axis.values.len())
+    });
+    if policies <= MATRIX_LIMIT {
+        return Ok(());
+    }
+    Err(ParseError {
+        text: "matrix".to_owned(),
+        problem: format!("it spans {policies} policies; {MATRIX_LIMIT} is the most"),
+    })
+}
+
+fn extend(rows: &[Settings], axis: &Axis) -> Vec<Settings> {
+    rows.iter()
+        .flat_map(|row| axis.values.iter().map(|value| merged(row, value)))
+        .collect()
+}
+
+/// Both settings; the keys of axes differ, so nothing is overwritten.
+fn merged(row: &Settings, value: &Settings) -> Settings {
+    let mut both = row.clone();
+    both.thp = value.thp.or(both.thp);
+    both.defrag = value.defrag.or(both.defrag);
+    both.mthp.extend(&value.mthp);
+    both.zero_page = value.zero_page.or(both.zero_page);
+    both.khugepaged.extend(value.khugepaged.clone());
+    both.malloc = value.malloc.or(both.malloc);
+    both.env.extend(value.env.clone());
+    both
+}
+
+fn named_by_itself(settings: Settings) -> Policy {
+    Policy {
+        name: settings.to_string(),
+        settings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crossed(axes: &[&str]) -> Result<Vec<String>, String> {
+        let axes: Result<Vec<Axis>, ParseError> = axes.iter().map(|text| text.parse()).collect();
+        let policies = axes.and_then(|axes| cross(&axes));
+        policies
+            .map(|all| all.into_iter().map(|policy| policy.name).collect())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn axes_are_crossed_in_order() {
+        let expected = [
+            "thp=never,malloc=default",
+            "thp=never,malloc=jemalloc",
+            "thp=always,malloc=default",
+            "thp=always,malloc=jemalloc",
+        ];
+        let axes = ["thp=never,always", "malloc=default,jemalloc"];
+        assert_eq!(crossed(&axes).unwrap(), expected);
+    }
+
+    #[test]
+    fn named_keys_are_axes_of_their_own() {
+        let axes = ["env.A=1,2", "env.B=x", "mthp=64k:always+2m:never,64k:never"];
+        let policies = crossed(&axes).unwrap();
+        assert_eq!(policies.len(), 4);
+        assert_eq!(policies[0], "mthp=64K:always+2M:never,env.A=1,env.B=x");
+    }
+
+    #[test]
+    fn no_axis_leaves_the_machine_alone() {
+        assert_eq!(crossed(&[]).unwrap(), ["as-is"]);
+    }
+
+    #[test]
+    fn what_cannot_be_crossed_is_said() {
+        for (axes, word) in [
+            (&["thp"][..], "KEY=V,V"),
+            (&["thp=never,nevr"], "did you mean `never`"),
+            (&["thp=never,never"], "twice"),
+            (&["thp=never", "thp=always"], "twice"),
+            (&["khugepaged.a=1,x"], "whole number"),
+        ] {
+            let error = crossed(axes).unwrap_err();
+            assert!(error.contains(word), "{axes:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_matrix_has_a_limit() {
+        let numbers: Vec<String> = (0..17).map(|n| n.to_string()).collect();
+        let a = format!("khugepaged.a={}", numbers.join(","));
+        let b = format!("khugepaged.b={}", numbers.join(","));
+        assert!(crossed(&[&a, &b]).unwrap_err().contains("289 policies"));
+    }
+}

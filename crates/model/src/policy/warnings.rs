@@ -1,0 +1,143 @@
+use super::defaults::mode_in_force;
+use super::parse::kib_text;
+use super::{Malloc, Policy, Settings, Thp};
+use crate::host::Host;
+
+/// Doubts about what `policy` can show on `host`: sentences to print, none of which stops a
+/// run.
+#[must_use]
+pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
+    let settings = &policy.settings;
+    [
+        never_is_wide(settings, host),
+        idle_under_never(settings),
+        followers(settings, host),
+        khugepaged_is_slow(settings),
+        malloc_may_not_act(settings),
+    ]
+    .into_iter()
+    .flatten()
+    .map(|doubt| format!("policy `{}`: {doubt}", policy.name))
+    .collect()
+}
+
+/// `PR_SET_THP_DISABLE` knows no sizes (Documentation/admin-guide/mm/transhuge.rst).
+fn never_is_wide(settings: &Settings, host: &Host) -> Option<String> {
+    let sizes: Vec<String> = host
+        .thp
+        .as_ref()
+        .ok()?
+        .enabled_mthp_sizes()
+        .map(kib_text)
+        .collect();
+    (settings.thp == Some(Thp::Never) && !sizes.is_empty()).then(|| {
+        format!(
+            "it also stops the multi-size pages that the machine gives ({}), and MADV_COLLAPSE",
+            sizes.join(", ")
+        )
+    })
+}
+
+fn idle_under_never(settings: &Settings) -> Option<String> {
+    let kernel = settings.defrag.is_some()
+        || settings.zero_page.is_some()
+        || !settings.khugepaged.is_empty();
+    (settings.thp == Some(Thp::Never) && kernel).then(|| {
+        "under thp=never the program gets no huge page on which defrag, zero_page or \
+         khugepaged could act"
+            .to_owned()
+    })
+}
+
+/// Sizes on `inherit` follow the file that `thp=` may have to write.
+fn followers(settings: &Settings, host: &Host) -> Option<String> {
+    let mode = match settings.thp? {
+        Thp::Always => "always",
+        Thp::Madvise => "madvise",
+        Thp::Never | Thp::Inherit => return None,
+    };
+    let thp = host.thp.as_ref().ok()?;
+    let pmd_kib = thp.pmd_bytes / 1024;
+    let sizes: Vec<String> = thp
+        .sizes
+        .iter()
+        .filter(|&(&kib, own)| own == "inherit" && kib != pmd_kib)
+        .filter(|(kib, _)| !settings.mthp.contains_key(kib))
+        .map(|(&kib, _)| kib_text(kib))
+        .collect();
+    (mode_in_force(host) != mode && !sizes.is_empty())
+        .then(|| format!("the sizes on `inherit` follow it: {}", sizes.join(", ")))
+}
+
+/// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`).
+fn khugepaged_is_slow(settings: &Settings) -> Option<String> {
+    (!settings.khugepaged.is_empty()).then(|| {
+        "khugepaged serves the whole machine, in minutes; a short run does not show its settings"
+            .to_owned()
+    })
+}
+
+fn malloc_may_not_act(settings: &Settings) -> Option<String> {
+    let doubt = match settings.malloc? {
+        Malloc::Default => return None,
+        Malloc::Thp => "it acts only in programs that use glibc's malloc",
+        Malloc::Hugetlb => {
+            "it acts only in programs that use glibc's malloc, which falls back to ordinary pages \
+             without a word once the pool is empty"
+        }
+        Malloc::Jemalloc | Malloc::Mimalloc | Malloc::Tcmalloc => {
+            "a statically linked or set-user-ID program ignores LD_PRELOAD, and a program with \
+             an allocator of its own may bypass it"
+        }
+    };
+    Some(doubt.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::test_host::host;
+
+    #[test]
+    fn doubts_name_their_policy() {
+        let rows = [
+            (
+                "thp=never",
+                host("always").size(64, "always"),
+                "(64K), and MADV_COLLAPSE",
+            ),
+            ("thp=never,defrag=always", host("always"), "could act"),
+            (
+                "thp=always",
+                host("never").size(64, "inherit"),
+                "follow it: 64K",
+            ),
+            ("khugepaged.defrag=0", host("always"), "in minutes"),
+            ("malloc=jemalloc", host("always"), "statically linked"),
+            ("malloc=hugetlb", host("always"), "once the pool is empty"),
+        ];
+        for (text, host, word) in rows {
+            let said = warnings(&text.parse().unwrap(), &host);
+            assert_eq!(said.len(), 1, "{text}: {said:?}");
+            assert!(said[0].contains(word), "{said:?}");
+            assert!(
+                said[0].starts_with(&format!("policy `{text}`: ")),
+                "{said:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_plain_policy_is_not_doubted() {
+        for text in [
+            "as-is",
+            "thp=never",
+            "thp=always",
+            "malloc=default",
+            "env.A=1",
+        ] {
+            let said = warnings(&text.parse().unwrap(), &host("madvise"));
+            assert_eq!(said, [""; 0], "{text}");
+        }
+    }
+}

@@ -178,34 +178,40 @@ pub struct User {
 
 /// Serialises a [`Fact`] as its value or as `{"missing": …}`.
 mod fact {
+    use serde::de::{DeserializeOwned, Error};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
 
     use super::{Fact, Missing};
 
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize)]
     #[serde(untagged)]
-    enum Wire<T> {
-        Missing { missing: Missing },
-        Known(T),
+    enum Wire<'a, T> {
+        Missing { missing: &'a Missing },
+        Known(&'a T),
     }
 
-    pub(super) fn serialize<T: Serialize + Clone, S: Serializer>(
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
         fact: &Fact<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        match fact.clone() {
+        match fact {
             Ok(known) => Wire::Known(known),
             Err(missing) => Wire::Missing { missing },
         }
         .serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    /// By way of a [`Value`]: serde's own buffer for untagged enums refuses numbers as the
+    /// keys of a map, which the folio sizes of [`super::ThpSettings`] are.
+    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Fact<T>, D::Error> {
-        Ok(match Wire::deserialize(deserializer)? {
-            Wire::Known(known) => Ok(known),
-            Wire::Missing { missing } => Err(missing),
-        })
+        let value = Value::deserialize(deserializer)?;
+        match value.get("missing") {
+            Some(missing) => Missing::deserialize(missing).map(Err),
+            None => T::deserialize(value).map(Ok),
+        }
+        .map_err(D::Error::custom)
     }
 }

@@ -6,6 +6,12 @@
 
 use std::collections::BTreeMap;
 
+mod read;
+mod write;
+
+pub use read::{RecordError, parse};
+pub use write::to_line;
+
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
@@ -96,8 +102,8 @@ pub enum StopReason {
     Measured,
 }
 
-/// A line of the file.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+/// A line of the file. Its first field is `line`; reading is in [`parse`].
+#[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "line")]
 #[expect(clippy::large_enum_variant, reason = "one of each is alive at a time")]
 pub enum Line {

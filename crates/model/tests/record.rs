@@ -1,0 +1,291 @@
+//! The record: what is written comes back, and what is damaged is not believed.
+
+mod sample;
+
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+use hugewise_model::host::ThpDisable;
+use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::record::{self, Line, Record, RecordError};
+use proptest::prelude::*;
+
+fn lines_of(record: &Record) -> Vec<String> {
+    let mut lines = vec![record::to_line(&Line::Header(record.header.clone()))];
+    lines.extend(
+        record
+            .trials
+            .iter()
+            .map(|trial| record::to_line(&Line::Trial(trial.clone()))),
+    );
+    lines.extend(
+        record
+            .end
+            .iter()
+            .map(|end| record::to_line(&Line::End(end.clone()))),
+    );
+    lines
+}
+
+fn bytes_of(record: &Record) -> Vec<u8> {
+    let mut text = lines_of(record).join("\n");
+    text.push('\n');
+    text.into_bytes()
+}
+
+fn small_record() -> Record {
+    let mut record = sample::record(
+        &[(
+            sample::thp("a", hugewise_model::policy::Thp::Never),
+            sample::huge_pages(),
+        )],
+        3,
+    );
+    record.trials[1].stderr_tail = Some("überläuft \u{1F4A5}\n\"quoted\"".to_owned());
+    record.trials[2].outcome = Outcome::Signalled { signal: 9 };
+    record
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let record = sample::clear_win();
+    assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
+}
+
+#[test]
+fn facts_that_are_missing_come_back_as_missing() {
+    let mut record = small_record();
+    record.header.host.thp = Err(Missing::NotSupported {
+        what: "transparent huge pages".to_owned(),
+    });
+    assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
+}
+
+#[test]
+fn a_record_cut_at_any_byte_holds_only_whole_trials() {
+    let record = small_record();
+    let bytes = bytes_of(&record);
+    let header = lines_of(&record)[0].len();
+    for cut in 0..bytes.len() {
+        match record::parse(&bytes[..cut]) {
+            Ok(read) => {
+                assert!(cut >= header, "a header of {header} bytes from {cut}");
+                let whole = lines_of(&record)[1..]
+                    .iter()
+                    .scan(header, |end, line| {
+                        *end += 1 + line.len();
+                        Some(*end)
+                    })
+                    .filter(|&end| end <= cut)
+                    .count();
+                let expected = whole.min(record.trials.len());
+                assert_eq!(read.trials[..], record.trials[..expected], "cut at {cut}");
+                let complete = whole > record.trials.len();
+                assert_eq!(read.end.is_some(), complete, "cut at {cut}");
+                assert_eq!(read.warnings.is_empty(), complete, "cut at {cut}");
+            }
+            Err(error) => {
+                assert!(cut < header, "cut at {cut}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_after_a_power_loss_are_a_torn_line() {
+    let record = small_record();
+    let lines = lines_of(&record);
+    let mut bytes = format!("{}\n{}\n", lines[0], lines[1]).into_bytes();
+    bytes.extend([0; 300]);
+    let read = record::parse(&bytes).unwrap();
+    assert_eq!(read.trials[..], record.trials[..1]);
+    expect!["the record ends in the middle of line 3; the one trial before it is used"]
+        .assert_eq(&read.warnings.join("\n"));
+}
+
+#[test]
+fn every_error_names_the_place_and_the_fix() {
+    let record = small_record();
+    let lines = lines_of(&record);
+    let unknown = lines[2].replacen("\"round\"", "\"runde\"", 1);
+    let stranger = lines[2].replacen("\"policy\":\"a\"", "\"policy\":\"b\"", 1);
+    let cases: [(&str, String); 11] = [
+        ("empty", String::new()),
+        ("text", "wall time 4.2 s\n".to_owned()),
+        ("no header", format!("{}\n", lines[1])),
+        ("other JSON", "{\"name\":\"x\"}\n".to_owned()),
+        (
+            "other version",
+            lines[0].replacen("\"version\":1", "\"version\":2", 1),
+        ),
+        ("torn header", lines[0][..200].to_owned()),
+        (
+            "unknown field",
+            format!("{}\n{}\n{unknown}\n{}\n", lines[0], lines[1], lines[3]),
+        ),
+        (
+            "torn in the middle",
+            format!("{}\n{}\n{}\n", lines[0], &lines[1][..100], lines[2]),
+        ),
+        ("strange policy", format!("{}\n{stranger}\n", lines[0])),
+        ("two headers", format!("{}\n{}\n", lines[0], lines[0])),
+        (
+            "after the end",
+            format!("{}\n{}\n{}\n", lines[0], lines[4], lines[1]),
+        ),
+    ];
+    let said: Vec<String> = cases
+        .iter()
+        .map(|(name, text)| match record::parse(text.as_bytes()) {
+            Ok(_) => panic!("{name} was read"),
+            Err(error) => format!("{name}: {error}"),
+        })
+        .collect();
+    expect![[r#"
+        empty: the record is empty; give the file that `hugewise run --out` wrote
+        text: this is not a record: its first line is not a line of JSON; give the file that `hugewise run --out` wrote
+        no header: this is not a record: its header, the first line, is absent; give the file that `hugewise run --out` wrote
+        other JSON: this is not a record: its first line is not a header; give the file that `hugewise run --out` wrote
+        other version: the record has format version 2, this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
+        torn header: the record ends in the middle of its header: nothing was recorded; run it again
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        torn in the middle: line 2, column 100: EOF while parsing a string; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        strange policy: line 2: a trial of policy `b`, which the plan does not have; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        two headers: line 2: a second header; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        after the end: line 3: a line follows the end; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before"#]].assert_eq(&said.join("\n"));
+}
+
+#[test]
+fn a_reading_that_is_no_number_is_written_as_unreadable() {
+    let mut record = small_record();
+    let readings = &mut record.trials[0].readings;
+    readings.insert("user_seconds".to_owned(), Reading::of(f64::NAN));
+    readings.insert(
+        "p99".to_owned(),
+        Reading::Values {
+            values: vec![1.0, f64::INFINITY],
+        },
+    );
+    let read = record::parse(&bytes_of(&record)).unwrap();
+    for name in ["user_seconds", "p99"] {
+        assert!(matches!(
+            read.trials[0].readings[name],
+            Reading::Missing {
+                missing: Missing::Unreadable { .. }
+            }
+        ));
+    }
+}
+
+#[test]
+fn errors_are_values() {
+    assert_eq!(record::parse(b" \n\n"), Err(RecordError::Empty));
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO
+}
+
+fn missing() -> impl Strategy<Value = Missing> {
+    prop_oneof![
+        ".*".prop_map(|grant| Missing::NotPermitted { grant }),
+        ".*".prop_map(|what| Missing::NotSupported { what }),
+        Just(Missing::NoHardware),
+        Just(Missing::TooShort),
+        ".*".prop_map(|error| Missing::Unreadable { error }),
+        any::<u64>().prop_map(|floor| Missing::BelowFloor { floor }),
+        Just(Missing::NotPrinted),
+        Just(Missing::NotAsked),
+        Just(Missing::TrialFailed),
+    ]
+}
+
+fn reading() -> impl Strategy<Value = Reading> {
+    prop_oneof![
+        number().prop_map(Reading::of),
+        prop::collection::vec(number(), 1..5).prop_map(|values| Reading::Values { values }),
+        missing().prop_map(Reading::missing),
+    ]
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        (0..256).prop_map(|code| Outcome::Exited { code }),
+        (1..65).prop_map(|signal| Outcome::Signalled { signal }),
+        Just(Outcome::TimedOut),
+        ".*".prop_map(|error| Outcome::NotStarted { error }),
+        ".*".prop_map(|error| Outcome::HookFailed { error }),
+    ]
+}
+
+fn marks() -> impl Strategy<Value = Vec<Mark>> {
+    let mark = prop_oneof![
+        (".*", ".*", ".*").prop_map(|(path, expected, found)| Mark::SettingDrifted {
+            path,
+            expected,
+            found
+        }),
+        any::<u32>().prop_map(|permille| Mark::OtherLoad { permille }),
+        any::<u32>().prop_map(|permille| Mark::Steal { permille }),
+        any::<u64>().prop_map(|free_huge_pages| Mark::Fragmented { free_huge_pages }),
+        any::<u64>().prop_map(|major_faults| Mark::ColdCache { major_faults }),
+        any::<u64>().prop_map(|pages| Mark::Swapped { pages }),
+        ".*".prop_map(|detail| Mark::NotApplied { detail }),
+    ];
+    prop::collection::vec(mark, 0..3)
+}
+
+fn read_back() -> impl Strategy<Value = ReadBack> {
+    let disable = prop_oneof![
+        Just(ThpDisable::Off),
+        Just(ThpDisable::Disabled),
+        Just(ThpDisable::ExceptAdvised)
+    ];
+    (
+        prop::collection::btree_map(".*", ".*", 0..3),
+        prop::option::of(disable),
+        prop::option::of(".*"),
+    )
+        .prop_map(|(files, thp_disable, allocator)| ReadBack {
+            files,
+            thp_disable,
+            allocator,
+        })
+}
+
+prop_compose! {
+    fn trial()(
+        (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
+        role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
+        outcome in outcome(),
+        stderr_tail in prop::option::of(".*"),
+        readings in prop::collection::btree_map("[a-z_]{1,12}", reading(), 0..6),
+        read_back in read_back(),
+        marks in marks(),
+    ) -> Trial {
+        Trial {
+            index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
+            readings: BTreeMap::from_iter(readings), read_back, marks,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_trial_comes_back_as_it_was(trials in prop::collection::vec(trial(), 0..4)) {
+        let mut record = small_record();
+        record.trials = trials;
+        prop_assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange(tail in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = record::parse(&tail);
+        let mut bytes = lines_of(&small_record())[0].clone().into_bytes();
+        bytes.push(b'\n');
+        bytes.extend(tail);
+        if let Ok(record) = record::parse(&bytes) {
+            prop_assert!(record.trials.is_empty());
+        }
+    }
+}

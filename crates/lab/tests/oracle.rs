@@ -1,5 +1,9 @@
 //! The laboratory's answers are known beforehand; here they are checked.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may fail by panicking, in its helpers too"
+)]
 use assert_cmd::Command;
 
 fn lab(arguments: &[&str]) -> (String, Option<i32>) {

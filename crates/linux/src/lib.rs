@@ -8,3 +8,6 @@ pub mod root;
 
 /// What went wrong, with the path and what was being done.
 pub mod error;
+
+/// Files below `/proc`: pure parsers, and readers on top of them.
+pub mod proc;

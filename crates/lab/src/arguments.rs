@@ -1,0 +1,59 @@
+//! Options of a workload: `--name VALUE` and `--name`. The laboratory depends on nothing but
+//! libc, so that nothing but the workload is in its process.
+
+use crate::Trouble;
+
+/// The options that have not been asked for yet.
+pub(crate) struct Arguments {
+    words: Vec<String>,
+}
+
+impl Arguments {
+    pub(crate) fn new(words: impl Iterator<Item = String>) -> Self {
+        Self {
+            words: words.collect(),
+        }
+    }
+
+    /// Takes a switch; whether it was there.
+    pub(crate) fn switch(&mut self, name: &str) -> bool {
+        let place = self.words.iter().position(|word| word == name);
+        place.map(|index| self.words.remove(index)).is_some()
+    }
+
+    /// Takes the word after `name`.
+    pub(crate) fn word(&mut self, name: &str) -> Result<Option<String>, Trouble> {
+        let Some(index) = self.words.iter().position(|word| word == name) else {
+            return Ok(None);
+        };
+        self.words.remove(index);
+        if index < self.words.len() {
+            Ok(Some(self.words.remove(index)))
+        } else {
+            Err(Trouble::Usage(format!("{name} needs a value")))
+        }
+    }
+
+    /// Takes the number after `name`.
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<usize>, Trouble> {
+        let Some(word) = self.word(name)? else {
+            return Ok(None);
+        };
+        let fault = || Trouble::Usage(format!("{name} needs a whole number, not `{word}`"));
+        word.parse().map(Some).map_err(|_| fault())
+    }
+
+    /// Takes the number after `name`, which must be there.
+    pub(crate) fn needed(&mut self, name: &str) -> Result<usize, Trouble> {
+        self.number(name)?
+            .ok_or_else(|| Trouble::Usage(format!("{name} is missing")))
+    }
+
+    /// All options have been asked for: whatever is left is unknown.
+    pub(crate) fn finish(&self) -> Result<(), Trouble> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) => Err(Trouble::Usage(format!("unknown option `{word}`"))),
+        }
+    }
+}

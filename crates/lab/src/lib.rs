@@ -1,0 +1,87 @@
+//! The laboratory of hugewise: workloads whose right answer is known beforehand.
+//!
+//! Each is small enough to be proved by reading, runs in a process of its own, and prints
+//! either nothing or exactly the line that its documentation gives.
+
+use std::process::ExitCode;
+
+mod arguments;
+mod planted;
+mod region;
+mod threads;
+mod touch;
+
+use arguments::Arguments;
+
+const USAGE: &str = "\
+usage: hugewise-lab WORKLOAD [OPTIONS]
+
+  touch --pages N [--huge|--small] [--align huge|page] [--repeat R] [--hold MS]
+        write one byte to each of N fresh pages; print `pages N faults F`
+  small --mappings N          touch N mappings of 1 MiB that no huge page fits into
+  read-first --pages N [--huge] [--only]
+        read N pages, then write them (with --only: just read)
+  sparse --huge-pages N       write one byte to each of N advised huge pages
+  spin --ms N                 use N ms of processor time and no memory
+  tree --processes N --pages P
+        N children that touch P pages each and hold them at the same time
+  orphan --pages P            leave a daemon behind that holds P pages; print its pid
+  threads --end exit|leave|exec
+        end from another thread than the first
+  fail --code N | --signal N  end badly";
+
+/// Runs the workload that `arguments` name, without the name of the program.
+#[must_use]
+pub fn run(arguments: Vec<String>) -> ExitCode {
+    match dispatch(arguments) {
+        Ok(code) => code,
+        Err(Trouble::Usage(problem)) => {
+            eprintln!("hugewise-lab: {problem}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(Trouble::Kernel(doing, error)) => {
+            eprintln!("hugewise-lab: {doing}: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Why a workload did not run.
+#[derive(Debug)]
+enum Trouble {
+    /// The command line is wrong.
+    Usage(String),
+    /// The kernel refused what was being done.
+    Kernel(&'static str, std::io::Error),
+}
+
+impl Trouble {
+    /// The error that the last system call left behind.
+    fn last(doing: &'static str) -> Self {
+        Self::Kernel(doing, std::io::Error::last_os_error())
+    }
+}
+
+fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
+    let mut words = words.into_iter();
+    let workload = words
+        .next()
+        .ok_or_else(|| Trouble::Usage("no workload given".to_owned()))?;
+    let mut rest = Arguments::new(words);
+    match workload.as_str() {
+        "touch" => touch::run(&mut rest),
+        "small" => planted::small(&mut rest),
+        "read-first" => planted::read_first(&mut rest),
+        "sparse" => planted::sparse(&mut rest),
+        "spin" => planted::spin(&mut rest),
+        "tree" => planted::tree(&mut rest),
+        "orphan" => planted::orphan(&mut rest),
+        "fail" => planted::fail(&mut rest),
+        "threads" => threads::run(&mut rest),
+        "-h" | "--help" | "help" => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => Err(Trouble::Usage(format!("no workload `{other}`"))),
+    }
+}

@@ -1,0 +1,80 @@
+//! The laboratory's answers are known beforehand; here they are checked.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may fail by panicking, in its helpers too"
+)]
+use assert_cmd::Command;
+
+fn lab(arguments: &[&str]) -> (String, Option<i32>) {
+    let output = Command::cargo_bin("hugewise-lab")
+        .unwrap()
+        .args(arguments)
+        .output()
+        .unwrap();
+    (
+        String::from_utf8(output.stdout).unwrap(),
+        output.status.code(),
+    )
+}
+
+/// Base pages in a huge page.
+fn pages_each() -> usize {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let kib = smaps
+        .lines()
+        .find_map(|line| line.strip_prefix("KernelPageSize:"))
+        .and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<usize>().ok())
+        .unwrap();
+    let huge = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    huge.unwrap().trim().parse::<usize>().unwrap() / 1024 / kib
+}
+
+#[test]
+fn small_pages_fault_once_each() {
+    for pages in [0, 1, 2, 511, 512, 513, 23_029] {
+        let answer = lab(&["touch", "--pages", &pages.to_string(), "--small"]);
+        assert_eq!(answer, (format!("pages {pages} faults {pages}\n"), Some(0)));
+    }
+}
+
+#[test]
+fn huge_pages_fault_once_and_the_tail_stays_small() {
+    let never = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+        .map_or(true, |text| text.contains("[never]"));
+    if never {
+        return;
+    }
+    let pages = 44 * pages_each() + 501;
+    let (said, _) = lab(&["touch", "--pages", &pages.to_string(), "--huge"]);
+    assert_eq!(said, format!("pages {pages} faults {}\n", 44 + 501));
+}
+
+#[test]
+fn repeats_are_lines() {
+    let (said, _) = lab(&["touch", "--pages", "3", "--small", "--repeat", "2"]);
+    assert_eq!(said, "pages 3 faults 3\npages 3 faults 3\n");
+}
+
+#[test]
+fn failures_are_as_ordered() {
+    assert_eq!(lab(&["fail", "--code", "41"]).1, Some(41));
+    assert_eq!(lab(&["fail", "--signal", "9"]).1, None);
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    for wrong in [
+        &[][..],
+        &["dance"],
+        &["touch"],
+        &["touch", "--pages"],
+        &["touch", "--pages", "many"],
+        &["touch", "--pages", "1", "--huge", "--small"],
+        &["touch", "--pages", "1", "--faster"],
+        &["touch", "--pages", "99999999999999999"],
+        &["fail"],
+    ] {
+        assert_eq!(lab(wrong), (String::new(), Some(2)), "{wrong:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! Files below `/proc`: `parse_x` turns bytes into values and never fails by panicking,
+//! `read_x` reads the file first.
+
+/// Free blocks by order.
+pub mod buddyinfo;
+/// Which memory cgroup a process is in, and where its files are.
+pub mod cgroup;
+/// Resident and huge memory of one process, summed over its mappings.
+pub mod smaps_rollup;
+/// Processor time of the machine, and counters of one process.
+pub mod stat;
+/// Facts about one process.
+pub mod status;
+/// Who descends from a process.
+pub mod tree;
+/// Event counters of the machine.
+pub mod vmstat;
+
+/// What a parser says when the kernel's text cannot be understood: line and field.
+pub type Parsed<T> = Result<T, String>;
+
+/// The lines of a text with their numbers from 1; bytes that are not UTF-8 are replaced.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, String)> + '_ {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .enumerate()
+        .map(|(index, line)| (index + 1, line))
+        .filter(|(_, line)| !line.trim().is_empty())
+}
+
+/// A number in a field, or the sentence that names both.
+pub(crate) fn number(line: usize, field: &str, text: &str) -> Parsed<u64> {
+    text.parse()
+        .map_err(|_| format!("line {line}: {field} is not a number: `{text}`"))
+}
+
+/// A field in kB as bytes.
+pub(crate) fn kib(line: usize, field: &str, text: &str) -> Parsed<u64> {
+    let digits = text.trim().strip_suffix("kB").unwrap_or(text).trim();
+    number(line, field, digits)?
+        .checked_mul(1024)
+        .ok_or_else(|| format!("line {line}: {field} is out of range: `{text}`"))
+}

@@ -1,0 +1,109 @@
+use super::{Parsed, lines, number};
+use crate::error::{Error, Result};
+use crate::root::Root;
+
+/// Processor time of the whole machine since boot, over all processors (`/proc/stat`,
+/// fs/proc/stat.c), in clock ticks of 1/[`ticks_per_second`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineTime {
+    /// user + nice + system + irq + softirq. Guest time is part of user and nice.
+    pub busy_ticks: u64,
+    /// Time in which the hypervisor ran something else.
+    pub steal_ticks: u64,
+}
+
+/// Parses the first line of `/proc/stat`.
+///
+/// # Errors
+/// There is no line `cpu` with at least four numbers.
+pub fn parse_stat(bytes: &[u8]) -> Parsed<MachineTime> {
+    let (at, line) = lines(bytes)
+        .find(|(_, line)| line.starts_with("cpu "))
+        .ok_or("no line `cpu`")?;
+    let ticks: Vec<u64> = line
+        .split_whitespace()
+        .skip(1)
+        .map(|field| number(at, "cpu", field))
+        .collect::<Parsed<_>>()?;
+    if ticks.len() < 4 {
+        return Err(format!("line {at}: too few fields: `{line}`"));
+    }
+    let field = |index: usize| ticks.get(index).copied().unwrap_or(0);
+    Ok(MachineTime {
+        busy_ticks: [0, 1, 2, 5, 6]
+            .into_iter()
+            .map(field)
+            .fold(0, u64::saturating_add),
+        steal_ticks: field(7),
+    })
+}
+
+/// Reads `/proc/stat`.
+///
+/// # Errors
+/// It is not there or could not be understood.
+pub fn read_stat(root: &Root) -> Result<MachineTime> {
+    let bytes = root.read("proc/stat")?;
+    parse_stat(&bytes).map_err(|what| Error::malformed(&root.path("proc/stat"), what))
+}
+
+/// Clock ticks in a second of `/proc/stat` (`_SC_CLK_TCK`; 100 wherever Linux runs).
+#[must_use]
+pub fn ticks_per_second() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|&n| n > 0).unwrap_or(100)
+}
+
+/// Whether a process has waited for children, by the minor faults they left with it
+/// (`cminflt`, field 11 of `/proc/PID/stat`): a child that ran has always faulted.
+///
+/// # Errors
+/// The line has too few fields.
+pub fn parse_had_children(bytes: &[u8]) -> Parsed<bool> {
+    let text = String::from_utf8_lossy(bytes);
+    // The name in parentheses may hold anything, parentheses included: the last one ends it.
+    let (_, rest) = text.rsplit_once(')').ok_or("line 1: no name")?;
+    let field = rest
+        .split_whitespace()
+        .nth(8)
+        .ok_or("line 1: too few fields")?;
+    Ok(number(1, "cminflt", field)? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_real_one() {
+        let text = b"cpu  20455 2162 6375 432561 723 1 51 11 0 0\ncpu0 9311 1199\n";
+        assert_eq!(
+            parse_stat(text),
+            Ok(MachineTime {
+                busy_ticks: 20_455 + 2162 + 6375 + 1 + 51,
+                steal_ticks: 11,
+            })
+        );
+        assert!(parse_stat(b"cpu 1 2\n").is_err());
+        assert!(parse_stat(b"intr 5\n").is_err());
+    }
+
+    #[test]
+    fn names_may_hold_parentheses() {
+        let alone = b"13845 (a) (b) R 13814 13814 4542 0 -1 4194304 100 0 0 0 0 0\n";
+        assert_eq!(parse_had_children(alone), Ok(false));
+        let parent = b"13845 (a) R 13814 13814 4542 0 -1 4194304 100 77 0 0 0 0\n";
+        assert_eq!(parse_had_children(parent), Ok(true));
+        assert!(parse_had_children(b"1 (a) R 2").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = parse_stat(&bytes);
+            let _ = parse_had_children(&bytes);
+        }
+    }
+}

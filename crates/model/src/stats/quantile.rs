@@ -1,0 +1,98 @@
+//! Medians and quantiles of plain samples, with the exact interval of a median.
+
+/// The median: the middle value, or the mean of the two in the middle. `None` when empty.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    median_of_sorted(&sorted(values))
+}
+
+/// The values in ascending order.
+#[must_use]
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
+    let upper = *values.get(values.len() / 2)?;
+    if values.len() % 2 == 1 {
+        return Some(upper);
+    }
+    // Halved before they are added, so that two huge values cannot overflow.
+    Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
+}
+
+/// How many of `n` values lie above the quantile `q`: the rest is `ceil(q n)`, so that the
+/// quantile is always a value that was seen (the inverse of the distribution function, type 1
+/// of Hyndman and Fan, 1996). An interpolated tail would be a number that nobody measured.
+#[must_use]
+pub fn above(n: usize, q: f64) -> usize {
+    // 0.95 × 20 is 19.000000000000004 nowhere, but 0.999 × 1000 may be: a hair is forgiven.
+    let below = (q * n as f64 - 1e-9).ceil().max(1.0) as usize;
+    n - below.min(n)
+}
+
+/// Whether `n` values can say anything about the quantile `q`: at least one of them must be
+/// expected above it, or it is the largest value under another name.
+#[must_use]
+pub fn supports(n: usize, q: f64) -> bool {
+    n > 0 && (q >= 1.0 || n as f64 * (1.0 - q) >= 1.0 - 1e-9)
+}
+
+/// The exact interval of a median (sign test): the two order statistics which enclose it with
+/// probability at least 1 − `alpha`, whatever the distribution. `None` when there are too few
+/// values for that level.
+#[must_use]
+pub fn median_interval(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    let values = sorted(values);
+    let n = values.len();
+    let mut below = 0.0;
+    let mut term = 0.5_f64.powi(i32::try_from(n).ok()?);
+    let mut outside = 0;
+    // `outside` values may be left out at each end while their binomial tail is small enough.
+    while outside < n / 2 {
+        below += term;
+        if 2.0 * below > alpha {
+            break;
+        }
+        term *= (n - outside) as f64 / (outside + 1) as f64;
+        outside += 1;
+    }
+    let first = outside.checked_sub(1)?;
+    Some((values[first], values[n - 1 - first]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+
+    #[test]
+    fn a_quantile_needs_values_beyond_it() {
+        assert!(supports(20, 0.95) && !supports(19, 0.95));
+        assert!(supports(100, 0.99) && !supports(99, 0.99));
+        assert!(supports(1000, 0.999) && !supports(999, 0.999));
+        assert!(supports(1, 1.0) && !supports(0, 1.0));
+        assert_eq!(above(20, 0.95), 1);
+        assert_eq!(above(1000, 0.999), 1);
+        assert_eq!(above(7, 1.0), 0);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_is_that_of_the_tables() {
+        // n = 10: the 2nd and the 9th value enclose the median with 97.85 %; n = 5 gives none.
+        let values: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert_eq!(median_interval(&values, 0.05), Some((2.0, 9.0)));
+        assert_eq!(median_interval(&values[..5], 0.05), None);
+        assert_eq!(median_interval(&values[..6], 0.05), Some((1.0, 6.0)));
+        assert_eq!(median_interval(&[], 0.05), None);
+    }
+}

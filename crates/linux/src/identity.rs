@@ -1,5 +1,8 @@
 use std::ffi::CStr;
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use crate::error::{Error, Kind, Result};
 use crate::spawn::Identity;
@@ -45,7 +48,7 @@ pub fn of_user(uid: u32) -> Result<Identity> {
         uid,
         gid: entry.pw_gid,
         groups: groups_of(name, entry.pw_gid),
-        home: home.to_string_lossy().into_owned(),
+        home: PathBuf::from(OsStr::from_bytes(home.to_bytes())),
         name: name.to_string_lossy().into_owned(),
     })
 }
@@ -55,9 +58,8 @@ fn groups_of(name: &CStr, gid: u32) -> Vec<u32> {
     loop {
         let mut groups = vec![0; usize::try_from(count).unwrap_or(0)];
         // SAFETY: groups has room for `count` entries and name has its end.
-        let status = unsafe {
-            libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &raw mut count)
-        };
+        let status =
+            unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &raw mut count) };
         let stored = usize::try_from(count).unwrap_or(0);
         if status >= 0 {
             groups.truncate(stored);

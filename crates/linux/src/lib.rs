@@ -11,3 +11,15 @@ pub mod error;
 
 /// Files below `/proc`: pure parsers, and readers on top of them.
 pub mod proc;
+
+/// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
+pub mod spawn;
+
+/// Observing one trial: before, during, after.
+pub mod collect;
+
+/// As whom a workload runs.
+pub mod identity;
+
+/// The terminal at stdout.
+pub mod terminal;

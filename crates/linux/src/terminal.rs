@@ -6,5 +6,8 @@ pub fn columns() -> Option<u16> {
     if !stdout().is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_col).filter(|&columns| columns > 0)
+    rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| size.ws_col)
+        .filter(|&columns| columns > 0)
 }

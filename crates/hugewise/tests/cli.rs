@@ -15,7 +15,11 @@ fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
     trials
         .iter()
         .filter(|trial| trial["policy"] == policy)
-        .map(|trial| trial["readings"][metric]["value"].as_f64().unwrap_or(f64::NAN))
+        .map(|trial| {
+            trial["readings"][metric]["value"]
+                .as_f64()
+                .unwrap_or(f64::NAN)
+        })
         .collect()
 }
 
@@ -23,7 +27,11 @@ fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
 
 #[test]
 fn without_arguments_the_verbs_are_shown() {
-    Case::new().hugewise().assert().code(2).stderr(contains("run").and(contains("doctor")));
+    Case::new()
+        .hugewise()
+        .assert()
+        .code(2)
+        .stderr(contains("run").and(contains("doctor")));
 }
 
 #[test]
@@ -40,10 +48,19 @@ fn wrong_flags_and_policies_name_the_fix() {
         (&["run", "--policy", "thp=alway", "--", "true"], "always"),
         (&["run", "--policy", "tph=always", "--", "true"], "thp"),
         (&["run"], "hugewise run -- COMMAND"),
-        (&["run", "--", "no-such-program-anywhere"], "no-such-program-anywhere"),
+        (
+            &["run", "--", "no-such-program-anywhere"],
+            "no-such-program-anywhere",
+        ),
         (&["run", "--max-rounds", "0", "--", "true"], "at least 1"),
-        (&["run", "--baseline", "x", "--policy", "as-is", "--", "true"], "as-is"),
-        (&["run", "--fail-if", "wall_second > 2%", "--", "true"], "wall_seconds"),
+        (
+            &["run", "--baseline", "x", "--policy", "as-is", "--", "true"],
+            "as-is",
+        ),
+        (
+            &["run", "--fail-if", "wall_second > 2%", "--", "true"],
+            "wall_seconds",
+        ),
         (&["run", "--metric", "x=abc", "--", "true"], "parentheses"),
         (&["run", "no-such-file.toml"], "no-such-file.toml"),
         (&["report", "no-such-record.jsonl"], "no-such-record.jsonl"),
@@ -51,7 +68,12 @@ fn wrong_flags_and_policies_name_the_fix() {
         (&["exec", "--policy", "thp=sometimes", "--", "true"], "thp"),
     ];
     for (arguments, fix) in cases {
-        Case::new().hugewise().args(*arguments).assert().code(2).stderr(contains(*fix));
+        Case::new()
+            .hugewise()
+            .args(*arguments)
+            .assert()
+            .code(2)
+            .stderr(contains(*fix));
     }
 }
 
@@ -60,7 +82,13 @@ fn contradictions_are_refused_before_anything_runs() {
     let case = Case::new();
     let marker = case.path("ran");
     case.hugewise()
-        .args(["run", "--policy", "thp=never,mthp=64k:always", "--shell", "--"])
+        .args([
+            "run",
+            "--policy",
+            "thp=never,mthp=64k:always",
+            "--shell",
+            "--",
+        ])
         .arg(format!("touch {}", marker.display()))
         .assert()
         .code(4)
@@ -72,7 +100,13 @@ fn contradictions_are_refused_before_anything_runs() {
 fn a_setting_of_the_machine_needs_system() {
     let case = Case::new();
     case.hugewise()
-        .args(["run", "--policy", "khugepaged.scan_sleep_millisecs=123", "--", "true"])
+        .args([
+            "run",
+            "--policy",
+            "khugepaged.scan_sleep_millisecs=123",
+            "--",
+            "true",
+        ])
         .assert()
         .code(4)
         .stderr(contains("--system"));
@@ -90,7 +124,10 @@ fn the_oracle_is_exact() {
 #[test]
 fn the_oracle_is_exact_for_an_ordinary_user() {
     if !is_root() {
-        return skip("the_oracle_is_exact_for_an_ordinary_user", "needs root to become somebody else");
+        return skip(
+            "the_oracle_is_exact_for_an_ordinary_user",
+            "needs root to become somebody else",
+        );
     }
     let _turn = one_at_a_time();
     let case = Case::new();
@@ -103,7 +140,15 @@ fn a_failing_workload_is_a_row_and_exit_3() {
     let case = Case::new();
     let json = case.path("report.json");
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--policy", "thp=never", "--max-rounds", "2"])
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--policy",
+            "thp=never",
+            "--max-rounds",
+            "2",
+        ])
         .arg("--json")
         .arg(&json)
         .args(["--shell", "--", "echo the reason >&2; exit 7"])
@@ -121,8 +166,22 @@ fn a_timeout_kills_the_tree() {
     let _turn = one_at_a_time();
     let case = Case::new();
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--max-rounds", "1", "--warmup", "0"])
-        .args(["--timeout", "300ms", "--shell", "--", "sleep 4321 & sleep 4321; wait"])
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--max-rounds",
+            "1",
+            "--warmup",
+            "0",
+        ])
+        .args([
+            "--timeout",
+            "300ms",
+            "--shell",
+            "--",
+            "sleep 4321 & sleep 4321; wait",
+        ])
         .assert()
         .code(3)
         .stdout(contains("timed out"));
@@ -136,9 +195,24 @@ fn hooks_run_in_their_order() {
     let log = case.path("log");
     let say = |word: &str| format!("echo {word} >> {}", log.display());
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--max-rounds", "2", "--warmup", "0", "--shell"])
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--max-rounds",
+            "2",
+            "--warmup",
+            "0",
+            "--shell",
+        ])
         .args(["--setup", &say("setup"), "--prepare", &say("prepare")])
-        .args(["--conclude", &say("conclude"), "--cleanup", &say("cleanup"), "--"])
+        .args([
+            "--conclude",
+            &say("conclude"),
+            "--cleanup",
+            &say("cleanup"),
+            "--",
+        ])
         .arg(say("trial"))
         .assert()
         .success();
@@ -153,15 +227,32 @@ fn printed_metrics_are_read_and_judged() {
     let case = Case::new();
     let json = case.path("report.json");
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--policy", "fast:env.SPEED=200", "--max-rounds", "8"])
-        .args(["--metric", "speed:1/s:higher=speed ([0-9.]+)", "--verdict-metric", "speed"])
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--policy",
+            "fast:env.SPEED=200",
+            "--max-rounds",
+            "8",
+        ])
+        .args([
+            "--metric",
+            "speed:1/s:higher=speed ([0-9.]+)",
+            "--verdict-metric",
+            "speed",
+        ])
         .arg("--json")
         .arg(&json)
         .args(["--shell", "--", "echo speed ${SPEED:-100}"])
         .assert()
         .success();
     let report = case.json(&json);
-    assert_eq!(report["verdict"]["policies"]["fast"], "better", "{}", report["verdict"]);
+    assert_eq!(
+        report["verdict"]["policies"]["fast"], "better",
+        "{}",
+        report["verdict"]
+    );
     assert_eq!(report["verdict"]["best"], "fast");
 }
 
@@ -173,8 +264,19 @@ fn a_gate_closes_with_5_and_stays_open_otherwise() {
             .hugewise()
             .args(["run", "--policy", "as-is", "--policy"])
             .arg(format!("other:env.COST={slow}"))
-            .args(["--max-rounds", "8", "--metric", "cost::lower=cost ([0-9.]+)"])
-            .args(["--fail-if", "cost > +2%", "--shell", "--", "echo cost ${COST:-1}"])
+            .args([
+                "--max-rounds",
+                "8",
+                "--metric",
+                "cost::lower=cost ([0-9.]+)",
+            ])
+            .args([
+                "--fail-if",
+                "cost > +2%",
+                "--shell",
+                "--",
+                "echo cost ${COST:-1}",
+            ])
             .assert()
             .code(code);
     }
@@ -186,7 +288,16 @@ fn pages_that_cannot_be_huge_get_no_effect() {
     let case = Case::new();
     let json = case.path("report.json");
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--policy", "thp=never", "--max-rounds", "8", "--json"])
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--policy",
+            "thp=never",
+            "--max-rounds",
+            "8",
+            "--json",
+        ])
         .arg(&json)
         .arg("--")
         .arg(lab())
@@ -195,7 +306,11 @@ fn pages_that_cannot_be_huge_get_no_effect() {
         .success()
         .stdout(contains("no effect"));
     let report = case.json(&json);
-    assert_eq!(report["verdict"]["policies"]["thp=never"], "no_effect", "{}", report["verdict"]);
+    assert_eq!(
+        report["verdict"]["policies"]["thp=never"], "no_effect",
+        "{}",
+        report["verdict"]
+    );
 }
 
 // ---- the record -------------------------------------------------------------------------------
@@ -223,7 +338,12 @@ fn a_record_is_reported_in_every_form() {
     let case = Case::new();
     let record = case.path("run.jsonl");
     case.quick_run(&record);
-    for (form, sign) in [("text", "minor faults"), ("json", "\"comparisons\""), ("csv", "wall_seconds"), ("markdown", "| ")] {
+    for (form, sign) in [
+        ("text", "minor faults"),
+        ("json", "\"comparisons\""),
+        ("csv", "wall_seconds"),
+        ("markdown", "| "),
+    ] {
         case.hugewise()
             .arg("report")
             .arg(&record)
@@ -247,18 +367,27 @@ fn records_are_never_overwritten() {
         .assert()
         .code(2)
         .stderr(contains("--out"));
-    assert_eq!(std::fs::read_to_string(&record).expect("the file"), "precious");
+    assert_eq!(
+        std::fs::read_to_string(&record).expect("the file"),
+        "precious"
+    );
 }
 
 #[test]
 fn a_full_disk_loses_nothing_that_was_measured() {
     if !is_root() {
-        return skip("a_full_disk_loses_nothing_that_was_measured", "needs root to mount a small tmpfs");
+        return skip(
+            "a_full_disk_loses_nothing_that_was_measured",
+            "needs root to mount a small tmpfs",
+        );
     }
     let _turn = one_at_a_time();
     let case = Case::new();
     let Some(disk) = harness::SmallDisk::mount(&case.path("disk"), "16k") else {
-        return skip("a_full_disk_loses_nothing_that_was_measured", "tmpfs cannot be mounted here");
+        return skip(
+            "a_full_disk_loses_nothing_that_was_measured",
+            "tmpfs cannot be mounted here",
+        );
     };
     let record = disk.path().join("run.jsonl");
     case.hugewise()
@@ -269,7 +398,12 @@ fn a_full_disk_loses_nothing_that_was_measured() {
         .code(1)
         .stdout(contains("wall time"))
         .stderr(contains("space"));
-    let report = case.hugewise().arg("report").arg(&record).assert().success();
+    let report = case
+        .hugewise()
+        .arg("report")
+        .arg(&record)
+        .assert()
+        .success();
     drop(report);
 }
 
@@ -279,7 +413,16 @@ fn a_full_disk_loses_nothing_that_was_measured() {
 fn an_interrupt_reports_what_was_measured() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let mut running = case.spawn(&["run", "--policy", "as-is", "--policy", "thp=never", "--", "sleep", "0.1237"]);
+    let mut running = case.spawn(&[
+        "run",
+        "--policy",
+        "as-is",
+        "--policy",
+        "thp=never",
+        "--",
+        "sleep",
+        "0.1237",
+    ]);
     running.wait_for_rounds(2);
     running.signal("INT");
     let ended = running.end(Duration::from_secs(10));
@@ -306,21 +449,40 @@ fn a_second_experiment_is_refused() {
 #[test]
 fn a_killed_experiment_leaves_no_process_and_undo_restores_the_machine() {
     if !is_root() {
-        return skip("a_killed_experiment…", "needs root to write the machine's settings");
+        return skip(
+            "a_killed_experiment…",
+            "needs root to write the machine's settings",
+        );
     }
     let _turn = one_at_a_time();
     let before = harness::settings();
     for delay_ms in [5, 20, 40, 60, 80, 100, 130, 170, 220, 300] {
         let case = Case::new();
         let mut running = case.spawn(&[
-            "run", "--system", "--policy", "thp=never", "--policy", "thp=always,defrag=defer",
-            "--policy", "khugepaged.scan_sleep_millisecs=12345", "--warmup", "0", "--", "sleep", "0.02765",
+            "run",
+            "--system",
+            "--policy",
+            "thp=never",
+            "--policy",
+            "thp=always,defrag=defer",
+            "--policy",
+            "khugepaged.scan_sleep_millisecs=12345",
+            "--warmup",
+            "0",
+            "--",
+            "sleep",
+            "0.02765",
         ]);
         std::thread::sleep(Duration::from_millis(delay_ms));
         running.signal("KILL");
         running.end(Duration::from_secs(10));
-        harness::wait_until("no sleep is left", || harness::processes_with("0.02765") == 0);
-        case.hugewise().args(["doctor", "--undo"]).assert().success();
+        harness::wait_until("no sleep is left", || {
+            harness::processes_with("0.02765") == 0
+        });
+        case.hugewise()
+            .args(["doctor", "--undo"])
+            .assert()
+            .success();
         assert_eq!(harness::settings(), before, "after a kill at {delay_ms} ms");
     }
 }
@@ -331,7 +493,14 @@ fn a_killed_experiment_leaves_no_process_and_undo_restores_the_machine() {
 fn exec_becomes_the_command() {
     Case::new()
         .hugewise()
-        .args(["exec", "--policy", "thp=never,env.GREETING=hello", "--", "sh", "-c"])
+        .args([
+            "exec",
+            "--policy",
+            "thp=never,env.GREETING=hello",
+            "--",
+            "sh",
+            "-c",
+        ])
         .arg("echo $GREETING; grep THP_enabled /proc/self/status; exit 9")
         .assert()
         .code(9)

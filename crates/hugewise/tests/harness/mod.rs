@@ -43,7 +43,11 @@ pub fn processes_with(word: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("/proc");
     entries
         .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
-        .filter(|line| line.split(|&byte| byte == 0).skip(1).any(|part| part == word.as_bytes()))
+        .filter(|line| {
+            line.split(|&byte| byte == 0)
+                .skip(1)
+                .any(|part| part == word.as_bytes())
+        })
         .filter(|line| line.starts_with(b"sleep"))
         .count()
 }
@@ -51,7 +55,10 @@ pub fn processes_with(word: &str) -> usize {
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "waited in vain: {what}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -88,7 +95,10 @@ pub struct Case {
 
 impl Case {
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("hugewise-test").tempdir().expect("a folder");
+        let folder = tempfile::Builder::new()
+            .prefix("hugewise-test")
+            .tempdir()
+            .expect("a folder");
         // An ordinary user must be able to write here too.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         std::fs::set_permissions(folder.path(), open).expect("permissions");
@@ -134,7 +144,16 @@ impl Case {
 
     pub fn quick_run(&self, record: &Path) {
         self.hugewise()
-            .args(["run", "--policy", "as-is", "--policy", "thp=never", "--max-rounds", "3", "--out"])
+            .args([
+                "run",
+                "--policy",
+                "as-is",
+                "--policy",
+                "thp=never",
+                "--max-rounds",
+                "3",
+                "--out",
+            ])
             .arg(record)
             .args(["--", "true"])
             .assert()
@@ -148,8 +167,22 @@ impl Case {
         std::fs::copy(lab(), &lab_copy).expect("a copy");
         let json = self.path("report.json");
         command
-            .args(["run", "--policy", "huge:as-is", "--policy", "small:thp=never"])
-            .args(["--max-rounds", "2", "--warmup", "1", "--metric", "touched=faults ([0-9]+)", "--json"])
+            .args([
+                "run",
+                "--policy",
+                "huge:as-is",
+                "--policy",
+                "small:thp=never",
+            ])
+            .args([
+                "--max-rounds",
+                "2",
+                "--warmup",
+                "1",
+                "--metric",
+                "touched=faults ([0-9]+)",
+                "--json",
+            ])
             .arg(&json)
             .arg("--")
             .arg(&lab_copy)
@@ -158,27 +191,49 @@ impl Case {
             .success();
         let report = self.json(&json);
         let page = report["host"]["page_bytes"].as_f64().expect("a page size");
-        let huge = report["host"]["thp"]["pmd_bytes"].as_f64().expect("a huge page size") / page;
+        let huge = report["host"]["thp"]["pmd_bytes"]
+            .as_f64()
+            .expect("a huge page size")
+            / page;
         let expected = (23_029.0 / huge).floor() + 23_029.0 % huge;
         for (policy, faults) in [("huge", expected), ("small", 23_029.0)] {
             let read = super::readings(&report, policy, "touched");
-            assert!(!read.is_empty() && read.iter().all(|&value| value == faults), "{policy}: {read:?}");
+            assert!(
+                !read.is_empty() && read.iter().all(|&value| value == faults),
+                "{policy}: {read:?}"
+            );
         }
         // The whole process takes some more faults, for its own start: the same under both.
         let total = |policy| super::readings(&report, policy, "minor_faults_total")[0];
         let difference = total("small") - total("huge");
-        assert!((difference - (23_029.0 - expected)).abs() <= 8.0, "{difference}");
+        assert!(
+            (difference - (23_029.0 - expected)).abs() <= 8.0,
+            "{difference}"
+        );
         let bytes = (23_029.0 / huge).floor() * huge * page;
         let peaks = super::readings(&report, "huge", "huge_anon_peak_bytes");
-        assert!(peaks.iter().all(|&peak| peak == bytes), "{peaks:?} against {bytes}");
+        assert!(
+            peaks.iter().all(|&peak| peak == bytes),
+            "{peaks:?} against {bytes}"
+        );
     }
 
     pub fn spawn(&self, arguments: &[&str]) -> Running {
         let record = self.path("running.jsonl");
         let mut command = self.plain();
-        command.arg(arguments[0]).arg("--out").arg(&record).args(&arguments[1..]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
-        Running { child: command.spawn().expect("hugewise"), record }
+        command
+            .arg(arguments[0])
+            .arg("--out")
+            .arg(&record)
+            .args(&arguments[1..]);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null());
+        Running {
+            child: command.spawn().expect("hugewise"),
+            record,
+        }
     }
 }
 
@@ -209,7 +264,10 @@ impl Running {
     }
 
     pub fn signal(&mut self, name: &str) {
-        let status = Plain::new("kill").arg(format!("-{name}")).arg(self.id().to_string()).status();
+        let status = Plain::new("kill")
+            .arg(format!("-{name}"))
+            .arg(self.id().to_string())
+            .status();
         assert!(status.expect("kill").success());
     }
 
@@ -251,8 +309,13 @@ impl SmallDisk {
     pub fn mount(path: &Path, size: &str) -> Option<Self> {
         std::fs::create_dir(path).expect("a folder");
         let options = format!("size={size}");
-        let mount = Plain::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(path).status();
-        mount.is_ok_and(|status| status.success()).then(|| Self(path.to_owned()))
+        let mount = Plain::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(path)
+            .status();
+        mount
+            .is_ok_and(|status| status.success())
+            .then(|| Self(path.to_owned()))
     }
 
     pub fn path(&self) -> &Path {

@@ -117,7 +117,6 @@ pub fn trial(
     let after = Snapshot::take(root, host, &sizes);
     let drift = readback::drift(watch, &files, &readback::read_files(root, watch));
     let seen = readings::Seen {
-        host,
         end: &end,
         samples: &samples,
         before: &before,

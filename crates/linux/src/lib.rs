@@ -11,3 +11,6 @@ pub mod error;
 
 /// Files below `/proc`: pure parsers, and readers on top of them.
 pub mod proc;
+
+/// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
+pub mod spawn;

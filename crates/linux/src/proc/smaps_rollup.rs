@@ -1,9 +1,11 @@
+use serde::{Deserialize, Serialize};
+
 use super::{Parsed, kib, lines};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
 /// Memory of one process in bytes (`/proc/PID/smaps_rollup`, fs/proc/task_mmu.c, Linux 4.14).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Rollup {
     /// `Rss`: resident memory; hugetlb and the huge zero page are not in it.
     pub rss_bytes: u64,

@@ -21,50 +21,61 @@ pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
 /// tree may change meanwhile: who is born during the walk may be left out, and who dies too.
 #[must_use]
 pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
-    if root
-        .path(format!("proc/{ancestor}/task/{ancestor}/children"))
-        .exists()
-    {
-        by_children(root, ancestor)
-    } else {
-        by_parents(root, ancestor)
-    }
-}
-
-fn by_children(root: &Root, ancestor: u32) -> BTreeSet<u32> {
+    let births = Births::read(root, ancestor);
     let mut found = BTreeSet::new();
     let mut todo = vec![ancestor];
     while let Some(pid) = todo.pop() {
-        for tid in root.list(format!("proc/{pid}/task")).unwrap_or_default() {
-            let path = format!("proc/{pid}/task/{tid}/children");
-            let children = parse_children(&root.read(path).unwrap_or_default());
-            todo.extend(children.into_iter().filter(|&child| found.insert(child)));
-        }
+        let children = births.of(root, pid);
+        todo.extend(children.into_iter().filter(|&child| found.insert(child)));
     }
     found
 }
 
-fn by_parents(root: &Root, ancestor: u32) -> BTreeSet<u32> {
-    let pids = root.list("proc").unwrap_or_default();
-    let parents: Vec<(u32, u32)> = pids
-        .iter()
-        .filter_map(|name| {
+/// The children of one process, in the same way.
+#[must_use]
+pub fn read_children(root: &Root, parent: u32) -> Vec<u32> {
+    Births::read(root, parent).of(root, parent)
+}
+
+/// Where it is told who is whose child.
+enum Births {
+    /// In a file of each thread.
+    Files,
+    /// Nowhere but in each child: pairs of child and parent.
+    Pairs(Vec<(u32, u32)>),
+}
+
+impl Births {
+    fn read(root: &Root, any: u32) -> Self {
+        let file = format!("proc/{any}/task/{any}/children");
+        if root.path(file).exists() {
+            return Self::Files;
+        }
+        let pids = root.list("proc").unwrap_or_default();
+        let pairs = pids.iter().filter_map(|name| {
             let pid = name.parse().ok()?;
             let bytes = root.read(format!("proc/{pid}/status")).ok()?;
             Some((pid, status::parse_status(&bytes).ok()?.parent))
-        })
-        .collect();
-    let mut found = BTreeSet::new();
-    let mut todo = vec![ancestor];
-    while let Some(parent) = todo.pop() {
-        let children = parents.iter().filter(|&&(_, other)| other == parent);
-        todo.extend(
-            children
-                .map(|&(pid, _)| pid)
-                .filter(|&pid| found.insert(pid)),
-        );
+        });
+        Self::Pairs(pairs.collect())
     }
-    found
+
+    fn of(&self, root: &Root, parent: u32) -> Vec<u32> {
+        match self {
+            Self::Pairs(pairs) => pairs
+                .iter()
+                .filter(|&&(_, other)| other == parent)
+                .map(|&(pid, _)| pid)
+                .collect(),
+            Self::Files => root
+                .list(format!("proc/{parent}/task"))
+                .unwrap_or_default()
+                .iter()
+                .map(|tid| format!("proc/{parent}/task/{tid}/children"))
+                .flat_map(|path| parse_children(&root.read(path).unwrap_or_default()))
+                .collect(),
+        }
+    }
 }
 
 #[cfg(test)]

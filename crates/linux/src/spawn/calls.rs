@@ -1,0 +1,156 @@
+//! System calls of the keeper, each as a safe function.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use super::usage::Usage;
+
+/// The number of the error that the last call of this thread left behind.
+pub(super) fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(result)
+}
+
+/// A session of our own: signals of the terminal no longer reach us.
+pub(super) fn new_session() {
+    // SAFETY: setsid has no preconditions; it fails only for a group leader, who has a session.
+    unsafe { libc::setsid() };
+}
+
+/// Inherits every orphan below this process (Linux 3.4).
+pub(super) fn become_subreaper() -> io::Result<()> {
+    // SAFETY: prctl with plain integers.
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }).map(drop)
+}
+
+/// Blocks SIGCHLD and gives a descriptor that becomes readable when one is pending.
+pub(super) fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: sigset_t is a plain structure that sigemptyset fills in before it is used.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        checked(libc::sigprocmask(
+            libc::SIG_BLOCK,
+            &raw const set,
+            std::ptr::null_mut(),
+        ))?;
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        let fd = checked(libc::signalfd(-1, &raw const set, flags))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Takes the pending SIGCHLD away.
+pub(super) fn clear_signals(signals: &OwnedFd) {
+    let mut buffer = [0_u8; 1024];
+    // SAFETY: the buffer has room for what is asked for; the descriptor does not block.
+    unsafe {
+        libc::read(
+            signals.as_raw_fd(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+        )
+    };
+}
+
+/// Waits until one of the descriptors can be read or the time is over; says which can.
+pub(super) fn wait_readable<const N: usize>(
+    descriptors: [BorrowedFd<'_>; N],
+    limit: Option<Duration>,
+) -> [bool; N] {
+    let mut polled = descriptors.map(|fd| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let time = limit.map(|limit| libc::timespec {
+        tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: limit.subsec_nanos().into(),
+    });
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the array and the time outlive the call; no signal mask is given. When the call
+    // is interrupted, nothing is readable, and the caller looks again.
+    let ready = unsafe {
+        libc::ppoll(
+            polled.as_mut_ptr(),
+            N as libc::nfds_t,
+            time,
+            std::ptr::null(),
+        )
+    };
+    polled.map(|polled| ready > 0 && polled.revents != 0)
+}
+
+/// A change of a child.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    /// It stopped for its tracer; the raw status.
+    Stopped { pid: i32, status: i32 },
+    /// It ended and was reaped; the raw status and what it used.
+    Ended { pid: i32, status: i32, usage: Usage },
+    /// Nothing has changed.
+    None,
+    /// There is no child any more.
+    NoChild,
+}
+
+/// The next change of any child, without waiting.
+pub(super) fn next_change() -> Change {
+    let mut status = 0;
+    // SAFETY: rusage is a plain structure of integers, for which zeroes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let options = libc::WNOHANG | libc::__WALL;
+    // SAFETY: both places are valid for the answer.
+    let pid = unsafe { libc::wait4(-1, &raw mut status, options, &raw mut usage) };
+    match pid {
+        -1 if errno() == libc::ECHILD => Change::NoChild,
+        -1 | 0 => Change::None,
+        _ if libc::WIFSTOPPED(status) || libc::WIFCONTINUED(status) => {
+            Change::Stopped { pid, status }
+        }
+        _ => Change::Ended {
+            pid,
+            status,
+            usage: Usage::of(&usage),
+        },
+    }
+}
+
+/// Kills a process; the error when it may not be killed.
+pub(super) fn kill(pid: i32) -> io::Result<()> {
+    // SAFETY: kill has no preconditions; the callers name only children that nobody else reaps,
+    // so the number cannot have passed to a stranger.
+    checked(unsafe { libc::kill(pid, libc::SIGKILL) }).map(drop)
+}
+
+/// What this process used so far.
+pub(super) fn own_usage() -> Usage {
+    // SAFETY: as in `next_change`.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the place is valid for the answer.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    Usage::of(&usage)
+}
+
+/// Copies a descriptor to another number, closed on exec.
+pub(super) fn duplicate(fd: i32) -> io::Result<OwnedFd> {
+    // SAFETY: duplicating a number is harmless; the new descriptor belongs to nobody else.
+    unsafe {
+        let copy = checked(libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3))?;
+        Ok(OwnedFd::from_raw_fd(copy))
+    }
+}
+
+/// Makes `number` refer to what `fd` refers to.
+pub(super) fn put_at(fd: &impl AsRawFd, number: i32) -> io::Result<()> {
+    // SAFETY: the keeper calls it for its standard streams only, which it knows.
+    checked(unsafe { libc::dup2(fd.as_raw_fd(), number) }).map(drop)
+}

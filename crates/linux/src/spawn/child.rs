@@ -1,0 +1,352 @@
+//! What happens between fork and exec.
+//!
+//! The keeper has one thread, but the rule of fork is kept all the same: everything is
+//! prepared in [`Settings`] and [`Image`], and from the fork on only system calls are made.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::ptr;
+
+use hugewise_model::host::ThpDisable;
+use hugewise_model::policy::realise::ThpPrctl;
+
+use super::calls::errno;
+use super::image::Image;
+use super::usage::Usage;
+use super::wire::Order;
+
+/// `PR_THP_DISABLE_EXCEPT_ADVISED` (linux/prctl.h, Linux 6.18).
+const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
+
+/// What a process does to itself before it becomes the workload, ready to be done.
+#[derive(Debug)]
+pub(super) struct Settings {
+    prctl: ThpPrctl,
+    identity: Option<(u32, u32, Vec<u32>)>,
+    directory: Option<CString>,
+    stdin: File,
+    cpus: Option<libc::cpu_set_t>,
+}
+
+impl Settings {
+    /// # Errors
+    /// A sentence: the input cannot be opened, or a name contains a NUL byte.
+    pub(super) fn prepare(order: &Order) -> Result<Self, String> {
+        let input = PathBuf::from(std::ffi::OsString::from_vec(order.stdin.clone()));
+        let stdin = File::open(&input)
+            .map_err(|error| format!("opening {} as input: {error}", input.display()))?;
+        let directory = order.directory.clone().map(CString::new).transpose();
+        let identity = order.identity.as_ref();
+        Ok(Self {
+            prctl: order.prctl,
+            identity: identity.map(|who| (who.uid, who.gid, who.groups.clone())),
+            directory: directory.map_err(|_| "the directory contains a NUL byte")?,
+            stdin,
+            cpus: order.cpus.as_deref().map(cpu_set),
+        })
+    }
+
+    /// Puts everything in force in this process. Makes system calls only.
+    fn enter(&self) -> Result<(), Failure> {
+        restore_signals();
+        if let Some(cpus) = &self.cpus {
+            let size = size_of::<libc::cpu_set_t>();
+            // SAFETY: the set outlives the call.
+            let result = unsafe { libc::sched_setaffinity(0, size, ptr::from_ref(cpus)) };
+            Step::Binding.check(result)?;
+        }
+        self.set_thp()?;
+        self.become_user()?;
+        if let Some(directory) = &self.directory {
+            // SAFETY: the path ends in NUL.
+            Step::Directory.check(unsafe { libc::chdir(directory.as_ptr()) })?;
+        }
+        // SAFETY: descriptor 0 of this process is ours to replace.
+        Step::Input.check(unsafe { libc::dup2(self.stdin.as_raw_fd(), 0) })
+    }
+
+    fn set_thp(&self) -> Result<(), Failure> {
+        let (disable, flags) = match self.prctl {
+            ThpPrctl::Leave => return Ok(()),
+            ThpPrctl::Clear => (0, 0),
+            ThpPrctl::Disable => (1, 0),
+            ThpPrctl::ExceptAdvised => (1, EXCEPT_ADVISED),
+        };
+        let (disable, none): (libc::c_ulong, libc::c_ulong) = (disable, 0);
+        // SAFETY: prctl with plain integers.
+        let result = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, disable, flags, none, none) };
+        Step::HugePages.check(result)
+    }
+
+    /// Groups first: once the user is changed, they could not be.
+    fn become_user(&self) -> Result<(), Failure> {
+        let Some((uid, gid, groups)) = &self.identity else {
+            return Ok(());
+        };
+        // SAFETY: the array holds as many groups as are announced.
+        Step::Groups.check(unsafe { libc::setgroups(groups.len(), groups.as_ptr()) })?;
+        // SAFETY: setgid has no preconditions.
+        Step::Groups.check(unsafe { libc::setgid(*gid) })?;
+        // SAFETY: setuid has no preconditions.
+        Step::User.check(unsafe { libc::setuid(*uid) })
+    }
+}
+
+fn cpu_set(cpus: &[u32]) -> libc::cpu_set_t {
+    // SAFETY: cpu_set_t is a plain array of bits, for which zeroes are valid.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    for &cpu in cpus {
+        if cpu < libc::CPU_SETSIZE.unsigned_abs() {
+            // SAFETY: the number is within the set.
+            unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+        }
+    }
+    set
+}
+
+/// Every signal as a fresh login has it, so that a workload runs alike wherever the
+/// measuring program was started from.
+fn restore_signals() {
+    // SAFETY: the default action is valid for every signal; for those that have no other
+    // (SIGKILL, SIGSTOP, the C library's own) the call fails and changes nothing.
+    unsafe {
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+    }
+}
+
+/// Where the way to the workload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+enum Step {
+    Binding = 1,
+    HugePages,
+    Groups,
+    User,
+    Directory,
+    Input,
+    Exec,
+}
+
+impl Step {
+    fn check(self, result: libc::c_int) -> Result<(), Failure> {
+        match result {
+            -1 => Err(Failure {
+                step: self as i32,
+                errno: errno(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A failed step as plain numbers, because it crosses the shared page; step 0 is none.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Failure {
+    step: i32,
+    errno: i32,
+}
+
+impl Failure {
+    fn sentence(self, order: &Order) -> String {
+        let doing = match self.step {
+            1 => "binding it to its processors".to_owned(),
+            2 => "setting its huge pages by prctl".to_owned(),
+            3 => "setting its groups".to_owned(),
+            4 => "setting its user".to_owned(),
+            5 => format!("changing to {}", text(order.directory.as_deref())),
+            6 => "giving it its input".to_owned(),
+            _ => format!(
+                "running `{}`",
+                text(order.command.first().map(Vec::as_slice))
+            ),
+        };
+        format!("{doing}: {}", io::Error::from_raw_os_error(self.errno))
+    }
+}
+
+fn text(bytes: Option<&[u8]>) -> String {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+}
+
+/// What the child leaves for the keeper, in a page that both have mapped. A pipe would cost
+/// system calls, and with them faults, between the last count and exec.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Note {
+    failure: Failure,
+    thp_disable: i32,
+    base: libc::rusage,
+}
+
+/// The shared page.
+#[derive(Debug)]
+struct Shared(*mut Note);
+
+impl Shared {
+    fn new() -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let page = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                size_of::<Note>(),
+                access,
+                flags,
+                -1,
+                0,
+            )
+        };
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self(page.cast()))
+    }
+
+    fn read(&self) -> Note {
+        // SAFETY: the mapping lives as long as the process; every bit pattern is a valid note,
+        // and the child writes only before it says so or before it ends.
+        unsafe { self.0.read_volatile() }
+    }
+}
+
+/// The child, waiting for its release.
+#[derive(Debug)]
+pub(super) struct Child {
+    pub(super) pid: i32,
+    gate: OwnedFd,
+    shared: Shared,
+}
+
+impl Child {
+    /// Forks, and returns when the child stands before its exec.
+    ///
+    /// # Errors
+    /// A sentence that says which step failed.
+    pub(super) fn fork(order: &Order) -> Result<Self, String> {
+        let settings = Settings::prepare(order)?;
+        let mut image = Image::prepare(order)?;
+        let forking = |error: io::Error| format!("forking: {error}");
+        let shared = Shared::new().map_err(forking)?;
+        let (gate, theirs) = gate().map_err(forking)?;
+        let keeper = std::process::id();
+        // SAFETY: the keeper has one thread, and the child makes system calls only.
+        match unsafe { libc::fork() } {
+            -1 => Err(forking(io::Error::last_os_error())),
+            0 => live(&settings, &mut image, &shared, theirs.as_raw_fd(), keeper),
+            pid => {
+                drop(theirs);
+                let child = Self { pid, gate, shared };
+                child.wait_until_ready(order)?;
+                Ok(child)
+            }
+        }
+    }
+
+    fn wait_until_ready(&self, order: &Order) -> Result<(), String> {
+        let mut byte = 0_u8;
+        // SAFETY: one byte fits; the child's end closes when it dies.
+        let got = unsafe { libc::read(self.gate.as_raw_fd(), (&raw mut byte).cast(), 1) };
+        if got == 1 {
+            return Ok(());
+        }
+        Err(self
+            .failure(order)
+            .unwrap_or_else(|| "it was killed before it started".to_owned()))
+    }
+
+    /// Lets it become the workload.
+    pub(super) fn release(&self) {
+        // SAFETY: one byte is there to be written. A child that is dead is seen by wait4.
+        unsafe { libc::write(self.gate.as_raw_fd(), c"r".as_ptr().cast(), 1) };
+    }
+
+    /// Why it did not become the workload, if so. Final once it is dead.
+    pub(super) fn failure(&self, order: &Order) -> Option<String> {
+        let failure = self.shared.read().failure;
+        (failure.step != 0).then(|| failure.sentence(order))
+    }
+
+    /// `PR_GET_THP_DISABLE` as it was after all settings.
+    pub(super) fn thp_disable(&self) -> Option<ThpDisable> {
+        match self.shared.read().thp_disable {
+            0 => Some(ThpDisable::Off),
+            1 => Some(ThpDisable::Disabled),
+            3 => Some(ThpDisable::ExceptAdvised),
+            _ => None,
+        }
+    }
+
+    /// What it had used when it called exec.
+    pub(super) fn usage_before_exec(&self) -> Usage {
+        Usage::of(&self.shared.read().base)
+    }
+}
+
+/// Two connected ends, closed on exec.
+fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (mine, theirs) = std::os::unix::net::UnixStream::pair()?;
+    Ok((mine.into(), theirs.into()))
+}
+
+/// The life of the child. Makes system calls only, and never returns.
+fn live(settings: &Settings, image: &mut Image, shared: &Shared, gate: i32, keeper: u32) -> ! {
+    let note = shared.0;
+    // SAFETY: the note is mapped and writable; the keeper reads it only after the byte on the
+    // gate or after our death. `_exit` leaves at once, without running anything of the parent.
+    unsafe {
+        libc::setsid();
+        if let Err(failure) = settings.enter() {
+            (&raw mut (*note).failure).write_volatile(failure);
+            libc::_exit(127);
+        }
+        // Only now: a change of user clears it.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid().unsigned_abs() != keeper {
+            libc::_exit(127);
+        }
+        let none: libc::c_ulong = 0;
+        let disable = libc::prctl(libc::PR_GET_THP_DISABLE, none, none, none, none);
+        (&raw mut (*note).thp_disable).write_volatile(disable);
+        // A dry run, so that the real one faults nothing in.
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut (*note).base);
+        let mut byte = b'!';
+        libc::write(gate, (&raw const byte).cast(), 1);
+        if libc::read(gate, (&raw mut byte).cast(), 1) != 1 {
+            libc::_exit(127);
+        }
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut (*note).base);
+        let errno = image.execute();
+        let step = Step::Exec as i32;
+        (&raw mut (*note).failure).write_volatile(Failure { step, errno });
+        libc::_exit(127)
+    }
+}
+
+/// The same settings and the same exec, in this very process. Returns the sentence that says
+/// what failed.
+pub(super) fn become_in_place(order: &Order, image: &mut Image) -> String {
+    let settings = match Settings::prepare(order) {
+        Ok(settings) => settings,
+        Err(sentence) => return sentence,
+    };
+    let failure = match settings.enter() {
+        Err(failure) => failure,
+        Ok(()) => Failure {
+            step: Step::Exec as i32,
+            errno: image.execute(),
+        },
+    };
+    failure.sentence(order)
+}

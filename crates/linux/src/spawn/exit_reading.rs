@@ -1,0 +1,108 @@
+//! What is read from the main process while it is held at its end.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::thread;
+use std::time::Duration;
+
+use hugewise_model::observation::Missing;
+use serde::{Deserialize, Serialize};
+
+use super::{folios, page_scan};
+use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
+use crate::proc::{stat, status};
+use crate::root::Root;
+
+/// What is asked of the main process beyond what is always read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Question {
+    /// A library that should be in its mappings.
+    pub preload: Option<String>,
+    /// Whether, and in which units, its anonymous memory is told apart by folio size.
+    pub folios: Option<FolioQuestion>,
+}
+
+/// The sizes that telling folios apart needs.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct FolioQuestion {
+    /// A base page.
+    pub page_bytes: u64,
+    /// A PMD-mapped huge page.
+    pub pmd_bytes: u64,
+}
+
+/// The main process at its end.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct ExitReading {
+    /// `smaps_rollup`.
+    pub rollup: Result<Rollup, Missing>,
+    /// `VmHWM`: its largest resident set since exec.
+    pub peak_rss_bytes: Result<u64, Missing>,
+    /// Whether it had waited for children of its own; unknown counts as yes.
+    pub had_children: bool,
+    /// Address space that maps the huge zero page.
+    pub huge_zero_bytes: Result<u64, Missing>,
+    /// Anonymous memory by size of the folio it lies in, in KiB; memory that a PMD maps is
+    /// left out.
+    pub folio_bytes: Result<BTreeMap<u64, u64>, Missing>,
+    /// Whether the library that was asked for is mapped.
+    pub preload_found: Option<bool>,
+}
+
+/// The first thread ended while others live on: what it maps then is not what the process
+/// maps at its end.
+pub(super) fn left_early() -> Missing {
+    Missing::NotSupported {
+        what: "the end of a process whose first thread ends before the others".to_owned(),
+    }
+}
+
+/// Reads a process that is held at its end.
+///
+/// # Errors
+/// It is only the first thread that ends.
+pub(super) fn read_exit(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
+    let root = Root::real();
+    let status = last_thread_status(&root, pid)?;
+    let stat = root.read(format!("proc/{pid}/stat")).unwrap_or_default();
+    let maps = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
+    let pagemap = page_scan::open(pid);
+    let scan = |question: &dyn Fn(&File) -> Result<u64, Missing>| match &pagemap {
+        Ok(pagemap) => question(pagemap),
+        Err(missing) => Err(missing.clone()),
+    };
+    Ok(ExitReading {
+        rollup: read_smaps_rollup(&root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE")),
+        peak_rss_bytes: status.peak_rss_bytes.ok_or(Missing::TooShort),
+        had_children: stat::parse_had_children(&stat).unwrap_or(true),
+        huge_zero_bytes: scan(&|pagemap| page_scan::huge_zero_bytes(pagemap, &maps)),
+        folio_bytes: match (question.folios, &pagemap) {
+            (None, _) => Err(Missing::NotAsked),
+            (Some(_), Err(missing)) => Err(missing.clone()),
+            (Some(sizes), Ok(pagemap)) => folios::count(pagemap, &maps, sizes),
+        },
+        preload_found: question.preload.as_deref().map(|path| names(&maps, path)),
+    })
+}
+
+/// The status when no other thread is left. In exit_group(2) the others are being killed and
+/// go within a moment; in an exit of the first thread alone, or in an exec of another, they
+/// stay.
+fn last_thread_status(root: &Root, pid: u32) -> Result<status::Status, Missing> {
+    for _ in 0..20 {
+        let bytes = root.read(format!("proc/{pid}/status"));
+        let bytes = bytes.map_err(|error| error.into_missing("CAP_SYS_PTRACE"))?;
+        let status = status::parse_status(&bytes).map_err(|error| Missing::Unreadable { error })?;
+        if status.threads <= 1 {
+            return Ok(status);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Err(left_early())
+}
+
+/// Whether a line of `/proc/PID/maps` ends in this path.
+fn names(maps: &[u8], path: &str) -> bool {
+    maps.split(|&byte| byte == b'\n')
+        .any(|line| line.ends_with(path.as_bytes()))
+}

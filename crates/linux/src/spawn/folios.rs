@@ -1,0 +1,183 @@
+//! Which folio sizes anonymous memory lies in, by `/proc/PID/pagemap` and `/proc/kpageflags`.
+//!
+//! There is no other way to see multi-size folios of one process (they count as plain
+//! resident memory in smaps), and it needs CAP_SYS_ADMIN, because it goes by frame numbers.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hugewise_model::observation::Missing;
+
+use super::exit_reading::FolioQuestion;
+use super::page_scan::{FILE, HUGE, PRESENT, Wanted, scan};
+use crate::error::Error;
+
+/// Bits of `/proc/kpageflags` (linux/kernel-page-flags.h).
+const HEAD: u64 = 1 << 15;
+const TAIL: u64 = 1 << 16;
+const THP: u64 = 1 << 22;
+/// The frame number in an entry of `/proc/PID/pagemap`.
+const FRAME: u64 = (1 << 55) - 1;
+/// The process is held meanwhile: after this time the question is given up.
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// Bytes of present anonymous memory by folio size in KiB; single pages and what a PMD maps
+/// are left out.
+pub(super) fn count(
+    pagemap: &File,
+    maps: &[u8],
+    sizes: FolioQuestion,
+) -> Result<BTreeMap<u64, u64>, Missing> {
+    let path = Path::new("/proc/kpageflags");
+    let flags = File::open(path)
+        .map_err(|error| Error::io("opening", path, error).into_missing("CAP_SYS_ADMIN"))?;
+    let wanted = Wanted {
+        with: PRESENT,
+        without: FILE | HUGE,
+    };
+    let mut counter = Counter::new(flags, sizes);
+    let deadline = Instant::now() + LONGEST;
+    for region in scan(pagemap, maps, wanted)? {
+        for piece in pieces(region, 512 * sizes.page_bytes) {
+            if Instant::now() > deadline {
+                return Err(Missing::Unreadable {
+                    error: format!("not done within {} ms", LONGEST.as_millis()),
+                });
+            }
+            counter.add(pagemap, piece)?;
+        }
+    }
+    Ok(counter.bytes)
+}
+
+fn pieces(region: Range<u64>, bytes: u64) -> impl Iterator<Item = Range<u64>> {
+    let step = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
+    region
+        .clone()
+        .step_by(step)
+        .map(move |start| start..region.end.min(start.saturating_add(bytes)))
+}
+
+struct Counter {
+    flags: File,
+    sizes: FolioQuestion,
+    /// The flags of the aligned block of frames that was looked at last, and its first frame.
+    block: (u64, Vec<u64>),
+    bytes: BTreeMap<u64, u64>,
+}
+
+impl Counter {
+    fn new(flags: File, sizes: FolioQuestion) -> Self {
+        Self {
+            flags,
+            sizes,
+            block: (u64::MAX, Vec::new()),
+            bytes: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, pagemap: &File, piece: Range<u64>) -> Result<(), Missing> {
+        let page = self.sizes.page_bytes.max(1);
+        let count = (piece.end - piece.start) / page;
+        let entries = words(pagemap, piece.start / page, count).map_err(|e| unreadable(&e))?;
+        for entry in entries {
+            let frame = entry & FRAME;
+            if frame == 0 {
+                return Err(Missing::NotPermitted {
+                    grant: "CAP_SYS_ADMIN".to_owned(),
+                });
+            }
+            if let Some(pages) = self.folio_pages(frame)? {
+                *self.bytes.entry(pages * page / 1024).or_default() += page;
+            }
+        }
+        Ok(())
+    }
+
+    /// Pages in the folio that a frame belongs to, unless it is alone. Folios are aligned to
+    /// their size and not larger than a PMD, so the aligned block of that size holds all of it.
+    fn folio_pages(&mut self, frame: u64) -> Result<Option<u64>, Missing> {
+        let per_block = (self.sizes.pmd_bytes / self.sizes.page_bytes.max(1)).max(1);
+        let first = frame - frame % per_block;
+        if self.block.0 != first {
+            let alone = words(&self.flags, frame, 1).map_err(|e| unreadable(&e))?;
+            if alone.first().is_none_or(|flags| flags & THP == 0) {
+                return Ok(None);
+            }
+            let block = words(&self.flags, first, per_block).map_err(|e| unreadable(&e))?;
+            self.block = (first, block);
+        }
+        let place = usize::try_from(frame - first).unwrap_or(usize::MAX);
+        Ok(folio_around(&self.block.1, place))
+    }
+}
+
+/// The length of the folio around `place` in the flags of a block: its head, and the tails
+/// that follow it.
+fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
+    let here = flags.get(place)?;
+    if here & THP == 0 || here & (HEAD | TAIL) == 0 {
+        return None;
+    }
+    let head = flags[..=place]
+        .iter()
+        .rposition(|flags| flags & HEAD != 0)?;
+    let tails = flags[head + 1..]
+        .iter()
+        .take_while(|&flags| flags & TAIL != 0);
+    Some(1 + tails.count() as u64)
+}
+
+/// `count` words of eight bytes from the word `first` on; fewer at the end of the file.
+fn words(file: &File, first: u64, count: u64) -> std::io::Result<Vec<u64>> {
+    let mut bytes = vec![0; usize::try_from(count * 8).unwrap_or(0)];
+    let read = file.read_at(&mut bytes, first * 8)?;
+    let whole = bytes[..read].as_chunks::<8>().0;
+    Ok(whole.iter().copied().map(u64::from_ne_bytes).collect())
+}
+
+fn unreadable(error: &std::io::Error) -> Missing {
+    Missing::Unreadable {
+        error: format!("page map: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn folios_are_heads_with_their_tails() {
+        let (head, tail) = (THP | HEAD, THP | TAIL);
+        let flags = [0, head, tail, tail, tail, head, tail, HEAD, TAIL];
+        let seen: Vec<_> = (0..=9).map(|place| folio_around(&flags, place)).collect();
+        let four = Some(4);
+        assert_eq!(
+            seen,
+            [
+                None,
+                four,
+                four,
+                four,
+                four,
+                Some(2),
+                Some(2),
+                None,
+                None,
+                None
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_flags_panic(flags: Vec<u64>, place in 0_usize..600) {
+            let _ = folio_around(&flags, place);
+        }
+    }
+}

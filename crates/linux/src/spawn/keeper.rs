@@ -1,0 +1,316 @@
+//! The keeper itself: one small process for one workload.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use hugewise_model::observation::{Missing, Outcome};
+
+use super::calls::{self, Change};
+use super::child::Child;
+use super::exit_reading::{self, ExitReading};
+use super::image::Image;
+use super::tracee::{self, Stop};
+use super::usage::Usage;
+use super::wire::{self, End, Event, Order, Ready};
+use super::{AtExit, KEEPER_WORD};
+use crate::proc::{status, tree};
+use crate::root::Root;
+
+/// Runs this process as a keeper. To be called by `main` before anything else when the first
+/// argument is [`KEEPER_WORD`], so that its memory stays small; standard input is its socket.
+#[must_use]
+pub fn keeper_main() -> ExitCode {
+    debug_assert!(std::env::args_os().any(|word| word == KEEPER_WORD));
+    match keep() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody is left who could be told: the socket is the only way to say anything.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn keep() -> io::Result<()> {
+    let socket = UnixStream::from(calls::duplicate(0)?);
+    calls::put_at(&File::open("/dev/null")?, 0)?;
+    calls::new_session();
+    let signals = calls::child_signals()?;
+    let order: Order = wire::read_frame(&mut &socket)?;
+    if let Err(error) = calls::become_subreaper() {
+        let sentence = format!("becoming the reaper of orphans: {error}");
+        return wire::write_frame(&mut &socket, &Event::Refused(sentence));
+    }
+    // What the child inherits through exec cannot be larger than this.
+    let floor_bytes = own_peak();
+    let child = match Child::fork(&order) {
+        Ok(child) => child,
+        Err(sentence) => return wire::write_frame(&mut &socket, &Event::Refused(sentence)),
+    };
+    leave_output()?;
+    let mut keeper = Keeper::new(socket, signals, order, child);
+    let end = keeper.run(floor_bytes)?;
+    wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)))
+}
+
+/// `VmHWM` of this process; getrusage(2) would answer with what it inherited itself.
+fn own_peak() -> u64 {
+    let bytes = Root::real().read("proc/self/status").unwrap_or_default();
+    let status = status::parse_status(&bytes).ok();
+    status
+        .and_then(|status| status.peak_rss_bytes)
+        .unwrap_or_else(|| calls::own_usage().peak_rss_bytes)
+}
+
+/// Closes our ends of the workload's streams: whoever reads them sees their end when the last
+/// process of the tree is gone.
+fn leave_output() -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    calls::put_at(&nowhere, 1)?;
+    calls::put_at(&nowhere, 2)
+}
+
+/// Why the workload ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// By itself.
+    Itself,
+    /// Its time is over.
+    TimedOut,
+    /// Nobody wants it any more.
+    Stopped,
+}
+
+struct Keeper {
+    socket: UnixStream,
+    signals: OwnedFd,
+    order: Order,
+    child: Child,
+    /// When the child was released.
+    begun: Instant,
+    /// How long the main process was held.
+    held: Duration,
+    /// When the main process was reaped, and with which status.
+    over: Option<(Instant, i32)>,
+    cause: Cause,
+    usage: Usage,
+    exit: Result<ExitReading, Missing>,
+}
+
+impl Keeper {
+    fn new(socket: UnixStream, signals: OwnedFd, order: Order, child: Child) -> Self {
+        Self {
+            socket,
+            signals,
+            order,
+            child,
+            begun: Instant::now(),
+            held: Duration::ZERO,
+            over: None,
+            cause: Cause::Itself,
+            usage: Usage::default(),
+            exit: Err(Missing::TooShort),
+        }
+    }
+
+    fn run(&mut self, floor_bytes: u64) -> io::Result<End> {
+        if let Err(missing) = self.begin_tracing() {
+            self.exit = Err(missing);
+        }
+        let ready = Ready {
+            main: self.child.pid.unsigned_abs(),
+            thp_disable: self.child.thp_disable(),
+        };
+        wire::write_frame(&mut &self.socket, &Event::Ready(ready))?;
+        self.wait_for_release();
+        while self.over.is_none() {
+            self.take_changes();
+            if self.over.is_none() {
+                self.wait();
+            }
+        }
+        let survivors = self.end_tree();
+        Ok(self.conclude(floor_bytes, survivors))
+    }
+
+    fn begin_tracing(&self) -> Result<(), Missing> {
+        if self.order.at_exit == AtExit::Pass {
+            return Err(Missing::NotAsked);
+        }
+        if self.would_lose_privilege() {
+            return Err(Missing::NotPermitted {
+                grant: "root, because a traced set-user-id program would lose its privilege"
+                    .to_owned(),
+            });
+        }
+        tracee::seize(self.child.pid).map_err(|error| Missing::NotPermitted {
+            grant: format!("CAP_SYS_PTRACE (tracing the workload: {error})"),
+        })
+    }
+
+    /// Whether the command is a set-user-id or set-group-id program and we are not root
+    /// (`LSM_UNSAFE_PTRACE`, security/commoncap.c).
+    fn would_lose_privilege(&self) -> bool {
+        const SET_ID: u32 = 0o6000;
+        // SAFETY: geteuid has no preconditions.
+        let root = unsafe { libc::geteuid() } == 0;
+        let image = Image::prepare(&self.order).ok();
+        let path = image.as_ref().and_then(Image::likely_path);
+        let mode = path.and_then(|path| std::fs::metadata(path).ok());
+        !root && mode.is_some_and(|file| file.permissions().mode() & SET_ID != 0)
+    }
+
+    fn wait_for_release(&mut self) {
+        let mut word = [0];
+        match (&self.socket).read(&mut word) {
+            Ok(1) if word[0] == wire::RELEASE => {
+                self.begun = Instant::now();
+                self.child.release();
+            }
+            _ => self.kill(Cause::Stopped),
+        }
+    }
+
+    /// Sleeps until a child changes, the other side says something, or time is over.
+    fn wait(&mut self) {
+        let limit = self.order.timeout_ns.map(Duration::from_nanos);
+        let left = match self.cause {
+            Cause::Itself => limit.map(|limit| limit.saturating_sub(self.begun.elapsed())),
+            _ => Some(Duration::from_millis(100)),
+        };
+        let [changed, spoken] = match self.cause {
+            Cause::Stopped => {
+                let [changed] = calls::wait_readable([self.signals.as_fd()], left);
+                [changed, false]
+            }
+            _ => calls::wait_readable([self.signals.as_fd(), self.socket.as_fd()], left),
+        };
+        if changed {
+            calls::clear_signals(&self.signals);
+        }
+        // Whatever is said now, or that nobody is there any more, means: stop.
+        if spoken {
+            self.kill(Cause::Stopped);
+        }
+        if limit.is_some_and(|limit| self.begun.elapsed() >= limit) && self.cause == Cause::Itself {
+            self.kill(Cause::TimedOut);
+        }
+    }
+
+    /// Kills the main process; the rest of the tree follows when it is reaped.
+    fn kill(&mut self, cause: Cause) {
+        self.cause = cause;
+        // It cannot fail: who could change its user to evade us is killed with root's rights,
+        // and who could not has ours. If it does, the next round of waiting tries again.
+        let _ = calls::kill(self.child.pid);
+    }
+
+    fn take_changes(&mut self) -> Change {
+        loop {
+            match calls::next_change() {
+                Change::Stopped { pid, status } => self.answer(pid, status),
+                Change::Ended { pid, status, usage } => self.reaped(pid, status, usage),
+                last @ (Change::None | Change::NoChild) => return last,
+            }
+        }
+    }
+
+    fn reaped(&mut self, pid: i32, status: i32, usage: Usage) {
+        if pid == self.child.pid {
+            self.over = Some((Instant::now(), status));
+            let before = self.child.usage_before_exec();
+            self.usage = self.usage.plus(usage.since(before));
+        } else {
+            self.usage = self.usage.plus(usage);
+        }
+    }
+
+    /// Lets a stopped tracee do what it would have done without us.
+    fn answer(&mut self, pid: i32, status: i32) {
+        match tracee::reason(status) {
+            Stop::Exit => self.hold(pid),
+            Stop::Group => tracee::leave_stopped(pid),
+            Stop::Signal(signal) => tracee::resume(pid, signal),
+            Stop::Tracing => tracee::resume(pid, 0),
+        }
+    }
+
+    /// The main process is at its end: reads it and takes the time out of its wall time.
+    fn hold(&mut self, pid: i32) {
+        let since = Instant::now();
+        if self.cause != Cause::Stopped {
+            self.exit = exit_reading::read_exit(pid.unsigned_abs(), &self.order.question);
+        }
+        tracee::resume(pid, 0);
+        // When only the first thread has left, the others ran on meanwhile.
+        if self.exit.is_ok() {
+            self.held += since.elapsed();
+        }
+    }
+
+    /// Kills whatever is left of the tree; returns how many could not be killed.
+    ///
+    /// Only our own children are killed: their numbers cannot have passed to strangers before
+    /// we reap them. What they leave behind becomes ours, and is next.
+    fn end_tree(&mut self) -> u32 {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let mut hopeless_since = None;
+        loop {
+            if let Change::NoChild = self.take_changes() {
+                return 0;
+            }
+            let children = own_children();
+            let refused = children.iter().filter(|&&pid| calls::kill(pid).is_err());
+            let refused = refused.count();
+            if refused > 0 && refused == children.len() {
+                let since = *hopeless_since.get_or_insert_with(Instant::now);
+                if since.elapsed() > PATIENCE {
+                    return u32::try_from(refused).unwrap_or(u32::MAX);
+                }
+            }
+            calls::wait_readable([self.signals.as_fd()], Some(Duration::from_millis(5)));
+            calls::clear_signals(&self.signals);
+        }
+    }
+
+    fn conclude(&self, floor_bytes: u64, survivors: u32) -> End {
+        let (over, status) = self.over.unwrap_or((self.begun, 0));
+        let wall = over.duration_since(self.begun).saturating_sub(self.held);
+        End {
+            outcome: self.outcome(status),
+            wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
+            usage: self.usage,
+            floor_bytes,
+            exit: self.exit.clone(),
+            keeper_cpu_ns: calls::own_usage().cpu_ns(),
+            survivors,
+        }
+    }
+
+    fn outcome(&self, status: i32) -> Outcome {
+        if let Some(error) = self.child.failure(&self.order) {
+            Outcome::NotStarted { error }
+        } else if self.cause == Cause::TimedOut {
+            Outcome::TimedOut
+        } else if libc::WIFSIGNALED(status) {
+            Outcome::Signalled {
+                signal: libc::WTERMSIG(status),
+            }
+        } else {
+            Outcome::Exited {
+                code: libc::WEXITSTATUS(status),
+            }
+        }
+    }
+}
+
+/// The children of this process, which has one thread.
+fn own_children() -> Vec<i32> {
+    let own = std::process::id();
+    tree::read_children(&Root::real(), own)
+        .into_iter()
+        .filter_map(|pid| i32::try_from(pid).ok())
+        .collect()
+}

@@ -1,0 +1,178 @@
+//! Running a workload under a *keeper*: a small process of its own for every trial.
+//!
+//! Why not simply fork and wait:
+//!
+//! * `ru_maxrss` survives exec: the kernel folds the peak of the memory that exec replaces into
+//!   the process's record (`exec_mmap`, fs/exec.c), so a child of a fat parent reports the
+//!   parent's size. Under a keeper of a few MiB with a known peak, anything larger is true.
+//! * A workload may leave processes behind. The keeper is their subreaper: it inherits them,
+//!   adds up what they used, and ends them with the trial.
+//! * When the measuring program dies, by whatever signal, the keeper sees its socket close and
+//!   kills the tree. When the keeper dies, the kernel kills the main process
+//!   (`PR_SET_PDEATHSIG`, `PTRACE_O_EXITKILL`).
+//! * The keeper may stop the main process at its end, when it still holds all its memory, and
+//!   read it there (see [`AtExit::Hold`]).
+//!
+//! The way of a workload: [`start`] → [`Suspended`] → [`Running`] → [`End`].
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hugewise_model::policy::realise::ThpPrctl;
+use serde::{Deserialize, Serialize};
+
+mod calls;
+mod child;
+mod drain;
+mod exit_reading;
+mod folios;
+mod hook;
+mod image;
+mod keeper;
+mod page_scan;
+mod running;
+mod tracee;
+mod usage;
+mod wire;
+
+pub use exit_reading::{ExitReading, FolioQuestion, Question};
+pub use hook::hook;
+pub use keeper::keeper_main;
+pub use running::{Beginning, Printed, Running, Suspended, start};
+pub use usage::Usage;
+pub use wire::End;
+
+/// The hidden first argument by which the program becomes a keeper: its `main` must call
+/// [`keeper_main`] before anything else when it sees this word.
+pub const KEEPER_WORD: &str = "__keep";
+
+/// What is run, and in which surroundings.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Program and arguments; the program is searched for in `PATH` when it has no slash.
+    pub command: Vec<OsString>,
+    /// Variables set on top of the inherited environment.
+    pub environment: Vec<(String, String)>,
+    /// What is done with the per-process THP switch.
+    pub prctl: ThpPrctl,
+    /// As whom it runs; `None` is as ourselves.
+    pub identity: Option<Identity>,
+    /// Where it runs; `None` is here.
+    pub directory: Option<PathBuf>,
+    /// What it reads; `None` is `/dev/null`.
+    pub stdin: Option<PathBuf>,
+    /// What becomes of what it prints.
+    pub output: Output,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+    /// Whether its memory is read at its end.
+    pub at_exit: AtExit,
+    /// Whether it gets a memory cgroup of its own.
+    pub group: Group,
+    /// Processors it is bound to; `None` leaves the binding as it is.
+    pub cpus: Option<BTreeSet<u32>>,
+}
+
+impl Launch {
+    /// A command with everything else left at its default.
+    #[must_use]
+    pub fn new(command: Vec<OsString>) -> Self {
+        Self {
+            command,
+            environment: Vec::new(),
+            prctl: ThpPrctl::Leave,
+            identity: None,
+            directory: None,
+            stdin: None,
+            output: Output::Discard,
+            timeout: None,
+            at_exit: AtExit::Hold,
+            group: Group::Leave,
+            cpus: None,
+        }
+    }
+
+    /// The program, as the user wrote it.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        self.command
+            .first()
+            .map_or(OsStr::new(""), OsString::as_ref)
+    }
+}
+
+/// As whom a workload runs.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Identity {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
+    /// `HOME`.
+    pub home: PathBuf,
+    /// `USER` and `LOGNAME`.
+    pub name: String,
+}
+
+/// What becomes of what a workload prints. The end of its stderr is kept in every case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Nothing is shown.
+    Discard,
+    /// Both streams go to our stderr, because our stdout is for the result.
+    Show,
+    /// Its stdout is kept, the last 16 MiB of it.
+    Keep,
+}
+
+/// Whether the main process is held at its end to read its memory.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub enum AtExit {
+    /// Hold it (`PTRACE_EVENT_EXIT`) and read what it maps; the time is taken out of its wall
+    /// time. Only the main process is traced, not its threads and children.
+    ///
+    /// Being traced costs a stop of about 10 µs for every signal that is delivered to the first
+    /// thread, and shows: leak checkers and debuggers that want to attach to the main process
+    /// fail, and set-user-id programs started by others than root would lose their privilege
+    /// (these are recognised when they are the command itself, and not traced).
+    #[default]
+    Hold,
+    /// Let it go; what only the end could show is missing.
+    Pass,
+}
+
+/// Whether a trial gets a memory cgroup of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Group {
+    /// It stays in ours: charging pages costs what it always costs there.
+    #[default]
+    Leave,
+    /// A fresh one below ours, removed afterwards, to read its peak.
+    Make,
+}
+
+/// Becomes the command, in this process, without measuring anything.
+///
+/// Returns only when that failed; the process then may have changed its identity and its
+/// directory, and is fit for nothing but reporting the error.
+#[must_use]
+pub fn exec(launch: &Launch) -> crate::error::Error {
+    let order = match wire::Order::of(launch, &Question::default()) {
+        Ok(order) => order,
+        Err(error) => return error,
+    };
+    let failure = match image::Image::prepare(&order) {
+        Ok(mut image) => child::become_in_place(&order, &mut image),
+        Err(sentence) => sentence,
+    };
+    crate::error::Error {
+        kind: crate::error::Kind::Other(failure),
+        doing: "starting".to_owned(),
+        path: Some(PathBuf::from(launch.program())),
+        source: None,
+    }
+}

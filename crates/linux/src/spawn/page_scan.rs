@@ -1,0 +1,183 @@
+//! `ioctl(PAGEMAP_SCAN)` on `/proc/PID/pagemap` (Linux 6.7, fs/proc/task_mmu.c).
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use hugewise_model::observation::Missing;
+
+use crate::error::Error;
+
+/// The page is in a file or is shared.
+pub(super) const FILE: u64 = 1 << 2;
+/// The page is in memory.
+pub(super) const PRESENT: u64 = 1 << 3;
+/// The page is a zero page.
+pub(super) const ZERO: u64 = 1 << 5;
+/// A PMD, or hugetlb, maps the page.
+pub(super) const HUGE: u64 = 1 << 6;
+
+/// `_IOWR('f', 16, struct pm_scan_arg)`.
+const PAGEMAP_SCAN: libc::Ioctl = 0xC060_6610_u32 as libc::Ioctl;
+
+/// `struct pm_scan_arg` (linux/fs.h).
+#[derive(Default)]
+#[repr(C)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// `struct page_region`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Region {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// Which pages are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Categories that must hold.
+    pub(super) with: u64,
+    /// Categories that must not.
+    pub(super) without: u64,
+}
+
+/// Opens the page map of a process.
+pub(super) fn open(pid: u32) -> Result<File, Missing> {
+    let path = format!("/proc/{pid}/pagemap");
+    File::open(&path).map_err(|error| {
+        Error::io("opening", Path::new(&path), error).into_missing("CAP_SYS_PTRACE")
+    })
+}
+
+/// Bytes that map the shared huge zero page.
+pub(super) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
+    let wanted = Wanted {
+        with: HUGE | ZERO,
+        without: 0,
+    };
+    let regions = scan(pagemap, maps, wanted)?;
+    Ok(regions.iter().map(|region| region.end - region.start).sum())
+}
+
+/// All address ranges whose pages are as wanted.
+pub(super) fn scan(
+    pagemap: &File,
+    maps: &[u8],
+    wanted: Wanted,
+) -> Result<Vec<Range<u64>>, Missing> {
+    let Some(all) = mapped_span(maps) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    let mut start = all.start;
+    while start < all.end {
+        let mut buffer = [Region::default(); 512];
+        let (count, walked) =
+            ask(pagemap, start..all.end, wanted, &mut buffer).map_err(|error| missing(&error))?;
+        found.extend(
+            buffer[..count]
+                .iter()
+                .map(|region| region.start..region.end),
+        );
+        if walked <= start {
+            break;
+        }
+        start = walked;
+    }
+    Ok(found)
+}
+
+/// One call: how many regions were found, and how far it came.
+fn ask(
+    pagemap: &File,
+    span: Range<u64>,
+    wanted: Wanted,
+    buffer: &mut [Region],
+) -> io::Result<(usize, u64)> {
+    let mut scan = Scan {
+        size: size_of::<Scan>() as u64,
+        start: span.start,
+        end: span.end,
+        vec: buffer.as_mut_ptr() as u64,
+        vec_len: buffer.len() as u64,
+        category_mask: wanted.with | wanted.without,
+        category_inverted: wanted.without,
+        return_mask: wanted.with,
+        ..Scan::default()
+    };
+    // SAFETY: the structure has the kernel's layout and says its size; the buffer has room for
+    // as many regions as it says.
+    let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut scan) };
+    match usize::try_from(count) {
+        Ok(count) => Ok((count.min(buffer.len()), scan.walk_end)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+fn missing(error: &io::Error) -> Missing {
+    match error.raw_os_error() {
+        Some(libc::ENOTTY | libc::EINVAL) => Missing::NotSupported {
+            what: "ioctl PAGEMAP_SCAN (Linux 6.7)".to_owned(),
+        },
+        Some(libc::EPERM | libc::EACCES) => Missing::NotPermitted {
+            grant: "CAP_SYS_PTRACE".to_owned(),
+        },
+        _ => Missing::Unreadable {
+            error: format!("PAGEMAP_SCAN: {error}"),
+        },
+    }
+}
+
+/// From the lowest to the highest address of `/proc/PID/maps`. The vsyscall page is not part
+/// of the user's address space.
+fn mapped_span(maps: &[u8]) -> Option<Range<u64>> {
+    let mut spans = crate::proc::lines(maps)
+        .filter(|(_, line)| !line.ends_with("[vsyscall]"))
+        .filter_map(|(_, line)| {
+            let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+            let address = |text| u64::from_str_radix(text, 16).ok();
+            Some(address(start)?..address(end)?)
+        });
+    let first = spans.next()?;
+    let end = spans.map(|span| span.end).fold(first.end, u64::max);
+    Some(first.start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_span_leaves_vsyscall_out() {
+        let maps = b"55e08f3db000-55e08f3dd000 r--p 00000000 fe:00 1 /bin/cat\n\
+            7ffe78502000-7ffe78523000 rw-p 00000000 00:00 0 [stack]\n\
+            ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
+        assert_eq!(mapped_span(maps), Some(0x55e0_8f3d_b000..0x7ffe_7852_3000));
+        assert_eq!(mapped_span(b""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = mapped_span(&bytes);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The measuring program's side of a keeper.
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use hugewise_model::host::ThpDisable;
+
+use super::calls::wait_readable;
+use super::drain::{Drain, Echo};
+use super::wire::{self, End, Event, Order, Ready, fault};
+use super::{KEEPER_WORD, Launch, Output, Question};
+use crate::error::{Error, Result};
+
+/// How much of stdout is kept with [`Output::Keep`]; the end, where summaries stand.
+const OUTPUT_KEPT: usize = 16 << 20;
+/// How much of stderr is kept.
+const STDERR_KEPT: usize = 4 << 10;
+
+/// What came of starting.
+#[derive(Debug)]
+pub enum Beginning {
+    /// The workload's process stands before its exec.
+    Suspended(Suspended),
+    /// It could not be brought that far; a sentence.
+    NotStarted(String),
+}
+
+/// A process that will become the workload when it is released.
+#[derive(Debug)]
+pub struct Suspended {
+    keeper: Running,
+    ready: Ready,
+}
+
+/// A workload under its keeper. Dropping it kills the whole tree.
+#[derive(Debug)]
+pub struct Running {
+    process: Child,
+    socket: UnixStream,
+    stdout: Option<Drain>,
+    stderr: Drain,
+}
+
+/// What a workload printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// Its stdout with [`Output::Keep`]: the last 16 MiB.
+    pub stdout: Vec<u8>,
+    /// The last 4 KiB of its stderr.
+    pub stderr_tail: Vec<u8>,
+}
+
+/// Starts a keeper and has it prepare the workload, up to the point before exec.
+///
+/// # Errors
+/// The keeper itself could not be started or died.
+pub fn start(launch: &Launch, question: &Question) -> Result<Beginning> {
+    let order = Order::of(launch, question)?;
+    let mut keeper = start_keeper(launch.output)?;
+    let answer = wire::write_frame(&mut keeper.socket, &order)
+        .and_then(|()| wire::read_frame(&mut keeper.socket))
+        .map_err(|error| lost(&error))?;
+    match answer {
+        Event::Ready(ready) => Ok(Beginning::Suspended(Suspended { keeper, ready })),
+        Event::Refused(sentence) => Ok(Beginning::NotStarted(sentence)),
+        Event::Ended(_) => Err(fault("starting", "the keeper ended the trial too early")),
+    }
+}
+
+fn start_keeper(output: Output) -> Result<Running> {
+    let program = Path::new("/proc/self/exe");
+    let starting = |error| Error::io("starting the keeper from", program, error);
+    let (socket, theirs) = UnixStream::pair().map_err(starting)?;
+    let (out, stdout) = stdout_of(output).map_err(starting)?;
+    let (errors, stderr) = io::pipe().map_err(starting)?;
+    let process = Command::new(program)
+        .arg(KEEPER_WORD)
+        .stdin(OwnedFd::from(theirs))
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .map_err(starting)?;
+    let echo = match output {
+        Output::Show => Echo::Stderr,
+        Output::Discard | Output::Keep => Echo::Silent,
+    };
+    Ok(Running {
+        process,
+        socket,
+        stdout: out.map(|pipe| Drain::start(pipe, OUTPUT_KEPT, Echo::Silent)),
+        stderr: Drain::start(errors.into(), STDERR_KEPT, echo),
+    })
+}
+
+/// Where the workload's stdout goes, and our end of it.
+fn stdout_of(output: Output) -> io::Result<(Option<OwnedFd>, Stdio)> {
+    Ok(match output {
+        Output::Discard => (None, Stdio::null()),
+        Output::Show => (None, io::stderr().as_fd().try_clone_to_owned()?.into()),
+        Output::Keep => {
+            let (reading, writing) = io::pipe()?;
+            (Some(reading.into()), writing.into())
+        }
+    })
+}
+
+fn lost(error: &io::Error) -> Error {
+    fault(
+        "running",
+        format!("the keeper of the workload died: {error}"),
+    )
+}
+
+impl Suspended {
+    /// Process id of the workload's main process.
+    #[must_use]
+    pub fn main(&self) -> u32 {
+        self.ready.main
+    }
+
+    /// `PR_GET_THP_DISABLE` in it, after all settings; `None` when the kernel's answer is not
+    /// known to us.
+    #[must_use]
+    pub fn thp_disable(&self) -> Option<ThpDisable> {
+        self.ready.thp_disable
+    }
+
+    /// Lets it become the workload.
+    ///
+    /// # Errors
+    /// The keeper died.
+    pub fn release(mut self) -> Result<Running> {
+        self.keeper.say(wire::RELEASE)?;
+        Ok(self.keeper)
+    }
+}
+
+impl Running {
+    /// Process id of the keeper, below which the whole tree is.
+    #[must_use]
+    pub fn keeper(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for the end, for `limit` at most; `None` when it still runs. A signal to this
+    /// process ends the wait early.
+    ///
+    /// # Errors
+    /// The keeper died; the kernel then has killed the main process.
+    pub fn wait(&mut self, limit: Duration) -> Result<Option<End>> {
+        let [ended] = wait_readable([self.socket.as_fd()], Some(limit));
+        if !ended {
+            return Ok(None);
+        }
+        match wire::read_frame(&mut self.socket).map_err(|error| lost(&error))? {
+            Event::Ended(end) => Ok(Some(*end)),
+            Event::Ready(_) | Event::Refused(_) => Err(fault("running", "the keeper lost track")),
+        }
+    }
+
+    /// Has the whole tree killed; [`Running::wait`] then tells of the end.
+    ///
+    /// # Errors
+    /// The keeper died.
+    pub fn stop(&mut self) -> Result<()> {
+        self.say(wire::STOP)
+    }
+
+    fn say(&mut self, word: u8) -> Result<()> {
+        self.socket.write_all(&[word]).map_err(|error| lost(&error))
+    }
+
+    /// What the workload printed; to be called after its end.
+    #[must_use]
+    pub fn into_printed(self) -> Printed {
+        let Self {
+            mut process,
+            socket,
+            stdout,
+            stderr,
+        } = self;
+        drop(socket);
+        let _ = process.wait();
+        Printed {
+            stdout: stdout.map(Drain::finish).unwrap_or_default(),
+            stderr_tail: stderr.finish(),
+        }
+    }
+}

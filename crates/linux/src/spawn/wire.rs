@@ -1,0 +1,184 @@
+//! What the measuring program and the keeper say to each other over their socket.
+//!
+//! One [`Order`] goes in, then single bytes: release, stop. [`Event`]s come out. Everything
+//! but the bytes is a frame: its length as four bytes, little endian, and JSON.
+
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use hugewise_model::host::ThpDisable;
+use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::policy::realise::ThpPrctl;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::exit_reading::{ExitReading, Question};
+use super::usage::Usage;
+use super::{AtExit, Identity, Launch};
+use crate::error::{Error, Kind, Result};
+
+/// Lets the workload exec.
+pub(super) const RELEASE: u8 = b'r';
+/// Kills the tree.
+pub(super) const STOP: u8 = b's';
+/// No frame is longer; a length beyond it means that the peer is not a keeper.
+const LONGEST_FRAME: usize = 64 << 20;
+
+/// A [`Launch`] as it travels; names are bytes because paths need not be text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) command: Vec<Vec<u8>>,
+    pub(super) environment: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) prctl: ThpPrctl,
+    pub(super) identity: Option<Identity>,
+    pub(super) directory: Option<Vec<u8>>,
+    pub(super) stdin: Vec<u8>,
+    pub(super) timeout_ns: Option<u64>,
+    pub(super) at_exit: AtExit,
+    pub(super) cpus: Option<Vec<u32>>,
+    pub(super) question: Question,
+}
+
+impl Order {
+    pub(super) fn of(launch: &Launch, question: &Question) -> Result<Self> {
+        if launch.command.is_empty() {
+            return Err(fault("starting", "no command was given"));
+        }
+        let bytes = |text: &OsStr| text.as_bytes().to_vec();
+        Ok(Self {
+            command: launch.command.iter().map(|word| bytes(word)).collect(),
+            environment: environment(launch),
+            prctl: launch.prctl,
+            identity: launch.identity.clone(),
+            directory: launch
+                .directory
+                .as_ref()
+                .map(|path| bytes(path.as_os_str())),
+            stdin: bytes(
+                launch
+                    .stdin
+                    .as_deref()
+                    .unwrap_or(Path::new("/dev/null"))
+                    .as_os_str(),
+            ),
+            timeout_ns: launch
+                .timeout
+                .map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+            at_exit: launch.at_exit,
+            cpus: launch
+                .cpus
+                .as_ref()
+                .map(|cpus| cpus.iter().copied().collect()),
+            question: question.clone(),
+        })
+    }
+}
+
+/// The identity's own variables first, so that what the caller sets wins.
+fn environment(launch: &Launch) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut pairs = Vec::new();
+    if let Some(identity) = &launch.identity {
+        let home = identity.home.as_os_str().as_bytes().to_vec();
+        pairs.push((b"HOME".to_vec(), home));
+        for name in ["USER", "LOGNAME"] {
+            pairs.push((name.into(), identity.name.clone().into()));
+        }
+    }
+    let given = launch.environment.iter();
+    pairs.extend(given.map(|(name, value)| (name.clone().into(), value.clone().into())));
+    pairs
+}
+
+/// What the keeper reports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Event {
+    /// The child waits for its release.
+    Ready(Ready),
+    /// The child could not be brought that far.
+    Refused(String),
+    /// The whole tree is gone.
+    Ended(Box<End>),
+}
+
+/// The child just before it becomes the workload.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ready {
+    /// Its process id, which it keeps.
+    pub(super) main: u32,
+    /// `PR_GET_THP_DISABLE` in it; `None` where the kernel gave an unknown answer.
+    pub(super) thp_disable: Option<ThpDisable>,
+}
+
+/// How a workload ended, and what it used.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct End {
+    /// How the main process ended.
+    pub outcome: Outcome,
+    /// From the release to the reaping of the main process, without the time it was held, in
+    /// nanoseconds of the monotonic clock.
+    pub wall_ns: u64,
+    /// What all reaped processes of the tree used, less what the main process had used before
+    /// its exec.
+    pub usage: Usage,
+    /// Peaks up to this many bytes are not the workload's own: the keeper's size, which exec
+    /// hands down.
+    pub floor_bytes: u64,
+    /// What was read from the main process at its end.
+    pub exit: std::result::Result<ExitReading, Missing>,
+    /// Processor time of the keeper itself, in nanoseconds.
+    pub keeper_cpu_ns: u64,
+    /// Processes of the tree that could not be killed.
+    pub survivors: u32,
+}
+
+pub(super) fn write_frame(to: &mut impl Write, frame: &impl Serialize) -> io::Result<()> {
+    let body = serde_json::to_vec(frame)?;
+    let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(&body)
+}
+
+pub(super) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST_FRAME {
+        return Err(io::Error::other("the frame is too long"));
+    }
+    let mut body = vec![0; length];
+    from.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// An error without a path.
+pub(super) fn fault(doing: &str, what: impl Into<String>) -> Error {
+    Error {
+        kind: Kind::Other(what.into()),
+        doing: doing.to_owned(),
+        path: None,
+        source: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn frames_come_back_whole(text: String) {
+            let mut wire = Vec::new();
+            write_frame(&mut wire, &text).unwrap();
+            let back: String = read_frame(&mut wire.as_slice()).unwrap();
+            prop_assert_eq!(back, text);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = read_frame::<Event>(&mut bytes.as_slice());
+        }
+    }
+}

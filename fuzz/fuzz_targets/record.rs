@@ -1,0 +1,13 @@
+//! Records from anywhere: read, or refused with a sentence; what is read is written back equal.
+#![no_main]
+
+use hugewise_model::record::{Line, parse, to_line};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(record) = parse(bytes) {
+        for trial in record.trials {
+            let line = to_line(&Line::Trial(trial));
+            assert!(line.ends_with('\n'));
+        }
+    }
+});

@@ -57,10 +57,12 @@ impl Machine {
     /// value or keeps another. What was written so far has been put back.
     pub fn apply(&mut self, realisation: &Realisation) -> Result<Applied<'_>> {
         self.refuse_drift()?;
+        let foreign = self.foreign_followers()?;
         let mut applied = Applied {
             machine: self,
             written: Vec::new(),
             noted: Vec::new(),
+            foreign,
         };
         for file in &realisation.files {
             applied.write(file)?;
@@ -127,6 +129,16 @@ impl Machine {
         })
     }
 
+    fn foreign_followers(&self) -> Result<Vec<usize>> {
+        let mut foreign = Vec::new();
+        for (at, entry) in self.followers() {
+            if self.place.value(&entry.path)? != entry.original {
+                foreign.push(at);
+            }
+        }
+        Ok(foreign)
+    }
+
     fn followers(&self) -> impl Iterator<Item = (usize, &Entry)> {
         let entries = self.entries.iter().enumerate();
         entries.filter(|(_, entry)| entry.change == Change::Follows)
@@ -146,7 +158,10 @@ impl Drop for Machine {
 pub struct Applied<'a> {
     machine: &'a mut Machine,
     written: Vec<Reads>,
+    /// What the kernel made of the files that follow.
     noted: Vec<Reads>,
+    /// Followers that were somebody else's already.
+    foreign: Vec<usize>,
 }
 
 /// A journalled file, by its place among them, and what it reads because of us.
@@ -210,7 +225,7 @@ impl Applied<'_> {
             .rev()
             .map(|Reads { entry, ours }| (&machine.entries[*entry], Ours::Values(ours)));
         let followers = machine.followers().map(|(at, entry)| {
-            let free = !disturbed.contains(&at);
+            let free = !disturbed.contains(&at) && !self.foreign.contains(&at);
             (entry, if free { Ours::Any } else { Ours::NOTHING })
         });
         files

@@ -12,6 +12,15 @@ pub mod error;
 /// Files below `/proc`: pure parsers, and readers on top of them.
 pub mod proc;
 
+/// One experiment at a time on a machine.
+pub mod lock;
+
+/// The journal of old values, and what brings them back after a kill.
+pub mod undo;
+
+/// Policies in force: files written after they are journalled, read back, put back.
+pub mod apply;
+
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 

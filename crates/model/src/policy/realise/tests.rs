@@ -41,7 +41,7 @@ fn switched(enabled: &str, switch: ThpDisable) -> Host {
 }
 
 #[test]
-fn modes_take_the_least_invasive_means() {
+fn never_and_madvise_take_the_least_invasive_means() {
     use Reach::{Process, System};
     let rows = [
         ("as-is", host("always"), Process, "Leave"),
@@ -102,6 +102,14 @@ fn modes_take_the_least_invasive_means() {
             Process,
             "ExceptAdvised",
         ),
+    ];
+    assert_done(rows);
+}
+
+#[test]
+fn always_takes_the_least_invasive_means() {
+    use Reach::{Process, System};
+    let rows = [
         (
             "thp=always",
             host("always").unprivileged(),
@@ -145,6 +153,10 @@ fn modes_take_the_least_invasive_means() {
             "Clear; enabled=always",
         ),
     ];
+    assert_done(rows);
+}
+
+fn assert_done<const N: usize>(rows: [(&str, Host, Reach, &str); N]) {
     for (policy, host, reach, expected) in rows {
         assert_eq!(
             done(policy, &host, reach).as_deref(),

@@ -1,0 +1,240 @@
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hugewise_model::host::THP_DIR;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use crate::error::{Error, Kind, Result};
+
+/// Name of the journal in the state folder.
+pub const JOURNAL_FILE: &str = "undo.json";
+
+/// Under this name it is written; then it is renamed, so that it is there whole or not at all.
+const UNFINISHED: &str = "undo.json.new";
+
+/// What the kernel changes by itself when a mode is written: with the first mode that is not
+/// `never` it raises this, with the last it computes it anew
+/// (`set_recommended_min_free_kbytes`, mm/khugepaged.c).
+pub(crate) const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
+
+/// The format of the journal.
+const VERSION: u32 = 1;
+
+/// The old values of all that an experiment may write.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Journal {
+    version: u32,
+    /// Settings do not outlive a boot, so neither does a journal.
+    pub(super) boot_id: String,
+    /// Who wrote it.
+    pub(super) pid: u32,
+    /// Seconds since 1970, for those who find one.
+    created: u64,
+    /// In the order of writing; restored in the reverse order.
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    /// Relative to the root of the machine.
+    pub(crate) path: String,
+    /// Before the experiment.
+    pub(crate) original: String,
+    /// How the experiment changes it.
+    pub(crate) change: Change,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// By writing one of these.
+    Written(Vec<String>),
+    /// The kernel changes it when another file is written, to a value that only it knows.
+    Follows,
+}
+
+impl Journal {
+    pub(crate) fn new(place: &Place, entries: Vec<Entry>) -> Result<Self> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Ok(Self {
+            version: VERSION,
+            boot_id: read_boot_id(place)?,
+            pid: std::process::id(),
+            created: since.map_or(0, |since| since.as_secs()),
+            entries,
+        })
+    }
+
+    /// Puts the journal on disk, before anything is changed.
+    pub(crate) fn save(&self, place: &Place) -> Result<()> {
+        let (path, unfinished) = (path(place), unfinished(place));
+        let content = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::malformed(&path, error.to_string()))?;
+        place.create_state()?;
+        place.remove(&unfinished)?;
+        let saved = place
+            .write_new(&unfinished, &content)
+            .and_then(|()| place.rename(&unfinished, &path));
+        if saved.is_err() {
+            // Nothing has been changed yet; of two faults the first one is told.
+            let _ = place.remove(&unfinished);
+        }
+        saved
+    }
+
+    /// Forgets the journal, and one that was never finished.
+    pub(crate) fn remove(place: &Place) -> Result<()> {
+        place.remove(&unfinished(place))?;
+        place.remove(&path(place))
+    }
+}
+
+pub(crate) fn path(place: &Place) -> PathBuf {
+    place.state().join(JOURNAL_FILE)
+}
+
+fn unfinished(place: &Place) -> PathBuf {
+    place.state().join(UNFINISHED)
+}
+
+pub(super) fn read_boot_id(place: &Place) -> Result<String> {
+    place.root().read_trimmed("proc/sys/kernel/random/boot_id")
+}
+
+/// The journal that an earlier experiment left, if there is one.
+pub(crate) fn read_journal(place: &Place) -> Result<Option<Journal>> {
+    let path = path(place);
+    let mut file = match open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind == Kind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)
+        .map_err(|error| Error::io("reading", &path, error))?;
+    parse_journal(&content)
+        .map(Some)
+        .map_err(|what| Error::malformed(&path, format!("{what}; {BY_HAND}")))
+}
+
+const BY_HAND: &str = "so the old values are not known from it: compare the files below \
+    /sys/kernel/mm/transparent_hugepage with what they should be, then remove this one";
+
+/// What root restores must have been written by root.
+fn open(path: &Path) -> Result<File> {
+    let fault = |error| Error::io("reading", path, error);
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .map_err(fault)?;
+    let metadata = file.metadata().map_err(fault)?;
+    let owner = metadata.uid();
+    if owner != 0 && owner != rustix::process::geteuid().as_raw() {
+        let what = format!("it belongs to user {owner} and is not trusted");
+        return Err(Error::malformed(path, what));
+    }
+    if !metadata.is_file() {
+        return Err(Error::malformed(path, "it is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// The content of a journal, if it is whole and names only settings that are ours to write.
+fn parse_journal(content: &[u8]) -> std::result::Result<Journal, String> {
+    let journal: Journal = serde_json::from_slice(content).map_err(|error| error.to_string())?;
+    if journal.version != VERSION {
+        return Err(format!(
+            "it has format {}, and this program knows {VERSION}",
+            journal.version
+        ));
+    }
+    match journal
+        .entries
+        .iter()
+        .find(|entry| !is_setting(&entry.path))
+    {
+        None => Ok(journal),
+        Some(entry) => Err(format!("it names `{}`, which is no setting", entry.path)),
+    }
+}
+
+/// Whether the path is one that an experiment may write: a journal is no way to anything else.
+pub(crate) fn is_setting(path: &str) -> bool {
+    let plain = Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let below = path.strip_prefix(THP_DIR);
+    plain && (path == MIN_FREE || below.is_some_and(|rest| rest.starts_with('/') && rest.len() > 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use super::*;
+
+    fn journal(path: &str) -> Journal {
+        Journal {
+            version: VERSION,
+            boot_id: "b".into(),
+            pid: 1,
+            created: 2,
+            entries: vec![Entry {
+                path: path.into(),
+                original: "madvise".into(),
+                change: Change::Written(vec!["always".into()]),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_journal_names_settings_only() {
+        for path in [&format!("{THP_DIR}/enabled"), MIN_FREE] {
+            let content = serde_json::to_vec(&journal(path)).unwrap();
+            assert_eq!(parse_journal(&content), Ok(journal(path)));
+        }
+        let climbing = format!("{THP_DIR}/../../../../etc/passwd");
+        let beside = format!("{THP_DIR}x/enabled");
+        for path in ["/etc/passwd", "etc/passwd", "", &climbing, &beside, THP_DIR] {
+            let content = serde_json::to_vec(&journal(path)).unwrap();
+            assert!(
+                parse_journal(&content).unwrap_err().contains("no setting"),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_format_is_not_guessed_at() {
+        let mut later = journal(MIN_FREE);
+        later.version = 2;
+        let content = serde_json::to_vec(&later).unwrap();
+        assert!(parse_journal(&content).unwrap_err().contains("format 2"));
+    }
+
+    #[test]
+    fn a_torn_journal_is_an_error_wherever_it_is_torn() {
+        let whole = serde_json::to_vec(&journal(MIN_FREE)).unwrap();
+        for length in 0..whole.len() {
+            assert!(parse_journal(&whole[..length]).is_err(), "{length}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(content in vec(any::<u8>(), 0..100)) {
+            prop_assert_eq!(parse_journal(&content).ok(), None);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+
+/// Told of every change on disk, just before and just after it: the place where a test dies.
+pub trait Steps: fmt::Debug + Send + Sync {
+    /// `doing` is about to be done to `path`, or has been done.
+    fn step(&self, doing: &str, path: &Path);
+}
+
+/// Nobody watches.
+#[derive(Debug)]
+struct Unwatched;
+
+impl Steps for Unwatched {
+    fn step(&self, _: &str, _: &Path) {}
+}
+
+/// A machine whose settings are changed, and the folder that holds the journal of it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    root: Root,
+    state: PathBuf,
+    steps: Arc<dyn Steps>,
+}
+
+impl Place {
+    /// `state` is created when there is something to journal.
+    #[must_use]
+    pub fn new(root: &Root, state: &Path) -> Self {
+        Self {
+            root: root.clone(),
+            state: state.to_owned(),
+            steps: Arc::new(Unwatched),
+        }
+    }
+
+    /// The same place with somebody watching.
+    #[must_use]
+    pub fn watched_by(self, steps: impl Steps + 'static) -> Self {
+        Self {
+            steps: Arc::new(steps),
+            ..self
+        }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(super) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The value in force of a settings file: the word in brackets, or all there is.
+    pub(crate) fn value(&self, relative: &str) -> Result<String> {
+        let text = self.root.read_trimmed(relative)?;
+        Ok(parse_value(&text).to_owned())
+    }
+
+    /// Writes a settings file with one system call; the kernel takes or refuses it as a whole.
+    pub(crate) fn set(&self, relative: &str, value: &str) -> Result<()> {
+        self.change("writing", &self.root.path(relative), |path| {
+            let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+            file.write_all(value.as_bytes())
+        })
+    }
+
+    /// Everybody may look into the folder, whatever the umask: a user's run must see that
+    /// root's was cut short.
+    pub(super) fn create_state(&self) -> Result<()> {
+        if self.state.is_dir() {
+            return Ok(());
+        }
+        self.change("creating", &self.state, |path| {
+            DirBuilder::new().recursive(true).mode(0o755).create(path)?;
+            fs::set_permissions(path, Permissions::from_mode(0o755))
+        })
+    }
+
+    /// A new file that was not there before, with its content safely on disk.
+    pub(super) fn write_new(&self, path: &Path, content: &[u8]) -> Result<()> {
+        let file = self.change("creating", path, |path| {
+            let nofollow = OFlags::NOFOLLOW.bits().cast_signed();
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o644);
+            let file = options.custom_flags(nofollow).open(path)?;
+            file.set_permissions(Permissions::from_mode(0o644))?;
+            Ok(file)
+        })?;
+        self.change("writing", path, |_| (&file).write_all(content))?;
+        self.change("syncing", path, |_| file.sync_all())
+    }
+
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.change("renaming", from, |from| fs::rename(from, to))?;
+        self.sync_state()
+    }
+
+    /// Removes a file of the state folder; one that is not there is no fault.
+    pub(super) fn remove(&self, path: &Path) -> Result<()> {
+        if path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        self.change("removing", path, |path| fs::remove_file(path))?;
+        self.sync_state()
+    }
+
+    fn sync_state(&self) -> Result<()> {
+        self.change("syncing", &self.state, |state| {
+            File::open(state)?.sync_all()
+        })
+    }
+
+    fn change<T>(
+        &self,
+        doing: &str,
+        path: &Path,
+        act: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> Result<T> {
+        self.steps.step(doing, path);
+        let done = act(path).map_err(|error| Error::io(doing, path, error))?;
+        self.steps.step(doing, path);
+        Ok(done)
+    }
+}
+
+/// `always [madvise] never` says `madvise`; a file without brackets says what it holds.
+fn parse_value(text: &str) -> &str {
+    text.split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or(text, |(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_in_brackets_is_in_force() {
+        assert_eq!(parse_value("always [madvise] never"), "madvise");
+        assert_eq!(
+            parse_value("always defer [defer+madvise] never"),
+            "defer+madvise"
+        );
+        assert_eq!(parse_value("511"), "511");
+        assert_eq!(parse_value("[torn"), "[torn");
+        assert_eq!(parse_value(""), "");
+    }
+}

@@ -1,0 +1,292 @@
+//! SIGKILL at every step of an experiment and of its undoing: the machine comes back as it was.
+//!
+//! The tests here fork, and a child holds every lock of its parent until it ends; so they take
+//! turns, and have a process of their own.
+
+mod ground;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ground::{Ground, path_of, writes};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::error::Kind;
+use hugewise_linux::lock::{self, Hold};
+use hugewise_linux::root::Root;
+use hugewise_linux::undo::{Found, Place, Steps, undo};
+use hugewise_model::policy::realise::Realisation;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+fn my_turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills the process at the given step.
+#[derive(Debug)]
+struct DieAt {
+    steps_left: AtomicUsize,
+}
+
+impl DieAt {
+    fn step(step: usize) -> Self {
+        Self {
+            steps_left: AtomicUsize::new(step),
+        }
+    }
+}
+
+impl Steps for DieAt {
+    fn step(&self, _: &str, _: &Path) {
+        if self.steps_left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            // SAFETY: kills this process, and has no other effect.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Killed,
+    Exited(i32),
+}
+
+/// Runs `life` in a child process, whose exit status is what it returns.
+fn in_a_child(life: impl FnOnce() -> i32) -> End {
+    // SAFETY: the child has one thread and may meet locks that others held at the fork; glibc
+    // keeps its allocator usable, and nothing else in `life` takes a lock. It ends in `_exit`
+    // or by a signal, so it runs none of the parent's destructors.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork failed");
+    if pid == 0 {
+        let status = life();
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: `pid` is our child and `status` outlives the call.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+    if libc::WIFSIGNALED(status) {
+        assert_eq!(libc::WTERMSIG(status), libc::SIGKILL);
+        return End::Killed;
+    }
+    End::Exited(libc::WEXITSTATUS(status))
+}
+
+fn policies() -> [Realisation; 2] {
+    [
+        writes(&[("enabled", "always"), ("hugepages-64kB/enabled", "inherit")]),
+        writes(&[("defrag", "never"), ("khugepaged/max_ptes_none", "0")]),
+    ]
+}
+
+/// An experiment of two trials that dies at a step; its exit status is 0 where it does not.
+fn experiment(ground: &Ground, step: usize) -> End {
+    in_a_child(|| {
+        let place = ground.place().watched_by(DieAt::step(step));
+        let [a, b] = policies();
+        let mut machine = Machine::begin(ground.lock(), place, &[&a, &b]).unwrap();
+        let left = machine.apply(&a).unwrap().release();
+        drop(machine.apply(&b).unwrap());
+        i32::from(!left.is_empty() || !machine.finish().unwrap().is_empty())
+    })
+}
+
+fn undoing(ground: &Ground, step: usize) -> End {
+    in_a_child(|| {
+        let place = ground.place().watched_by(DieAt::step(step));
+        let report = undo(&ground.lock(), &place).unwrap();
+        i32::from(!report.left_behind.is_empty())
+    })
+}
+
+/// How many steps `life` has, found by running it until it survives.
+fn deaths(mut life: impl FnMut(usize) -> End) -> usize {
+    for step in 0..1000 {
+        match life(step) {
+            End::Killed => {}
+            End::Exited(status) => {
+                assert_eq!(status, 0, "step {step}");
+                return step;
+            }
+        }
+    }
+    panic!("it never ends");
+}
+
+#[test]
+fn an_experiment_killed_at_any_step_is_undone() {
+    let _turn = my_turn();
+    let steps = deaths(|step| {
+        let ground = Ground::new();
+        let end = experiment(&ground, step);
+        let lock = ground.lock();
+        let report = undo(&lock, &ground.place()).unwrap();
+        assert_eq!(report.left_behind, [], "step {step}");
+        ground.assert_untouched(&format!("after a kill at step {step}"));
+        let again = undo(&lock, &ground.place()).unwrap();
+        assert_eq!(again.found, Found::Nothing);
+        end
+    });
+    // Creating the folder, writing, syncing, renaming the journal; four settings there and
+    // back; removing the journal: each before and after.
+    assert!(steps >= 2 * (6 + 8 + 2), "{steps} steps");
+    eprintln!("{steps} steps of an experiment");
+}
+
+#[test]
+fn an_undo_killed_at_any_step_is_repeated() {
+    let _turn = my_turn();
+    let mut undo_steps = 0;
+    let experiment_steps = deaths(|step| experiment(&Ground::new(), step));
+    for step in 0..experiment_steps {
+        undo_steps += deaths(|undo_step| {
+            let ground = Ground::new();
+            assert_eq!(experiment(&ground, step), End::Killed);
+            let end = undoing(&ground, undo_step);
+            let report = undo(&ground.lock(), &ground.place()).unwrap();
+            assert_eq!(report.left_behind, []);
+            ground.assert_untouched(&format!("after kills at {step} and {undo_step}"));
+            end
+        });
+    }
+    assert!(undo_steps > experiment_steps, "{undo_steps} steps");
+    eprintln!("{undo_steps} steps of {experiment_steps} undos");
+}
+
+#[test]
+fn a_full_disk_stops_the_experiment_before_it_changes_anything() {
+    let _turn = my_turn();
+    let ground = Ground::new();
+    let end = in_a_child(|| {
+        let none = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: both calls change only this child: no file may grow, and the signal that
+        // tells so is ignored, so that writing fails as it does on a full disk.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none);
+        }
+        let [a, b] = policies();
+        let begun = Machine::begin(ground.lock(), ground.place(), &[&a, &b]);
+        i32::from(begun.is_ok())
+    });
+    assert_eq!(end, End::Exited(0));
+    ground.assert_untouched("after a full disk");
+}
+
+#[test]
+fn the_lock_is_not_handed_to_children() {
+    let _turn = my_turn();
+    let ground = Ground::new();
+    let held = ground.lock();
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    drop(held);
+    let again = lock::hold(&ground.path(""));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(again.is_ok(), "{again:?}");
+}
+
+#[test]
+fn the_lock_goes_with_the_process_that_is_killed() {
+    let _turn = my_turn();
+    let ground = Ground::new();
+    let end = in_a_child(|| {
+        let _held = ground.lock();
+        DieAt::step(0).step("holding", Path::new(""));
+        1
+    });
+    assert_eq!(end, End::Killed);
+    drop(ground.lock());
+}
+
+/// Every setting below the THP folder and what follows it, without the counters.
+fn real_settings() -> BTreeMap<PathBuf, String> {
+    let mut settings = BTreeMap::new();
+    collect_files(&Path::new("/").join(path_of("")), &mut settings);
+    let min_free = Path::new("/").join(ground::MIN_FREE);
+    settings.insert(min_free.clone(), fs::read_to_string(min_free).unwrap());
+    settings
+}
+
+fn collect_files(folder: &Path, settings: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let counter = ["stats", "pages_collapsed", "full_scans"]
+            .iter()
+            .any(|name| path.ends_with(name));
+        if counter {
+            continue;
+        }
+        if path.is_dir() {
+            collect_files(&path, settings);
+        } else if let Ok(value) = fs::read_to_string(&path) {
+            settings.insert(path, value);
+        }
+    }
+}
+
+/// The lock of the machine, once whoever measures just now has done.
+fn real_lock() -> Hold {
+    for _ in 0..1000 {
+        match lock::hold(&lock::default_dir()) {
+            Ok(lock) => return lock,
+            Err(error) if matches!(error.kind, Kind::Busy { .. }) => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("another experiment holds the machine")
+}
+
+/// One trial on the machine under our hands that dies at a step.
+fn real_experiment(state: &Path, mode: &str, step: usize) -> End {
+    let policy = writes(&[("enabled", mode)]);
+    let place = Place::new(&Root::real(), state);
+    in_a_child(|| {
+        let place = place.watched_by(DieAt::step(step));
+        let mut machine = Machine::begin(real_lock(), place, &[&policy]).unwrap();
+        let left = machine.apply(&policy).unwrap().release();
+        i32::from(!left.is_empty() || !machine.finish().unwrap().is_empty())
+    })
+}
+
+#[test]
+fn the_real_machine_comes_back_from_a_kill_at_any_step() {
+    let _turn = my_turn();
+    let enabled = Path::new("/").join(path_of("enabled"));
+    if fs::OpenOptions::new().write(true).open(&enabled).is_err() {
+        eprintln!(
+            "SKIP the_real_machine_comes_back: {} is not writable",
+            enabled.display()
+        );
+        return;
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let place = Place::new(&Root::real(), folder.path());
+    let before = real_settings();
+    let in_force = Root::real().read_trimmed(path_of("enabled")).unwrap();
+    for mode in ["always", "never"] {
+        let mut restored = 0;
+        deaths(|step| {
+            let end = real_experiment(folder.path(), mode, step);
+            let report = undo(&real_lock(), &place).unwrap();
+            assert_eq!(report.left_behind, []);
+            assert_eq!(real_settings(), before, "{mode}, killed at step {step}");
+            restored += report.restored.len();
+            end
+        });
+        // Killed after the write and before the restore, unless nothing was to be changed.
+        let nothing_to_change = in_force.contains(&format!("[{mode}]"));
+        assert!(restored >= 2 || nothing_to_change, "{mode}: {restored}");
+    }
+}

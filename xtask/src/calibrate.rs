@@ -9,6 +9,7 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
+use hugewise_model::compare::Statistic;
 
 mod experiment;
 mod noise;
@@ -50,8 +51,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 const HEAD: &str = "\
-| noise of one trial | no effect, threshold 0: called different | no effect: called different | no effect: tail called different | no effect: control failed | 3 %: covered | 3 %: found | 3 %: called no difference | 3 %: rounds | 10 %: found | 10 %: rounds |
-|---|---|---|---|---|---|---|---|---|---|---|
+| noise of one trial | A/A, threshold 0: different | A/A: different | A/A, threshold 0: tail different | A/A: control failed | 3 %: in the interval | 3 %: p95 in its interval | 3 %: found | 3 %: called no difference | 3 %: rounds | 10 %: found | 10 %: rounds |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
 /// One line of the table.
@@ -69,17 +70,19 @@ fn line(arguments: &Arguments, noise: Noise) -> Result<String> {
     };
     let (strict, none) = (tally(0.0, 0.0)?, tally(0.0, THRESHOLD)?);
     let (small, large) = (tally(0.03, THRESHOLD)?, tally(0.10, THRESHOLD)?);
+    let cells = [
+        strict.percent(strict.changed),
+        none.percent(none.different),
+        strict.percent(strict.tail_changed),
+        none.percent(none.control_failed),
+        small.percent(small.covered),
+        100.0 * f64::from(small.tail_covered) / f64::from(small.tails),
+        small.percent(small.different),
+        small.percent(small.same),
+    ];
     let mut text = format!("| {} ", noise.label());
-    for (tally, count) in [
-        (&strict, strict.different),
-        (&none, none.different),
-        (&strict, strict.tail_different),
-        (&none, none.control_failed),
-        (&small, small.covered),
-        (&small, small.different),
-        (&small, small.same),
-    ] {
-        write!(text, "| {:.1} % ", tally.percent(count))?;
+    for cell in cells {
+        write!(text, "| {cell:.1} % ")?;
     }
     write!(text, "| {:.1} ", small.mean_rounds())?;
     writeln!(
@@ -95,11 +98,17 @@ fn line(arguments: &Arguments, noise: Noise) -> Result<String> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     experiments: u32,
+    /// The verdict was better or worse.
     different: u32,
+    /// The comparison was higher or lower, whatever the control said.
+    changed: u32,
     same: u32,
     covered: u32,
     control_failed: u32,
-    tail_different: u32,
+    tail_changed: u32,
+    /// Experiments with an interval for the 95th percentile.
+    tails: u32,
+    tail_covered: u32,
     rounds: u32,
 }
 
@@ -130,11 +139,17 @@ impl Tally {
 
     fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
         self.experiments += 1;
+        let ratio = 1.0 + scenario.effect;
+        let tail = outcomes.covers(Statistic::P95, ratio);
+        let tails = [Statistic::P95, Statistic::Max];
         self.different += u32::from(outcomes.is_different());
+        self.changed += u32::from(outcomes.changed(&[Statistic::Center]));
         self.same += u32::from(outcomes.is_same());
-        self.covered += u32::from(outcomes.covers(1.0 + scenario.effect));
+        self.covered += u32::from(outcomes.covers(Statistic::Center, ratio) == Some(true));
         self.control_failed += u32::from(outcomes.control_failed());
-        self.tail_different += u32::from(outcomes.tail_differs());
+        self.tail_changed += u32::from(outcomes.changed(&tails));
+        self.tails += u32::from(tail.is_some());
+        self.tail_covered += u32::from(tail == Some(true));
         self.rounds += outcomes.rounds;
     }
 
@@ -142,10 +157,13 @@ impl Tally {
         Self {
             experiments: self.experiments + other.experiments,
             different: self.different + other.different,
+            changed: self.changed + other.changed,
             same: self.same + other.same,
             covered: self.covered + other.covered,
             control_failed: self.control_failed + other.control_failed,
-            tail_different: self.tail_different + other.tail_different,
+            tail_changed: self.tail_changed + other.tail_changed,
+            tails: self.tails + other.tails,
+            tail_covered: self.tail_covered + other.tail_covered,
             rounds: self.rounds + other.rounds,
         }
     }
@@ -184,8 +202,8 @@ mod tests {
     fn no_noise_makes_a_difference_out_of_nothing() {
         for noise in Noise::ALL {
             let tally = tally(noise, 0.0, 0.0, 3);
-            assert!(tally.different <= MOST_ERRORS, "{noise:?}: {tally:?}");
-            assert!(tally.tail_different <= MOST_ERRORS, "{noise:?}: {tally:?}");
+            assert!(tally.changed <= MOST_ERRORS, "{noise:?}: {tally:?}");
+            assert!(tally.tail_changed <= MOST_ERRORS, "{noise:?}: {tally:?}");
             assert!(tally.control_failed <= MOST_ERRORS, "{noise:?}: {tally:?}");
         }
     }

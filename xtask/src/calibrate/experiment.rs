@@ -163,21 +163,24 @@ impl Outcomes {
         answers.any(|answer| *answer == compare::Answer::NoDifference)
     }
 
-    /// Whether the interval of the first policy holds the true ratio.
-    pub fn covers(&self, ratio: f64) -> bool {
+    /// Whether the interval of the first policy holds the true ratio; `None` when there is no
+    /// interval for this statistic.
+    pub fn covers(&self, statistic: Statistic, ratio: f64) -> Option<bool> {
         let rows = &mut self.table.comparisons.iter();
-        rows.find(|row| row.statistic == Statistic::Center)
-            .and_then(|row| Some((row.low?, row.high?)))
-            .is_some_and(|(low, high)| low <= ratio && ratio <= high)
+        let row = rows.find(|row| row.statistic == statistic)?;
+        row.low
+            .zip(row.high)
+            .map(|(low, high)| low <= ratio && ratio <= high)
     }
 
-    /// Whether any tail was called different.
-    pub fn tail_differs(&self) -> bool {
+    /// Whether any row of these statistics was called higher or lower, whatever the control.
+    pub fn changed(&self, statistics: &[Statistic]) -> bool {
         use compare::Change::{Higher, Lower};
         let rows = &mut self.table.comparisons.iter();
-        rows.any(|row| row.statistic != Statistic::Center && matches!(row.change, Higher | Lower))
+        rows.any(|row| statistics.contains(&row.statistic) && matches!(row.change, Higher | Lower))
     }
 
+    /// Whether the baseline differed from itself.
     pub fn control_failed(&self) -> bool {
         self.table
             .control

@@ -81,6 +81,9 @@ impl<'a> Rounds<'a> {
     }
 }
 
+/// Differences and sums of numbers below this are finite.
+const LARGEST: f64 = 1e300;
+
 /// The numbers of a reading, or why there are none.
 pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<&'a [f64], Missing> {
     let values = match trial.readings.get(metric) {
@@ -89,8 +92,8 @@ pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<&'a [f64], M
         Some(Reading::Missing { missing }) => return Err(missing.clone()),
         None => return Err(Missing::NotAsked),
     };
-    if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
-        let error = format!("{metric}: not a finite number");
+    if values.is_empty() || !values.iter().all(|value| value.abs() < LARGEST) {
+        let error = format!("{metric}: not a number, or too large for one");
         return Err(Missing::Unreadable { error });
     }
     Ok(values)

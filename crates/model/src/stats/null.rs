@@ -44,7 +44,7 @@ impl Null {
             0..=KEPT => Self::Exact(Cow::Borrowed(
                 COUNTED[n].get_or_init(|| signed_rank_tail(n)),
             )),
-            ..=MOST_PAIRS => Self::Exact(Cow::Owned(signed_rank_tail(n))),
+            _ if n <= MOST_PAIRS => Self::Exact(Cow::Owned(signed_rank_tail(n))),
             _ => {
                 let n = n as f64;
                 let squares = n * (n + 1.0) * (2.0 * n + 1.0) / 6.0;

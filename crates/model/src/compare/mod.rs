@@ -6,6 +6,64 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod between;
+mod columns;
+mod coverage;
+mod effect;
+mod progress;
+mod rounds;
+mod rows;
+mod summary;
+mod table;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use between::{Across, between};
+pub use progress::{Progress, Running, progress};
+pub use summary::{Summary, summary};
+use table::Judged;
+pub use table::{Options, table};
+
+/// Why records cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// A baseline that no policy of the plan is called.
+    #[error("no policy is called `{name}`; choose a baseline among: {known}")]
+    UnknownPolicy {
+        /// What was asked for.
+        name: String,
+        /// The policies of the plan.
+        known: String,
+    },
+    /// A metric that neither the table nor the plan knows.
+    #[error("no metric is called `{name}`; this record has: {known}")]
+    UnknownMetric {
+        /// What was asked for.
+        name: String,
+        /// The metrics of the record.
+        known: String,
+    },
+    /// A threshold that is no share.
+    #[error("a threshold of {threshold} is not a share; write 0.01 for 1 %")]
+    BadThreshold {
+        /// What was asked for.
+        threshold: String,
+    },
+    /// Two records of different circumstances.
+    #[error(
+        "the two records differ in more than what is compared ({differences}); \
+         allow that with --across-hosts if you mean to"
+    )]
+    Circumstances {
+        /// Each field with both values.
+        differences: String,
+    },
+    /// Two records without a policy in common.
+    #[error("the two records have no policy in common; run both with the same policies")]
+    NothingInCommon,
+}
+
 /// Everything that was compared in one record, or between two.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Table {

@@ -1,0 +1,224 @@
+//! Two records against each other: the same policy on two machines, kernels or builds.
+//!
+//! Nothing was shuffled between the two, so nothing protects this comparison from whatever
+//! else changed from one to the other. It is the Mann–Whitney test and no more, it refuses
+//! records whose circumstances differ, and it gives no tails and no coverage.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use crate::compare::effect::{Effect, Level};
+use crate::compare::rounds::{Arm, Rounds, numbers};
+use crate::compare::rows::{Family, Row, family, finish};
+use crate::compare::verdict::word;
+use crate::compare::{
+    Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, columns,
+};
+use crate::metric::Better;
+use crate::observation::Missing;
+use crate::record::Record;
+use crate::stats::median;
+
+/// Whether records of different circumstances may be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    /// No: the difference could be the circumstances'.
+    Refused,
+    /// Yes, and every comparison says what differs.
+    Allowed,
+}
+
+/// Compares record `b` against record `a`, policy by policy, for each policy that both have.
+/// In every row `policy` and `baseline` are that policy's name: its value in `b` against its
+/// value in `a`. The metric, the threshold and the words are those of `b`'s plan.
+///
+/// # Errors
+/// When circumstances differ and that was not allowed, naming each; when no policy or verdict
+/// metric is in both.
+pub fn between(a: &Record, b: &Record, across: Across) -> Result<Table, CompareError> {
+    let differences = differences(a, b);
+    if across == Across::Refused && !differences.is_empty() {
+        let differences = differences.join("; ");
+        return Err(CompareError::Circumstances { differences });
+    }
+    let two = Two::of(a, b, &differences)?;
+    let comparisons = finish(two.rows(), two.after.level);
+    let verdict = two.verdict(&comparisons);
+    Ok(Table {
+        comparisons,
+        control: None,
+        verdict,
+    })
+}
+
+struct Two<'a> {
+    before: Judged<'a>,
+    after: Judged<'a>,
+    policies: Vec<&'a str>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Two<'a> {
+    fn of(a: &'a Record, b: &'a Record, differences: &[String]) -> Result<Self, CompareError> {
+        let before = Judged::as_planned(a)?;
+        let mut after = Judged::as_planned(b)?;
+        // The looks of either record were spent on other questions.
+        after.level = Level {
+            share: 1.0,
+            ..after.level
+        };
+        let names =
+            |record: &'a Record| record.header.plan.policies.iter().map(|p| p.name.as_str());
+        let policies: Vec<&str> = names(b)
+            .filter(|name| names(a).any(|n| n == *name))
+            .collect();
+        if policies.is_empty() {
+            return Err(CompareError::NothingInCommon);
+        }
+        let warnings = match differences.is_empty() {
+            true => Vec::new(),
+            false => vec![format!("circumstances differ: {}", differences.join("; "))],
+        };
+        Ok(Self {
+            before,
+            after,
+            policies,
+            warnings,
+        })
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        columns::names(&[self.before.record, self.after.record])
+            .iter()
+            .flat_map(|metric| self.policies.iter().map(|policy| self.row(metric, policy)))
+            .collect()
+    }
+
+    fn row(&self, metric: &str, policy: &str) -> Row {
+        let (a, mut warnings) = sample(&self.before.rounds, policy, metric);
+        let (b, more) = sample(&self.after.rounds, policy, metric);
+        warnings.extend(more);
+        warnings.extend(self.warnings.iter().cloned());
+        let effect = Effect::of_samples(&a, &b, self.after.level.alpha());
+        let better = columns::better(self.after.record, metric).unwrap_or(Better::Neither);
+        Row {
+            metric: metric.to_owned(),
+            statistic: Statistic::Center,
+            policy: policy.to_owned(),
+            baseline: policy.to_owned(),
+            family: effect.map_or(Family::Untested, |effect| {
+                family(metric, self.after.metric, better, &effect)
+            }),
+            effect,
+            n: a.len().min(b.len()) as u32,
+            warnings,
+        }
+    }
+
+    fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
+        let better = self.after.better;
+        let failed = [&self.before, &self.after]
+            .into_iter()
+            .any(|judged| judged.control().is_some_and(|control| !control.passed));
+        let mut verdict = Verdict {
+            metric: self.after.metric.to_owned(),
+            policies: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            best: None,
+        };
+        for row in comparisons
+            .iter()
+            .filter(|row| row.metric == self.after.metric)
+        {
+            let answer = if failed {
+                Answer::CannotTell
+            } else {
+                word(row.change, better)
+            };
+            verdict.policies.insert(row.policy.clone(), answer);
+            let reason = if failed {
+                "in one of the two records the baseline differed from itself"
+            } else if row.low.is_none() {
+                "too few trials for an interval"
+            } else {
+                continue;
+            };
+            verdict
+                .reasons
+                .insert(row.policy.clone(), reason.to_owned());
+        }
+        verdict
+    }
+}
+
+/// The typical value of each trial that succeeded and was read, and why others were not.
+fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<String>) {
+    let (mut values, mut failed, mut why) = (Vec::new(), 0, None::<Missing>);
+    for trial in rounds.trials(Arm::Policy(policy)) {
+        match numbers(trial, metric) {
+            _ if !trial.succeeded() => failed += 1,
+            Ok(numbers) => values.extend(median(numbers)),
+            Err(missing) => why = Some(missing),
+        }
+    }
+    let failures = (failed > 0).then(|| format!("{failed} failed trials are left out"));
+    let warnings = failures
+        .into_iter()
+        .chain(why.map(|why| why.to_string()))
+        .collect();
+    (values, warnings)
+}
+
+/// Every circumstance in which two records differ, as `field: before → after`.
+fn differences(a: &Record, b: &Record) -> Vec<String> {
+    let (x, y) = (&a.header.host, &b.header.host);
+    let (p, q) = (&a.header.plan, &b.header.plan);
+    let mut found = Vec::new();
+    compare(
+        "command",
+        &p.command.join(" "),
+        &q.command.join(" "),
+        &mut found,
+    );
+    compare("kernel", &x.kernel, &y.kernel, &mut found);
+    compare("architecture", &x.arch, &y.arch, &mut found);
+    compare("processor", &x.cpu_model, &y.cpu_model, &mut found);
+    compare("processors", &x.cpus, &y.cpus, &mut found);
+    compare("NUMA nodes", &x.numa_nodes, &y.numa_nodes, &mut found);
+    compare("page size", &x.page_bytes, &y.page_bytes, &mut found);
+    compare("swap", &x.swap_bytes, &y.swap_bytes, &mut found);
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    compare(
+        "hypervisor",
+        &shown(&x.hypervisor),
+        &shown(&y.hypervisor),
+        &mut found,
+    );
+    compare(
+        "governor",
+        &shown(&x.governor),
+        &shown(&y.governor),
+        &mut found,
+    );
+    // The kernel keeps a little more or less of the memory for itself from boot to boot.
+    if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
+        compare("memory", &x.memory_bytes, &y.memory_bytes, &mut found);
+    }
+    if x.thp != y.thp {
+        let told = |host: &crate::host::Host| format!("{:?}", host.thp);
+        compare("THP settings", &told(x), &told(y), &mut found);
+    }
+    for policy in &p.policies {
+        let other = q.policies.iter().find(|other| other.name == policy.name);
+        if other.is_some_and(|other| other.settings != policy.settings) {
+            found.push(format!("policy {}: not the same settings", policy.name));
+        }
+    }
+    found
+}
+
+fn compare<T: PartialEq + Display>(field: &str, a: &T, b: &T, found: &mut Vec<String>) {
+    if a != b {
+        found.push(format!("{field}: {a} → {b}"));
+    }
+}

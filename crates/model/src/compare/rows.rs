@@ -1,0 +1,145 @@
+//! The rows of a table: estimates first, then the correction over each family, then the words.
+
+use crate::compare::effect::{Effect, Level, on, scale_of};
+use crate::compare::rounds::Pairs;
+use crate::compare::{Change, Comparison, Scale, Statistic};
+use crate::metric::Better;
+use crate::stats::{holm, tail};
+
+/// Which comparisons share one error of 5 %.
+///
+/// The verdict metric is a family of its own: it was named before anything ran, and the answer
+/// rests on it. In one family with forty others no rank test of ten rounds could ever be
+/// significant. Tails are a third, because their test cannot go below 1 in 2,001.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// The verdict metric under every policy.
+    Primary,
+    /// All other metrics.
+    Secondary,
+    /// Quantiles and largest values.
+    Tails,
+    /// Not tested: facts, and metrics that were the same in every round, which no test could
+    /// ever reject (Tarone, 1990).
+    Untested,
+}
+
+/// A row before its correction.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) metric: String,
+    pub(super) statistic: Statistic,
+    pub(super) policy: String,
+    pub(super) baseline: String,
+    pub(super) family: Family,
+    pub(super) effect: Option<Effect>,
+    pub(super) n: u32,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The family of a row about `metric`.
+pub(super) fn family(
+    metric: &str,
+    verdict_metric: &str,
+    better: Better,
+    effect: &Effect,
+) -> Family {
+    let constant = effect.p >= 1.0 && effect.interval == Some((0.0, 0.0));
+    match better {
+        _ if metric == verdict_metric => Family::Primary,
+        Better::Neither => Family::Untested,
+        Better::Lower | Better::Higher if constant => Family::Untested,
+        Better::Lower | Better::Higher => Family::Secondary,
+    }
+}
+
+const QUANTILES: [(Statistic, f64); 4] = [
+    (Statistic::P95, 0.95),
+    (Statistic::P99, 0.99),
+    (Statistic::P999, 0.999),
+    (Statistic::Max, 1.0),
+];
+
+/// The tails of a metric that its values support, each with its effect.
+pub(super) fn tails(pairs: &Pairs, level: Level, seed: u64) -> Vec<(Statistic, Effect)> {
+    let values = pairs.rounds.iter().flat_map(|(a, b)| a.iter().chain(*b));
+    let scale = scale_of(values.copied());
+    QUANTILES
+        .into_iter()
+        .filter_map(|(statistic, q)| Some((statistic, tail_effect(pairs, q, scale, level, seed)?)))
+        .collect()
+}
+
+fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, level: Level, seed: u64) -> Option<Effect> {
+    let effect = |baseline, policy| on(scale, baseline, policy);
+    let tail = tail(&pairs.rounds, q, effect, level.alpha(), seed)?;
+    let enough = pairs.n() >= crate::stats::looks::fewest_pairs(level.alpha());
+    Some(Effect {
+        scale,
+        baseline_value: tail.baseline,
+        policy_value: tail.policy,
+        estimate: tail.estimate,
+        interval: tail.interval.filter(|_| enough),
+        p: tail.p,
+        n: pairs.n(),
+    })
+}
+
+/// Corrects each family after Holm and says what may be said.
+pub(super) fn finish(rows: Vec<Row>, level: Level) -> Vec<Comparison> {
+    let mut adjusted: Vec<Option<f64>> = vec![None; rows.len()];
+    for family in [Family::Primary, Family::Secondary, Family::Tails] {
+        let members: Vec<(usize, f64)> = rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.family == family)
+            .filter_map(|(index, row)| Some((index, row.effect?.p)))
+            .collect();
+        // The error of this look is a share of the whole, so a p-value counts that much more.
+        let p: Vec<f64> = members
+            .iter()
+            .map(|(_, p)| (p / level.share).min(1.0))
+            .collect();
+        for ((index, _), p) in members.into_iter().zip(holm(&p)) {
+            adjusted[index] = Some(p);
+        }
+    }
+    rows.into_iter()
+        .zip(adjusted)
+        .map(|(row, p)| row.finish(level, p))
+        .collect()
+}
+
+impl Row {
+    fn finish(self, level: Level, p: Option<f64>) -> Comparison {
+        let effect = self.effect;
+        let change = effect.map_or(Change::CannotTell, |effect| effect.change(level, p));
+        let shown = |value: fn(&Effect) -> Option<f64>| {
+            effect.and_then(|effect| value(&effect).map(|value| effect.shown(value)))
+        };
+        let estimate = shown(|effect| Some(effect.estimate));
+        let scale = effect.map_or(Scale::Ratio, |effect| effect.scale);
+        let is_center = self.statistic == Statistic::Center;
+        let open = change == Change::CannotTell && is_center;
+        Comparison {
+            metric: self.metric,
+            statistic: self.statistic,
+            policy: self.policy,
+            baseline: self.baseline,
+            baseline_value: effect.map(|effect| effect.baseline_value),
+            policy_value: effect.map(|effect| effect.policy_value),
+            scale,
+            ratio: estimate.filter(|_| scale == Scale::Ratio),
+            difference: estimate.filter(|_| scale == Scale::Difference),
+            low: shown(|effect| effect.interval.map(|(low, _)| low)),
+            high: shown(|effect| effect.interval.map(|(_, high)| high)),
+            p,
+            n: self.n,
+            change,
+            more_rounds: effect
+                .filter(|_| open)
+                .and_then(|effect| effect.more_rounds(level, p)),
+            warnings: self.warnings,
+        }
+    }
+}

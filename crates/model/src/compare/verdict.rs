@@ -1,0 +1,166 @@
+//! The answer: for each policy one word, with the reason where a number does not give it.
+
+use std::collections::BTreeMap;
+
+use crate::compare::coverage::no_effect;
+use crate::compare::effect::Level;
+use crate::compare::rounds::{Arm, Rounds};
+use crate::compare::{Answer, Change, Comparison, Control, Statistic, Verdict};
+use crate::metric::Better;
+use crate::observation::Mark;
+use crate::policy::Policy;
+use crate::record::Record;
+use crate::stats::looks::fewest_pairs;
+
+/// What the answers are drawn from.
+pub(super) struct Evidence<'a> {
+    pub(super) record: &'a Record,
+    pub(super) rounds: &'a Rounds<'a>,
+    pub(super) baseline: &'a Policy,
+    pub(super) metric: &'a str,
+    pub(super) better: Better,
+    pub(super) level: Level,
+    pub(super) control: Option<&'a Control>,
+}
+
+impl Evidence<'_> {
+    /// One answer for each of `comparisons` that is about the verdict metric.
+    pub(super) fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
+        let mut verdict = Verdict {
+            metric: self.metric.to_owned(),
+            policies: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            best: None,
+        };
+        for comparison in deciding(comparisons, self.metric) {
+            let (answer, reason) = self.answer(comparison);
+            let name = &comparison.policy;
+            verdict.policies.insert(name.clone(), answer);
+            verdict
+                .reasons
+                .extend(reason.map(|reason| (name.clone(), reason)));
+        }
+        verdict.best = self.best(&verdict, comparisons);
+        verdict
+    }
+
+    fn answer(&self, comparison: &Comparison) -> (Answer, Option<String>) {
+        let policies = &self.record.header.plan.policies;
+        let policy = policies
+            .iter()
+            .find(|policy| policy.name == comparison.policy);
+        if let Some(reason) = self.not_treated(&comparison.policy) {
+            return (Answer::CannotTell, Some(reason));
+        }
+        let same = policy.and_then(|p| no_effect(self.record, self.rounds, self.baseline, p));
+        if let Some(reason) = same {
+            return (Answer::NoEffect, Some(reason));
+        }
+        if let Some(reason) = self.not_trusted(comparison) {
+            return (Answer::CannotTell, Some(reason));
+        }
+        (word(comparison.change, self.better), None)
+    }
+
+    /// Why the trials of a policy say nothing about the policy.
+    fn not_treated(&self, policy: &str) -> Option<String> {
+        let trials = || self.rounds.trials(Arm::Policy(policy));
+        if trials().next().is_none() {
+            return Some("no whole round was run".to_owned());
+        }
+        if !trials().any(crate::observation::Trial::succeeded) {
+            let first = trials().next().map(|trial| trial.outcome.to_string());
+            return Some(format!(
+                "every trial failed, the first: {}",
+                first.unwrap_or_default()
+            ));
+        }
+        let baseline = self.rounds.trials(Arm::Policy(&self.baseline.name));
+        trials()
+            .chain(baseline)
+            .flat_map(|trial| &trial.marks)
+            .find(|mark| matches!(mark, Mark::NotApplied { .. }))
+            .map(ToString::to_string)
+    }
+
+    /// Why the numbers do not carry an answer.
+    fn not_trusted(&self, comparison: &Comparison) -> Option<String> {
+        if let Some(control) = self.control.filter(|control| !control.passed) {
+            return Some(distrust(control));
+        }
+        if self.better == Better::Neither {
+            return Some(format!(
+                "{} has no good direction; choose another metric",
+                self.metric
+            ));
+        }
+        let fewest = fewest_pairs(self.level.alpha());
+        (comparison.low.is_none()).then(|| match comparison.warnings.first() {
+            Some(warning) if comparison.n == 0 => {
+                format!("{} was not measured: {warning}", self.metric)
+            }
+            _ => format!(
+                "{} whole rounds were measured; an answer needs {fewest}",
+                comparison.n
+            ),
+        })
+    }
+
+    /// The better policy with the largest effect, or the baseline when nothing else can be it.
+    fn best(&self, verdict: &Verdict, comparisons: &[Comparison]) -> Option<String> {
+        if self.control.is_some_and(|control| !control.passed) || verdict.policies.is_empty() {
+            return None;
+        }
+        let gain = |comparison: &&Comparison| {
+            let effect = comparison.ratio.or(comparison.difference).unwrap_or(0.0);
+            if self.better == Better::Higher {
+                effect
+            } else {
+                -effect
+            }
+        };
+        let winner = deciding(comparisons, self.metric)
+            .filter(|comparison| verdict.policies.get(&comparison.policy) == Some(&Answer::Better))
+            .max_by(|a, b| gain(a).total_cmp(&gain(b)));
+        let open = verdict
+            .policies
+            .values()
+            .any(|answer| *answer == Answer::CannotTell);
+        match winner {
+            Some(winner) => Some(winner.policy.clone()),
+            None => (!open).then(|| self.baseline.name.clone()),
+        }
+    }
+}
+
+/// The comparisons that a verdict on `metric` rests on.
+fn deciding<'a>(
+    comparisons: &'a [Comparison],
+    metric: &str,
+) -> impl Iterator<Item = &'a Comparison> {
+    let is_deciding =
+        move |row: &&Comparison| row.metric == metric && row.statistic == Statistic::Center;
+    comparisons.iter().filter(is_deciding)
+}
+
+pub(super) fn word(change: Change, better: Better) -> Answer {
+    match (change, better) {
+        (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => Answer::Better,
+        (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => Answer::Worse,
+        (Change::NoDifference, _) => Answer::NoDifference,
+        (Change::CannotTell, _) | (_, Better::Neither) => Answer::CannotTell,
+    }
+}
+
+fn distrust(control: &Control) -> String {
+    let row = &control.comparison;
+    let interval = match (row.low, row.high) {
+        (Some(low), Some(high)) => format!(" (between {low:.4} and {high:.4})"),
+        _ => String::new(),
+    };
+    format!(
+        "the baseline differed from itself in {}{interval}: something on this machine favours a \
+         place in the round, so no difference of this run can be trusted",
+        row.metric
+    )
+}

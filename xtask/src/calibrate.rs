@@ -1,0 +1,229 @@
+//! How often the statistics err, on simulated noise whose truth is known.
+//!
+//! Nothing is re-implemented here: the order of trials comes from `Plan::round`, the decision
+//! to stop from `compare::progress`, the answer from `compare::table`.
+
+use std::fmt::Write as _;
+use std::num::NonZero;
+use std::thread;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use hugewise_model::compare::Statistic;
+
+mod experiment;
+mod noise;
+
+use experiment::{Outcomes, Scenario};
+use noise::Noise;
+
+/// Arguments of `calibrate`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Simulated experiments per cell.
+    #[arg(long, default_value_t = 2000)]
+    experiments: u32,
+    /// Policies in each experiment, the baseline included.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=16))]
+    policies: u8,
+    /// First look.
+    #[arg(long, default_value_t = 10)]
+    min_rounds: u32,
+    /// Last look.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    max_rounds: u32,
+}
+
+/// The practical threshold that users get by default.
+const THRESHOLD: f64 = 0.01;
+
+/// Runs every scenario and prints a table in Markdown.
+///
+/// # Errors
+/// When the statistics refuse a simulated record, which would be a fault of this program.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut text = String::from(HEAD);
+    for noise in Noise::ALL {
+        text.push_str(&line(arguments, noise)?);
+    }
+    print!("{text}");
+    Ok(())
+}
+
+const HEAD: &str = "\
+| noise of one trial | A/A, threshold 0: different | A/A: different | A/A, threshold 0: tail different | A/A: control failed | 3 %: in the interval | 3 %: p95 in its interval | 3 %: found | 3 %: called no difference | 3 %: rounds | 10 %: found | 10 %: rounds |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+";
+
+/// One line of the table.
+fn line(arguments: &Arguments, noise: Noise) -> Result<String> {
+    let tally = |effect, threshold| {
+        let scenario = Scenario {
+            noise,
+            effect,
+            threshold,
+            policies: usize::from(arguments.policies),
+            min_rounds: arguments.min_rounds,
+            max_rounds: arguments.max_rounds,
+        };
+        Tally::of(scenario, arguments.experiments)
+    };
+    let (strict, none) = (tally(0.0, 0.0)?, tally(0.0, THRESHOLD)?);
+    let (small, large) = (tally(0.03, THRESHOLD)?, tally(0.10, THRESHOLD)?);
+    let cells = [
+        strict.percent(strict.changed),
+        none.percent(none.different),
+        strict.percent(strict.tail_changed),
+        none.percent(none.control_failed),
+        small.percent(small.covered),
+        100.0 * f64::from(small.tail_covered) / f64::from(small.tails),
+        small.percent(small.different),
+        small.percent(small.same),
+    ];
+    let mut text = format!("| {} ", noise.label());
+    for cell in cells {
+        write!(text, "| {cell:.1} % ")?;
+    }
+    write!(text, "| {:.1} ", small.mean_rounds())?;
+    writeln!(
+        text,
+        "| {:.1} % | {:.1} |",
+        large.percent(large.different),
+        large.mean_rounds()
+    )?;
+    Ok(text)
+}
+
+/// What came out of many experiments of one scenario.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    experiments: u32,
+    /// The verdict was better or worse.
+    different: u32,
+    /// The comparison was higher or lower, whatever the control said.
+    changed: u32,
+    same: u32,
+    covered: u32,
+    control_failed: u32,
+    tail_changed: u32,
+    /// Experiments with an interval for the 95th percentile.
+    tails: u32,
+    tail_covered: u32,
+    rounds: u32,
+}
+
+impl Tally {
+    /// Runs `experiments` of them, on all processors. Each has its own seed, so the sum does
+    /// not depend on how many processors there are.
+    fn of(scenario: Scenario, experiments: u32) -> Result<Self> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get) as u32;
+        let part = |first: u32| -> Result<Self> {
+            let mut tally = Self::default();
+            for seed in (first..experiments).step_by(threads as usize) {
+                tally.count(scenario, &scenario.run(u64::from(seed) + 1)?);
+            }
+            Ok(tally)
+        };
+        thread::scope(|scope| {
+            let parts: Vec<_> = (0..threads)
+                .map(|first| scope.spawn(move || part(first)))
+                .collect();
+            parts.into_iter().try_fold(Self::default(), |sum, part| {
+                Ok(sum.plus(
+                    part.join()
+                        .map_err(|_| anyhow!("a simulation panicked"))??,
+                ))
+            })
+        })
+    }
+
+    fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
+        self.experiments += 1;
+        let ratio = 1.0 + scenario.effect;
+        let tail = outcomes.covers(Statistic::P95, ratio);
+        let tails = [Statistic::P95, Statistic::Max];
+        self.different += u32::from(outcomes.is_different());
+        self.changed += u32::from(outcomes.changed(&[Statistic::Center]));
+        self.same += u32::from(outcomes.is_same());
+        self.covered += u32::from(outcomes.covers(Statistic::Center, ratio) == Some(true));
+        self.control_failed += u32::from(outcomes.control_failed());
+        self.tail_changed += u32::from(outcomes.changed(&tails));
+        self.tails += u32::from(tail.is_some());
+        self.tail_covered += u32::from(tail == Some(true));
+        self.rounds += outcomes.rounds;
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            experiments: self.experiments + other.experiments,
+            different: self.different + other.different,
+            changed: self.changed + other.changed,
+            same: self.same + other.same,
+            covered: self.covered + other.covered,
+            control_failed: self.control_failed + other.control_failed,
+            tail_changed: self.tail_changed + other.tail_changed,
+            tails: self.tails + other.tails,
+            tail_covered: self.tail_covered + other.tail_covered,
+            rounds: self.rounds + other.rounds,
+        }
+    }
+
+    fn percent(&self, count: u32) -> f64 {
+        100.0 * f64::from(count) / f64::from(self.experiments)
+    }
+
+    fn mean_rounds(&self) -> f64 {
+        f64::from(self.rounds) / f64::from(self.experiments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPERIMENTS: u32 = 300;
+
+    /// 5 % of 300 is 15; a binomial count exceeds 29 with a probability below 1 in 2,000.
+    const MOST_ERRORS: u32 = 29;
+
+    fn tally(noise: Noise, effect: f64, threshold: f64, policies: usize) -> Tally {
+        let scenario = Scenario {
+            noise,
+            effect,
+            threshold,
+            policies,
+            min_rounds: 8,
+            max_rounds: 16,
+        };
+        Tally::of(scenario, EXPERIMENTS).expect("simulated records are sound")
+    }
+
+    #[test]
+    fn no_noise_makes_a_difference_out_of_nothing() {
+        for noise in Noise::ALL {
+            let tally = tally(noise, 0.0, 0.0, 3);
+            assert!(tally.changed <= MOST_ERRORS, "{noise:?}: {tally:?}");
+            assert!(tally.tail_changed <= MOST_ERRORS, "{noise:?}: {tally:?}");
+            assert!(tally.control_failed <= MOST_ERRORS, "{noise:?}: {tally:?}");
+        }
+    }
+
+    #[test]
+    fn a_true_effect_is_covered_and_never_called_nothing() {
+        for noise in Noise::ALL {
+            let tally = tally(noise, 0.03, THRESHOLD, 2);
+            assert!(
+                EXPERIMENTS - tally.covered <= MOST_ERRORS,
+                "{noise:?}: {tally:?}"
+            );
+            assert!(tally.same <= MOST_ERRORS, "{noise:?}: {tally:?}");
+        }
+    }
+
+    #[test]
+    fn a_large_effect_is_found_at_the_first_look() {
+        let tally = tally(Noise::Independent, 0.10, THRESHOLD, 2);
+        assert!(tally.different >= EXPERIMENTS * 95 / 100, "{tally:?}");
+        assert!(tally.mean_rounds() < 9.0, "{tally:?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Noise of the kinds seen on shared machines, as the logarithm of a trial's time.
+
+use fastrand::Rng;
+
+/// A kind of noise. What it does is in [`Noise::label`], which the table prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// Independent lognormal.
+    Independent,
+    /// Each trial slower than the last.
+    Drift,
+    /// Each trial remembers the last.
+    Autocorrelated,
+    /// Two speeds, as with and without a neighbour on the core.
+    Bimodal,
+    /// Student's t with two degrees of freedom: no variance.
+    HeavyTails,
+    /// Quiet, then busy for several trials.
+    Bursts,
+}
+
+impl Noise {
+    /// All kinds, in the order of the table.
+    pub const ALL: [Self; 6] = [
+        Self::Independent,
+        Self::Drift,
+        Self::Autocorrelated,
+        Self::Bimodal,
+        Self::HeavyTails,
+        Self::Bursts,
+    ];
+
+    /// The kind with its figures.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Independent => "independent, sd 2 %",
+            Self::Drift => "the same, drifting 0.3 % a trial",
+            Self::Autocorrelated => "AR(1), ρ 0.8, sd 3 %",
+            Self::Bimodal => "sd 1 %, 3 in 10 trials +10 %",
+            Self::HeavyTails => "Student t, 2 df, scale 2 %",
+            Self::Bursts => "sd 1 %, bursts of +20 %, 4 trials long",
+        }
+    }
+}
+
+/// One machine's noise, trial after trial in the order in which they run.
+#[derive(Debug)]
+pub struct Stream {
+    noise: Noise,
+    random: Rng,
+    trials: f64,
+    memory: f64,
+    is_busy: bool,
+}
+
+impl Stream {
+    /// The noise of one simulated machine.
+    pub fn new(noise: Noise, seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let memory = 0.03 * normal(&mut random);
+        Self {
+            noise,
+            random,
+            trials: 0.0,
+            memory,
+            is_busy: false,
+        }
+    }
+
+    /// The logarithm of the factor on the next trial's time.
+    pub fn draw(&mut self) -> f64 {
+        self.trials += 1.0;
+        let plain = normal(&mut self.random);
+        match self.noise {
+            Noise::Independent => 0.02 * plain,
+            Noise::Drift => 0.02 * plain + 0.003 * self.trials,
+            Noise::Autocorrelated => {
+                self.memory = 0.8 * self.memory + 0.03 * 0.6 * plain;
+                self.memory
+            }
+            Noise::Bimodal => 0.01 * plain + self.with_chance(0.3, 0.10),
+            Noise::HeavyTails => 0.02 * plain / (-self.uniform().ln()).sqrt(),
+            Noise::Bursts => 0.01 * plain + self.burst(),
+        }
+    }
+
+    fn burst(&mut self) -> f64 {
+        let turn = if self.is_busy { 0.25 } else { 0.05 };
+        if self.uniform() < turn {
+            self.is_busy = !self.is_busy;
+        }
+        if self.is_busy { 0.2 } else { 0.0 }
+    }
+
+    fn with_chance(&mut self, chance: f64, value: f64) -> f64 {
+        if self.uniform() < chance { value } else { 0.0 }
+    }
+
+    fn uniform(&mut self) -> f64 {
+        uniform(&mut self.random)
+    }
+}
+
+/// Above 0 and at most 1, so that it has a logarithm.
+fn uniform(random: &mut Rng) -> f64 {
+    1.0 - random.f64()
+}
+
+/// Standard normal, after Box and Muller.
+fn normal(random: &mut Rng) -> f64 {
+    let radius = (-2.0 * uniform(random).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.f64()).cos()
+}

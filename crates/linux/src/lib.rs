@@ -8,3 +8,12 @@ pub mod root;
 
 /// What went wrong, with the path and what was being done.
 pub mod error;
+
+/// Files that hold one number.
+pub mod number;
+
+/// Readers of `/proc`.
+pub mod proc;
+
+/// Readers of `/sys`.
+pub mod sys;

@@ -12,6 +12,9 @@ pub mod error;
 /// Files below `/proc`: pure parsers, and readers on top of them.
 pub mod proc;
 
+/// Readers of `/sys`.
+pub mod sys;
+
 /// One experiment at a time on a machine.
 pub mod lock;
 
@@ -32,3 +35,6 @@ pub mod identity;
 
 /// The terminal at stdout.
 pub mod terminal;
+
+/// Files that hold one number.
+pub mod number;

@@ -6,6 +6,9 @@
 /// 1. Where: the machine and its settings, as facts.
 pub mod host;
 
+/// What can be measured there, what will mislead, and what is set wrongly.
+pub mod doctor;
+
 /// 2. What to try: policies, the matrix they span, and the means by which each is reached.
 pub mod policy;
 

@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! Files below `/proc`: `parse_x` turns bytes into values and never fails by panicking,
 //! `read_x` reads the file first.
 
@@ -42,3 +43,18 @@ pub(crate) fn kib(line: usize, field: &str, text: &str) -> Parsed<u64> {
         .checked_mul(1024)
         .ok_or_else(|| format!("line {line}: {field} is out of range: `{text}`"))
 }
+=======
+//! What the kernel shows under `/proc`: one file per subject.
+
+/// `/proc/cpuinfo`.
+pub mod cpuinfo;
+
+/// `/proc/loadavg`.
+pub mod loadavg;
+
+/// `/proc/meminfo`.
+pub mod meminfo;
+
+/// `/proc/self/mountinfo`.
+pub mod mounts;
+>>>>>>> host

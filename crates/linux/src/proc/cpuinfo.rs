@@ -1,0 +1,86 @@
+//! `/proc/cpuinfo`, whose fields differ by architecture (arch/*/kernel/cpu/proc.c and alike).
+
+use crate::error::Result;
+use crate::root::Root;
+
+/// What is of use from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuInfo {
+    /// Model of the first processor: `model name` (x86), `CPU implementer` and `CPU part`
+    /// (arm64), `cpu` (powerpc), `uarch` (riscv); empty where there is none of them.
+    pub model: String,
+    /// How many processors it lists.
+    pub processors: u32,
+    /// Whether x86 feature flags are listed.
+    pub has_flags: bool,
+    /// Whether `hypervisor` is among them: the machine is a guest.
+    pub hypervisor_flag: bool,
+}
+
+/// Parses the file; what is not understood is left out.
+#[must_use]
+pub fn parse_cpuinfo(content: &[u8]) -> CpuInfo {
+    let text = String::from_utf8_lossy(content);
+    let mut info = CpuInfo::default();
+    let (mut implementer, mut part) = (None, None);
+    for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        let value = value.trim();
+        match key.trim() {
+            "processor" => info.processors = info.processors.saturating_add(1),
+            "model name" | "cpu" | "uarch" if info.model.is_empty() => {
+                value.clone_into(&mut info.model)
+            }
+            "CPU implementer" => implementer = implementer.or(Some(value)),
+            "CPU part" => part = part.or(Some(value)),
+            "flags" => {
+                info.has_flags = true;
+                info.hypervisor_flag |= value.split(' ').any(|flag| flag == "hypervisor");
+            }
+            _ => {}
+        }
+    }
+    if let (Some(implementer), Some(part), true) = (implementer, part, info.model.is_empty()) {
+        info.model = format!("implementer {implementer} part {part}");
+    }
+    info
+}
+
+/// Reads the file.
+///
+/// # Errors
+/// It could not be read.
+pub fn read_cpuinfo(root: &Root) -> Result<CpuInfo> {
+    Ok(parse_cpuinfo(&root.read("proc/cpuinfo")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn x86_names_its_model_and_flags() {
+        let info = parse_cpuinfo(
+            b"processor\t: 0\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n\
+              processor\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n",
+        );
+        assert_eq!(info.model, "AMD EPYC");
+        assert_eq!(info.processors, 2);
+        assert!(info.has_flags && info.hypervisor_flag);
+    }
+
+    #[test]
+    fn arm64_names_implementer_and_part() {
+        let info = parse_cpuinfo(b"processor : 0\nCPU implementer : 0x41\nCPU part : 0xd0c\n");
+        assert_eq!(info.model, "implementer 0x41 part 0xd0c");
+        assert!(!info.has_flags);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let _ = parse_cpuinfo(&bytes);
+        }
+    }
+}

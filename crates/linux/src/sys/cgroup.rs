@@ -1,0 +1,290 @@
+//! The memory cgroup of this process (Documentation/admin-guide/cgroup-v1/memory.rst and
+//! cgroup-v2.rst).
+
+use hugewise_model::host::Cgroup;
+
+use crate::error::{Kind, Result};
+use crate::number;
+use crate::proc::mounts::{Mount, parse_mounts};
+use crate::root::Root;
+
+/// Version 1 says "unlimited" with the largest multiple of a page below 2^63
+/// (`PAGE_COUNTER_MAX`, mm/page_counter.c); nothing real is anywhere near.
+const UNLIMITED_FROM: u64 = 1 << 62;
+
+/// Where the memory controller of this process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// 1 or 2.
+    pub version: u8,
+    /// Path of the group below the mount.
+    pub path: String,
+    /// Where the hierarchy is mounted, relative to the root of the machine.
+    pub mount: String,
+}
+
+impl Place {
+    /// The folder of the group, relative to the root of the machine.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        let path = self.path.trim_matches('/');
+        if path.is_empty() {
+            self.mount.clone()
+        } else {
+            format!("{}/{path}", self.mount)
+        }
+    }
+}
+
+/// A memory cgroup, and how full the level that limits it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryGroup {
+    /// What the record keeps.
+    pub cgroup: Cgroup,
+    /// Memory in use at the level with the smallest limit, in bytes.
+    pub used_bytes: Option<u64>,
+    /// Folder of that level, relative to the root of the machine.
+    pub folder: String,
+}
+
+/// The paths of `/proc/self/cgroup`: of the version 1 memory controller, and of version 2.
+#[must_use]
+pub fn parse_membership(content: &[u8]) -> (Option<String>, Option<String>) {
+    let text = String::from_utf8_lossy(content);
+    let (mut v1, mut v2) = (None, None);
+    for line in text.lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(id), Some(names), Some(path)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        if names.split(',').any(|name| name == "memory") {
+            v1 = Some(path.to_owned());
+        } else if id == "0" && names.is_empty() {
+            v2 = Some(path.to_owned());
+        }
+    }
+    (v1, v2)
+}
+
+/// Finds the memory controller: version 1 where it is mounted so (a hybrid system has both, and
+/// the controller is in one of them), else version 2 where its root offers `memory`.
+///
+/// # Errors
+/// `/proc/self/cgroup` or `/proc/self/mountinfo` could not be read.
+pub fn read_place(root: &Root) -> Result<Option<Place>> {
+    let (v1, v2) = parse_membership(&root.read("proc/self/cgroup")?);
+    let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
+    let first = v1.and_then(|path| {
+        let mount = mounts
+            .iter()
+            .find(|mount| mount.kind == "cgroup" && mount.has_option("memory"))?;
+        Some(place(1, &path, mount))
+    });
+    let second = v2.and_then(|path| {
+        let mount = mounts.iter().find(|mount| mount.kind == "cgroup2")?;
+        let found = place(2, &path, mount);
+        offers_memory(root, &found).then_some(found)
+    });
+    Ok(first.or(second))
+}
+
+/// The files of the group itself count, for `cgroup.controllers` of a container's root group
+/// names what may be delegated further.
+fn offers_memory(root: &Root, place: &Place) -> bool {
+    [place.folder(), place.mount.clone()].iter().any(|folder| {
+        root.read_trimmed(format!("{folder}/cgroup.controllers"))
+            .is_ok_and(|names| names.split_ascii_whitespace().any(|name| name == "memory"))
+    })
+}
+
+/// In a container the mount may show a part of the hierarchy only: its root is cut off the path.
+fn place(version: u8, path: &str, mount: &Mount) -> Place {
+    let below = match mount.root.as_str() {
+        "/" => path,
+        root => path.strip_prefix(root).unwrap_or(path),
+    };
+    Place {
+        version,
+        path: if below.is_empty() { "/" } else { below }.to_owned(),
+        mount: mount.point.trim_start_matches('/').to_owned(),
+    }
+}
+
+/// Reads the group with the smallest limit from the process's own up to the root.
+///
+/// # Errors
+/// A limit is there and was not understood, or the membership could not be read.
+pub fn read_memory_group(root: &Root) -> Result<MemoryGroup> {
+    let Some(place) = read_place(root)? else {
+        return Ok(MemoryGroup {
+            cgroup: Cgroup {
+                version: 0,
+                path: "/".to_owned(),
+                limit_bytes: None,
+            },
+            used_bytes: None,
+            folder: String::new(),
+        });
+    };
+    let own = place.folder();
+    let mut smallest: Option<(u64, String)> = None;
+    for folder in levels(&own, &place.mount) {
+        let Some(limit) = read_limit(root, &folder, place.version)? else {
+            continue;
+        };
+        if smallest.as_ref().is_none_or(|(least, _)| limit < *least) {
+            smallest = Some((limit, folder));
+        }
+    }
+    let (limit_bytes, folder) = match smallest {
+        Some((limit, folder)) => (Some(limit), folder),
+        None => (None, own),
+    };
+    let used = format!("{folder}/{}", usage_file(place.version));
+    Ok(MemoryGroup {
+        used_bytes: number::read(root, used).ok(),
+        cgroup: Cgroup {
+            version: place.version,
+            path: place.path,
+            limit_bytes,
+        },
+        folder,
+    })
+}
+
+/// The name of the file with the memory in use.
+#[must_use]
+pub fn usage_file(version: u8) -> &'static str {
+    if version == 1 {
+        "memory.usage_in_bytes"
+    } else {
+        "memory.current"
+    }
+}
+
+/// The folders from a group up to the mount, both included.
+fn levels(own: &str, mount: &str) -> Vec<String> {
+    let mut folder = own.trim_end_matches('/').to_owned();
+    let mut levels = vec![folder.clone()];
+    while folder.len() > mount.len() {
+        let Some((parent, _)) = folder.rsplit_once('/') else {
+            break;
+        };
+        folder = parent.to_owned();
+        levels.push(folder.clone());
+    }
+    levels
+}
+
+/// `None` where there is no limit: the file says so, or the level has no such file, as the root
+/// of version 2.
+fn read_limit(root: &Root, folder: &str, version: u8) -> Result<Option<u64>> {
+    let file = if version == 1 {
+        "memory.limit_in_bytes"
+    } else {
+        "memory.max"
+    };
+    let path = format!("{folder}/{file}");
+    match root.read_trimmed(&path) {
+        Ok(text) if text == "max" => Ok(None),
+        Ok(_) => Ok(Some(number::read(root, path)?).filter(|&limit| limit < UNLIMITED_FROM)),
+        Err(error) if error.kind == Kind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let file = folder.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, content).unwrap();
+        }
+        let root = Root::at(folder.path());
+        (folder, root)
+    }
+
+    #[test]
+    fn a_hybrid_system_keeps_memory_in_version_1() {
+        let (_folder, root) = machine(&[
+            ("proc/self/cgroup", "4:memory:/a/b\n1:cpu:/\n0::/\n"),
+            (
+                "proc/self/mountinfo",
+                "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                 41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+            ),
+            (
+                "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes",
+                "9223372036854771712\n",
+            ),
+            ("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "1048576\n"),
+            ("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "4096\n"),
+            (
+                "sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "9223372036854771712\n",
+            ),
+        ]);
+        let group = read_memory_group(&root).unwrap();
+        assert_eq!(group.cgroup.version, 1);
+        assert_eq!(group.cgroup.path, "/a/b");
+        assert_eq!(group.cgroup.limit_bytes, Some(1_048_576));
+        assert_eq!(group.used_bytes, Some(4096));
+        assert_eq!(group.folder, "sys/fs/cgroup/memory/a");
+    }
+
+    #[test]
+    fn a_container_sees_a_part_of_version_2() {
+        let (_folder, root) = machine(&[
+            ("proc/self/cgroup", "0::/docker/x/app\n"),
+            (
+                "proc/self/mountinfo",
+                "41 31 0:38 /docker/x /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n",
+            ),
+            ("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n"),
+            ("sys/fs/cgroup/memory.max", "2097152\n"),
+            ("sys/fs/cgroup/app/memory.max", "max\n"),
+        ]);
+        let group = read_memory_group(&root).unwrap();
+        assert_eq!(group.cgroup.version, 2);
+        assert_eq!(group.cgroup.path, "/app");
+        assert_eq!(group.cgroup.limit_bytes, Some(2_097_152));
+    }
+
+    #[test]
+    fn no_controller_is_version_0() {
+        let (_folder, root) = machine(&[
+            ("proc/self/cgroup", "0::/\n"),
+            ("proc/self/mountinfo", "\n"),
+        ]);
+        assert_eq!(read_memory_group(&root).unwrap().cgroup.version, 0);
+    }
+
+    #[test]
+    fn a_limit_that_is_no_number_is_an_error_with_its_path() {
+        let (_folder, root) = machine(&[
+            ("proc/self/cgroup", "0::/\n"),
+            (
+                "proc/self/mountinfo",
+                "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+            ),
+            ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/memory.max", "lots\n"),
+        ]);
+        let error = read_memory_group(&root).unwrap_err().to_string();
+        assert!(error.contains("memory.max"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let _ = parse_membership(&bytes);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `/sys/devices/system/{cpu,node}`: how many processors and memory nodes there are.
+
+use crate::error::{Error, Kind, Result};
+use crate::number;
+use crate::root::Root;
+
+/// How many numbers a list such as `0-3,8,10-11` names.
+///
+/// # Errors
+/// A sentence that quotes the part that was not understood.
+pub fn parse_list(content: &[u8]) -> std::result::Result<u32, String> {
+    let text = String::from_utf8_lossy(content);
+    let mut count: u32 = 0;
+    for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+        let size = parse_range(part)
+            .ok_or_else(|| format!("expected 0-3,8, found `{}`", number::shorten(part)))?;
+        count = count.saturating_add(size);
+    }
+    Ok(count)
+}
+
+fn parse_range(part: &str) -> Option<u32> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    last.checked_sub(first)?.checked_add(1)
+}
+
+/// Processors that are online; `None` where the kernel does not say.
+///
+/// # Errors
+/// The file is there and was not understood.
+pub fn read_online(root: &Root) -> Result<Option<u32>> {
+    read_list(root, "sys/devices/system/cpu/online")
+}
+
+/// NUMA nodes with memory; one where the kernel knows no nodes.
+///
+/// # Errors
+/// The file is there and was not understood.
+pub fn read_memory_nodes(root: &Root) -> Result<u32> {
+    Ok(read_list(root, "sys/devices/system/node/has_memory")?.unwrap_or(1))
+}
+
+/// `scaling_governor` of processor 0; `None` where frequencies are not governed from here.
+#[must_use]
+pub fn read_governor(root: &Root) -> Option<String> {
+    root.read_trimmed("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+        .ok()
+        .filter(|name| !name.is_empty())
+}
+
+fn read_list(root: &Root, path: &str) -> Result<Option<u32>> {
+    let content = match root.read(path) {
+        Err(error) if error.kind == Kind::NotFound => return Ok(None),
+        other => other?,
+    };
+    match parse_list(&content) {
+        Ok(0) => Err(Error::malformed(&root.path(path), "the list is empty")),
+        Ok(count) => Ok(Some(count)),
+        Err(what) => Err(Error::malformed(&root.path(path), what)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lists_are_ranges_and_single_numbers() {
+        assert_eq!(parse_list(b"0-1\n"), Ok(2));
+        assert_eq!(parse_list(b"0-3,8,10-11"), Ok(7));
+        assert_eq!(parse_list(b"\n"), Ok(0));
+        for bad in [&b"3-1"[..], b"a", b"0-", b"-", b"0-4294967295"] {
+            assert!(parse_list(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let _ = parse_list(&bytes);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Which hypervisor the machine runs on, from what it tells its guests.
+
+use crate::proc::cpuinfo::CpuInfo;
+use crate::root::Root;
+
+/// Firmware names that virtual machines announce: a part of a DMI or ACPI text, and the name.
+const FIRMWARE: &[(&str, &str)] = &[
+    ("FIRECK", "Firecracker"),
+    ("Firecracker", "Firecracker"),
+    ("CLOUDH", "Cloud Hypervisor"),
+    ("Cloud Hypervisor", "Cloud Hypervisor"),
+    ("Amazon EC2", "Amazon EC2 (Nitro)"),
+    ("Google Compute Engine", "Google Compute Engine (KVM)"),
+    ("VMware", "VMware"),
+    ("VirtualBox", "VirtualBox"),
+    ("innotek", "VirtualBox"),
+    ("Microsoft Corporation Virtual Machine", "Hyper-V"),
+    ("Parallels", "Parallels"),
+    ("BHYVE", "bhyve"),
+    ("Xen", "Xen"),
+    ("QEMU", "QEMU"),
+    ("BOCHS", "QEMU"),
+    ("KVM", "KVM"),
+];
+
+/// Signatures of CPUID leaf 0x4000_0000.
+const SIGNATURES: &[(&str, &str)] = &[
+    ("KVMKVMKVM", "KVM"),
+    ("TCGTCGTCGTCG", "QEMU"),
+    ("VMwareVMware", "VMware"),
+    ("Microsoft Hv", "Hyper-V"),
+    ("XenVMMXenVMM", "Xen"),
+    ("bhyve bhyve ", "bhyve"),
+];
+
+/// Names the hypervisor; `None` on bare metal.
+///
+/// Firmware texts come first because they name the product; the processor's signature names
+/// only the technique. A metal instance of a cloud shows the cloud's firmware too, so firmware
+/// counts only where the processor (its `hypervisor` flag or signature) says "guest", or, on
+/// architectures without that flag, where the product is not named `….metal`.
+#[must_use]
+pub fn read_hypervisor(root: &Root, cpu: &CpuInfo, signature: Option<&str>) -> Option<String> {
+    let guest = cpu.hypervisor_flag || signature.is_some();
+    if !guest && cpu.has_flags {
+        return read_xen(root);
+    }
+    let firmware = read_firmware(root);
+    if !guest && firmware.contains(".metal") {
+        return None;
+    }
+    let from_firmware = lookup(FIRMWARE, &firmware);
+    let from_signature = signature.and_then(|text| lookup(SIGNATURES, text));
+    from_firmware
+        .or_else(|| read_xen(root))
+        .or(from_signature)
+        .or_else(|| guest.then(|| "unknown hypervisor".to_owned()))
+}
+
+fn lookup(table: &[(&str, &str)], text: &str) -> Option<String> {
+    let found = table.iter().find(|(part, _)| text.contains(part))?;
+    Some(found.1.to_owned())
+}
+
+/// What DMI, the device tree and the ACPI table header (root only) say, in one line.
+fn read_firmware(root: &Root) -> String {
+    let sources = [
+        "sys/class/dmi/id/sys_vendor",
+        "sys/class/dmi/id/product_name",
+        "proc/device-tree/hypervisor/compatible",
+        "sys/firmware/devicetree/base/hypervisor/compatible",
+    ];
+    let mut text = sources
+        .iter()
+        .filter_map(|path| root.read_trimmed(path).ok())
+        .collect::<Vec<_>>()
+        .join(" ");
+    if let Ok(table) = root.read("sys/firmware/acpi/tables/DSDT") {
+        text.push(' ');
+        text.push_str(&parse_acpi_oem(&table));
+    }
+    // The device tree names the technique, in the lower case of its bindings.
+    text.replace("linux,kvm", "KVM").replace("xen,xen", "Xen")
+}
+
+/// The OEM and table names of an ACPI table: bytes 10 to 24 of its header (ACPI 6.5, 5.2.6).
+#[must_use]
+pub fn parse_acpi_oem(table: &[u8]) -> String {
+    String::from_utf8_lossy(table.get(10..24).unwrap_or_default()).into_owned()
+}
+
+fn read_xen(root: &Root) -> Option<String> {
+    let kind = root.read_trimmed("sys/hypervisor/type").ok()?;
+    (kind == "xen").then(|| "Xen".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guest() -> CpuInfo {
+        CpuInfo {
+            hypervisor_flag: true,
+            has_flags: true,
+            ..CpuInfo::default()
+        }
+    }
+
+    fn root_with(path: &str, content: &[u8]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
+        let root = Root::at(folder.path());
+        (folder, root)
+    }
+
+    #[test]
+    fn the_product_wins_over_the_technique() {
+        let table = b"DSDT\x53\x0f\0\0\x02\x77FIRECKFCVMDSDT\0\0\0\0FCAT";
+        let (_folder, root) = root_with("sys/firmware/acpi/tables/DSDT", table);
+        let name = read_hypervisor(&root, &guest(), Some("KVMKVMKVM"));
+        assert_eq!(name.as_deref(), Some("Firecracker"));
+    }
+
+    #[test]
+    fn a_metal_instance_is_no_guest() {
+        let (_folder, root) = root_with("sys/class/dmi/id/sys_vendor", b"Amazon EC2\n");
+        let metal = CpuInfo {
+            has_flags: true,
+            ..CpuInfo::default()
+        };
+        assert_eq!(read_hypervisor(&root, &metal, None), None);
+        assert!(read_hypervisor(&root, &guest(), None).is_some());
+    }
+
+    #[test]
+    fn a_guest_of_nobody_known_is_still_a_guest() {
+        let (_folder, root) = root_with("proc/nothing", b"");
+        let name = read_hypervisor(&root, &guest(), Some("NobodyKnows "));
+        assert_eq!(name.as_deref(), Some("unknown hypervisor"));
+    }
+
+    #[test]
+    fn a_short_table_has_no_name() {
+        assert_eq!(parse_acpi_oem(b"DSDT"), "");
+    }
+}

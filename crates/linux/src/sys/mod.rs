@@ -1,0 +1,16 @@
+//! What the kernel shows under `/sys`: one file per subject.
+
+/// Memory cgroups, version 1 and 2.
+pub mod cgroup;
+
+/// Processors and NUMA nodes.
+pub mod cpu;
+
+/// hugetlb pools.
+pub mod hugetlb;
+
+/// Which hypervisor the machine runs on.
+pub mod hypervisor;
+
+/// Transparent huge pages.
+pub mod thp;

@@ -1,0 +1,160 @@
+//! `/sys/kernel/mm/transparent_hugepage` (Documentation/admin-guide/mm/transhuge.rst).
+
+use std::collections::BTreeMap;
+
+use hugewise_model::host::{THP_DIR, ThpSettings};
+
+use crate::error::{Error, Kind, Result};
+use crate::number;
+use crate::root::Root;
+
+/// Files of `khugepaged/` that count what was done; all others are settings.
+const COUNTERS: [&str; 2] = ["full_scans", "pages_collapsed"];
+
+/// The value in force in a file that lists all of them, such as `always [madvise] never`.
+///
+/// # Errors
+/// A sentence that says what was expected.
+pub fn parse_choice(content: &[u8]) -> std::result::Result<String, String> {
+    let text = String::from_utf8_lossy(content);
+    text.split_ascii_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            format!(
+                "expected one [value] in brackets, found `{}`",
+                number::shorten(&text)
+            )
+        })
+}
+
+/// The size in KiB of a folder named `hugepages-<N>kB`.
+#[must_use]
+pub fn parse_size_folder(name: &str) -> Option<u64> {
+    name.strip_prefix("hugepages-")?
+        .strip_suffix("kB")?
+        .parse()
+        .ok()
+}
+
+/// Reads all settings.
+///
+/// # Errors
+/// The kernel has no transparent huge pages ([`Kind::NotFound`]), or a file of the folder
+/// could not be read or understood.
+pub fn read_thp(root: &Root) -> Result<ThpSettings> {
+    Ok(ThpSettings {
+        enabled: read_choice(root, &in_dir("enabled"))?,
+        defrag: read_choice(root, &in_dir("defrag"))?,
+        zero_page: number::read(root, in_dir("use_zero_page"))? != 0,
+        pmd_bytes: read_pmd_bytes(root)?,
+        shmem_enabled: if_there(read_choice(root, &in_dir("shmem_enabled")))?,
+        khugepaged: read_khugepaged(root)?,
+        sizes: read_sizes(root)?,
+    })
+}
+
+/// `shrink_underused`: whether mostly empty huge pages are split under memory pressure
+/// (Linux 6.12); `None` where the kernel has no such file.
+///
+/// # Errors
+/// The file is there and could not be read or understood.
+pub fn read_shrink_underused(root: &Root) -> Result<Option<bool>> {
+    Ok(if_there(number::read(root, in_dir("shrink_underused")))?.map(|value| value != 0))
+}
+
+fn in_dir(file: &str) -> String {
+    format!("{THP_DIR}/{file}")
+}
+
+fn read_choice(root: &Root, path: &str) -> Result<String> {
+    let content = root.read(path)?;
+    parse_choice(&content).map_err(|what| Error::malformed(&root.path(path), what))
+}
+
+/// A size that is no power of two would make every later division meaningless.
+fn read_pmd_bytes(root: &Root) -> Result<u64> {
+    let path = in_dir("hpage_pmd_size");
+    let bytes = number::read(root, &path)?;
+    if bytes.is_power_of_two() && bytes >= 4096 {
+        return Ok(bytes);
+    }
+    let what = format!("{bytes} is not the size of a page");
+    Err(Error::malformed(&root.path(path), what))
+}
+
+fn read_khugepaged(root: &Root) -> Result<BTreeMap<String, u64>> {
+    let folder = in_dir("khugepaged");
+    if_there(root.list(&folder))?
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|name| !COUNTERS.contains(&name.as_str()))
+        .map(|name| {
+            Ok((
+                name.clone(),
+                number::read(root, format!("{folder}/{name}"))?,
+            ))
+        })
+        .collect()
+}
+
+/// A folder without `enabled` is a size that only shared memory can have.
+fn read_sizes(root: &Root) -> Result<BTreeMap<u64, String>> {
+    let mut sizes = BTreeMap::new();
+    for name in root.list(THP_DIR)? {
+        let Some(kib) = parse_size_folder(&name) else {
+            continue;
+        };
+        if let Some(mode) = if_there(read_choice(root, &in_dir(&format!("{name}/enabled"))))? {
+            sizes.insert(kib, mode);
+        }
+    }
+    Ok(sizes)
+}
+
+/// A file that may be absent in older kernels.
+fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind == Kind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_bracket_marks_the_value_in_force() {
+        assert_eq!(
+            parse_choice(b"always [madvise] never\n").as_deref(),
+            Ok("madvise")
+        );
+        assert_eq!(
+            parse_choice(b"always defer [defer+madvise] never").as_deref(),
+            Ok("defer+madvise")
+        );
+        for bad in [&b""[..], b"always madvise never", b"[]", b"\xff\xfe"] {
+            assert!(parse_choice(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn folders_carry_their_size() {
+        assert_eq!(parse_size_folder("hugepages-2048kB"), Some(2048));
+        assert_eq!(parse_size_folder("hugepages-kB"), None);
+        assert_eq!(parse_size_folder("khugepaged"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let _ = parse_choice(&bytes);
+            let _ = parse_size_folder(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What can be measured on this machine, what will mislead, and what is set wrongly.
+//!
+//! Facts first ([`Examination`], filled in by `hugewise-linux`), then rules ([`diagnose`]).
+//! Nothing is advised without evidence that was read on this machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::Host;
+use crate::observation::Missing;
+
+mod boot_line;
+mod hazards;
+mod ladder;
+mod render;
+mod settings;
+
+pub use ladder::{Rung, Step, step};
+pub use render::{render_csv, render_markdown, render_text};
+
+/// The answer of a probe. Only the first two are certain.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum Support<T> {
+    /// It works; what was found while trying.
+    Yes {
+        /// What was found.
+        found: T,
+    },
+    /// It cannot work, and why.
+    No {
+        /// The reason, with the least grant that would help.
+        missing: Missing,
+    },
+    /// The attempt failed in a way that proves nothing.
+    Unknown {
+        /// What was tried, and what the kernel said.
+        error: String,
+    },
+}
+
+impl<T> Support<T> {
+    /// Whether it works.
+    #[must_use]
+    pub fn is_yes(&self) -> bool {
+        matches!(self, Self::Yes { .. })
+    }
+}
+
+/// All that was read and tried on one machine.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Examination {
+    /// The machine.
+    pub host: Host,
+    /// The ladder: what each rung answered, with a detail worth showing (may be empty).
+    pub ladder: BTreeMap<Rung, Support<String>>,
+    /// Facts that only the doctor needs.
+    pub facts: Facts,
+}
+
+/// Facts beside the [`Host`]; `None` is "this kernel does not say".
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct Facts {
+    /// `SwapTotal` less `SwapFree`, in bytes.
+    pub swap_used_bytes: Option<u64>,
+    /// `MemAvailable`, in bytes.
+    pub available_bytes: Option<u64>,
+    /// Memory in use in the cgroup level that has the smallest limit, in bytes.
+    pub cgroup_used_bytes: Option<u64>,
+    /// Folder of that level, relative to the root of the machine.
+    pub cgroup_folder: Option<String>,
+    /// Share of the processors' time since boot that the hypervisor took away (0 to 1).
+    pub steal_share: Option<f64>,
+    /// `shrink_underused` (Linux 6.12).
+    pub shrink_underused: Option<bool>,
+    /// `GLIBC_TUNABLES` of the environment that programs here inherit.
+    pub glibc_tunables: Option<String>,
+    /// Whether the THP files are on a mount that nobody here can write.
+    pub thp_read_only: Option<bool>,
+    /// `/proc/sys/kernel/perf_event_paranoid`.
+    pub perf_event_paranoid: Option<i64>,
+}
+
+/// What the doctor says.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Diagnosis {
+    /// The machine in one line.
+    pub machine: String,
+    /// What can be measured and changed here, from the bottom of the ladder.
+    pub rungs: Vec<RungReport>,
+    /// What will mislead a measurement on this machine.
+    pub hazards: Vec<Remark>,
+    /// Settings that are wrong, contradict each other, or do not do what is often believed.
+    pub settings: Vec<Remark>,
+    /// The smallest grant that opens every rung that a capability can open.
+    pub least_grant: Option<String>,
+}
+
+/// One rung of the ladder.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct RungReport {
+    /// Which one.
+    pub rung: Rung,
+    /// In the user's words.
+    pub title: String,
+    /// What the probe answered.
+    pub support: Support<String>,
+    /// What would open it; `None` where it is open or nothing would.
+    pub remedy: Option<String>,
+    /// What is lost without it.
+    pub loss: String,
+}
+
+/// Something that was read here, what it means, and what to do.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Remark {
+    /// Stable name, for scripts.
+    pub id: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was read.
+    pub evidence: Vec<Evidence>,
+    /// What it means.
+    pub meaning: String,
+    /// What to do; empty where there is nothing to do but to know it.
+    pub remedy: String,
+}
+
+/// How much a [`Remark`] matters.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// A setting does nothing, or not what it says.
+    Wrong,
+    /// Numbers measured here may mislead.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+/// What was read, and where.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// A path, a system call or a variable.
+    pub source: String,
+    /// What it said.
+    pub value: String,
+}
+
+impl Remark {
+    /// A remark that rests on at least one thing that was read.
+    fn new(
+        id: &str,
+        severity: Severity,
+        evidence: Vec<Evidence>,
+        meaning: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.to_owned(),
+            severity,
+            evidence,
+            meaning: meaning.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+impl Evidence {
+    fn new(source: impl Into<String>, value: impl ToString) -> Self {
+        Self {
+            source: source.into(),
+            value: value.to_string(),
+        }
+    }
+}
+
+/// A rule looks at the examination and says something, or nothing.
+type Rule = fn(&Examination) -> Option<Remark>;
+
+/// Applies every rule. The gravest remarks come first.
+#[must_use]
+pub fn diagnose(examination: &Examination) -> Diagnosis {
+    Diagnosis {
+        machine: machine(&examination.host),
+        rungs: ladder::report(&examination.ladder),
+        hazards: apply(hazards::RULES, examination),
+        settings: apply(settings::RULES, examination),
+        least_grant: least_grant(&examination.ladder),
+    }
+}
+
+fn apply(rules: &[Rule], examination: &Examination) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = rules.iter().filter_map(|rule| rule(examination)).collect();
+    remarks.sort_by_key(|remark| remark.severity);
+    remarks
+}
+
+/// The machine in one line, as every report's head has it.
+fn machine(host: &Host) -> String {
+    let pages = render::size(host.page_bytes);
+    let huge = match &host.thp {
+        Ok(thp) => format!(
+            "{} huge pages, THP {}",
+            render::size(thp.pmd_bytes),
+            thp.effective_pmd_mode()
+        ),
+        Err(_) => "no transparent huge pages".to_owned(),
+    };
+    let place = match &host.hypervisor {
+        Some(name) => format!("virtual machine ({name})"),
+        None => "bare metal".to_owned(),
+    };
+    format!(
+        "Linux {} {}, {pages} pages, {huge}, {place}",
+        host.kernel, host.arch
+    )
+}
+
+/// Capabilities that a file may carry without being as good as root.
+const MODEST: [&str; 3] = ["CAP_PERFMON", "CAP_BPF", "CAP_SYS_NICE"];
+
+/// `setcap` for the capabilities that refused rungs named, root and its equals left out.
+fn least_grant(ladder: &BTreeMap<Rung, Support<String>>) -> Option<String> {
+    let named: BTreeSet<String> = ladder
+        .values()
+        .filter_map(|support| match support {
+            Support::No {
+                missing: Missing::NotPermitted { grant },
+            } => Some(grant),
+            _ => None,
+        })
+        .flat_map(|grant| grant.split([' ', ',']))
+        .filter(|word| MODEST.contains(word))
+        .map(str::to_lowercase)
+        .collect();
+    if named.is_empty() {
+        return None;
+    }
+    let list = named.into_iter().collect::<Vec<_>>().join(",");
+    Some(format!("sudo setcap {list}=ep $(command -v hugewise)"))
+}
+
+#[cfg(test)]
+mod tests;

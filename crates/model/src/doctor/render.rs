@@ -1,0 +1,319 @@
+//! The diagnosis as text for people, Markdown and CSV. JSON is the struct itself.
+
+use std::io::{self, Write};
+
+use super::{Diagnosis, Remark, RungReport, Severity, Support};
+use crate::quantity::{GIB, KIB, MIB};
+
+/// Width of a terminal that everybody has.
+const WIDTH: usize = 80;
+
+/// Bytes with one fitting unit: `4 KiB`, `512 MiB`, `23.5 GiB`.
+pub(super) fn size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        GIB.. => (GIB, "GiB"),
+        MIB.. => (MIB, "MiB"),
+        KIB.. => (KIB, "KiB"),
+        _ => (1, "B"),
+    };
+    if bytes.is_multiple_of(unit) {
+        return format!("{} {name}", bytes / unit);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+    let number = bytes as f64 / unit as f64;
+    format!("{number:.1} {name}")
+}
+
+/// A duration as one reads it: `45 s`, `11 min`, `3 h`.
+pub(super) fn seconds(seconds: f64) -> String {
+    if seconds < 120.0 {
+        format!("{seconds:.0} s")
+    } else if seconds < 7200.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.0} h", seconds / 3600.0)
+    }
+}
+
+/// Writes the diagnosis for a terminal of 80 columns.
+///
+/// # Errors
+/// The writer failed.
+pub fn render_text(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Result<()> {
+    write_wrapped(out, "", &diagnosis.machine)?;
+    writeln!(out)?;
+    for rung in &diagnosis.rungs {
+        write_rung(out, rung)?;
+    }
+    write_remarks(out, "What will mislead here", &diagnosis.hazards)?;
+    write_remarks(out, "Settings", &diagnosis.settings)?;
+    if let Some(grant) = &diagnosis.least_grant {
+        writeln!(
+            out,
+            "\nLeast grant that opens what a capability can open here:"
+        )?;
+        writeln!(out, "  {grant}")?;
+    }
+    Ok(())
+}
+
+/// `yes`, `no` or `unknown`.
+fn word(support: &Support<String>) -> &'static str {
+    match support {
+        Support::Yes { .. } => "yes",
+        Support::No { .. } => "no",
+        Support::Unknown { .. } => "unknown",
+    }
+}
+
+/// What was found, or why not.
+fn reason(support: &Support<String>) -> String {
+    match support {
+        Support::Yes { found } => found.clone(),
+        Support::No { missing } => missing.to_string(),
+        Support::Unknown { error } => error.clone(),
+    }
+}
+
+fn write_rung(out: &mut impl Write, rung: &RungReport) -> io::Result<()> {
+    let answer = word(&rung.support);
+    let reason = reason(&rung.support);
+    if rung.support.is_yes() {
+        let detail = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(" ({reason})")
+        };
+        return write_hanging(
+            out,
+            &format!("{answer:<9}"),
+            &format!("{}{detail}", rung.title),
+        );
+    }
+    write_hanging(out, &format!("{answer:<9}"), &rung.title)?;
+    write_hanging(out, &" ".repeat(11), &reason)?;
+    if let Some(remedy) = &rung.remedy
+        && !reason.contains(remedy.as_str())
+    {
+        write_hanging(out, &" ".repeat(11), &format!("opens with: {remedy}"))?;
+    }
+    write_hanging(out, &" ".repeat(11), &format!("without it: {}", rung.loss))
+}
+
+fn write_remarks(out: &mut impl Write, title: &str, remarks: &[Remark]) -> io::Result<()> {
+    if remarks.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}")?;
+    for remark in remarks {
+        let head = format!("{:<9}", severity(remark.severity));
+        write_hanging(out, &head, &format!("{}: {}", remark.id, remark.meaning))?;
+        for evidence in &remark.evidence {
+            let line = format!("read: {} = {}", evidence.source, evidence.value);
+            write_hanging(out, &" ".repeat(11), &line)?;
+        }
+        if !remark.remedy.is_empty() {
+            write_hanging(out, &" ".repeat(11), &format!("do: {}", remark.remedy))?;
+        }
+    }
+    Ok(())
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Wrong => "wrong",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+/// The head once, further lines indented by its width.
+fn write_hanging(out: &mut impl Write, head: &str, text: &str) -> io::Result<()> {
+    let mut lead = head.to_owned();
+    let indent = " ".repeat(head.chars().count());
+    for line in wrap(text, WIDTH - indent.len()) {
+        writeln!(out, "{}", format!("{lead}{line}").trim_end())?;
+        lead.clone_from(&indent);
+    }
+    Ok(())
+}
+
+fn write_wrapped(out: &mut impl Write, indent: &str, text: &str) -> io::Result<()> {
+    write_hanging(out, indent, text)
+}
+
+/// Lines of at most `width` characters; a longer word stands alone.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        let line = lines.last_mut().expect("it begins with one line");
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines
+}
+
+/// Writes the diagnosis as Markdown.
+///
+/// # Errors
+/// The writer failed.
+pub fn render_markdown(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}\n", diagnosis.machine)?;
+    writeln!(
+        out,
+        "| | what | why, or what was found | opens with | without it |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|")?;
+    for rung in &diagnosis.rungs {
+        let cells = [
+            word(&rung.support).to_owned(),
+            rung.title.clone(),
+            reason(&rung.support),
+            rung.remedy.clone().unwrap_or_default(),
+            if rung.support.is_yes() {
+                String::new()
+            } else {
+                rung.loss.clone()
+            },
+        ];
+        writeln!(
+            out,
+            "| {} |",
+            cells.map(|cell| markdown_cell(&cell)).join(" | ")
+        )?;
+    }
+    for (title, remarks) in [
+        ("What will mislead here", &diagnosis.hazards),
+        ("Settings", &diagnosis.settings),
+    ] {
+        if !remarks.is_empty() {
+            writeln!(out, "\n## {title}\n")?;
+        }
+        for remark in remarks {
+            write_markdown_remark(out, remark)?;
+        }
+    }
+    if let Some(grant) = &diagnosis.least_grant {
+        writeln!(out, "\nLeast grant: `{grant}`")?;
+    }
+    Ok(())
+}
+
+fn write_markdown_remark(out: &mut impl Write, remark: &Remark) -> io::Result<()> {
+    let evidence: Vec<String> = remark
+        .evidence
+        .iter()
+        .map(|evidence| format!("`{} = {}`", evidence.source, evidence.value))
+        .collect();
+    write!(
+        out,
+        "* **{}** ({}): {}. Read: {}.",
+        remark.id,
+        severity(remark.severity),
+        remark.meaning,
+        evidence.join(", ")
+    )?;
+    if remark.remedy.is_empty() {
+        return writeln!(out);
+    }
+    writeln!(out, " Do: {}.", remark.remedy)
+}
+
+fn markdown_cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// Writes the diagnosis as CSV: one row a rung or remark.
+///
+/// # Errors
+/// The writer failed.
+pub fn render_csv(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "kind,id,answer,meaning,evidence,remedy")?;
+    for rung in &diagnosis.rungs {
+        let remedy = rung.remedy.clone().unwrap_or_default();
+        let row = [
+            "rung",
+            &rung_id(rung),
+            word(&rung.support),
+            &rung.title,
+            &reason(&rung.support),
+            &remedy,
+        ]
+        .map(csv_cell);
+        writeln!(out, "{}", row.join(","))?;
+    }
+    for (kind, remarks) in [
+        ("hazard", &diagnosis.hazards),
+        ("setting", &diagnosis.settings),
+    ] {
+        for remark in remarks {
+            writeln!(out, "{}", csv_remark(kind, remark))?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of a rung as JSON writes it.
+fn rung_id(rung: &RungReport) -> String {
+    match serde_json::to_value(rung.rung) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => format!("{:?}", rung.rung),
+    }
+}
+
+fn csv_remark(kind: &str, remark: &Remark) -> String {
+    let evidence: Vec<String> = remark
+        .evidence
+        .iter()
+        .map(|evidence| format!("{}={}", evidence.source, evidence.value))
+        .collect();
+    [
+        kind,
+        &remark.id,
+        severity(remark.severity),
+        &remark.meaning,
+        &evidence.join("; "),
+        &remark.remedy,
+    ]
+    .map(csv_cell)
+    .join(",")
+}
+
+/// RFC 4180: quoted where it must be.
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_have_one_unit() {
+        assert_eq!(size(4096), "4 KiB");
+        assert_eq!(size(512 * MIB), "512 MiB");
+        assert_eq!(size(25_276_502_016), "23.5 GiB");
+        assert_eq!(seconds(640.0), "11 min");
+    }
+
+    #[test]
+    fn long_words_stand_alone() {
+        assert_eq!(wrap("a bb ccccccc d", 4), ["a bb", "ccccccc", "d"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn csv_quotes_what_it_must() {
+        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

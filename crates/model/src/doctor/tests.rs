@@ -1,0 +1,295 @@
+//! Each rule on a machine that has its trouble, and silence on one that has none.
+
+use std::collections::BTreeMap;
+
+use super::{Examination, Facts, Rung, Severity, Support, diagnose};
+use crate::host::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
+use crate::observation::Missing;
+use crate::quantity::{GIB, MIB};
+
+/// A bare machine with nothing to complain about.
+fn healthy() -> Examination {
+    let thp = ThpSettings {
+        enabled: "madvise".to_owned(),
+        defrag: "madvise".to_owned(),
+        zero_page: true,
+        pmd_bytes: 2 * MIB,
+        shmem_enabled: Some("advise".to_owned()),
+        khugepaged: BTreeMap::from([("max_ptes_none".to_owned(), 64), ("defrag".to_owned(), 1)]),
+        sizes: BTreeMap::from([(64, "never".to_owned()), (2048, "inherit".to_owned())]),
+    };
+    let host = Host {
+        kernel: "6.18.0".to_owned(),
+        arch: "x86_64".to_owned(),
+        boot_line: "quiet".to_owned(),
+        boot_id: "0".to_owned(),
+        cpu_model: "CPU".to_owned(),
+        cpus: 8,
+        numa_nodes: 1,
+        memory_bytes: 16 * GIB,
+        swap_bytes: 0,
+        page_bytes: 4096,
+        hypervisor: None,
+        governor: Some("performance".to_owned()),
+        thp: Ok(thp),
+        hugetlb: BTreeMap::new(),
+        thp_disable: ThpDisable::Off,
+        except_advised: true,
+        cgroup: Cgroup {
+            version: 2,
+            path: "/".to_owned(),
+            limit_bytes: None,
+        },
+        user: User {
+            uid: 0,
+            workload_uid: 1000,
+            can_write_thp: true,
+        },
+        glibc: Some((2, 36)),
+        allocators: BTreeMap::new(),
+        load_1min: 0.1,
+        free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1000],
+    };
+    Examination {
+        host,
+        ladder: BTreeMap::from([(
+            Rung::WallTime,
+            Support::Yes {
+                found: String::new(),
+            },
+        )]),
+        facts: Facts::default(),
+    }
+}
+
+fn settings(seen: &mut Examination) -> &mut ThpSettings {
+    seen.host.thp.as_mut().unwrap()
+}
+
+/// The remarks after one change, as `severity id`.
+fn after(change: impl FnOnce(&mut Examination)) -> Vec<String> {
+    let mut seen = healthy();
+    change(&mut seen);
+    let diagnosis = diagnose(&seen);
+    let all = diagnosis.hazards.iter().chain(&diagnosis.settings);
+    let mut ids = Vec::new();
+    for remark in all {
+        assert!(!remark.evidence.is_empty(), "{} has no evidence", remark.id);
+        ids.push(remark.id.clone());
+    }
+    ids
+}
+
+#[test]
+fn a_healthy_machine_gets_no_remark() {
+    assert!(after(|_| ()).is_empty());
+}
+
+#[test]
+fn hazards_are_found_one_by_one() {
+    let found = [
+        (
+            after(|seen| seen.host.thp_disable = ThpDisable::Disabled),
+            "inherited-thp-disable",
+        ),
+        (
+            after(|seen| seen.host.hypervisor = Some("KVM".to_owned())),
+            "virtual-machine",
+        ),
+        (
+            after(|seen| seen.host.free_blocks = vec![100_000, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+            "fragmented",
+        ),
+        (after(|seen| seen.host.load_1min = 2.0), "other-load"),
+        (after(|seen| seen.facts.steal_share = Some(0.05)), "steal"),
+        (
+            after(|seen| seen.facts.swap_used_bytes = Some(1)),
+            "swap-in-use",
+        ),
+        (
+            after(|seen| seen.host.governor = Some("powersave".to_owned())),
+            "governor",
+        ),
+        (
+            after(|seen| {
+                seen.host.cgroup.limit_bytes = Some(100);
+                seen.facts.cgroup_used_bytes = Some(90);
+            }),
+            "cgroup-limit",
+        ),
+    ];
+    for (ids, expected) in found {
+        assert_eq!(ids, [expected]);
+    }
+}
+
+#[test]
+fn khugepaged_needs_eleven_minutes_for_a_gibibyte_by_default() {
+    let mut seen = healthy();
+    let khugepaged = &mut settings(&mut seen).khugepaged;
+    khugepaged.insert("pages_to_scan".to_owned(), 4096);
+    khugepaged.insert("scan_sleep_millisecs".to_owned(), 10_000);
+    let remark = &diagnose(&seen).hazards[0];
+    assert!(remark.meaning.contains("1.6 MiB/s"), "{}", remark.meaning);
+    assert!(
+        remark.meaning.contains("11 min for 1 GiB"),
+        "{}",
+        remark.meaning
+    );
+}
+
+#[test]
+fn settings_are_found_one_by_one() {
+    let found = [
+        (
+            after(|seen| {
+                settings(seen).enabled = "never".to_owned();
+                settings(seen).shmem_enabled = None;
+                settings(seen).sizes.insert(64, "always".to_owned());
+            }),
+            "size-overrides-never",
+        ),
+        (
+            after(|seen| {
+                settings(seen).sizes.insert(2048, "never".to_owned());
+                settings(seen).shmem_enabled = None;
+            }),
+            "pmd-size-silenced",
+        ),
+        (
+            after(|seen| {
+                seen.facts.shrink_underused = Some(true);
+                settings(seen)
+                    .khugepaged
+                    .insert("max_ptes_none".to_owned(), 511);
+            }),
+            "shrinker-disarmed",
+        ),
+        (
+            after(|seen| settings(seen).defrag = "always".to_owned()),
+            "defrag-always",
+        ),
+        (
+            after(|seen| settings(seen).zero_page = false),
+            "zero-page-off",
+        ),
+        (
+            after(|seen| settings(seen).shmem_enabled = Some("never".to_owned())),
+            "shmem-apart",
+        ),
+        (
+            after(|seen| {
+                settings(seen).khugepaged.insert("defrag".to_owned(), 0);
+            }),
+            "khugepaged-never-compacts",
+        ),
+        (
+            after(|seen| {
+                settings(seen).enabled = "never".to_owned();
+                settings(seen).shmem_enabled = None;
+                let found = String::new();
+                seen.ladder.insert(Rung::Collapse, Support::Yes { found });
+            }),
+            "never-is-not-never",
+        ),
+        (
+            after(|seen| {
+                let pool = HugetlbPool {
+                    total: 4,
+                    free: 4,
+                    reserved: 0,
+                    overcommit: 0,
+                };
+                seen.host.hugetlb.insert(2 * MIB, pool);
+            }),
+            "idle-hugetlb-pool",
+        ),
+        (
+            after(|seen| seen.facts.thp_read_only = Some(true)),
+            "settings-read-only",
+        ),
+        (
+            after(|seen| seen.host.boot_line = "transparent_huagepage=never".to_owned()),
+            "boot-line-misspelt",
+        ),
+        (
+            after(|seen| seen.host.boot_line = "transparent_hugepage=on".to_owned()),
+            "boot-line-bad-value",
+        ),
+        (
+            after(|seen| seen.host.boot_line = "transparent_hugepage=never".to_owned()),
+            "boot-line-overridden",
+        ),
+    ];
+    for (ids, expected) in found {
+        assert_eq!(ids, [expected]);
+    }
+}
+
+#[test]
+fn thp_anon_that_silences_the_huge_size_is_found() {
+    let ids = after(|seen| {
+        seen.host.boot_line = "thp_anon=64K:always".to_owned();
+        settings(seen).sizes.insert(2048, "never".to_owned());
+        settings(seen).shmem_enabled = None;
+    });
+    assert_eq!(ids, ["thp-anon-silences-pmd", "pmd-size-silenced"]);
+}
+
+#[test]
+fn the_tunable_of_glibc_depends_on_mode_and_version() {
+    let with = |value: &'static str, enabled: &'static str, glibc| {
+        after(move |seen| {
+            seen.facts.glibc_tunables = Some(format!(
+                "glibc.malloc.arena_max=1:glibc.malloc.hugetlb={value}"
+            ));
+            settings(seen).enabled = enabled.to_owned();
+            seen.host.glibc = Some(glibc);
+        })
+    };
+    assert_eq!(with("1", "always", (2, 36)), ["glibc-hugetlb-ignored"]);
+    assert!(with("1", "madvise", (2, 36)).is_empty());
+    assert!(with("1", "always", (2, 43)).is_empty());
+    assert_eq!(
+        with("2", "madvise", (2, 36)),
+        ["glibc-hugetlb-without-pool"]
+    );
+}
+
+#[test]
+fn the_least_grant_holds_capabilities_and_never_root() {
+    let mut seen = healthy();
+    let refused = |grant: &str| Support::No {
+        missing: Missing::NotPermitted {
+            grant: grant.to_owned(),
+        },
+    };
+    assert_eq!(diagnose(&seen).least_grant, None);
+    seen.ladder.insert(Rung::SystemPolicy, refused("root"));
+    seen.ladder
+        .insert(Rung::FrameNumbers, refused("CAP_SYS_ADMIN"));
+    assert_eq!(diagnose(&seen).least_grant, None);
+    seen.ladder.insert(
+        Rung::FaultsKernel,
+        refused("CAP_PERFMON or perf_event_paranoid at most 1"),
+    );
+    seen.ladder
+        .insert(Rung::Bpf, refused("CAP_BPF and CAP_PERFMON"));
+    assert_eq!(
+        diagnose(&seen).least_grant.as_deref(),
+        Some("sudo setcap cap_bpf,cap_perfmon=ep $(command -v hugewise)")
+    );
+}
+
+#[test]
+fn the_gravest_comes_first() {
+    let mut seen = healthy();
+    settings(&mut seen).zero_page = false;
+    seen.host.boot_line = "transparent_hugepages=never".to_owned();
+    let severities: Vec<Severity> = diagnose(&seen)
+        .settings
+        .iter()
+        .map(|r| r.severity)
+        .collect();
+    assert_eq!(severities, [Severity::Wrong, Severity::Note]);
+}

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use crate::compare::Table;
 use crate::record::Record;
 
+pub mod medians;
+
 /// What a rule says of one experiment.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Finding {

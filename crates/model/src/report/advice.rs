@@ -2,8 +2,9 @@
 
 use super::Report;
 use super::lines::plain;
-use super::scale::percent;
+use super::scale::chosen_percent;
 use crate::compare::Answer;
+use crate::host::ThpDisable;
 use crate::policy::realise::{EnvChange, Realisation, ThpPrctl};
 
 /// The recommendation: what to choose, then how to set it. Empty where nothing is compared.
@@ -33,30 +34,40 @@ fn keep(report: &Report<'_>) -> String {
     format!(
         "Keep {}: nothing tried is better by more than {} %{rest}.",
         plain(&plan.baseline),
-        percent(plan.bounds.threshold)
+        chosen_percent(plan.bounds.threshold)
     )
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<String> {
     let mut lines = vec![format!("Best: {}.", plain(best))];
+    let realisation = needed(report, best);
     // A name of the user's own is not what `--policy` parses; the settings are.
     if best.contains('=') {
+        let system = match realisation.files.is_empty() {
+            true => "",
+            false => "--system ",
+        };
         lines.push(format!(
-            "Run it so: hugewise exec --policy {} -- COMMAND",
+            "Run it so: hugewise exec {system}--policy {} -- COMMAND",
             quoted(best)
         ));
     }
-    let means = report
-        .record
-        .header
-        .realisations
-        .get(best)
-        .map(describe)
-        .unwrap_or_default();
+    let means = describe(&realisation);
     if !means.is_empty() {
         lines.push(format!("By hand: {}", means.join("; ")));
     }
     lines
+}
+
+/// How a policy was reached, without what this machine did not need: clearing a switch that
+/// no parent had set.
+fn needed(report: &Report<'_>, policy: &str) -> Realisation {
+    let header = &report.record.header;
+    let mut realisation = header.realisations.get(policy).cloned().unwrap_or_default();
+    if realisation.prctl == ThpPrctl::Clear && header.host.thp_disable == ThpDisable::Off {
+        realisation.prctl = ThpPrctl::Leave;
+    }
+    realisation
 }
 
 /// A word as a shell takes it.
@@ -78,12 +89,13 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .into_iter()
         .collect();
     means.extend(realisation.environment.iter().map(environment));
-    means.extend(
-        realisation
-            .files
-            .iter()
-            .map(|file| format!("echo {} > /{}", quoted(&file.value), plain(&file.path))),
-    );
+    means.extend(realisation.files.iter().map(|file| {
+        format!(
+            "echo {} > /{} (as root, for the whole machine)",
+            quoted(&file.value),
+            plain(&file.path)
+        )
+    }));
     means
 }
 
@@ -146,7 +158,7 @@ mod tests {
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
             "A='it'\\''s'",
             "append glibc.malloc.hugetlb=1 to GLIBC_TUNABLES, after `:` when it is not empty",
-            "echo always > /sys/x",
+            "echo always > /sys/x (as root, for the whole machine)",
         ];
         assert_eq!(describe(&realisation), expected);
         assert!(describe(&Realisation::default()).is_empty());

@@ -2,8 +2,9 @@
 
 use super::Report;
 use super::lines::{plain, shortened};
-use super::rows::{columns, label, metric_of};
-use super::scale::{Scaler, percent, percent_change, quantity, three_digits};
+use super::rows::{label, metric_of};
+use super::scale::{Scaler, chosen_percent, percent, percent_change, quantity, three_digits};
+use super::section::sections;
 use crate::compare::{Answer, Comparison, Statistic};
 use crate::findings::medians::Medians;
 use crate::metric::{Better, Metric};
@@ -12,16 +13,36 @@ use crate::metric::{Better, Metric};
 const COMMAND_WIDTH: usize = 48;
 
 pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
-    let names = columns(report);
-    let mut answers: Vec<String> = names
-        .iter()
-        .skip(1)
-        .map(|policy| answer(report, policy))
-        .collect();
+    let mut answers: Vec<String> = Vec::new();
+    for section in sections(report) {
+        let columns = &section.columns;
+        for column in columns.iter().skip(1) {
+            // What ran is said once.
+            let subject = match answers.is_empty() {
+                true => format!(" for {}", command(report)),
+                false => String::new(),
+            };
+            let pair = Pair {
+                here: plain(column.name),
+                there: plain(columns[0].name),
+                subject,
+            };
+            let lead = section.title.as_ref().map(|title| format!("{title}: "));
+            let said = answer(report, column.policy, &pair);
+            answers.push(lead.unwrap_or_default() + &said);
+        }
+    }
     if answers.is_empty() {
         answers.push(measured(report));
     }
     answers
+}
+
+/// What is compared with what, and where that has to be said, on what.
+struct Pair {
+    here: String,
+    there: String,
+    subject: String,
 }
 
 /// What ran, as it is said in a sentence.
@@ -54,7 +75,7 @@ fn measured(report: &Report<'_>) -> String {
     }
 }
 
-fn answer(report: &Report<'_>, policy: &str) -> String {
+fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
     let verdict = &report.table.verdict;
     let comparison = report.table.comparisons.iter().find(|comparison| {
         comparison.metric == verdict.metric
@@ -63,22 +84,24 @@ fn answer(report: &Report<'_>, policy: &str) -> String {
     });
     let reason = verdict.reasons.get(policy).map(|reason| plain(reason));
     match (verdict.policies.get(policy), comparison) {
-        (Some(Answer::NoEffect), _) => no_effect(policy, reason.as_deref()),
-        (Some(Answer::Better | Answer::Worse), Some(comparison)) => differs(report, comparison),
-        (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison),
-        (_, Some(comparison)) => open(report, comparison, reason.as_deref()),
-        (_, None) => untold(report, policy, reason.as_deref()),
+        (Some(Answer::NoEffect), _) => no_effect(pair, reason.as_deref()),
+        (Some(Answer::Better | Answer::Worse), Some(comparison)) => {
+            differs(report, comparison, pair)
+        }
+        (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison, pair),
+        (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
+        (_, None) => untold(pair, reason.as_deref()),
     }
 }
 
-fn differs(report: &Report<'_>, comparison: &Comparison) -> String {
+fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     let what = effect(&metric, comparison).unwrap_or_else(|| "different".to_owned());
     format!(
-        "{} is {what} than {} for {} {}.",
-        plain(&comparison.policy),
-        plain(&comparison.baseline),
-        command(report),
+        "{} is {what} than {}{} {}.",
+        pair.here,
+        pair.there,
+        pair.subject,
         evidence(&metric, comparison, Sign::Left),
     )
 }
@@ -148,19 +171,19 @@ fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<Stri
     })
 }
 
-fn same(report: &Report<'_>, comparison: &Comparison) -> String {
+fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     format!(
-        "{} makes no difference within ±{} % to {} for {} {}.",
-        plain(&comparison.policy),
-        percent(report.record.header.plan.bounds.threshold),
-        plain(&comparison.baseline),
-        command(report),
+        "{} makes no difference within ±{} % to {}{} {}.",
+        pair.here,
+        chosen_percent(report.record.header.plan.bounds.threshold),
+        pair.there,
+        pair.subject,
         evidence(&metric, comparison, Sign::Kept),
     )
 }
 
-fn open(report: &Report<'_>, comparison: &Comparison, reason: Option<&str>) -> String {
+fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Option<&str>) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     let more = match (reason, comparison.more_rounds) {
         (Some(reason), _) => format!(": {reason}"),
@@ -169,30 +192,31 @@ fn open(report: &Report<'_>, comparison: &Comparison, reason: Option<&str>) -> S
         (None, None) => String::new(),
     };
     format!(
-        "{} against {}: cannot tell yet for {} {}{}.",
-        plain(&comparison.policy),
-        plain(&comparison.baseline),
-        command(report),
+        "{} against {}: cannot tell yet{} {}{}.",
+        pair.here,
+        pair.there,
+        pair.subject,
         evidence(&metric, comparison, Sign::Kept),
         more.trim_end_matches('.'),
     )
 }
 
-fn untold(report: &Report<'_>, policy: &str, reason: Option<&str>) -> String {
+fn untold(pair: &Pair, reason: Option<&str>) -> String {
     let reason = reason.unwrap_or("it was not compared");
     format!(
-        "{} cannot be judged for {}: {}.",
-        plain(policy),
-        command(report),
+        "{} cannot be judged{}: {}.",
+        pair.here,
+        pair.subject,
         reason.trim_end_matches('.')
     )
 }
 
-fn no_effect(policy: &str, reason: Option<&str>) -> String {
+fn no_effect(pair: &Pair, reason: Option<&str>) -> String {
     let reason = reason.unwrap_or("as many of them were huge as under the baseline");
     format!(
-        "{} had no effect on this program's pages: {}.",
-        plain(policy),
+        "{} had no effect on this program's pages{}: {}.",
+        pair.here,
+        pair.subject.replacen(" for ", ", ", 1),
         reason.trim_end_matches('.')
     )
 }

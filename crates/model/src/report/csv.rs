@@ -17,8 +17,8 @@ pub fn render_csv(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     )?;
     let others = report
         .other
-        .into_iter()
-        .flat_map(|other| other.trials.iter().map(|t| (2, t)));
+        .iter()
+        .flat_map(|other| other.record.trials.iter().map(|t| (2, t)));
     for (record, trial) in report.record.trials.iter().map(|t| (1, t)).chain(others) {
         for (metric, reading) in &trial.readings {
             let lead = format!("{record},{}", lead(trial));

@@ -32,7 +32,7 @@ pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
         "findings": value(&report.findings),
         "end": value(&report.record.end),
         "warnings": report.record.warnings,
-        "other": report.other.map(other),
+        "other": report.other.as_ref().map(|it| other(it.record)),
     });
     // `{:#}` of a value is its indented form.
     writeln!(out, "{object:#}")

@@ -2,15 +2,20 @@
 
 use std::fmt::{self, Write};
 
+use super::blocks::{blocks, legend};
 use super::lines::plain;
 use super::notes::{self, Notes};
-use super::rows::{self, columns, legend};
+use super::section::sections;
 use super::table::{Cell, Grid};
-use super::{Report, Verbosity, advice, text};
+use super::{Color, Report, Style, Verbosity, advice, text};
 use crate::findings::Outcome;
 
 /// Wide enough for every policy side by side: Markdown wraps by itself.
-const NO_LIMIT: usize = usize::MAX;
+const WIDE: Style = Style {
+    width: usize::MAX,
+    color: Color::Never,
+    verbose: Verbosity::Normal,
+};
 
 /// Draws a report as Markdown.
 ///
@@ -21,21 +26,22 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
         writeln!(out, "**{}**\n", escaped(&answer))?;
     }
     list(&advice::advice(report), out)?;
-    let mut footnotes = Notes::default();
-    let names = columns(report);
-    let blocks = match names.len() {
-        0 | 1 => vec![rows::single(report, Verbosity::Normal, &mut footnotes)],
-        _ => rows::blocks(report, NO_LIMIT, Verbosity::Normal, &mut footnotes),
-    };
-    for block in &blocks {
-        grid(block, out)?;
+    let footnotes = Notes::default();
+    let mut legends: Vec<String> = notes::signs(report).into_iter().collect();
+    for section in sections(report) {
+        if let Some(title) = &section.title {
+            writeln!(out, "{}\n", escaped(title))?;
+        }
+        for block in blocks(report, &section, &WIDE, &footnotes) {
+            grid(&block, out)?;
+        }
+        legends.extend(legend(&section));
     }
-    let signs = notes::signs(report).into_iter();
-    list(&signs.chain(legend(&names)).collect::<Vec<_>>(), out)?;
+    list(&legends, out)?;
     findings(report, out)?;
     let mut foot = notes::doubts(report);
     foot.extend(footnotes.lines());
-    foot.push(notes::circumstances(report.record));
+    foot.extend(notes::circumstances(report));
     foot.extend(
         report
             .record_path

@@ -13,11 +13,13 @@ pub mod scale;
 pub mod table;
 
 mod answer;
+mod blocks;
 mod csv;
 mod json;
 mod markdown;
 mod notes;
 mod rows;
+mod section;
 mod text;
 
 pub use csv::render_csv;
@@ -25,14 +27,17 @@ pub use json::{FORMAT, render_json};
 pub use markdown::render_markdown;
 pub use text::render_text;
 
+pub(crate) use notes::count_marks;
+pub(crate) use rows::{effect_of, label_of};
+
 /// Everything that a rendering may say.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
     /// What was done and seen.
     pub record: &'a Record,
-    /// The second record, where two are compared. The table then names its columns, and
-    /// everything that one record alone can say is said of the first.
-    pub other: Option<&'a Record>,
+    /// The second record, where two are compared. What one record alone can say is then said
+    /// of the first.
+    pub other: Option<Other<'a>>,
     /// What differs.
     pub table: Table,
     /// Why.
@@ -59,18 +64,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The report of two experiments against each other: `table` compares `other` with
-    /// `record`, under the names that its comparisons give them.
+    /// The report of two experiments against each other: `table` compares each policy of
+    /// `other` with the same policy of `record`.
     #[must_use]
-    pub fn between(
-        record: &'a Record,
-        other: &'a Record,
-        table: Table,
-        record_paths: Option<String>,
-    ) -> Self {
+    pub fn between(record: &'a Record, other: Other<'a>, table: Table) -> Self {
         Self {
+            record_path: Some(other.names.join(", ")),
             other: Some(other),
-            ..Self::new(record, table, Vec::new(), record_paths)
+            ..Self::new(record, table, Vec::new(), None)
         }
     }
 
@@ -79,6 +80,15 @@ impl<'a> Report<'a> {
     pub fn answers(&self) -> Vec<String> {
         answer::answers(self)
     }
+}
+
+/// The second of two records that are compared.
+#[derive(Clone, Debug)]
+pub struct Other<'a> {
+    /// What was done and seen.
+    pub record: &'a Record,
+    /// What the first and the second are called, for example their files.
+    pub names: [String; 2],
 }
 
 /// How text is drawn.

@@ -1,10 +1,11 @@
 //! What stands at the foot of a report: reasons, doubts and circumstances.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::Report;
 use super::lines::{plain, shortened};
-use super::scale::{percent, percent_change, quantity};
+use super::scale::{chosen_percent, percent_change, quantity};
 use crate::compare::Change;
 use crate::host::Host;
 use crate::metric::Unit;
@@ -14,16 +15,18 @@ use crate::record::{Record, StopReason};
 /// Reasons for what was not measured, each with its mark.
 #[derive(Default)]
 pub(super) struct Notes {
-    reasons: Vec<Missing>,
+    /// A layout is tried several times before it fits, and marks the same reasons each time.
+    reasons: RefCell<Vec<Missing>>,
 }
 
 impl Notes {
     /// The mark of a reason: the same reason has the same mark.
-    pub(super) fn mark(&mut self, missing: &Missing) -> String {
-        let known = self.reasons.iter().position(|reason| reason == missing);
+    pub(super) fn mark(&self, missing: &Missing) -> String {
+        let mut reasons = self.reasons.borrow_mut();
+        let known = reasons.iter().position(|reason| reason == missing);
         mark(known.unwrap_or_else(|| {
-            self.reasons.push(missing.clone());
-            self.reasons.len() - 1
+            reasons.push(missing.clone());
+            reasons.len() - 1
         }))
     }
 
@@ -32,7 +35,7 @@ impl Notes {
         let line = |(index, reason): (usize, &Missing)| {
             format!("{} {}", mark(index), plain(&reason.to_string()))
         };
-        self.reasons.iter().enumerate().map(line).collect()
+        self.reasons.borrow().iter().enumerate().map(line).collect()
     }
 }
 
@@ -48,7 +51,7 @@ fn mark(index: usize) -> String {
 /// What `=` and `~` mean, where the table uses them.
 pub(super) fn signs(report: &Report<'_>) -> Option<String> {
     let uses = |change| report.table.comparisons.iter().any(|c| c.change == change);
-    let threshold = percent(report.record.header.plan.bounds.threshold);
+    let threshold = chosen_percent(report.record.header.plan.bounds.threshold);
     let same = uses(Change::NoDifference).then(|| format!("= no difference within ±{threshold} %"));
     let open = uses(Change::CannotTell).then(|| "~ cannot tell".to_owned());
     let signs: Vec<String> = same.into_iter().chain(open).collect();
@@ -65,7 +68,7 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
             .record
             .warnings
             .iter()
-            .map(|warning| format!("Record: {}.", plain(warning))),
+            .map(|warning| format!("Warning: {}.", plain(warning))),
     );
     doubts.extend(stopped(report.record));
     doubts
@@ -195,8 +198,21 @@ fn stopped(record: &Record) -> Vec<String> {
     reason.map(str::to_owned).into_iter().chain(left).collect()
 }
 
-/// One line on where and how: without it a measurement cannot be judged.
-pub(super) fn circumstances(record: &Record) -> String {
+/// One line on where and how, two where two records differ in it: without it a measurement
+/// cannot be judged.
+pub(super) fn circumstances(report: &Report<'_>) -> Vec<String> {
+    let mut lines = vec![circumstances_of(report.record)];
+    lines.extend(
+        report
+            .other
+            .iter()
+            .map(|other| circumstances_of(other.record)),
+    );
+    lines.dedup();
+    lines
+}
+
+fn circumstances_of(record: &Record) -> String {
     let host = &record.header.host;
     let rounds = record
         .trials

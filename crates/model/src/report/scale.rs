@@ -67,7 +67,12 @@ impl Scaler {
         if value == 0.0 {
             return "0".to_owned();
         }
-        let digits = three_digits(value / self.factor);
+        let scaled = value / self.factor;
+        let digits = if self.factor == 1.0 && matches!(self.suffix.as_str(), "" | "B") {
+            whole(scaled)
+        } else {
+            three_digits(scaled)
+        };
         match self.suffix.as_str() {
             "" => digits,
             suffix => format!("{digits} {suffix}"),
@@ -87,7 +92,7 @@ impl Scaler {
 pub fn quantity(unit: &Unit, value: f64) -> String {
     match unit {
         // Four digits are read faster than a prefix.
-        Unit::Count if value.abs() < 10_000.0 => three_digits(value),
+        Unit::Count if value.abs() < 10_000.0 => whole(value),
         Unit::Count => {
             let step = COUNTS
                 .iter()
@@ -107,31 +112,49 @@ pub fn three_digits(value: f64) -> String {
         return "~".to_owned();
     }
     let size = value.abs();
-    let mut decimals = if size == 0.0 {
+    let decimals = if size == 0.0 {
         0
     } else {
         (0..6)
             .find(|&d| size * 10_f64.powi(d) >= 99.95)
             .unwrap_or(6)
     };
-    if decimals > 0 && size.fract() == 0.0 && size < 10.0 {
-        decimals = 0;
-    }
     let decimals = usize::try_from(decimals).unwrap_or(0);
     signed(value, &format!("{size:.decimals$}"))
 }
 
-/// A share as a percentage with one decimal, more where it would round to all or nothing.
+/// A count: what is whole has no decimals.
+fn whole(value: f64) -> String {
+    if value.fract() == 0.0 && value.is_finite() {
+        signed(value, &format!("{:.0}", value.abs()))
+    } else {
+        three_digits(value)
+    }
+}
+
+/// A share that somebody chose, such as a threshold: `1`, not `1.0`.
+#[must_use]
+pub fn chosen_percent(share: f64) -> String {
+    let text = percent(share);
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A share as a percentage with one decimal, more where it would round to all or nothing, none
+/// above one hundred.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let size = value.abs();
     let plain = |decimals: usize| format!("{size:.decimals$}");
-    let decimals = (1..4).find(|&d| {
-        let hides_rest = size < 100.0 && plain(d).starts_with("100");
-        let hides_all = size >= 0.001 && plain(d).chars().all(|c| matches!(c, '0' | '.'));
-        !hides_rest && !hides_all
-    });
+    let decimals = if size >= 100.0 {
+        Some(0)
+    } else {
+        (1..4).find(|&d| {
+            let hides_rest = size < 100.0 && plain(d).starts_with("100");
+            let hides_all = size >= 0.001 && plain(d).chars().all(|c| matches!(c, '0' | '.'));
+            !hides_rest && !hides_all
+        })
+    };
     signed(value, &plain(decimals.unwrap_or(3)))
 }
 
@@ -166,7 +189,7 @@ mod tests {
             (99.96, "100"),
             (9.999, "10.0"),
             (1234.6, "1235"),
-            (3.0, "3"),
+            (3.0, "3.00"),
             (-0.5, "−0.500"),
             (f64::NAN, "~"),
         ];
@@ -182,7 +205,8 @@ mod tests {
             (0.0731, "7.3"),
             (-0.999_7, "−99.97"),
             (0.000_04, "0.004"),
-            (-1.0, "−100.0"),
+            (-1.0, "−100"),
+            (1.562, "156"),
             (0.0, "0.0"),
             (-0.000_000_1, "0.0"),
         ];
@@ -215,6 +239,9 @@ mod tests {
     #[test]
     fn one_value_has_the_prefix_that_suits_it() {
         assert_eq!(quantity(&Unit::Count, 1340.0), "1340");
+        assert_eq!(quantity(&Unit::Count, 96.0), "96");
+        assert_eq!(quantity(&Unit::Count, 96.5), "96.5");
+        assert_eq!(chosen_percent(0.01), "1");
         assert_eq!(quantity(&Unit::Count, 51_200.0), "51.2 k");
         assert_eq!(quantity(&Unit::Seconds, 0.000_16), "160 µs");
         assert_eq!(quantity(&Unit::Ratio, 0.0731), "7.31 %");

@@ -34,7 +34,7 @@ pub struct Grid {
 }
 
 /// Between two columns.
-pub const GAP: usize = 2;
+const GAP: usize = 2;
 
 impl Grid {
     /// Width of each column: that of its widest cell. A cell that ends its row early (a note
@@ -55,6 +55,13 @@ impl Grid {
                     .unwrap_or(0)
             })
             .collect()
+    }
+
+    /// Columns of text that the rows take.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        let widths = self.widths();
+        widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
     /// Draws the rows; `paint` gives a text its tone after it has been aligned.

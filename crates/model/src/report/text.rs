@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use super::blocks::{blocks, legend};
 use super::lines::{plain, wrapped};
 use super::notes::{self, Notes};
-use super::rows::{self, columns, legend};
+use super::section::sections;
 use super::{Color, Report, Style, Tone, Verbosity, advice};
 use crate::findings::{Finding, Outcome};
 
@@ -29,8 +30,8 @@ pub fn render_text(report: &Report<'_>, style: &Style, out: &mut impl Write) -> 
     for line in advice::advice(report) {
         pen.paragraph(&line, 4, Tone::Plain)?;
     }
-    let mut footnotes = Notes::default();
-    tables(report, &mut footnotes, &mut pen)?;
+    let footnotes = Notes::default();
+    tables(report, &footnotes, &mut pen)?;
     findings(report, &mut pen)?;
     pen.blank()?;
     for doubt in notes::doubts(report) {
@@ -39,7 +40,9 @@ pub fn render_text(report: &Report<'_>, style: &Style, out: &mut impl Write) -> 
     for note in footnotes.lines() {
         pen.paragraph(&note, 2, Tone::Plain)?;
     }
-    pen.paragraph(&notes::circumstances(report.record), 4, Tone::Plain)?;
+    for line in notes::circumstances(report) {
+        pen.paragraph(&line, 4, Tone::Plain)?;
+    }
     if let Some(path) = &report.record_path {
         pen.paragraph(&format!("Record: {}", plain(path)), 4, Tone::Plain)?;
     }
@@ -75,20 +78,22 @@ fn paint(text: &str, tone: Tone, color: Color) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-fn tables<W: Write>(report: &Report<'_>, notes: &mut Notes, pen: &mut Pen<'_, W>) -> fmt::Result {
-    let names = columns(report);
-    let verbose = pen.style.verbose;
-    let blocks = match names.len() {
-        0 | 1 => vec![rows::single(report, verbose, notes)],
-        _ => rows::blocks(report, pen.style.width, verbose, notes),
-    };
-    for block in blocks {
-        pen.blank()?;
-        for line in block.lines(|text, tone| paint(text, tone, pen.style.color)) {
-            writeln!(pen.out, "{line}")?;
+fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) -> fmt::Result {
+    for section in sections(report) {
+        for block in blocks(report, &section, &pen.style, notes) {
+            pen.blank()?;
+            if let Some(title) = &section.title {
+                pen.paragraph(title, 4, Tone::Plain)?;
+            }
+            for line in block.lines(|text, tone| paint(text, tone, pen.style.color)) {
+                writeln!(pen.out, "{line}")?;
+            }
+        }
+        for line in legend(&section) {
+            pen.paragraph(&line, 4, Tone::Plain)?;
         }
     }
-    for line in notes::signs(report).into_iter().chain(legend(&names)) {
+    if let Some(line) = notes::signs(report) {
         pen.paragraph(&line, 4, Tone::Plain)?;
     }
     Ok(())

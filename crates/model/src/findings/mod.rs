@@ -1,12 +1,51 @@
 //! Why: rules that recognise a cause from the record, or say that they cannot.
 //!
-//! One file per rule. Each opens with what it claims, its evidence, and what would refute it.
+//! One file per rule. Each opens with what it claims, its evidence, what would refute it and
+//! where to look next. A rule speaks of medians over successful trials, and claims the cause
+//! of a difference only where the comparison is decided.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::compare::Table;
 use crate::record::Record;
+
+pub mod medians;
+
+mod coverage;
+mod ground;
+
+mod equal_coverage;
+mod fewer_faults_explain_gain;
+mod huge_allocation_fell_back;
+mod khugepaged_had_no_time;
+mod memory_bloat;
+mod policy_had_no_effect;
+mod policy_not_applied;
+mod read_first_zero_page;
+mod run_too_noisy;
+mod win_with_a_loss;
+mod workload_too_short;
+mod zeroing_ate_the_gain;
+
+pub use ground::{Evidence, Ground};
+
+/// Every rule, in the order in which their findings are listed: first whether the experiment
+/// can be believed, then whether the policies did anything, then causes, then costs.
+pub static RULES: &[&dyn Rule] = &[
+    &run_too_noisy::RunTooNoisy,
+    &workload_too_short::WorkloadTooShort,
+    &policy_not_applied::PolicyNotApplied,
+    &policy_had_no_effect::PolicyHadNoEffect,
+    &equal_coverage::EqualCoverage,
+    &fewer_faults_explain_gain::FewerFaultsExplainGain,
+    &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &huge_allocation_fell_back::HugeAllocationFellBack,
+    &khugepaged_had_no_time::KhugepagedHadNoTime,
+    &read_first_zero_page::ReadFirstZeroPage,
+    &memory_bloat::MemoryBloat,
+    &win_with_a_loss::WinWithALoss,
+];
 
 /// What a rule says of one experiment.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -20,29 +59,69 @@ pub struct Finding {
     pub outcome: Outcome,
     /// One sentence for people, with the figures in it.
     pub text: String,
-    /// The figures, by name.
+    /// The figures: by metric, then by policy; other figures by their own name.
     pub evidence: Map<String, Value>,
 }
 
-/// What came out of a rule.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+/// What came out of a rule. The order is that in which findings are listed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The evidence is there.
     Shown,
-    /// The evidence was looked for and is not there.
-    NotShown,
     /// The evidence could not be read.
     CannotTell,
+    /// The evidence was looked for and is not there.
+    NotShown,
 }
 
 /// A cause that can be recognised.
 pub trait Rule: Sync {
     /// Its name, in kebab case.
     fn id(&self) -> &'static str;
-    /// What it claims, its evidence, and what would refute it: a paragraph for people.
+    /// What it claims, its evidence, what would refute it and where to look next: a paragraph
+    /// for people.
     fn explain(&self) -> &'static str;
     /// What it says of one experiment: one finding for each policy that it has something to
     /// say about, or one for the whole.
-    fn check(&self, record: &Record, table: &Table) -> Vec<Finding>;
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding>;
+}
+
+/// What all rules say of one experiment: shown first, then what cannot be told, then what was
+/// looked for and not found.
+#[must_use]
+pub fn judge(record: &Record, table: &Table) -> Vec<Finding> {
+    let ground = Ground::new(record, table);
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.check(&ground)).collect();
+    findings.sort_by_key(|finding| finding.outcome);
+    findings
+}
+
+/// What a rule claims and what would refute it, by its name.
+#[must_use]
+pub fn explain(id: &str) -> Option<&'static str> {
+    RULES
+        .iter()
+        .find(|rule| rule.id() == id)
+        .map(|rule| rule.explain())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_named_once_and_explained() {
+        let mut seen = std::collections::BTreeSet::new();
+        for rule in RULES {
+            assert!(seen.insert(rule.id()), "{} twice", rule.id());
+            let legal = |c: char| c.is_ascii_lowercase() || c == '-';
+            assert!(rule.id().chars().all(legal), "{}", rule.id());
+            let text = explain(rule.id()).unwrap();
+            for part in ["Claims", "Evidence", "Refuted", "Next"] {
+                assert!(text.contains(part), "{} lacks {part}", rule.id());
+            }
+        }
+        assert_eq!(explain("no-such-rule"), None);
+    }
 }

@@ -394,6 +394,45 @@ pub fn table(record: &Record, half: f64) -> Table {
     }
 }
 
+/// Every policy of the second record against the same policy of the first.
+pub fn table_between(first: &Record, second: &Record) -> Table {
+    let names = first
+        .header
+        .plan
+        .policies
+        .iter()
+        .map(|policy| policy.name.clone());
+    let comparisons: Vec<Comparison> = names
+        .map(|policy| {
+            let before = median(first, &policy, "wall_seconds").unwrap();
+            let after = median(second, &policy, "wall_seconds").unwrap();
+            let ratio = after / before;
+            Comparison {
+                ratio: Some(ratio),
+                low: Some(ratio - 0.006),
+                high: Some(ratio + 0.006),
+                policy_value: Some(after),
+                change: sign(ratio - 1.0, 0.006, 0.01),
+                ..comparison_of_itself(first, &policy, Some(before))
+            }
+        })
+        .collect();
+    let answers = comparisons
+        .iter()
+        .map(|comparison| (comparison.policy.clone(), answer(comparison.change)))
+        .collect();
+    Table {
+        comparisons,
+        control: None,
+        verdict: Verdict {
+            metric: "wall_seconds".to_owned(),
+            policies: answers,
+            reasons: BTreeMap::new(),
+            best: None,
+        },
+    }
+}
+
 fn answer(change: Change) -> Answer {
     match change {
         Change::Higher => Answer::Worse,

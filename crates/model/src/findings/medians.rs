@@ -1,0 +1,90 @@
+//! The middle reading of every metric under every policy: what rules and tables speak of.
+
+use std::collections::BTreeMap;
+
+use crate::observation::{Missing, Reading, Role, Trial};
+use crate::record::Record;
+
+/// Medians over the successful trials of each policy, the control left out.
+#[derive(Clone, Debug)]
+pub struct Medians<'a> {
+    cells: BTreeMap<(&'a str, &'a str), Result<f64, Missing>>,
+    failed: BTreeMap<&'a str, bool>,
+}
+
+impl<'a> Medians<'a> {
+    /// Works out all medians of one record.
+    #[must_use]
+    pub fn of(record: &'a Record) -> Self {
+        let mut cells = BTreeMap::new();
+        let mut failed = BTreeMap::new();
+        for policy in &record.header.plan.policies {
+            let trials: Vec<&Trial> = arm_trials(record, &policy.name).collect();
+            let good: Vec<&Trial> = trials.iter().copied().filter(|t| t.succeeded()).collect();
+            failed.insert(policy.name.as_str(), good.is_empty() && !trials.is_empty());
+            for name in good.iter().flat_map(|trial| trial.readings.keys()) {
+                cells
+                    .entry((policy.name.as_str(), name.as_str()))
+                    .or_insert_with(|| middle_reading(&good, name));
+            }
+        }
+        Self { cells, failed }
+    }
+
+    /// The median of a metric under a policy.
+    ///
+    /// # Errors
+    /// Why there is none: the first reason that a trial gave.
+    pub fn get(&self, policy: &str, metric: &str) -> Result<f64, Missing> {
+        match self.cells.get(&(policy, metric)) {
+            Some(cell) => cell.clone(),
+            None if self.failed.get(policy) == Some(&true) => Err(Missing::TrialFailed),
+            None => Err(Missing::NotAsked),
+        }
+    }
+}
+
+/// The trials of a policy in the order in which they ran, failed ones too, without the control.
+pub fn arm_trials<'a>(record: &'a Record, policy: &str) -> impl Iterator<Item = &'a Trial> {
+    record
+        .trials
+        .iter()
+        .filter(move |trial| trial.role == Role::Arm && trial.policy == policy)
+}
+
+fn middle_reading(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {
+    let mut values = Vec::new();
+    let mut why = None;
+    for reading in trials.iter().filter_map(|trial| trial.readings.get(metric)) {
+        match reading {
+            Reading::Value { value } => values.push(*value),
+            Reading::Values { values: many } => values.extend(median(many.clone())),
+            Reading::Missing { missing } => why = why.or(Some(missing.clone())),
+        }
+    }
+    median(values).ok_or_else(|| why.unwrap_or(Missing::NotAsked))
+}
+
+/// The middle value, or the mean of the two in the middle; `None` of nothing.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_an_even_number_lies_between() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+}

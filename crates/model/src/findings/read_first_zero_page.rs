@@ -1,0 +1,75 @@
+//! Claims that the program read memory before it wrote it, so that huge zero pages were mapped.
+//!
+//! Evidence: address space that still maps the huge zero page at exit. Such memory was only ever
+//! read, and a speed measured on it is the speed of one page in the cache. Memory that was written
+//! later leaves only split mappings behind, which have other causes too (munmap, mprotect or
+//! MADV_DONTNEED of a part, fork): then the rule cannot tell. Between Linux 5.8 and 6.12 a write
+//! to the huge zero page splits it into small pages for good; before and after, a huge page is made.
+//! Refuted by a program known to write first. Next: MADV_POPULATE_WRITE, or write before reading.
+
+use super::ground::{Absent, Ground, Look, Said, told};
+use super::{Finding, Rule};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ReadFirstZeroPage;
+
+/// Fewer splits than this are the noise of a machine with other programs.
+const FEW_SPLITS: f64 = 8.0;
+
+impl Rule for ReadFirstZeroPage {
+    fn id(&self) -> &'static str {
+        "read-first-zero-page"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that the program read memory that it had not written, so that the kernel mapped the \
+         shared huge zero page. Evidence: address space that still maps it at exit. Benchmarks of \
+         such memory measure one cached page. Memory written later leaves only split mappings, \
+         which munmap, mprotect and fork cause too; then it cannot be told. From Linux 5.8 to 6.12 \
+         the write leaves small pages for good. Refuted by a program known to write first. Next: \
+         prefault with MADV_POPULATE_WRITE, or set use_zero_page to 0 and compare."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_all(self, ask)
+    }
+}
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let policy = look.policy;
+    let zero = look.here("huge_zero_exit_bytes");
+    if let Ok(zero) = zero
+        && zero > 0.0
+    {
+        return Ok(Said::Shown(format!(
+            "{policy}: {} still mapped the shared huge zero page at exit: memory that was read and \
+             never written; no speed of reading it is that of memory",
+            told("huge_zero_exit_bytes", zero)
+        )));
+    }
+    if !many_splits(look) {
+        return Ok(Said::Nothing);
+    }
+    zero?;
+    let splits = look.here("thp_split_pmd_total")?;
+    Ok(Said::CannotTell(format!(
+        "{policy}: {} huge mappings were split and took small faults instead; reading before \
+         writing, or munmap, mprotect or MADV_DONTNEED of a part, or fork",
+        told("thp_split_pmd_total", splits)
+    )))
+}
+
+/// Whether splits could account for half of the faults: each leaves as many faults to be taken
+/// as there are base pages in a huge one.
+fn many_splits(look: &mut Look<'_, '_>) -> bool {
+    let host = look.ground.host();
+    let pages = host.pmd_bytes().unwrap_or(0) as f64 / host.page_bytes.max(1) as f64;
+    match (
+        look.here("thp_split_pmd_total"),
+        look.here("minor_faults_total"),
+    ) {
+        (Ok(splits), Ok(faults)) => splits >= FEW_SPLITS && splits * pages * 2.0 >= faults,
+        _ => false,
+    }
+}

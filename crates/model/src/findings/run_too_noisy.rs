@@ -1,0 +1,119 @@
+//! Claims that the machine was too noisy for the threshold that was asked for.
+//!
+//! Evidence: the A/A control differs from itself, or its interval is wider than the threshold:
+//! no policy can then be told from the baseline by less than that. Marks say what disturbed.
+//! Refuted by the same experiment on a quiet machine. Next: more rounds, a larger workload, or
+//! a higher threshold.
+
+use serde_json::Map;
+
+use super::ground::{Evidence, Ground};
+use super::{Finding, Outcome, Rule};
+use crate::compare::{Comparison, Control};
+use crate::report::scale::{chosen_percent, percent, percent_change};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct RunTooNoisy;
+
+impl Rule for RunTooNoisy {
+    fn id(&self) -> &'static str {
+        "run-too-noisy"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that the machine was too noisy for the threshold that was asked for. Evidence: the \
+         baseline, run twice in each round, differs from itself, or the interval of that comparison \
+         is wider than the threshold; marked trials say what disturbed. Refuted by the same \
+         experiment on a quiet machine. Next: more rounds, a longer workload, or a \
+         larger threshold."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground
+            .table
+            .control
+            .iter()
+            .map(|control| judge(self.id(), ground, control))
+            .collect()
+    }
+}
+
+fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
+    let threshold = ground.record.header.plan.bounds.threshold;
+    let comparison = &control.comparison;
+    let floor = floor(comparison);
+    let mut evidence = Evidence(Map::new());
+    evidence.figure("threshold", threshold);
+    evidence.figure("noise_floor", floor);
+    evidence.figure("control_ratio", comparison.ratio);
+    let (outcome, text) = match floor {
+        None => (
+            Outcome::CannotTell,
+            "the control could not be compared with itself".to_owned(),
+        ),
+        Some(_) if !control.passed => (Outcome::Shown, failed(ground, comparison)),
+        Some(floor) if floor > threshold => (Outcome::Shown, wide(ground, comparison, floor)),
+        Some(floor) => (
+            Outcome::NotShown,
+            format!(
+                "{} against itself is known to ±{} %",
+                comparison.baseline,
+                percent(floor)
+            ),
+        ),
+    };
+    Finding {
+        id: id.to_owned(),
+        policy: None,
+        outcome,
+        text,
+        evidence: evidence.0,
+    }
+}
+
+/// What cannot be told from nothing: half of the width of the control's interval.
+fn floor(control: &Comparison) -> Option<f64> {
+    control.ratio?;
+    Some((control.high? - control.low?) / 2.0)
+}
+
+fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
+    format!(
+        "{} differs from itself by {} %: something other than the policies changed between the \
+         trials{}",
+        control.baseline,
+        percent_change(control.ratio.unwrap_or(1.0) - 1.0),
+        disturbances(ground)
+    )
+}
+
+fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
+    let most = ground
+        .table
+        .comparisons
+        .iter()
+        .filter_map(|c| c.more_rounds)
+        .max();
+    let more = most.map(|rounds| format!("; about {rounds} more rounds would do"));
+    format!(
+        "{} against itself is known only to ±{} %, and ±{} % was asked for{}{}",
+        control.baseline,
+        percent(floor),
+        chosen_percent(ground.record.header.plan.bounds.threshold),
+        disturbances(ground),
+        more.unwrap_or_default()
+    )
+}
+
+fn disturbances(ground: &Ground<'_>) -> String {
+    let marks = crate::report::count_marks(ground.record);
+    let list: Vec<String> = marks
+        .iter()
+        .map(|(kind, count)| format!("{kind} in {count}"))
+        .collect();
+    if list.is_empty() {
+        return "; no trial is marked".to_owned();
+    }
+    format!("; marked trials: {}", list.join(", "))
+}

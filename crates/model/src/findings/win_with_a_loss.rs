@@ -1,0 +1,115 @@
+//! Claims that a policy wins in the middle and loses elsewhere.
+//!
+//! Evidence: the verdict is better, and a tail, peak memory, swap or a kind of stall is decidedly
+//! worse. Huge pages tend to gain in the mean and to lose in tails and memory, and a report of
+//! the mean alone would hide it. Refuted by a service for which that other figure does not count.
+//! Next: weigh the two, or let the other metric decide the verdict.
+
+use super::ground::{Absent, Ground, Look, Said, label};
+use super::{Finding, Rule};
+use crate::compare::{Answer, Change, Comparison, Statistic};
+use crate::metric::{self, Better};
+use crate::report::{effect_of, label_of};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct WinWithALoss;
+
+/// What counts as a loss beside tails and what the workload prints.
+const COSTS: &[&str] = &[
+    "peak_rss_bytes",
+    "peak_tree_rss_bytes",
+    "cgroup_peak_bytes",
+    "major_faults_total",
+    "swapped_pages_total",
+    "allocstall_total",
+    "compact_stall_total",
+];
+
+impl Rule for WinWithALoss {
+    fn id(&self) -> &'static str {
+        "win-with-a-loss"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that a policy wins in the middle and loses elsewhere. Evidence: its verdict is \
+         better, and a tail, peak memory, swapping or a kind of stall is decidedly worse. Refuted \
+         when that other figure does not count for the service. Next: weigh the two, or let the \
+         other metric decide the verdict."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_arms(self, ask)
+    }
+}
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let ground = look.ground;
+    if ground.answer(look.policy) != Some(Answer::Better) {
+        return Ok(Said::Nothing);
+    }
+    let comparisons = ground
+        .table
+        .comparisons
+        .iter()
+        .filter(|c| c.policy == look.policy);
+    let losses: Vec<&Comparison> = comparisons.filter(|c| is_loss(ground, c)).collect();
+    let list: Vec<String> = losses.iter().map(|loss| tell(ground, loss)).collect();
+    for loss in &losses {
+        look.evidence
+            .figure(&key(loss), loss.ratio.or(loss.difference));
+    }
+    let lead = format!(
+        "{} is better in {}",
+        look.policy,
+        label(&ground.table.verdict.metric)
+    );
+    Ok(if list.is_empty() {
+        Said::NotShown(format!(
+            "{lead}, and no tail, memory or stall is decidedly worse"
+        ))
+    } else {
+        Said::Shown(format!("{lead}, but worse in {}", list.join(", ")))
+    })
+}
+
+fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
+    let printed = ground
+        .record
+        .header
+        .plan
+        .printed
+        .iter()
+        .find(|p| p.name == comparison.metric);
+    let counts = comparison.statistic != Statistic::Center
+        || printed.is_some()
+        || COSTS.contains(&comparison.metric.as_str());
+    let better = match printed {
+        Some(printed) => printed.better,
+        None => metric::find(&comparison.metric).map_or(Better::Neither, |metric| metric.better),
+    };
+    let worse = matches!(
+        (better, comparison.change),
+        (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower)
+    );
+    counts && worse
+}
+
+fn tell(ground: &Ground<'_>, loss: &Comparison) -> String {
+    format!(
+        "{} ({})",
+        label_of(ground.record, &loss.metric, loss.statistic),
+        effect_of(ground.record, loss)
+    )
+}
+
+fn key(loss: &Comparison) -> String {
+    let statistic = match loss.statistic {
+        Statistic::Center => "",
+        Statistic::P95 => ".p95",
+        Statistic::P99 => ".p99",
+        Statistic::P999 => ".p999",
+        Statistic::Max => ".max",
+    };
+    format!("{}{statistic}", loss.metric)
+}

@@ -1,0 +1,62 @@
+//! Claims that the workload is too short to say much.
+//!
+//! Evidence: the median wall time. Below 50 ms, exec, the dynamic linker and the scheduler are a
+//! good part of it, and memory is sampled a few times at most; below 10 ms they are most of it.
+//! khugepaged has no part in such runs. Refuted by a program whose real runs are that short.
+//! Next: more work for each trial.
+
+use super::ground::{Absent, Ground, Look, Said, told};
+use super::{Finding, Rule};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct WorkloadTooShort;
+
+const SHORT_SECONDS: f64 = 0.05;
+const VERY_SHORT_SECONDS: f64 = 0.01;
+
+impl Rule for WorkloadTooShort {
+    fn id(&self) -> &'static str {
+        "workload-too-short"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that the workload is too short to say much. Evidence: its median wall time is below \
+         50 ms, so that exec, the dynamic linker and the scheduler are a good part of it (below 10 \
+         ms: most of it) and memory was sampled a few times at most. Refuted when real runs of the \
+         program are that short. Next: give each trial more work, for example a larger input or a \
+         loop."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        let baseline = ground.baseline();
+        let all = ground.of_all(self, ask);
+        all.into_iter()
+            .filter(|finding| finding.policy.as_deref() == Some(baseline))
+            .collect()
+    }
+}
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let Ok(wall) = look.here("wall_seconds") else {
+        return Ok(Said::Nothing);
+    };
+    if wall >= SHORT_SECONDS {
+        return Ok(Said::Nothing);
+    }
+    let part = if wall < VERY_SHORT_SECONDS {
+        "most"
+    } else {
+        "a good part"
+    };
+    let samples = match look.here("samples_total") {
+        Ok(samples) => format!(" (here: {})", told("samples_total", samples)),
+        Err(_) => String::new(),
+    };
+    Ok(Said::Shown(format!(
+        "a trial takes {} under {}: starting the program is {part} of it, and its memory is \
+         sampled a few times at most{samples}",
+        told("wall_seconds", wall),
+        look.policy
+    )))
+}

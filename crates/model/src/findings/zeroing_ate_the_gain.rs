@@ -1,0 +1,110 @@
+//! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
+//!
+//! Evidence: at most half of the faults remain, and kernel time did not fall. The cost of one
+//! huge fault is bounded from above by all kernel time over the number of huge faults.
+//! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
+//! compaction or reclaim stalls account for it. In a virtual machine, the first touch of memory
+//! that the host has not backed costs milliseconds and looks the same.
+//! Next: `hugewise trace`: the latency of huge faults, and whether it has two humps.
+
+use super::ground::{Absent, Ground, Look, Said, told};
+use super::{Finding, Rule};
+use crate::compare::Change;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ZeroingAteTheGain;
+
+impl Rule for ZeroingAteTheGain {
+    fn id(&self) -> &'static str {
+        "zeroing-ate-the-gain"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that making huge pages, above all clearing them, cost as much kernel time as the \
+         faults that they saved. Evidence: at most half of the faults remain, yet kernel time did \
+         not fall; kernel time over huge faults bounds the cost of one from above. Refuted when \
+         kernel time fell, or when compaction or reclaim stalls account for it. In a virtual \
+         machine the first touch of memory that the host has not backed looks the same. Next: \
+         `hugewise trace` shows the latency of huge faults; two humps point to the host."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_arms(self, ask)
+    }
+}
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let halved = look.change("minor_faults_total") == Some(Change::Lower);
+    let gained = look.change("wall_seconds") == Some(Change::Lower);
+    let (faults_before, faults) = match look.both("minor_faults_total") {
+        Ok(values) if halved => values,
+        _ => return Ok(Said::Nothing),
+    };
+    if faults * 2.0 > faults_before {
+        return Ok(Said::Nothing);
+    }
+    let (before, after) = look.both("system_seconds")?;
+    let lead = format!(
+        "{}: {} faults became {}, and kernel time went from {} to {}",
+        look.policy,
+        told("minor_faults_total", faults_before),
+        told("minor_faults_total", faults),
+        told("system_seconds", before),
+        told("system_seconds", after)
+    );
+    match look.change("system_seconds") {
+        Some(Change::NoDifference | Change::Higher) => Ok(Said::Shown(format!(
+            "{lead}{}{}",
+            bound(look, after),
+            stalls(look)
+        ))),
+        Some(Change::Lower) if gained => Ok(Said::Nothing),
+        Some(Change::Lower) => Ok(Said::NotShown(format!(
+            "{lead}: the faults saved were too small a part of the time to show in it"
+        ))),
+        _ => Ok(Said::CannotTell(format!(
+            "{lead}; whether it changed cannot be told yet"
+        ))),
+    }
+}
+
+/// What one huge fault cost at most.
+fn bound(look: &mut Look<'_, '_>, system: f64) -> String {
+    match look.here("thp_fault_alloc_total") {
+        Ok(huge) if huge > 0.0 => {
+            let cost = system / huge;
+            look.evidence.figure("most_seconds_per_huge_fault", cost);
+            format!(
+                ": at most {} for each of {} huge faults",
+                told("system_seconds", cost),
+                told("thp_fault_alloc_total", huge)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// Other causes that stand beside it.
+fn stalls(look: &mut Look<'_, '_>) -> String {
+    let mut text = String::new();
+    for (metric, what) in [
+        ("compact_stall_total", "compaction"),
+        ("allocstall_total", "reclaim"),
+    ] {
+        if let Ok(stalls) = look.here(metric)
+            && stalls > 0.0
+        {
+            text.push_str(&format!(
+                "; {} {what} stalls on the machine may be part of it",
+                told(metric, stalls)
+            ));
+        }
+    }
+    if let Some(name) = &look.ground.host().hypervisor {
+        text.push_str(&format!(
+            "; this is a virtual machine ({name}), where first touching memory that the host has not backed may be the cost"
+        ));
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! What to do: the policy to choose, and the means that put it in force.
+
+use super::Report;
+use super::lines::plain;
+use super::scale::chosen_percent;
+use crate::compare::Answer;
+use crate::host::ThpDisable;
+use crate::policy::realise::{EnvChange, Realisation, ThpPrctl};
+
+/// The recommendation: what to choose, then how to set it. Empty where nothing is compared.
+#[must_use]
+pub fn advice(report: &Report<'_>) -> Vec<String> {
+    let verdict = &report.table.verdict;
+    if verdict.policies.is_empty() || report.other.is_some() {
+        return Vec::new();
+    }
+    let plan = &report.record.header.plan;
+    match &verdict.best {
+        None => vec!["No recommendation: it cannot be told which policy is best.".to_owned()],
+        Some(best) if *best == plan.baseline => vec![keep(report)],
+        Some(best) => choose(report, best),
+    }
+}
+
+fn keep(report: &Report<'_>) -> String {
+    let plan = &report.record.header.plan;
+    let open = report
+        .table
+        .verdict
+        .policies
+        .values()
+        .any(|a| *a == Answer::CannotTell);
+    let rest = if open { ", as far as can be told" } else { "" };
+    format!(
+        "Keep {}: nothing tried is better by more than {} %{rest}.",
+        plain(&plan.baseline),
+        chosen_percent(plan.bounds.threshold)
+    )
+}
+
+fn choose(report: &Report<'_>, best: &str) -> Vec<String> {
+    let mut lines = vec![format!("Best: {}.", plain(best))];
+    let realisation = needed(report, best);
+    // A name of the user's own is not what `--policy` parses; the settings are.
+    if best.contains('=') {
+        let system = match realisation.files.is_empty() {
+            true => "",
+            false => "--system ",
+        };
+        lines.push(format!(
+            "Run it so: hugewise exec {system}--policy {} -- COMMAND",
+            quoted(best)
+        ));
+    }
+    let means = describe(&realisation);
+    if !means.is_empty() {
+        lines.push(format!("By hand: {}", means.join("; ")));
+    }
+    lines
+}
+
+/// How a policy was reached, without what this machine did not need: clearing a switch that
+/// no parent had set.
+fn needed(report: &Report<'_>, policy: &str) -> Realisation {
+    let header = &report.record.header;
+    let mut realisation = header.realisations.get(policy).cloned().unwrap_or_default();
+    if realisation.prctl == ThpPrctl::Clear && header.host.thp_disable == ThpDisable::Off {
+        realisation.prctl = ThpPrctl::Leave;
+    }
+    realisation
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
+    if word.chars().all(safe) {
+        word.to_owned()
+    } else {
+        format!("'{}'", plain(word).replace('\'', "'\\''"))
+    }
+}
+
+/// The means by which a policy is put in force, in plain words, in the order in which they
+/// are used.
+#[must_use]
+pub fn describe(realisation: &Realisation) -> Vec<String> {
+    let mut means: Vec<String> = prctl(realisation.prctl)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    means.extend(realisation.environment.iter().map(environment));
+    means.extend(realisation.files.iter().map(|file| {
+        format!(
+            "echo {} > /{} (as root, for the whole machine)",
+            quoted(&file.value),
+            plain(&file.path)
+        )
+    }));
+    means
+}
+
+fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
+    match prctl {
+        ThpPrctl::Leave => None,
+        ThpPrctl::Clear => {
+            Some("prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) before exec, should a parent have set it")
+        }
+        ThpPrctl::Disable => Some("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec"),
+        ThpPrctl::ExceptAdvised => {
+            Some("prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0) before exec")
+        }
+    }
+}
+
+fn environment(change: &EnvChange) -> String {
+    match change {
+        EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
+        EnvChange::Append {
+            name,
+            separator,
+            value,
+        } => format!(
+            "append {} to {}, after `{}` when it is not empty",
+            quoted(value),
+            plain(name),
+            plain(&separator.to_string())
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::realise::FileWrite;
+
+    #[test]
+    fn means_are_said_in_order_and_can_be_pasted() {
+        let realisation = Realisation {
+            prctl: ThpPrctl::Disable,
+            environment: vec![
+                EnvChange::Set {
+                    name: "A".to_owned(),
+                    value: "it's".to_owned(),
+                },
+                EnvChange::Append {
+                    name: "GLIBC_TUNABLES".to_owned(),
+                    separator: ':',
+                    value: "glibc.malloc.hugetlb=1".to_owned(),
+                },
+            ],
+            files: vec![FileWrite {
+                path: "sys/x".to_owned(),
+                value: "always".to_owned(),
+            }],
+            preload: None,
+        };
+        let expected = [
+            "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
+            "A='it'\\''s'",
+            "append glibc.malloc.hugetlb=1 to GLIBC_TUNABLES, after `:` when it is not empty",
+            "echo always > /sys/x (as root, for the whole machine)",
+        ];
+        assert_eq!(describe(&realisation), expected);
+        assert!(describe(&Realisation::default()).is_empty());
+    }
+}

@@ -1,0 +1,260 @@
+//! The answer: one sentence for each policy, with its interval.
+
+use super::Report;
+use super::lines::{plain, shortened};
+use super::rows::{label, metric_of};
+use super::scale::{Scaler, chosen_percent, percent, percent_change, quantity, three_digits};
+use super::section::sections;
+use crate::compare::{Answer, Comparison, Statistic};
+use crate::findings::medians::Medians;
+use crate::metric::{Better, Metric};
+
+/// Longer commands are cut in sentences; the record has them in full.
+const COMMAND_WIDTH: usize = 48;
+
+pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
+    let mut answers: Vec<String> = Vec::new();
+    for section in sections(report) {
+        let columns = &section.columns;
+        for column in columns.iter().skip(1) {
+            // What ran is said once.
+            let subject = match answers.is_empty() {
+                true => format!(" for {}", command(report)),
+                false => String::new(),
+            };
+            let pair = Pair {
+                here: plain(column.name),
+                there: plain(columns[0].name),
+                subject,
+            };
+            let lead = section.title.as_ref().map(|title| format!("{title}: "));
+            let said = answer(report, column.policy, &pair);
+            answers.push(lead.unwrap_or_default() + &said);
+        }
+    }
+    if answers.is_empty() {
+        answers.push(measured(report));
+    }
+    answers
+}
+
+/// What is compared with what, and where that has to be said, on what.
+struct Pair {
+    here: String,
+    there: String,
+    subject: String,
+}
+
+/// What ran, as it is said in a sentence.
+pub(super) fn command(report: &Report<'_>) -> String {
+    let words = &report.record.header.plan.command;
+    shortened(&plain(&words.join(" ")), COMMAND_WIDTH)
+}
+
+/// A single policy: nothing is compared, so that it is a measurement only.
+fn measured(report: &Report<'_>) -> String {
+    let plan = &report.record.header.plan;
+    let metric = metric_of(report.record, &report.table.verdict.metric);
+    let trials = report
+        .record
+        .trials
+        .iter()
+        .filter(|trial| trial.succeeded())
+        .count();
+    let what = format!("{} under {}", command(report), plain(&plan.baseline));
+    match Medians::of(report.record).get(&plan.baseline, &metric.name) {
+        Ok(value) => format!(
+            "{what}: {} {} (median of {trials} trials).",
+            label(&metric, Statistic::Center),
+            quantity(&metric.unit, value)
+        ),
+        Err(missing) => format!(
+            "{what}: nothing was measured: {}.",
+            plain(&missing.to_string())
+        ),
+    }
+}
+
+fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
+    let verdict = &report.table.verdict;
+    let comparison = report.table.comparisons.iter().find(|comparison| {
+        comparison.metric == verdict.metric
+            && comparison.statistic == Statistic::Center
+            && comparison.policy == policy
+    });
+    let reason = verdict.reasons.get(policy).map(|reason| plain(reason));
+    match (verdict.policies.get(policy), comparison) {
+        (Some(Answer::NoEffect), _) => no_effect(pair, reason.as_deref()),
+        (Some(Answer::Better | Answer::Worse), Some(comparison)) => {
+            differs(report, comparison, pair)
+        }
+        (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison, pair),
+        (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
+        (_, None) => untold(pair, reason.as_deref()),
+    }
+}
+
+fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    let what = effect(&metric, comparison).unwrap_or_else(|| "different".to_owned());
+    format!(
+        "{} is {what} than {}{} {}.",
+        pair.here,
+        pair.there,
+        pair.subject,
+        evidence(&metric, comparison, Sign::Left),
+    )
+}
+
+/// `19.8 % faster`, or for other metrics than time `4.2 % higher in p99 (worse)`.
+fn effect(metric: &Metric, comparison: &Comparison) -> Option<String> {
+    let (size, rises) = match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) if ratio >= 10.0 => (format!("{} times", three_digits(ratio)), true),
+        (Some(ratio), _) => (format!("{} %", percent((ratio - 1.0).abs())), ratio > 1.0),
+        (None, Some(difference)) => (quantity(&metric.unit, difference.abs()), difference > 0.0),
+        (None, None) => return None,
+    };
+    if metric.name == "wall_seconds" {
+        let word = if rises { "slower" } else { "faster" };
+        return Some(format!("{size} {word}"));
+    }
+    let direction = if rises { "higher" } else { "lower" };
+    let worth = match (metric.better, rises) {
+        (Better::Neither, _) => "",
+        (Better::Lower, false) | (Better::Higher, true) => " (better)",
+        (Better::Lower, true) | (Better::Higher, false) => " (worse)",
+    };
+    Some(format!(
+        "{size} {direction} in {}{worth}",
+        plain(&metric.label)
+    ))
+}
+
+/// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Kept,
+    Left,
+}
+
+/// `(95 %: 18.9 to 20.6 %, 12 rounds)`.
+fn evidence(metric: &Metric, comparison: &Comparison, sign: Sign) -> String {
+    let rounds = match comparison.n {
+        1 => "1 round".to_owned(),
+        n => format!("{n} rounds"),
+    };
+    match interval(metric, comparison, sign) {
+        Some(interval) => format!("(95 %: {interval}, {rounds})"),
+        None => format!("({rounds})"),
+    }
+}
+
+fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<String> {
+    let (low, high) = (comparison.low?, comparison.high?);
+    let Some(ratio) = comparison.ratio else {
+        let scaler = Scaler::for_row(&metric.unit, &[low, high]);
+        return Some(format!(
+            "{} to {}",
+            scaler.show_change(low),
+            scaler.show_change(high)
+        ));
+    };
+    Some(match sign {
+        Sign::Kept => format!(
+            "{} to {} %",
+            percent_change(low - 1.0),
+            percent_change(high - 1.0)
+        ),
+        Sign::Left if ratio >= 10.0 => format!("{} to {}", three_digits(low), three_digits(high)),
+        Sign::Left if ratio < 1.0 => format!("{} to {} %", percent(1.0 - high), percent(1.0 - low)),
+        Sign::Left => format!("{} to {} %", percent(low - 1.0), percent(high - 1.0)),
+    })
+}
+
+fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    format!(
+        "{} makes no difference within ±{} % to {}{} {}.",
+        pair.here,
+        chosen_percent(report.record.header.plan.bounds.threshold),
+        pair.there,
+        pair.subject,
+        evidence(&metric, comparison, Sign::Kept),
+    )
+}
+
+fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Option<&str>) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    let more = match (reason, comparison.more_rounds) {
+        (Some(reason), _) => format!(": {reason}"),
+        (None, Some(1)) => "; about 1 more round would tell".to_owned(),
+        (None, Some(rounds)) => format!("; about {rounds} more rounds would tell"),
+        (None, None) => String::new(),
+    };
+    format!(
+        "{} against {}: cannot tell yet{} {}{}.",
+        pair.here,
+        pair.there,
+        pair.subject,
+        evidence(&metric, comparison, Sign::Kept),
+        more.trim_end_matches('.'),
+    )
+}
+
+fn untold(pair: &Pair, reason: Option<&str>) -> String {
+    let reason = reason.unwrap_or("it was not compared");
+    format!(
+        "{} cannot be judged{}: {}.",
+        pair.here,
+        pair.subject,
+        reason.trim_end_matches('.')
+    )
+}
+
+fn no_effect(pair: &Pair, reason: Option<&str>) -> String {
+    let reason = reason.unwrap_or("as many of them were huge as under the baseline");
+    format!(
+        "{} had no effect on this program's pages{}: {}.",
+        pair.here,
+        pair.subject.replacen(" for ", ", ", 1),
+        reason.trim_end_matches('.')
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_metrics_say_which_way_is_good() {
+        let mut metric = crate::metric::find("peak_rss_bytes").unwrap();
+        let mut comparison = Comparison {
+            metric: "peak_rss_bytes".to_owned(),
+            statistic: Statistic::Center,
+            policy: "b".to_owned(),
+            baseline: "a".to_owned(),
+            baseline_value: None,
+            policy_value: None,
+            scale: crate::compare::Scale::Ratio,
+            ratio: Some(1.073),
+            difference: None,
+            low: Some(1.05),
+            high: Some(1.09),
+            p: None,
+            n: 1,
+            change: crate::compare::Change::Higher,
+            more_rounds: None,
+            warnings: Vec::new(),
+        };
+        let said = effect(&metric, &comparison).unwrap();
+        assert_eq!(said, "7.3 % higher in peak memory (worse)");
+        assert_eq!(
+            evidence(&metric, &comparison, Sign::Left),
+            "(95 %: 5.0 to 9.0 %, 1 round)"
+        );
+        comparison.ratio = Some(12.34);
+        metric.unit = crate::metric::Unit::Count;
+        let said = effect(&metric, &comparison).unwrap();
+        assert_eq!(said, "12.3 times higher in peak memory (worse)");
+    }
+}

@@ -1,0 +1,89 @@
+//! For spreadsheets and statistics programs: one row for each trial and metric.
+
+use std::fmt::{self, Write};
+
+use super::Report;
+use crate::observation::{Reading, Role, Trial};
+
+/// Draws the readings of a report as CSV (RFC 4180), in long form: a trial that printed many
+/// values of a metric has a row for each of them.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_csv(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+    writeln!(
+        out,
+        "record,trial,round,policy,role,outcome,metric,value,missing"
+    )?;
+    let others = report
+        .other
+        .iter()
+        .flat_map(|other| other.record.trials.iter().map(|t| (2, t)));
+    for (record, trial) in report.record.trials.iter().map(|t| (1, t)).chain(others) {
+        for (metric, reading) in &trial.readings {
+            let lead = format!("{record},{}", lead(trial));
+            readings(&lead, metric, reading, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn lead(trial: &Trial) -> String {
+    let role = match trial.role {
+        Role::Arm => "arm",
+        Role::Control => "control",
+    };
+    format!(
+        "{},{},{},{role},{}",
+        trial.index,
+        trial.round,
+        field(&trial.policy),
+        field(&trial.outcome.to_string())
+    )
+}
+
+fn readings(lead: &str, metric: &str, reading: &Reading, out: &mut impl Write) -> fmt::Result {
+    let metric = field(metric);
+    match reading {
+        Reading::Value { value } => writeln!(out, "{lead},{metric},{},", number(*value)),
+        Reading::Values { values } => values
+            .iter()
+            .try_for_each(|value| writeln!(out, "{lead},{metric},{},", number(*value))),
+        Reading::Missing { missing } => {
+            writeln!(out, "{lead},{metric},,{}", field(&missing.to_string()))
+        }
+    }
+}
+
+/// The shortest decimal that reads back as the same number; nothing for what is no number.
+fn number(value: f64) -> String {
+    if value.is_finite() {
+        value.to_string()
+    } else {
+        String::new()
+    }
+}
+
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        assert_eq!(field("thp=always"), "thp=always");
+        assert_eq!(
+            field("thp=always,defrag=\"x\""),
+            "\"thp=always,defrag=\"\"x\"\"\""
+        );
+        assert_eq!(number(f64::NAN), "");
+        assert_eq!(number(0.1), "0.1");
+    }
+}

@@ -1,0 +1,250 @@
+//! What stands at the foot of a report: reasons, doubts and circumstances.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::Report;
+use super::lines::{plain, shortened};
+use super::scale::{chosen_percent, percent_change, quantity};
+use crate::compare::Change;
+use crate::host::Host;
+use crate::metric::Unit;
+use crate::observation::{Mark, Missing, Trial};
+use crate::record::{Record, StopReason};
+
+/// Reasons for what was not measured, each with its mark.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// A layout is tried several times before it fits, and marks the same reasons each time.
+    reasons: RefCell<Vec<Missing>>,
+}
+
+impl Notes {
+    /// The mark of a reason: the same reason has the same mark.
+    pub(super) fn mark(&self, missing: &Missing) -> String {
+        let mut reasons = self.reasons.borrow_mut();
+        let known = reasons.iter().position(|reason| reason == missing);
+        mark(known.unwrap_or_else(|| {
+            reasons.push(missing.clone());
+            reasons.len() - 1
+        }))
+    }
+
+    /// The footnotes.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |(index, reason): (usize, &Missing)| {
+            format!("{} {}", mark(index), plain(&reason.to_string()))
+        };
+        self.reasons.borrow().iter().enumerate().map(line).collect()
+    }
+}
+
+fn mark(index: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    (index + 1)
+        .to_string()
+        .bytes()
+        .map(|digit| DIGITS[usize::from(digit - b'0')])
+        .collect()
+}
+
+/// What `=` and `~` mean, where the table uses them.
+pub(super) fn signs(report: &Report<'_>) -> Option<String> {
+    let uses = |change| report.table.comparisons.iter().any(|c| c.change == change);
+    let threshold = chosen_percent(report.record.header.plan.bounds.threshold);
+    let same = uses(Change::NoDifference).then(|| format!("= no difference within ±{threshold} %"));
+    let open = uses(Change::CannotTell).then(|| "~ cannot tell".to_owned());
+    let signs: Vec<String> = same.into_iter().chain(open).collect();
+    (!signs.is_empty()).then(|| signs.join("; "))
+}
+
+/// The doubts: the control, failed and marked trials, how the experiment ended.
+pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
+    let mut doubts: Vec<String> = control(report).into_iter().collect();
+    doubts.extend(trials(report.record));
+    doubts.extend(marks(report.record));
+    doubts.extend(
+        report
+            .record
+            .warnings
+            .iter()
+            .map(|warning| format!("Warning: {}.", plain(warning))),
+    );
+    doubts.extend(stopped(report.record));
+    doubts
+}
+
+fn control(report: &Report<'_>) -> Option<String> {
+    let control = report.table.control.as_ref()?;
+    let comparison = &control.comparison;
+    let baseline = plain(&comparison.baseline);
+    let (ratio, low, high) = match (comparison.ratio, comparison.low, comparison.high) {
+        (Some(ratio), Some(low), Some(high)) => (ratio, low, high),
+        _ => {
+            return Some(format!(
+                "Control: {baseline} could not be compared with itself."
+            ));
+        }
+    };
+    let judgement = if control.passed {
+        "passed"
+    } else {
+        "FAILED; this run cannot be trusted"
+    };
+    Some(format!(
+        "Control: {baseline} against itself {} % (95 %: {} to {} %): {judgement}.",
+        percent_change(ratio - 1.0),
+        percent_change(low - 1.0),
+        percent_change(high - 1.0),
+    ))
+}
+
+fn trials(record: &Record) -> Vec<String> {
+    let total = record.trials.len();
+    let failed: Vec<&Trial> = record
+        .trials
+        .iter()
+        .filter(|trial| !trial.succeeded())
+        .collect();
+    let Some(first) = failed.first() else {
+        return Vec::new();
+    };
+    let mut by_policy: BTreeMap<&str, usize> = BTreeMap::new();
+    for trial in &failed {
+        *by_policy.entry(&trial.policy).or_default() += 1;
+    }
+    let counts: Vec<String> = by_policy
+        .iter()
+        .map(|(policy, count)| format!("{count} under {}", plain(policy)))
+        .collect();
+    let mut lines = vec![format!(
+        "Failed: {} of {total} trials ({}). The first, in round {}: {}.",
+        failed.len(),
+        counts.join(", "),
+        first.round + 1,
+        plain(&first.outcome.to_string()),
+    )];
+    lines.extend(first.stderr_tail.as_deref().and_then(last_words));
+    lines
+}
+
+/// The end of what a program wrote: its last lines say why it failed.
+fn last_words(stderr: &str) -> Option<String> {
+    let mut lines: Vec<&str> = stderr
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let lines = lines.split_off(lines.len().saturating_sub(3));
+    let text = shortened(&plain(&lines.join(" / ")), 300);
+    (!lines.is_empty()).then(|| format!("It wrote: {text}"))
+}
+
+fn marks(record: &Record) -> Option<String> {
+    let marked = record
+        .trials
+        .iter()
+        .filter(|trial| !trial.marks.is_empty())
+        .count();
+    let kinds = count_marks(record);
+    let list: Vec<String> = kinds
+        .iter()
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    (marked > 0).then(|| {
+        format!(
+            "Marked: {marked} of {} trials ({}); they are used.",
+            record.trials.len(),
+            list.join(", ")
+        )
+    })
+}
+
+/// How many marks of each kind there are.
+pub(crate) fn count_marks(record: &Record) -> BTreeMap<&'static str, usize> {
+    let mut kinds = BTreeMap::new();
+    for mark in record.trials.iter().flat_map(|trial| &trial.marks) {
+        *kinds.entry(kind(mark)).or_default() += 1;
+    }
+    kinds
+}
+
+fn kind(mark: &Mark) -> &'static str {
+    match mark {
+        Mark::SettingDrifted { .. } => "setting changed by somebody else",
+        Mark::OtherLoad { .. } => "other load",
+        Mark::Steal { .. } => "steal",
+        Mark::Fragmented { .. } => "fragmented memory",
+        Mark::ColdCache { .. } => "cold page cache",
+        Mark::Swapped { .. } => "swap",
+        Mark::NotApplied { .. } => "policy not applied",
+    }
+}
+
+fn stopped(record: &Record) -> Vec<String> {
+    let Some(end) = &record.end else {
+        return Vec::new();
+    };
+    let reason = match end.reason {
+        StopReason::Interrupted => Some("Stopped: by a signal, before it was decided."),
+        StopReason::MaxTime => Some("Stopped: --max-time was reached."),
+        StopReason::MaxRounds => Some("Stopped: --max-rounds was reached."),
+        StopReason::WorkloadFails => Some("Stopped: the workload failed in every first round."),
+        StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
+    };
+    let left = end
+        .left_behind
+        .iter()
+        .map(|left| format!("LEFT BEHIND: {}", plain(left)));
+    reason.map(str::to_owned).into_iter().chain(left).collect()
+}
+
+/// One line on where and how, two where two records differ in it: without it a measurement
+/// cannot be judged.
+pub(super) fn circumstances(report: &Report<'_>) -> Vec<String> {
+    let mut lines = vec![circumstances_of(report.record)];
+    lines.extend(
+        report
+            .other
+            .iter()
+            .map(|other| circumstances_of(other.record)),
+    );
+    lines.dedup();
+    lines
+}
+
+fn circumstances_of(record: &Record) -> String {
+    let host = &record.header.host;
+    let rounds = record
+        .trials
+        .iter()
+        .map(|trial| trial.round + 1)
+        .max()
+        .unwrap_or(0);
+    let mut parts = vec![
+        plain(&format!("Linux {} {}", host.kernel, host.arch)),
+        machine(host),
+        format!("{} CPUs", host.cpus),
+        pages(host),
+    ];
+    parts.push(match &host.thp {
+        Ok(thp) => plain(&format!("THP {}, defrag {}", thp.enabled, thp.defrag)),
+        Err(missing) => plain(&format!("THP unknown ({missing})")),
+    });
+    parts.push(format!("{rounds} rounds, seed {}", record.header.plan.seed));
+    parts.join(", ")
+}
+
+fn machine(host: &Host) -> String {
+    match &host.hypervisor {
+        Some(name) => format!("virtual machine ({})", plain(name)),
+        None => "bare metal".to_owned(),
+    }
+}
+
+fn pages(host: &Host) -> String {
+    let size = |bytes: u64| quantity(&Unit::Bytes, bytes as f64);
+    match host.pmd_bytes() {
+        Some(huge) => format!("{}/{} pages", size(host.page_bytes), size(huge)),
+        None => format!("{} pages", size(host.page_bytes)),
+    }
+}

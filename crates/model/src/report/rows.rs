@@ -1,0 +1,225 @@
+//! The rows of a table: one metric, or one property of its sample, under every policy.
+
+use std::collections::BTreeSet;
+
+use super::lines::plain;
+use super::scale::{Scaler, percent_change, three_digits};
+use super::section::{Column, Section};
+use super::{Report, Verbosity};
+use crate::compare::{Change, Comparison, Statistic};
+use crate::findings::medians::Medians;
+use crate::metric::{self, Better, METRICS, Metric, Scope, Shown, Unit};
+use crate::observation::Missing;
+use crate::record::Record;
+
+/// One metric under every policy.
+pub(super) struct Row<'a> {
+    pub(super) metric: Metric,
+    pub(super) label: String,
+    /// One for each column.
+    pub(super) values: Vec<Result<f64, Missing>>,
+    /// One for each column but the first.
+    pub(super) comparisons: Vec<Option<&'a Comparison>>,
+}
+
+/// The metric of a name: of the table, of its families, or printed by the workload.
+pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
+    if let Some(known) = metric::find(name) {
+        return known;
+    }
+    let printed = record
+        .header
+        .plan
+        .printed
+        .iter()
+        .find(|printed| printed.name == name);
+    Metric {
+        name: name.to_owned().into(),
+        label: name.to_owned().into(),
+        unit: Unit::Other(printed.map_or_else(String::new, |printed| plain(&printed.unit))),
+        better: printed.map_or(Better::Neither, |printed| printed.better),
+        scope: Scope::Tree,
+        shown: Shown::Always,
+        doc: "Printed by the workload.".into(),
+    }
+}
+
+/// The rows of a section, the metric of the verdict first.
+pub(super) fn rows<'a>(
+    report: &'a Report<'_>,
+    section: &Section<'_>,
+    verbose: Verbosity,
+) -> Vec<Row<'a>> {
+    let medians: Vec<Medians<'_>> = section
+        .columns
+        .iter()
+        .map(|column| Medians::of(column.record))
+        .collect();
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for name in metric_names(report) {
+        let metric = metric_of(report.record, &name);
+        for statistic in statistics(report, &name) {
+            let row = row(report, section, &medians, metric.clone(), statistic);
+            if row.is_shown(statistic, verbose) {
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn metric_names(report: &Report<'_>) -> Vec<String> {
+    let read = report
+        .record
+        .trials
+        .iter()
+        .flat_map(|trial| trial.readings.keys());
+    let compared = report
+        .table
+        .comparisons
+        .iter()
+        .map(|comparison| &comparison.metric);
+    let present: BTreeSet<&str> = read.chain(compared).map(String::as_str).collect();
+    let verdict = report.table.verdict.metric.as_str();
+    let printed = report
+        .record
+        .header
+        .plan
+        .printed
+        .iter()
+        .map(|printed| printed.name.as_str());
+    let listed = METRICS.iter().map(|metric| metric.name.as_ref());
+    let mut names: Vec<&str> = std::iter::once(verdict)
+        .chain(printed)
+        .chain(listed)
+        .chain(present.iter().copied())
+        .collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| present.contains(name) && seen.insert(*name));
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
+    let mut statistics: Vec<Statistic> = report
+        .table
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.metric == metric)
+        .map(|comparison| comparison.statistic)
+        .chain([Statistic::Center])
+        .collect();
+    statistics.sort_unstable();
+    statistics.dedup();
+    statistics
+}
+
+fn row<'a>(
+    report: &'a Report<'_>,
+    section: &Section<'_>,
+    medians: &[Medians<'_>],
+    metric: Metric,
+    statistic: Statistic,
+) -> Row<'a> {
+    let find = |policy: &str| {
+        report.table.comparisons.iter().find(|comparison| {
+            comparison.metric == metric.name
+                && comparison.statistic == statistic
+                && comparison.policy == policy
+        })
+    };
+    let arms = section.columns.iter().skip(1);
+    let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();
+    let value = |(index, column): (usize, &Column<'_>)| match (statistic, index) {
+        (Statistic::Center, _) => medians[index].get(column.policy, &metric.name),
+        (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
+        (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
+    };
+    Row {
+        values: section.columns.iter().enumerate().map(value).collect(),
+        label: label(&metric, statistic),
+        comparisons,
+        metric,
+    }
+}
+
+/// A property of a sample that only its comparison knows.
+fn compared(value: Option<f64>) -> Result<f64, Missing> {
+    value.ok_or(Missing::NotAsked)
+}
+
+/// The label of a metric, with the property of its sample where that is not the middle.
+pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
+    let label = plain(&metric.label);
+    match statistic {
+        Statistic::Center => label,
+        Statistic::P95 => format!("{label}, p95"),
+        Statistic::P99 => format!("{label}, p99"),
+        Statistic::P999 => format!("{label}, p99.9"),
+        Statistic::Max => format!("{label}, max"),
+    }
+}
+
+impl Row<'_> {
+    fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
+        let asked = |value: &Result<f64, Missing>| *value != Err(Missing::NotAsked);
+        if !self.values.iter().any(asked) {
+            return false;
+        }
+        if verbose == Verbosity::Verbose {
+            return true;
+        }
+        match self.metric.shown {
+            Shown::Always => statistic == Statistic::Center || self.is_decided(),
+            Shown::WhenNonZero => self
+                .values
+                .iter()
+                .any(|v| v.as_ref().is_ok_and(|v| *v != 0.0)),
+            Shown::OnRequest => false,
+        }
+    }
+
+    fn is_decided(&self) -> bool {
+        let decided = |c: &&Comparison| matches!(c.change, Change::Higher | Change::Lower);
+        self.comparisons.iter().flatten().any(decided)
+    }
+
+    pub(super) fn scaler(&self) -> Scaler {
+        let values: Vec<f64> = self
+            .values
+            .iter()
+            .filter_map(|v| v.as_ref().ok().copied())
+            .collect();
+        Scaler::for_row(&self.metric.unit, &values)
+    }
+
+    /// The reason that all columns share, where nothing was measured.
+    pub(super) fn absent(&self) -> Option<&Missing> {
+        let first = self.values.first()?.as_ref().err()?;
+        self.values
+            .iter()
+            .all(|v| v.as_ref().err() == Some(first))
+            .then_some(first)
+    }
+}
+
+/// The size of an effect. Ten times is easier to read than 900 %.
+pub(super) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
+    match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) if ratio >= 10.0 => format!("×{}", three_digits(ratio)),
+        (Some(ratio), _) => format!("{} %", percent_change(ratio - 1.0)),
+        (None, Some(difference)) => scaler.show_change(difference),
+        (None, None) => "~".to_owned(),
+    }
+}
+
+/// The size of a comparison's effect, with the unit of its metric.
+pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
+    let metric = metric_of(record, &comparison.metric);
+    let values = comparison.difference.as_slice();
+    effect_text(comparison, &Scaler::for_row(&metric.unit, values))
+}
+
+/// What people call a property of a metric.
+pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
+    label(&metric_of(record, metric), statistic)
+}

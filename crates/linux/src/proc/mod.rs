@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! Files below `/proc`: `parse_x` turns bytes into values and never fails by panicking,
 //! `read_x` reads the file first.
 
@@ -6,6 +5,14 @@
 pub mod buddyinfo;
 /// Which memory cgroup a process is in, and where its files are.
 pub mod cgroup;
+/// Processors.
+pub mod cpuinfo;
+/// Load averages.
+pub mod loadavg;
+/// Memory and swap.
+pub mod meminfo;
+/// What is mounted where.
+pub mod mounts;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
 /// Processor time of the machine, and counters of one process.
@@ -43,18 +50,3 @@ pub(crate) fn kib(line: usize, field: &str, text: &str) -> Parsed<u64> {
         .checked_mul(1024)
         .ok_or_else(|| format!("line {line}: {field} is out of range: `{text}`"))
 }
-=======
-//! What the kernel shows under `/proc`: one file per subject.
-
-/// `/proc/cpuinfo`.
-pub mod cpuinfo;
-
-/// `/proc/loadavg`.
-pub mod loadavg;
-
-/// `/proc/meminfo`.
-pub mod meminfo;
-
-/// `/proc/self/mountinfo`.
-pub mod mounts;
->>>>>>> host

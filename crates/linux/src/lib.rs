@@ -14,3 +14,6 @@ pub mod proc;
 
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
+
+/// Observing one trial: before, during, at its end, and after.
+pub mod collect;

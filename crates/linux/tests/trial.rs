@@ -1,20 +1,665 @@
-fn main() -> std::process::ExitCode {
+//! Whole trials with workloads whose right answer is known.
+//!
+//! A trial starts its own program as the keeper, so this test has a `main` of its own: it is
+//! the keeper, the laboratory or a victim when its first argument says so, else it runs the
+//! tests one after the other.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_macros,
+    reason = "a test program may panic and print"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hugewise_linux::collect::{Observed, Watch, trial};
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output};
+use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_model::metric::METRICS;
+use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
+use hugewise_model::policy::realise::{FileWrite, Realisation, ThpPrctl};
+
+const MIB: f64 = 1048576.0;
+/// What the laboratory's oracle is asked for: 44 huge pages and 501 small ones.
+const PAGES: &str = "23029";
+
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
-        Some(hugewise_linux::spawn::KEEPER_WORD) => hugewise_linux::spawn::keeper_main(),
+        Some(spawn::KEEPER_WORD) => spawn::keeper_main(),
         Some("__lab") => hugewise_lab::run(words[1..].to_vec()),
-        _ => {
-            use hugewise_linux::spawn::*;
-            let mut launch = Launch::new(words.iter().map(Into::into).collect());
-            launch.output = Output::Keep;
-            let question = Question { preload: None, folios: Some(FolioQuestion { page_bytes: 4096, pmd_bytes: 2 << 20 }) };
-            let Beginning::Suspended(s) = start(&launch, &question).unwrap() else { panic!() };
-            eprintln!("{} {:?}", s.main(), s.thp_disable());
-            let mut r = s.release().unwrap();
-            let e = loop { if let Some(e) = r.wait(std::time::Duration::from_secs(1)).unwrap() { break e } };
-            eprintln!("{e:#?}");
-            eprintln!("{}", String::from_utf8_lossy(&r.into_printed().stdout));
-            std::process::ExitCode::SUCCESS
+        Some("__victim") => victim(),
+        Some("__exec") => become_program(&words[1..]),
+        filter => run_tests(filter.unwrap_or_default()),
+    }
+}
+
+const TESTS: &[(&str, fn())] = &[
+    ("small_pages_fault_once_each", small_pages_fault_once_each),
+    ("huge_pages_are_proved", huge_pages_are_proved),
+    ("every_metric_has_a_reading", every_metric_has_a_reading),
+    (
+        "peaks_are_true_under_a_fat_parent",
+        peaks_are_true_under_a_fat_parent,
+    ),
+    ("trees_are_summed", trees_are_summed),
+    ("orphans_end_with_the_trial", orphans_end_with_the_trial),
+    ("time_over_kills_the_tree", time_over_kills_the_tree),
+    (
+        "a_killed_parent_leaves_nothing",
+        a_killed_parent_leaves_nothing,
+    ),
+    ("interrupts_end_the_trial", interrupts_end_the_trial),
+    ("outcomes_are_told_apart", outcomes_are_told_apart),
+    (
+        "scripts_run_without_a_first_line",
+        scripts_run_without_a_first_line,
+    ),
+    (
+        "signals_arrive_under_the_hold",
+        signals_arrive_under_the_hold,
+    ),
+    ("ends_from_other_threads", ends_from_other_threads),
+    ("the_huge_zero_page_is_seen", the_huge_zero_page_is_seen),
+    ("without_the_hold", without_the_hold),
+    ("sampling_is_cheap_and_right", sampling_is_cheap_and_right),
+    ("identities_are_taken_on", identities_are_taken_on),
+    ("groups_are_made_and_removed", groups_are_made_and_removed),
+    (
+        "policies_that_do_not_take_are_marked",
+        policies_that_do_not_take_are_marked,
+    ),
+    ("exec_becomes_the_program", exec_becomes_the_program),
+];
+
+fn run_tests(filter: &str) -> ExitCode {
+    let mut failed = Vec::new();
+    for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(filter)) {
+        let since = Instant::now();
+        let good = catch_unwind(AssertUnwindSafe(test)).is_ok();
+        let verdict = if good { "ok" } else { "FAILED" };
+        println!(
+            "test {name} ... {verdict} ({:.2} s)",
+            since.elapsed().as_secs_f64()
+        );
+        if !good {
+            failed.push(name);
         }
     }
+    println!("\n{} failed {failed:?}", failed.len());
+    ExitCode::from(u8::from(!failed.is_empty()))
+}
+
+// ---- what every test needs
+
+fn command(words: &[&str]) -> Launch {
+    let mut launch = Launch::new(words.iter().map(OsString::from).collect());
+    launch.output = Output::Keep;
+    launch
+}
+
+/// The laboratory, which is this very program.
+fn lab(words: &[&str]) -> Launch {
+    command(&[&["/proc/self/exe", "__lab"], words].concat())
+}
+
+fn shell(line: &str) -> Launch {
+    command(&["/bin/sh", "-c", line])
+}
+
+fn observe(launch: &Launch) -> Observed {
+    observe_expecting(launch, &Realisation::default(), &[])
+}
+
+fn observe_expecting(launch: &Launch, expected: &Realisation, files: &[String]) -> Observed {
+    let watch = Watch { files, expected };
+    trial(
+        &Root::real(),
+        &host(),
+        launch,
+        &watch,
+        &AtomicBool::new(false),
+    )
+    .unwrap()
+}
+
+fn value(observed: &Observed, metric: &str) -> f64 {
+    match &observed.readings[metric] {
+        Reading::Value { value } => *value,
+        other => panic!("{metric}: {other:?}"),
+    }
+}
+
+fn missing(observed: &Observed, metric: &str) -> Missing {
+    match &observed.readings[metric] {
+        Reading::Missing { missing } => missing.clone(),
+        other => panic!("{metric}: {other:?}"),
+    }
+}
+
+fn said(observed: &Observed) -> String {
+    String::from_utf8(observed.output.clone()).unwrap()
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn nobody() -> Identity {
+    Identity {
+        uid: 65534,
+        gid: 65534,
+        groups: Vec::new(),
+        home: PathBuf::from("/"),
+        name: "nobody".to_owned(),
+    }
+}
+
+/// Ourselves, and somebody else where we may.
+fn identities() -> Vec<Option<Identity>> {
+    if is_root() {
+        vec![None, Some(nobody())]
+    } else {
+        vec![None]
+    }
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !condition() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn number(path: &str) -> u64 {
+    std::fs::read_to_string(path)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
+}
+
+/// As much of this machine as a trial asks about.
+fn host() -> Host {
+    Host {
+        kernel: String::new(),
+        arch: String::new(),
+        boot_line: String::new(),
+        boot_id: String::new(),
+        cpu_model: String::new(),
+        cpus: u32::try_from(thread::available_parallelism().unwrap().get()).unwrap(),
+        numa_nodes: 1,
+        memory_bytes: 0,
+        swap_bytes: 0,
+        page_bytes: rustix::param::page_size() as u64,
+        hypervisor: None,
+        governor: None,
+        thp: Ok(ThpSettings {
+            enabled: String::new(),
+            defrag: String::new(),
+            zero_page: true,
+            pmd_bytes: number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"),
+            shmem_enabled: None,
+            khugepaged: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+        }),
+        hugetlb: BTreeMap::new(),
+        thp_disable: ThpDisable::Off,
+        except_advised: false,
+        cgroup: Cgroup {
+            version: 0,
+            path: String::new(),
+            limit_bytes: None,
+        },
+        user: User {
+            uid: 0,
+            workload_uid: 0,
+            can_write_thp: false,
+        },
+        glibc: None,
+        allocators: BTreeMap::new(),
+        load_1min: 0.0,
+        free_blocks: Vec::new(),
+    }
+}
+
+// ---- proof of treatment
+
+fn small_pages_fault_once_each() {
+    for identity in identities() {
+        let mut launch = lab(&["touch", "--pages", PAGES, "--huge"]);
+        launch.prctl = ThpPrctl::Disable;
+        launch.identity = identity;
+        let seen = observe(&launch);
+        assert_eq!(said(&seen), "pages 23029 faults 23029\n");
+        assert_eq!(seen.read_back.thp_disable, Some(ThpDisable::Disabled));
+        assert_eq!(value(&seen, "huge_anon_exit_bytes"), 0.0);
+        let faults = value(&seen, "minor_faults_total");
+        assert!((23_029.0..23_600.0).contains(&faults), "{faults}");
+    }
+}
+
+fn huge_pages_are_proved() {
+    for identity in identities() {
+        let mut launch = lab(&["touch", "--pages", PAGES, "--huge"]);
+        launch.prctl = ThpPrctl::Clear;
+        launch.identity = identity;
+        let seen = observe(&launch);
+        assert_eq!(said(&seen), "pages 23029 faults 545\n");
+        assert_eq!(seen.read_back.thp_disable, Some(ThpDisable::Off));
+        assert_eq!(value(&seen, "huge_anon_exit_bytes"), 88.0 * MIB);
+        assert_eq!(value(&seen, "huge_anon_peak_bytes"), 88.0 * MIB);
+        assert_eq!(value(&seen, "huge_zero_exit_bytes"), 0.0);
+        let faults = value(&seen, "minor_faults_total");
+        assert!((545.0..1100.0).contains(&faults), "{faults}");
+        assert!(value(&seen, "thp_fault_alloc_total") >= 44.0);
+        assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    }
+}
+
+fn the_huge_zero_page_is_seen() {
+    let seen = observe(&lab(&["read-first", "--pages", PAGES, "--huge", "--only"]));
+    assert_eq!(value(&seen, "huge_zero_exit_bytes"), 88.0 * MIB);
+    assert_eq!(value(&seen, "huge_anon_exit_bytes"), 0.0);
+    let written = observe(&lab(&["read-first", "--pages", PAGES, "--huge"]));
+    assert_eq!(value(&written, "huge_zero_exit_bytes"), 0.0);
+    let sparse = observe(&lab(&["sparse", "--huge-pages", "20"]));
+    assert_eq!(value(&sparse, "huge_anon_exit_bytes"), 40.0 * MIB);
+    let gaps = observe(&lab(&["small", "--mappings", "20"]));
+    assert_eq!(value(&gaps, "huge_anon_exit_bytes"), 0.0);
+    assert!(value(&gaps, "minor_faults_total") >= 20.0 * 256.0);
+}
+
+fn policies_that_do_not_take_are_marked() {
+    let path = "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs".to_owned();
+    let expected = Realisation {
+        prctl: ThpPrctl::Disable,
+        files: vec![FileWrite {
+            path: path.clone(),
+            value: "123456789".to_owned(),
+        }],
+        preload: Some("/lib/libnothing.so".to_owned()),
+        ..Realisation::default()
+    };
+    // The launch leaves the switch alone, so that the expectation must fail.
+    let seen = observe_expecting(&command(&["true"]), &expected, std::slice::from_ref(&path));
+    let not_applied = |mark: &&Mark| matches!(mark, Mark::NotApplied { .. });
+    assert_eq!(
+        seen.marks.iter().filter(not_applied).count(),
+        3,
+        "{:?}",
+        seen.marks
+    );
+    assert_eq!(seen.read_back.allocator.as_deref(), Some(""));
+    assert!(seen.read_back.files.contains_key(&path));
+
+    let library = real_c_library();
+    let expected = Realisation {
+        preload: Some(library.clone()),
+        ..Realisation::default()
+    };
+    let seen = observe_expecting(&command(&["true"]), &expected, &[]);
+    assert_eq!(seen.read_back.allocator, Some(library));
+}
+
+/// A library that every dynamic program here has mapped: the one we have mapped ourselves.
+fn real_c_library() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let line = maps.lines().find(|line| line.contains("/libc.so")).unwrap();
+    line.split_whitespace().last().unwrap().to_owned()
+}
+
+// ---- memory
+
+fn every_metric_has_a_reading() {
+    let seen = observe(&lab(&["touch", "--pages", PAGES, "--hold", "50"]));
+    for metric in METRICS {
+        assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
+    }
+    for (name, reading) in &seen.readings {
+        assert!(hugewise_model::metric::find(name).is_some(), "{name}");
+        if name != "cgroup_peak_bytes" {
+            assert!(
+                matches!(reading, Reading::Value { .. }),
+                "{name}: {reading:?}"
+            );
+        }
+    }
+    assert_eq!(missing(&seen, "cgroup_peak_bytes"), Missing::NotAsked);
+    let held = value(&seen, "wall_seconds");
+    assert!((0.05..5.0).contains(&held), "{held}");
+}
+
+fn peaks_are_true_under_a_fat_parent() {
+    let fat = vec![1_u8; 300 << 20];
+    let seen = observe(&command(&["true"]));
+    let peak = value(&seen, "peak_rss_bytes");
+    assert!(peak < 8.0 * MIB, "{peak}");
+    let mut blind = command(&["true"]);
+    blind.at_exit = AtExit::Pass;
+    let floor = match missing(&observe(&blind), "peak_rss_bytes") {
+        Missing::BelowFloor { floor } => floor,
+        other => panic!("{other:?}"),
+    };
+    assert!(floor < 16 << 20, "{floor}");
+    blind = lab(&["touch", "--pages", PAGES, "--small"]);
+    blind.at_exit = AtExit::Pass;
+    for launch in [blind, lab(&["touch", "--pages", PAGES, "--small"])] {
+        let peak = value(&observe(&launch), "peak_rss_bytes");
+        let least = 23_029.0 * 4096.0;
+        assert!((least..least + 8.0 * MIB).contains(&peak), "{peak}");
+    }
+    assert_eq!(fat[fat.len() - 1], 1);
+}
+
+fn trees_are_summed() {
+    let words = [
+        "tree",
+        "--processes",
+        "3",
+        "--pages",
+        "5000",
+        "--hold",
+        "800",
+    ];
+    let mut launch = lab(&words);
+    launch.prctl = ThpPrctl::Disable;
+    let seen = observe(&launch);
+    let each = 5000.0 * rustix::param::page_size() as f64;
+    assert!(value(&seen, "minor_faults_total") >= 15_000.0);
+    let tree = value(&seen, "peak_tree_rss_bytes");
+    assert!(
+        tree >= 3.0 * each && tree < 3.0 * each + 40.0 * MIB,
+        "{tree}"
+    );
+    let one = value(&seen, "peak_rss_bytes");
+    assert!(one >= each && one < each + 8.0 * MIB, "{one}");
+    let mean = value(&seen, "rss_mean_bytes");
+    assert!(mean > each && mean < tree, "{mean}");
+}
+
+fn sampling_is_cheap_and_right() {
+    let seen = observe(&lab(&[
+        "touch", "--pages", PAGES, "--huge", "--hold", "1000",
+    ]));
+    let samples = value(&seen, "samples_total");
+    assert!((5.0..200.0).contains(&samples), "{samples}");
+    let ratio = value(&seen, "sampling_ratio");
+    assert!(ratio > 0.0 && ratio < 0.006, "{ratio}");
+    let mean = value(&seen, "huge_anon_mean_bytes");
+    assert!((60.0 * MIB..=88.0 * MIB).contains(&mean), "{mean}");
+    assert_eq!(value(&seen, "huge_anon_peak_bytes"), 88.0 * MIB);
+}
+
+fn without_the_hold() {
+    let mut launch = lab(&["touch", "--pages", PAGES, "--huge", "--hold", "300"]);
+    launch.at_exit = AtExit::Pass;
+    let seen = observe(&launch);
+    assert_eq!(missing(&seen, "huge_anon_exit_bytes"), Missing::NotAsked);
+    assert_eq!(value(&seen, "huge_anon_peak_bytes"), 88.0 * MIB);
+    let mut short = command(&["true"]);
+    short.at_exit = AtExit::Pass;
+    let seen = observe(&short);
+    if value(&seen, "samples_total") == 0.0 {
+        assert_eq!(missing(&seen, "huge_anon_peak_bytes"), Missing::TooShort);
+    }
+}
+
+fn groups_are_made_and_removed() {
+    let mut launch = lab(&["touch", "--pages", PAGES, "--small"]);
+    launch.group = Group::Make;
+    let seen = observe(&launch);
+    match &seen.readings["cgroup_peak_bytes"] {
+        Reading::Value { value } => assert!(*value >= 89.0 * MIB, "{value}"),
+        Reading::Missing { missing } => {
+            let told = matches!(
+                missing,
+                Missing::NotPermitted { .. } | Missing::NotSupported { .. }
+            );
+            assert!(told, "{missing:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let own = hugewise_linux::proc::cgroup::read_memory_cgroup(&Root::real());
+    if let Some((_, folder)) = own {
+        let left = Root::real().list(folder).unwrap_or_default();
+        let prefix = format!("hugewise-{}-", std::process::id());
+        assert!(
+            !left.iter().any(|name| name.starts_with(&prefix)),
+            "{left:?}"
+        );
+    }
+}
+
+// ---- nothing escapes
+
+fn orphans_end_with_the_trial() {
+    let mut launch = lab(&["orphan", "--pages", "5000"]);
+    launch.prctl = ThpPrctl::Disable;
+    let seen = observe(&launch);
+    let daemon = said(&seen);
+    assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    assert!(!is_alive(daemon.trim()), "{daemon}");
+    let faults = value(&seen, "minor_faults_total");
+    assert!(
+        faults >= 5000.0,
+        "the daemon's faults are in the sum: {faults}"
+    );
+}
+
+fn time_over_kills_the_tree() {
+    let mut launch = shell("sleep 600 & echo $!; (sleep 600 & echo $!; wait) & wait");
+    launch.timeout = Some(Duration::from_millis(200));
+    let since = Instant::now();
+    let seen = observe(&launch);
+    assert_eq!(seen.outcome, Outcome::TimedOut);
+    assert!(since.elapsed() < Duration::from_secs(5));
+    assert!(!seen.interrupted);
+    let pids = said(&seen);
+    assert_eq!(pids.lines().count(), 2);
+    assert!(!pids.lines().any(is_alive), "{pids}");
+    assert!(value(&seen, "wall_seconds") >= 0.2);
+}
+
+fn interrupts_end_the_trial() {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let signal = Arc::clone(&interrupt);
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        signal.store(true, Ordering::Relaxed);
+    });
+    let expected = Realisation::default();
+    let watch = Watch {
+        files: &[],
+        expected: &expected,
+    };
+    let launch = shell("sleep 600 & echo $!; wait");
+    let seen = trial(&Root::real(), &host(), &launch, &watch, &interrupt).unwrap();
+    assert!(seen.interrupted);
+    assert!(!is_alive(said(&seen).trim()));
+}
+
+/// Measures something endless until it is killed, and tells who belongs to it.
+fn victim() -> ExitCode {
+    let file = std::env::var("HUGEWISE_TEST_FILE").unwrap();
+    let line = format!(
+        "sleep 600 & setsid sleep 600 & echo $$ $! $PPID > {file}.new; mv {file}.new {file}; wait"
+    );
+    observe(&shell(&line));
+    ExitCode::SUCCESS
+}
+
+fn a_killed_parent_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pids");
+    let mut parent = Command::new("/proc/self/exe")
+        .arg("__victim")
+        .env("HUGEWISE_TEST_FILE", &file)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the workload starts", || file.exists());
+    let pids = std::fs::read_to_string(&file).unwrap();
+    assert!(pids.split_whitespace().all(is_alive), "{pids}");
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    eventually("all are gone", || !pids.split_whitespace().any(is_alive));
+}
+
+// ---- faithfulness
+
+fn outcomes_are_told_apart() {
+    let of = |launch: &Launch| observe(launch).outcome;
+    assert_eq!(
+        of(&lab(&["fail", "--code", "41"])),
+        Outcome::Exited { code: 41 }
+    );
+    assert_eq!(
+        of(&lab(&["fail", "--signal", "9"])),
+        Outcome::Signalled { signal: 9 }
+    );
+    assert_eq!(
+        of(&lab(&["fail", "--signal", "15"])),
+        Outcome::Signalled { signal: 15 }
+    );
+    let not_started = |launch: &Launch| match of(launch) {
+        Outcome::NotStarted { error } => error,
+        other => panic!("{other:?}"),
+    };
+    let error = not_started(&command(&["no-such-program-anywhere"]));
+    assert!(
+        error.contains("`no-such-program-anywhere`: No such file"),
+        "{error}"
+    );
+    let error = not_started(&command(&["/etc/passwd"]));
+    assert!(
+        error.contains("`/etc/passwd`: Permission denied"),
+        "{error}"
+    );
+    let mut nowhere = command(&["true"]);
+    nowhere.directory = Some(PathBuf::from("/no/such/folder"));
+    let error = not_started(&nowhere);
+    assert!(
+        error.contains("changing to /no/such/folder: No such file"),
+        "{error}"
+    );
+    let mut no_input = command(&["true"]);
+    no_input.stdin = Some(PathBuf::from("/no/such/file"));
+    let error = not_started(&no_input);
+    assert!(error.contains("/no/such/file"), "{error}");
+    let seen = observe(&command(&["no-such-program-anywhere"]));
+    assert_eq!(missing(&seen, "wall_seconds"), Missing::TrialFailed);
+    let seen = observe(&shell("echo trouble >&2; exit 3"));
+    assert_eq!(seen.stderr_tail, b"trouble\n");
+}
+
+fn scripts_run_without_a_first_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script");
+    std::fs::write(&script, "echo \"$0 $1 $WORD\"\n").unwrap();
+    make_executable(&script);
+    let mut launch = command(&["script", "one"]);
+    let path = format!("/no/such:{}", folder.path().display());
+    launch.environment = vec![
+        ("PATH".to_owned(), path),
+        ("WORD".to_owned(), "two".to_owned()),
+    ];
+    let seen = observe(&launch);
+    assert_eq!(said(&seen), format!("{} one two\n", script.display()));
+}
+
+fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn signals_arrive_under_the_hold() {
+    let seen = observe(&shell(
+        "trap 'echo usr1' USR1; trap 'echo tstp' TSTP; trap 'echo child' CHLD
+         kill -USR1 $$; kill -TSTP $$; /bin/true; trap - CHLD
+         (sleep 0.2; kill -CONT $$) & kill -STOP $$; echo resumed; wait",
+    ));
+    let words = said(&seen);
+    for word in ["usr1", "tstp", "child", "resumed"] {
+        assert!(words.contains(word), "{words}");
+    }
+    assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    assert!(value(&seen, "wall_seconds") >= 0.2, "it was stopped");
+    assert!(matches!(
+        seen.readings["huge_anon_exit_bytes"],
+        Reading::Value { .. }
+    ));
+}
+
+fn ends_from_other_threads() {
+    let of = |end| observe(&lab(&["threads", "--end", end]));
+    let all = of("exit");
+    assert_eq!(all.outcome, Outcome::Exited { code: 7 });
+    assert_eq!(value(&all, "huge_anon_exit_bytes"), 88.0 * MIB);
+    for early in ["leave", "exec"] {
+        let seen = of(early);
+        assert_eq!(seen.outcome, Outcome::Exited { code: 7 }, "{early}");
+        let why = missing(&seen, "huge_anon_exit_bytes").to_string();
+        assert!(why.contains("first thread"), "{early}: {why}");
+    }
+}
+
+fn identities_are_taken_on() {
+    if !is_root() {
+        return;
+    }
+    let mut launch = shell("id -u; id -g; id -G; echo $HOME $USER; pwd; cat");
+    launch.identity = Some(nobody());
+    launch.directory = Some(PathBuf::from("/usr"));
+    let input = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(input.path(), "input\n").unwrap();
+    launch.stdin = Some(input.path().to_owned());
+    let expected = "65534\n65534\n65534\n/ nobody\n/usr\ninput\n";
+    assert_eq!(said(&observe(&launch)), expected);
+    launch = shell("taskset -p $$ | sed 's/.*: //'");
+    launch.cpus = Some([0].into());
+    assert_eq!(said(&observe(&launch)), "1\n");
+}
+
+fn become_program(words: &[String]) -> ExitCode {
+    let mut launch = Launch::new(words.iter().map(OsString::from).collect());
+    launch.environment = vec![("WORD".to_owned(), "set".to_owned())];
+    launch.prctl = ThpPrctl::Disable;
+    println!("{}", spawn::exec(&launch));
+    ExitCode::from(9)
+}
+
+fn exec_becomes_the_program() {
+    let run = |words: &[&str]| {
+        let mut command = Command::new("/proc/self/exe");
+        let output = command.arg("__exec").args(words).output().unwrap();
+        (
+            String::from_utf8(output.stdout).unwrap(),
+            output.status.code(),
+        )
+    };
+    let line = "echo $WORD; grep THP_enabled /proc/self/status; exit 4";
+    assert_eq!(
+        run(&["sh", "-c", line]),
+        ("set\nTHP_enabled:\t0\n".to_owned(), Some(4))
+    );
+    let (error, code) = run(&["no-such-program"]);
+    assert!(error.contains("No such file"), "{error}");
+    assert_eq!(code, Some(9));
 }

@@ -1,6 +1,8 @@
 //! Files below `/proc`: `parse_x` turns bytes into values and never fails by panicking,
 //! `read_x` reads the file first.
 
+use std::borrow::Cow;
+
 /// Free blocks by order.
 pub mod buddyinfo;
 /// Which memory cgroup a process is in, and where its files are.
@@ -28,10 +30,10 @@ pub mod vmstat;
 pub type Parsed<T> = Result<T, String>;
 
 /// The lines of a text with their numbers from 1; bytes that are not UTF-8 are replaced.
-pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, String)> + '_ {
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     bytes
         .split(|&byte| byte == b'\n')
-        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .map(String::from_utf8_lossy)
         .enumerate()
         .map(|(index, line)| (index + 1, line))
         .filter(|(_, line)| !line.trim().is_empty())

@@ -198,16 +198,7 @@ impl Shared {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let page = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                size_of::<Note>(),
-                access,
-                flags,
-                -1,
-                0,
-            )
-        };
+        let page = unsafe { libc::mmap(ptr::null_mut(), size_of::<Note>(), access, flags, -1, 0) };
         if page == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -1,0 +1,96 @@
+//! A memory cgroup for one trial.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hugewise_model::observation::Missing;
+
+use crate::error::Error;
+use crate::proc::cgroup::read_memory_cgroup;
+use crate::root::Root;
+use crate::spawn::Group;
+
+/// A cgroup that holds one trial, and is removed when dropped.
+#[derive(Debug)]
+pub(super) struct TrialGroup {
+    path: PathBuf,
+    peak: &'static str,
+}
+
+/// Makes a group and puts the suspended main process into it; its children will be born there.
+pub(super) fn make(root: &Root, group: Group, main: u32) -> Result<TrialGroup, Missing> {
+    if group == Group::Leave {
+        return Err(Missing::NotAsked);
+    }
+    let (version, own) = read_memory_cgroup(root).ok_or_else(|| Missing::NotSupported {
+        what: "a memory cgroup".to_owned(),
+    })?;
+    let own = root.path(own);
+    let (parent, peak) = match version {
+        1 => (own, "memory.max_usage_in_bytes"),
+        _ => (parent_with_memory(&own)?, "memory.peak"),
+    };
+    let group = TrialGroup {
+        path: parent.join(name()),
+        peak,
+    };
+    fs::create_dir(&group.path).map_err(|error| refused("making", &group.path, error))?;
+    let members = group.path.join("cgroup.procs");
+    fs::write(&members, main.to_string()).map_err(|error| refused("joining", &members, error))?;
+    Ok(group)
+}
+
+/// In version 2 a group with processes has no children with controllers, so that ours must
+/// stand beside the one we are in (or below the root, which is exempt).
+fn parent_with_memory(own: &Path) -> Result<PathBuf, Missing> {
+    let parent = match own.join("cgroup.type").exists() {
+        true => own.parent().unwrap_or(own),
+        false => own,
+    };
+    let control = parent.join("cgroup.subtree_control");
+    let text = fs::read_to_string(&control).map_err(|error| refused("reading", &control, error))?;
+    if text.split_whitespace().any(|name| name == "memory") {
+        return Ok(parent.to_owned());
+    }
+    Err(Missing::NotSupported {
+        what: format!("the memory controller below {}", parent.display()),
+    })
+}
+
+fn name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("hugewise-{}-{count}", std::process::id())
+}
+
+fn refused(doing: &str, path: &Path, error: std::io::Error) -> Missing {
+    Error::io(doing, path, error).into_missing("root, or a cgroup of one's own")
+}
+
+impl TrialGroup {
+    /// The group's peak, page cache and kernel memory included.
+    pub(super) fn peak_bytes(&self) -> Result<u64, Missing> {
+        let path = self.path.join(self.peak);
+        let text = fs::read_to_string(&path).map_err(|error| refused("reading", &path, error))?;
+        text.trim().parse().map_err(|_| Missing::Unreadable {
+            error: format!("{}: `{}`", path.display(), text.trim()),
+        })
+    }
+}
+
+impl Drop for TrialGroup {
+    /// The tree is dead, but the kernel lets go of the last process a moment later.
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            match fs::remove_dir(&self.path) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    thread::sleep(Duration::from_millis(2));
+                }
+                _ => return,
+            }
+        }
+    }
+}

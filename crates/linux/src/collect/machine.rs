@@ -1,0 +1,103 @@
+//! The machine's own counters before and after a trial.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use hugewise_model::host::{Host, THP_DIR};
+use hugewise_model::observation::Missing;
+
+use super::read_back::in_force;
+use crate::proc::buddyinfo::read_buddyinfo;
+use crate::proc::stat::{MachineTime, read_stat};
+use crate::proc::vmstat::read_vmstat;
+use crate::root::Root;
+
+/// One look at the machine; what could not be read says why.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    /// `/proc/vmstat`.
+    pub(super) events: Result<BTreeMap<String, u64>, Missing>,
+    /// `hugepages-<N>kB/stats`, counters only, by size in KiB.
+    pub(super) folio_events: BTreeMap<u64, BTreeMap<String, u64>>,
+    /// Free blocks by order.
+    pub(super) free_blocks: Result<Vec<u64>, Missing>,
+    /// Processor time of the machine.
+    pub(super) time: Result<MachineTime, Missing>,
+    /// Processor time of this process, in nanoseconds.
+    pub(super) own_cpu_ns: u64,
+    /// When this was read.
+    pub(super) at: Instant,
+}
+
+impl Machine {
+    pub(super) fn read(root: &Root, sizes: &[u64]) -> Self {
+        let events = |&kib: &u64| (kib, read_folio_events(root, kib));
+        Self {
+            events: read_vmstat(root).map_err(|error| error.into_missing("root")),
+            folio_events: sizes.iter().map(events).collect(),
+            free_blocks: read_buddyinfo(root).map_err(|error| error.into_missing("root")),
+            time: read_stat(root).map_err(|error| error.into_missing("root")),
+            own_cpu_ns: own_cpu_ns(),
+            at: Instant::now(),
+        }
+    }
+}
+
+/// The multi-size folios that this experiment may see: those that some program may get now,
+/// and those that any policy of the experiment sets. In KiB, ascending.
+pub(super) fn watched_sizes(root: &Root, host: &Host, files: &[String]) -> Vec<u64> {
+    let Some(pmd_bytes) = host.pmd_bytes() else {
+        return Vec::new();
+    };
+    let global = in_force(root, &format!("{THP_DIR}/enabled")).unwrap_or_default();
+    let folders = root.list(THP_DIR).unwrap_or_default();
+    let sizes = folders.iter().filter_map(|folder| {
+        let kib: u64 = folder
+            .strip_prefix("hugepages-")?
+            .strip_suffix("kB")?
+            .parse()
+            .ok()?;
+        let enabled = format!("{THP_DIR}/{folder}/enabled");
+        let mode = match in_force(root, &enabled)?.as_str() {
+            "inherit" => global.clone(),
+            own => own.to_owned(),
+        };
+        let wanted = mode != "never" || files.contains(&enabled);
+        (wanted && kib < pmd_bytes / 1024).then_some(kib)
+    });
+    let mut sizes: Vec<u64> = sizes.collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+/// `nr_anon` of one folio size (Linux 6.12): anonymous folios on the whole machine.
+pub(super) fn nr_anon(root: &Root, kib: u64) -> Option<u64> {
+    let path = format!("{THP_DIR}/hugepages-{kib}kB/stats/nr_anon");
+    root.read_trimmed(path).ok()?.parse().ok()
+}
+
+/// The counters of one size; the files that begin with `nr_` are gauges.
+fn read_folio_events(root: &Root, kib: u64) -> BTreeMap<String, u64> {
+    let folder = format!("{THP_DIR}/hugepages-{kib}kB/stats");
+    let names = root.list(&folder).unwrap_or_default();
+    names
+        .into_iter()
+        .filter(|name| !name.starts_with("nr_"))
+        .filter_map(|name| {
+            let text = root.read_trimmed(format!("{folder}/{name}")).ok()?;
+            Some((name, text.parse().ok()?))
+        })
+        .collect()
+}
+
+/// Processor time of this process, all threads.
+fn own_cpu_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the place is valid for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec)
+}

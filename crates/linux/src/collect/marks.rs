@@ -1,0 +1,279 @@
+use std::collections::BTreeMap;
+
+use hugewise_model::host::ThpDisable;
+use hugewise_model::observation::{Mark, ReadBack};
+use hugewise_model::policy::realise::{Realisation, ThpPrctl};
+
+/// Share of the machine's processors that others may use without a mark. Below it the effect
+/// on a paired comparison drowns in ordinary noise; above it frequency and caches change.
+pub const OTHER_LOAD: f64 = 0.10;
+/// Share of the machine's time that the hypervisor may take without a mark: as large as the
+/// smallest effect that is looked for.
+pub const STEAL: f64 = 0.01;
+/// The kernel counts processor time in ticks; fewer than these in a trial say nothing.
+const TICKS_OF_DOUBT: f64 = 2.0;
+
+/// What the marks of a trial are judged by.
+#[derive(Clone, Debug)]
+pub struct Circumstances<'a> {
+    /// Length of the trial times the number of processors, in seconds.
+    pub processor_seconds: f64,
+    /// The kernel's unit of processor time, in seconds.
+    pub tick_seconds: f64,
+    /// What others used, in seconds.
+    pub other_busy_seconds: Option<f64>,
+    /// What the hypervisor took, in seconds.
+    pub steal_seconds: Option<f64>,
+    /// Free huge pages before the trial.
+    pub free_huge_pages: Option<u64>,
+    /// Size of a huge page.
+    pub huge_bytes: Option<u64>,
+    /// The largest resident set of a process of the trial.
+    pub peak_rss_bytes: Option<u64>,
+    /// Major faults of the tree.
+    pub major_faults: u64,
+    /// Pages swapped on the machine.
+    pub swapped_pages: u64,
+    /// What was done to put the policy in force.
+    pub expected: &'a Realisation,
+    /// What the kernel showed when the workload was about to start.
+    pub read_back: &'a ReadBack,
+    /// The watched files when it had ended.
+    pub files_after: &'a BTreeMap<String, String>,
+}
+
+/// What spoilt a trial.
+#[must_use]
+pub fn marks(seen: &Circumstances<'_>) -> Vec<Mark> {
+    let mut marks = not_applied(seen);
+    marks.extend(drifted(seen));
+    let load = share(seen, seen.other_busy_seconds, OTHER_LOAD);
+    marks.extend(load.map(|permille| Mark::OtherLoad { permille }));
+    let steal = share(seen, seen.steal_seconds, STEAL);
+    marks.extend(steal.map(|permille| Mark::Steal { permille }));
+    marks.extend(fragmented(seen));
+    if seen.major_faults > 0 {
+        marks.push(Mark::ColdCache {
+            major_faults: seen.major_faults,
+        });
+    }
+    if seen.swapped_pages > 0 {
+        marks.push(Mark::Swapped {
+            pages: seen.swapped_pages,
+        });
+    }
+    marks
+}
+
+/// The share in thousandths, when it is beyond `limit` by more than the ticks can explain.
+fn share(seen: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<u32> {
+    let seconds = seconds?;
+    let certain = seconds - TICKS_OF_DOUBT * seen.tick_seconds;
+    let beyond = seen.processor_seconds > 0.0 && certain > limit * seen.processor_seconds;
+    beyond.then(|| (seconds / seen.processor_seconds * 1000.0).clamp(0.0, 1000.0) as u32)
+}
+
+/// Fewer free huge pages than the trial would fill.
+fn fragmented(seen: &Circumstances<'_>) -> Option<Mark> {
+    let free_huge_pages = seen.free_huge_pages?;
+    let room = free_huge_pages.saturating_mul(seen.huge_bytes?);
+    (room < seen.peak_rss_bytes?).then_some(Mark::Fragmented { free_huge_pages })
+}
+
+fn not_applied(seen: &Circumstances<'_>) -> Vec<Mark> {
+    let details = prctl_detail(seen)
+        .into_iter()
+        .chain(allocator_detail(seen))
+        .chain(file_details(seen));
+    details.map(|detail| Mark::NotApplied { detail }).collect()
+}
+
+fn prctl_detail(seen: &Circumstances<'_>) -> Option<String> {
+    let wanted = match seen.expected.prctl {
+        ThpPrctl::Leave => return None,
+        ThpPrctl::Clear => ThpDisable::Off,
+        ThpPrctl::Disable => ThpDisable::Disabled,
+        ThpPrctl::ExceptAdvised => ThpDisable::ExceptAdvised,
+    };
+    let found = seen.read_back.thp_disable;
+    (found != Some(wanted)).then(|| {
+        let found = found.map_or("an unknown value", name);
+        format!(
+            "prctl(PR_SET_THP_DISABLE) should be {}, but is {found}",
+            name(wanted)
+        )
+    })
+}
+
+fn name(disable: ThpDisable) -> &'static str {
+    match disable {
+        ThpDisable::Off => "off",
+        ThpDisable::Disabled => "disabled",
+        ThpDisable::ExceptAdvised => "disabled except advised",
+    }
+}
+
+fn allocator_detail(seen: &Circumstances<'_>) -> Option<String> {
+    let library = seen.expected.preload.as_ref()?;
+    let found = seen.read_back.allocator.as_ref()?;
+    found
+        .is_empty()
+        .then(|| format!("{library} is not among the workload's mappings"))
+}
+
+fn file_details(seen: &Circumstances<'_>) -> Vec<String> {
+    let wrong = last_writes(seen.expected)
+        .into_iter()
+        .filter_map(|(path, wanted)| match seen.read_back.files.get(path) {
+            Some(found) if found == wanted => None,
+            Some(found) => Some(format!("{path} should say {wanted}, but says {found}")),
+            None => Some(format!("{path} should say {wanted}, but cannot be read")),
+        });
+    wrong.collect()
+}
+
+/// What each file says after all writes: a later one to the same file wins.
+fn last_writes(expected: &Realisation) -> BTreeMap<&str, &str> {
+    let writes = expected.files.iter();
+    writes
+        .map(|write| (write.path.as_str(), write.value.as_str()))
+        .collect()
+}
+
+/// Files that said something else at the end than at the beginning.
+fn drifted(seen: &Circumstances<'_>) -> Vec<Mark> {
+    let before = seen.read_back.files.iter();
+    before
+        .filter_map(|(path, expected)| {
+            let found = seen.files_after.get(path)?;
+            (found != expected).then(|| Mark::SettingDrifted {
+                path: path.clone(),
+                expected: expected.clone(),
+                found: found.clone(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_model::policy::realise::FileWrite;
+
+    fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
+        let (expected, read_back, files) =
+            (Realisation::default(), ReadBack::default(), BTreeMap::new());
+        let mut seen = Circumstances {
+            processor_seconds: 2.0,
+            tick_seconds: 0.01,
+            other_busy_seconds: Some(0.05),
+            steal_seconds: Some(0.0),
+            free_huge_pages: Some(100),
+            huge_bytes: Some(2 << 20),
+            peak_rss_bytes: Some(100 << 20),
+            major_faults: 0,
+            swapped_pages: 0,
+            expected: &expected,
+            read_back: &read_back,
+            files_after: &files,
+        };
+        change(&mut seen);
+        marks(&seen)
+    }
+
+    #[test]
+    fn a_quiet_trial_has_no_marks() {
+        assert_eq!(judged(|_| {}), []);
+    }
+
+    #[test]
+    fn each_hazard_is_marked() {
+        assert_eq!(
+            judged(|seen| seen.other_busy_seconds = Some(0.5)),
+            [Mark::OtherLoad { permille: 250 }]
+        );
+        assert_eq!(
+            judged(|seen| seen.steal_seconds = Some(0.05)),
+            [Mark::Steal { permille: 25 }]
+        );
+        assert_eq!(
+            judged(|seen| seen.free_huge_pages = Some(49)),
+            [Mark::Fragmented {
+                free_huge_pages: 49
+            }]
+        );
+        assert_eq!(
+            judged(|seen| seen.major_faults = 3),
+            [Mark::ColdCache { major_faults: 3 }]
+        );
+        assert_eq!(
+            judged(|seen| seen.swapped_pages = 9),
+            [Mark::Swapped { pages: 9 }]
+        );
+    }
+
+    #[test]
+    fn a_tick_more_or_less_is_no_load() {
+        let short = |seen: &mut Circumstances<'_>| {
+            seen.processor_seconds = 0.02;
+            seen.other_busy_seconds = Some(0.02);
+            seen.steal_seconds = Some(0.01);
+        };
+        assert_eq!(judged(short), []);
+    }
+
+    #[test]
+    fn a_policy_that_did_not_take_is_marked() {
+        let expected = Realisation {
+            prctl: ThpPrctl::Disable,
+            files: vec![FileWrite {
+                path: "sys/a".to_owned(),
+                value: "always".to_owned(),
+            }],
+            preload: Some("/lib/libjemalloc.so.2".to_owned()),
+            ..Realisation::default()
+        };
+        let found = ReadBack {
+            files: BTreeMap::from([("sys/a".to_owned(), "never".to_owned())]),
+            thp_disable: Some(ThpDisable::Off),
+            allocator: Some(String::new()),
+        };
+        let details: Vec<String> = judged(|seen| {
+            // The references live as long as this test; the defaults they replace do not matter.
+            seen.expected = Box::leak(Box::new(expected));
+            seen.read_back = Box::leak(Box::new(found));
+        })
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+        assert_eq!(
+            details,
+            [
+                "the policy did not take: prctl(PR_SET_THP_DISABLE) should be disabled, but is off",
+                "the policy did not take: /lib/libjemalloc.so.2 is not among the workload's mappings",
+                "the policy did not take: sys/a should say always, but says never",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_has_drifted() {
+        let before = ReadBack {
+            files: BTreeMap::from([("sys/a".to_owned(), "always".to_owned())]),
+            ..ReadBack::default()
+        };
+        let after = BTreeMap::from([("sys/a".to_owned(), "never".to_owned())]);
+        let marks = judged(|seen| {
+            seen.read_back = Box::leak(Box::new(before));
+            seen.files_after = Box::leak(Box::new(after));
+        });
+        assert_eq!(
+            marks,
+            [Mark::SettingDrifted {
+                path: "sys/a".to_owned(),
+                expected: "always".to_owned(),
+                found: "never".to_owned(),
+            }]
+        );
+    }
+}

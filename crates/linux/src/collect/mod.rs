@@ -1,0 +1,182 @@
+//! Observing one trial: the machine before, the tree while it runs, the main process at its
+//! end, the machine after.
+//!
+//! What is read while the workload runs is bounded: the thread that waits for it takes the
+//! samples, and takes no more than 0.5 % of the trial's time for them (see [`sampler`]).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hugewise_model::host::Host;
+use hugewise_model::metric::METRICS;
+use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading};
+use hugewise_model::policy::realise::Realisation;
+
+use crate::error::Result;
+use crate::root::Root;
+use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
+
+mod group;
+mod machine;
+mod marks;
+mod read_back;
+mod readings;
+/// Reading the tree's memory while it runs, at a bounded cost.
+pub mod sampler;
+
+pub use marks::{Circumstances, marks};
+
+use machine::Machine;
+use readings::Evidence;
+use sampler::Sampler;
+
+/// What a trial is watched for beyond the table of metrics.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch<'a> {
+    /// Files of the machine that any policy of the experiment writes, relative to the root.
+    pub files: &'a [String],
+    /// What was done to put the policy in force; its library is looked for in the workload.
+    pub expected: &'a Realisation,
+}
+
+/// Everything that was seen of one trial.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// When the workload was released, in milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The last 4 KiB of its stderr.
+    pub stderr_tail: Vec<u8>,
+    /// Its stdout, where that was to be kept.
+    pub output: Vec<u8>,
+    /// One entry for every metric of the table, and for the folio sizes that are watched.
+    pub readings: BTreeMap<String, Reading>,
+    /// The policy as the kernel showed it.
+    pub read_back: ReadBack,
+    /// What spoilt the trial.
+    pub marks: Vec<Mark>,
+    /// Whether it was ended because `interrupt` was set: the trial then means nothing.
+    pub interrupted: bool,
+}
+
+/// Runs a workload once and observes it.
+///
+/// When `interrupt` becomes true, by a signal handler for example, the whole tree is killed.
+/// A workload that fails is no error: its outcome says so, and what was read is kept.
+///
+/// # Errors
+/// Measuring itself failed: no keeper could be started, or somebody killed it.
+pub fn trial(
+    root: &Root,
+    host: &Host,
+    launch: &Launch,
+    watch: &Watch<'_>,
+    interrupt: &AtomicBool,
+) -> Result<Observed> {
+    let sizes = machine::watched_sizes(root, host, watch.files);
+    let question = question(host, watch, &sizes);
+    let suspended = match spawn::start(launch, &question)? {
+        Beginning::Suspended(suspended) => suspended,
+        Beginning::NotStarted(error) => return Ok(not_started(error)),
+    };
+    let group = group::make(root, launch.group, suspended.main());
+    let files_before = read_back::files(root, watch.files);
+    let thp_disable = suspended.thp_disable();
+    let library = question.preload.as_deref();
+    let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
+    let before = Machine::read(root, &sizes);
+    let started_unix_ms = unix_ms();
+    let mut running = suspended.release()?;
+    let end = observe(&mut running, &mut sampler, interrupt)?;
+    let after = Machine::read(root, &sizes);
+    let files_after = read_back::files(root, watch.files);
+    let cgroup_peak = group.and_then(|group| group.peak_bytes());
+    let samples = sampler.finish(&end);
+
+    let evidence = Evidence {
+        host,
+        end: &end,
+        samples: &samples,
+        before: &before,
+        after: &after,
+        cgroup_peak,
+    };
+    let read_back = ReadBack {
+        files: files_before,
+        thp_disable,
+        allocator: read_back::allocator(watch.expected, &end, &samples),
+    };
+    let printed = running.into_printed();
+    Ok(Observed {
+        started_unix_ms,
+        marks: marks(&evidence.circumstances(watch.expected, &read_back, &files_after)),
+        readings: evidence.readings(&sizes),
+        outcome: end.outcome,
+        stderr_tail: printed.stderr_tail,
+        output: printed.stdout,
+        read_back,
+        interrupted: interrupt.load(Ordering::Relaxed),
+    })
+}
+
+/// Waits for the end, and takes the samples that are due meanwhile.
+fn observe(
+    running: &mut Running,
+    sampler: &mut Sampler<'_>,
+    interrupt: &AtomicBool,
+) -> Result<End> {
+    /// A signal may reach another thread than the one that waits.
+    const LONGEST_WAIT: Duration = Duration::from_millis(100);
+    let mut stopped = false;
+    sampler.begin(Instant::now());
+    loop {
+        if interrupt.load(Ordering::Relaxed) && !stopped {
+            running.stop()?;
+            stopped = true;
+        }
+        let wait = sampler.until_due().min(LONGEST_WAIT);
+        if let Some(end) = running.wait(wait)? {
+            return Ok(end);
+        }
+        if sampler.until_due().is_zero() {
+            sampler.take(running.keeper());
+        }
+    }
+}
+
+fn question(host: &Host, watch: &Watch<'_>, sizes: &[u64]) -> Question {
+    let sizes_known = host.pmd_bytes().filter(|_| !sizes.is_empty());
+    Question {
+        // The kernel shows where a link leads.
+        preload: watch.expected.preload.as_ref().map(|path| {
+            let real = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+            real.to_string_lossy().into_owned()
+        }),
+        folios: sizes_known.map(|pmd_bytes| FolioQuestion {
+            page_bytes: host.page_bytes,
+            pmd_bytes,
+        }),
+    }
+}
+
+fn not_started(error: String) -> Observed {
+    let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
+    Observed {
+        started_unix_ms: unix_ms(),
+        outcome: Outcome::NotStarted { error },
+        stderr_tail: Vec::new(),
+        output: Vec::new(),
+        readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
+        read_back: ReadBack::default(),
+        marks: Vec::new(),
+        interrupted: false,
+    }
+}
+
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(0))
+}

@@ -1,0 +1,328 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use hugewise_model::observation::Missing;
+
+use super::machine::nr_anon;
+use crate::error::Kind;
+use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
+use crate::proc::tree;
+use crate::root::Root;
+use crate::spawn::End;
+
+/// Share of the elapsed time that sampling may take of one processor.
+pub const BUDGET: f64 = 0.005;
+/// The shortest time between two samples.
+pub const SHORTEST: Duration = Duration::from_millis(1);
+/// The time between two samples in the long run.
+pub const LONGEST: Duration = Duration::from_millis(100);
+/// By how much the time between samples grows with each: dense at the start, where programs
+/// build up their memory, sparse later.
+const GROWTH: f64 = 1.1;
+/// What the first sample is taken to cost, before any was taken.
+const FIRST_COST: Duration = Duration::from_micros(50);
+
+/// When samples are due, as a pure calculation.
+///
+/// Reading a process walks its page tables under its mmap lock, about 2 ms a GiB of small
+/// pages; so the cost that was seen decides how soon there may be another sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    interval: Duration,
+    due: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            interval: SHORTEST,
+            due: Self::earliest(Duration::ZERO, FIRST_COST).max(SHORTEST),
+        }
+    }
+}
+
+impl Pace {
+    /// When the next sample is due, since the beginning.
+    #[must_use]
+    pub fn due(&self) -> Duration {
+        self.due
+    }
+
+    /// A sample was taken at `now` that cost `last`; all of them cost `spent` so far.
+    pub fn took(&mut self, now: Duration, spent: Duration, last: Duration) {
+        self.interval = self.interval.mul_f64(GROWTH).min(LONGEST);
+        self.due = Self::earliest(spent, last).max(now.saturating_add(self.interval));
+    }
+
+    /// The time at which what was spent and one more sample are within the budget.
+    fn earliest(spent: Duration, next: Duration) -> Duration {
+        let cost = spent.saturating_add(next).as_secs_f64() / BUDGET;
+        Duration::try_from_secs_f64(cost).unwrap_or(Duration::MAX)
+    }
+}
+
+/// What the samples of one trial say.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// How many there are.
+    pub count: u64,
+    /// The largest sum over the tree, each field for itself.
+    pub peak: Rollup,
+    /// Time-weighted means over the trial, by field; `None` without samples.
+    pub mean: Option<Mean>,
+    /// Largest growth of `nr_anon` by folio size in KiB, in folios.
+    pub folio_growth: BTreeMap<u64, u64>,
+    /// Processor time that sampling and waiting took, in seconds.
+    pub cost_seconds: f64,
+    /// From the release until the end was known, in seconds.
+    pub span_seconds: f64,
+    /// Whether the library that was looked for was in the main process's mappings.
+    pub library_found: bool,
+    /// Why nothing could be read, where something was tried.
+    pub trouble: Option<Missing>,
+}
+
+/// Means of the fields of [`Rollup`], in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    /// Resident memory.
+    pub rss: f64,
+    /// Huge anonymous memory.
+    pub huge_anon: f64,
+    /// Huge shared memory.
+    pub huge_shmem: f64,
+    /// Huge page cache.
+    pub huge_file: f64,
+    /// hugetlb.
+    pub hugetlb: f64,
+}
+
+impl Mean {
+    /// Adds the area between two neighbouring samples, by the trapezoid rule.
+    fn add(&mut self, from: Rollup, to: Rollup, seconds: f64) {
+        let area = |from: u64, to: u64| (from as f64 + to as f64) / 2.0 * seconds;
+        self.rss += area(from.rss_bytes, to.rss_bytes);
+        self.huge_anon += area(from.huge_anon_bytes, to.huge_anon_bytes);
+        self.huge_shmem += area(from.huge_shmem_bytes, to.huge_shmem_bytes);
+        self.huge_file += area(from.huge_file_bytes, to.huge_file_bytes);
+        self.hugetlb += area(from.hugetlb_bytes, to.hugetlb_bytes);
+    }
+
+    fn over(self, seconds: f64) -> Self {
+        Self {
+            rss: self.rss / seconds,
+            huge_anon: self.huge_anon / seconds,
+            huge_shmem: self.huge_shmem / seconds,
+            huge_file: self.huge_file / seconds,
+            hugetlb: self.hugetlb / seconds,
+        }
+    }
+}
+
+/// Takes the samples of one trial.
+#[derive(Debug)]
+pub struct Sampler<'a> {
+    root: &'a Root,
+    main: u32,
+    library: Option<&'a str>,
+    begun: Instant,
+    cpu_at_start: Duration,
+    pace: Pace,
+    /// Folio sizes with their `nr_anon` before the trial.
+    folios_before: BTreeMap<u64, u64>,
+    last: (f64, Rollup),
+    /// Processes in the last sample.
+    processes: usize,
+    area: Mean,
+    samples: Samples,
+}
+
+impl<'a> Sampler<'a> {
+    /// A sampler for the tree around `main`, looking for `library` in its mappings.
+    #[must_use]
+    pub fn new(root: &'a Root, main: u32, sizes: &[u64], library: Option<&'a str>) -> Self {
+        let gauges = sizes
+            .iter()
+            .filter_map(|&kib| Some((kib, nr_anon(root, kib)?)));
+        Self {
+            root,
+            main,
+            library,
+            begun: Instant::now(),
+            cpu_at_start: thread_cpu(),
+            pace: Pace::default(),
+            folios_before: gauges.collect(),
+            last: (0.0, Rollup::default()),
+            processes: 0,
+            area: Mean::default(),
+            samples: Samples::default(),
+        }
+    }
+
+    /// The workload was released at `now`: times count from here.
+    pub fn begin(&mut self, now: Instant) {
+        self.begun = now;
+        self.cpu_at_start = thread_cpu();
+    }
+
+    /// How long until a sample is due.
+    #[must_use]
+    pub fn until_due(&self) -> Duration {
+        self.pace.due().saturating_sub(self.begun.elapsed())
+    }
+
+    /// Reads the tree below `keeper`, and the machine's folio gauges.
+    pub fn take(&mut self, keeper: u32) {
+        let before = thread_cpu();
+        let now = self.begun.elapsed();
+        if let Some(sum) = self.sum(keeper) {
+            self.add(now, sum);
+        }
+        self.read_folios();
+        self.look_for_library();
+        let after = thread_cpu();
+        let spent = after.saturating_sub(self.cpu_at_start);
+        self.pace.took(now, spent, after.saturating_sub(before));
+    }
+
+    fn add(&mut self, now: Duration, sum: Rollup) {
+        let now = now.as_secs_f64();
+        let (then, previous) = self.last;
+        self.area.add(previous, sum, now - then);
+        self.samples.count += 1;
+        self.samples.peak = largest(self.samples.peak, sum);
+        self.last = (now, sum);
+    }
+
+    /// The tree's sum; `None` when there was nothing to read.
+    fn sum(&mut self, keeper: u32) -> Option<Rollup> {
+        let mut readable = Vec::new();
+        for pid in tree::read_descendants(self.root, keeper) {
+            match read_smaps_rollup(self.root, pid) {
+                Ok(rollup) => readable.push(rollup),
+                // Processes end at any time; only a refusal is worth telling.
+                Err(error) if error.kind == Kind::NotPermitted => {
+                    self.samples.trouble = Some(error.into_missing("CAP_SYS_PTRACE"));
+                }
+                Err(_) => {}
+            }
+        }
+        self.processes = readable.len();
+        readable.into_iter().reduce(Rollup::plus)
+    }
+
+    fn read_folios(&mut self) {
+        for (&kib, &before) in &self.folios_before {
+            let growth = nr_anon(self.root, kib).map_or(0, |now| now.saturating_sub(before));
+            let largest = self.samples.folio_growth.entry(kib).or_default();
+            *largest = growth.max(*largest);
+        }
+    }
+
+    fn look_for_library(&mut self) {
+        let Some(library) = self.library.filter(|_| !self.samples.library_found) else {
+            return;
+        };
+        let maps = self.root.read(format!("proc/{}/maps", self.main));
+        let mut lines = maps
+            .iter()
+            .flat_map(|maps| maps.split(|&byte| byte == b'\n'));
+        self.samples.library_found = lines.any(|line| line.ends_with(library.as_bytes()));
+    }
+
+    /// Closes the account. The exit reading of the main process is one more point when it was
+    /// the only process in the last sample; else the last sample stands to the end.
+    #[must_use]
+    pub fn finish(mut self, end: &End) -> Samples {
+        let span = Duration::from_nanos(end.wall_ns).as_secs_f64();
+        let (then, previous) = self.last;
+        if self.samples.count > 0 && span > 0.0 {
+            let exit = end
+                .exit
+                .as_ref()
+                .ok()
+                .and_then(|exit| exit.rollup.as_ref().ok());
+            let last = exit.filter(|_| self.processes == 1).copied();
+            self.area
+                .add(previous, last.unwrap_or(previous), (span - then).max(0.0));
+            self.samples.mean = Some(self.area.over(span.max(then)));
+        }
+        self.samples.cost_seconds = thread_cpu().saturating_sub(self.cpu_at_start).as_secs_f64();
+        self.samples.span_seconds = self.begun.elapsed().as_secs_f64();
+        self.samples
+    }
+}
+
+fn largest(one: Rollup, other: Rollup) -> Rollup {
+    Rollup {
+        rss_bytes: one.rss_bytes.max(other.rss_bytes),
+        huge_anon_bytes: one.huge_anon_bytes.max(other.huge_anon_bytes),
+        huge_shmem_bytes: one.huge_shmem_bytes.max(other.huge_shmem_bytes),
+        huge_file_bytes: one.huge_file_bytes.max(other.huge_file_bytes),
+        hugetlb_bytes: one.hugetlb_bytes.max(other.hugetlb_bytes),
+    }
+}
+
+/// Processor time of this thread.
+fn thread_cpu() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the place is valid for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sampling_stays_within_its_budget(costs in prop::collection::vec(1_u64..5_000, 2..300)) {
+            let mut pace = Pace::default();
+            let mut spent = Duration::ZERO;
+            let mut expected = FIRST_COST;
+            for cost in costs.into_iter().map(Duration::from_micros) {
+                let now = pace.due();
+                // What one sample costs is known only afterwards; what was foreseen fits.
+                let foreseen = (spent + expected).as_secs_f64();
+                prop_assert!(foreseen <= now.as_secs_f64() * BUDGET * 1.000_001);
+                spent += cost;
+                expected = cost;
+                pace.took(now, spent, cost);
+                prop_assert!(pace.due() >= now + SHORTEST);
+            }
+        }
+    }
+
+    #[test]
+    fn cheap_samples_settle_at_ten_a_second() {
+        let mut pace = Pace::default();
+        let mut last = Duration::ZERO;
+        for count in 1..200 {
+            last = pace.due();
+            pace.took(
+                last,
+                Duration::from_micros(20 * count),
+                Duration::from_micros(20),
+            );
+        }
+        assert_eq!(pace.due().checked_sub(last), Some(LONGEST));
+    }
+
+    #[test]
+    fn means_are_areas_over_time() {
+        let of = |rss_bytes| Rollup {
+            rss_bytes,
+            ..Rollup::default()
+        };
+        let mut mean = Mean::default();
+        mean.add(of(0), of(100), 1.0);
+        mean.add(of(100), of(100), 1.0);
+        assert!((mean.over(2.0).rss - 75.0).abs() < 1e-9);
+    }
+}

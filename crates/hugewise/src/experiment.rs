@@ -13,9 +13,8 @@ use hugewise_model::gate::Gate;
 use hugewise_model::host::Host;
 use hugewise_model::metric;
 use hugewise_model::plan::{Bounds, Plan, PrintedMetric};
-use hugewise_model::policy::parse::{Axis, cross};
-use hugewise_model::policy::realise::{Reach, Realisation, defaults, realise};
-use hugewise_model::policy::{Malloc, Policy};
+use hugewise_model::policy::realise::{Reach, Realisation, realise};
+use hugewise_model::policy::{Axis, Policy, cross, defaults};
 use hugewise_model::quantity::parse_duration;
 use serde::{Deserialize, Deserializer};
 
@@ -387,14 +386,6 @@ pub fn realise_all(
         "nothing was run, because this cannot be put in force here:\n{}",
         obstacles.join("\n")
     )))
-}
-
-/// Whether a policy replaces the allocator by preloading.
-pub fn preloads(policy: &Policy) -> bool {
-    matches!(
-        policy.settings.malloc,
-        Some(Malloc::Jemalloc | Malloc::Mimalloc | Malloc::Tcmalloc)
-    )
 }
 
 /// A share as `1%` or `0.01`.

@@ -48,7 +48,7 @@ pub fn style(output: &Output) -> Style {
     Style {
         width: width(),
         color: color(output.color),
-        verbose: if output.verbose { Verbosity::Everything } else { Verbosity::Screen },
+        verbose: if output.verbose { Verbosity::Verbose } else { Verbosity::Normal },
     }
 }
 
@@ -61,7 +61,7 @@ pub fn color(asked: Colour) -> Color {
             std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
         }
     };
-    if wanted { Color::Ansi } else { Color::None }
+    if wanted { Color::Always } else { Color::Never }
 }
 
 /// Columns of stdout: a wide terminal gets up to 120, everything else 80.

@@ -1,5 +1,6 @@
 //! The rounds of an experiment: warm up, then every policy once a round until it is enough.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -7,7 +8,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::{self, Observed, Watch};
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Stdout};
-use hugewise_model::compare::{self, Progress as Running};
+use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
 use hugewise_model::observation::{Outcome, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
 use hugewise_model::policy::Policy;
@@ -19,7 +20,7 @@ use crate::cli::Output;
 use crate::exit;
 use crate::experiment::{Options, Show, Switch};
 use crate::interrupt::Interrupt;
-use crate::{invoker, places};
+use crate::invoker;
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 
@@ -31,6 +32,8 @@ pub struct Rounds<'a> {
     interrupt: &'a Interrupt,
     identity: Option<Identity>,
     audience: Audience,
+    /// The settings files that any policy writes.
+    files: Vec<String>,
 }
 
 /// Where a trial stands in the experiment.
@@ -48,6 +51,7 @@ impl<'a> Rounds<'a> {
         options: &'a Options,
         interrupt: &'a Interrupt,
         output: &Output,
+        header: &Header,
     ) -> Result<Self> {
         let quiet = output.quiet || options.output == Some(Show::Show);
         Ok(Self {
@@ -55,12 +59,13 @@ impl<'a> Rounds<'a> {
             options,
             interrupt,
             identity: invoker::identity()?,
+            files: written_files(header),
             audience: if quiet { Audience::Nobody } else { Audience::Person },
         })
     }
 
     /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
-    pub fn run(&self, recorder: &mut Recorder, machine: &Machine) -> Result<StopReason> {
+    pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
         let plan = recorder.record().header.plan.clone();
         let mut progress = Progress::begin(&plan, self.audience);
         let measured = self
@@ -79,7 +84,7 @@ impl<'a> Rounds<'a> {
         &self,
         plan: &Plan,
         recorder: &mut Recorder,
-        machine: &Machine,
+        machine: &mut Machine,
         progress: &mut Progress,
     ) -> Result<StopReason> {
         let began = Instant::now();
@@ -98,9 +103,9 @@ impl<'a> Rounds<'a> {
                 }
                 recorder.push(trial);
             }
-            let running = compare::progress(recorder.record());
-            progress.round_done(plan, &said(&running));
-            if let Some(reason) = stop(recorder.record(), &running, began) {
+            let so_far = so_far(recorder.record()).map_err(exit::usage)?;
+            progress.round_done(plan, &said(&so_far));
+            if let Some(reason) = stop(recorder.record(), &so_far, began) {
                 return Ok(reason);
             }
         }
@@ -112,7 +117,7 @@ impl<'a> Rounds<'a> {
         &self,
         plan: &Plan,
         recorder: &Recorder,
-        machine: &Machine,
+        machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
         let mut told = false;
@@ -133,7 +138,7 @@ impl<'a> Rounds<'a> {
         Ok(Flow::Go)
     }
 
-    fn trial(&self, header: &Header, machine: &Machine, place: Place) -> Result<(Trial, Flow)> {
+    fn trial(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
@@ -141,7 +146,7 @@ impl<'a> Rounds<'a> {
                 let applied = machine
                     .apply(realisation)
                     .with_context(|| format!("putting policy `{}` in force", policy.name))?;
-                let observed = self.observe(header, machine, realisation)?;
+                let observed = self.observe(header, realisation)?;
                 drop(applied);
                 observed
             }
@@ -157,18 +162,9 @@ impl<'a> Rounds<'a> {
         Ok((trial, flow))
     }
 
-    fn observe(
-        &self,
-        header: &Header,
-        machine: &Machine,
-        realisation: &Realisation,
-    ) -> Result<Observed> {
+    fn observe(&self, header: &Header, realisation: &Realisation) -> Result<Observed> {
         let launch = self.launch(&header.plan, realisation);
-        let watch = Watch {
-            files: machine.watched(),
-            preload: realisation.preload.clone(),
-            expected: realisation,
-        };
+        let watch = Watch { files: &self.files, expected: realisation };
         collect::trial(self.root, &header.host, &launch, &watch, self.interrupt.flag())
             .context("watching the workload")
     }
@@ -176,7 +172,6 @@ impl<'a> Rounds<'a> {
     fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
         let keep = !plan.printed.is_empty();
         Launch {
-            command: command_words(self.options),
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
             identity: self.identity.clone(),
@@ -196,14 +191,21 @@ impl<'a> Rounds<'a> {
                 Some(Switch::On) => Group::Make,
                 _ => Group::Leave,
             },
+            ..Launch::new(command_words(self.options))
         }
     }
 
     fn hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
         let Some(line) = line else { return Ok(()) };
-        spawn::hook(line, self.identity.as_ref(), self.interrupt.flag())
+        spawn::hook(line, self.identity.as_ref(), &[], self.interrupt.flag())
             .map_err(|error| format!("{name} `{line}`: {error}"))
     }
+}
+
+fn written_files(header: &Header) -> Vec<String> {
+    let writes = header.realisations.values().flat_map(|realisation| &realisation.files);
+    let paths: BTreeSet<&String> = writes.map(|write| &write.path).collect();
+    paths.into_iter().cloned().collect()
 }
 
 /// Whether the experiment goes on.
@@ -224,25 +226,18 @@ pub fn command_words(options: &Options) -> Vec<std::ffi::OsString> {
 }
 
 /// Why no further round is needed, if so.
-fn stop(record: &Record, running: &Running, began: Instant) -> Option<StopReason> {
-    let plan = &record.header.plan;
-    let rounds = record.trials.last().map_or(0, |trial| trial.round + 1);
-    let time_is_up = plan.bounds.max_time.is_some_and(|most| began.elapsed() >= most);
-    if rounds >= 2 && !record.trials.iter().any(Trial::succeeded) {
-        Some(StopReason::WorkloadFails)
-    } else if plan.policies.len() == 1 && rounds >= plan.bounds.min_rounds {
-        Some(StopReason::Measured)
-    } else if running.decided {
-        Some(StopReason::Decided)
-    } else if running.precise {
-        Some(StopReason::Precise)
-    } else {
-        time_is_up.then_some(StopReason::MaxTime)
+fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
+    let time_is_up = record.header.plan.bounds.max_time.is_some_and(|most| began.elapsed() >= most);
+    if so_far.rounds >= 2 && !record.trials.iter().any(Trial::succeeded) {
+        return Some(StopReason::WorkloadFails);
     }
+    so_far.stop.or_else(|| time_is_up.then_some(StopReason::MaxTime))
 }
 
 fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {
     let mut readings = observed.readings;
+    let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
+        .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());
     let output = String::from_utf8_lossy(&observed.output);
     for printed in &plan.printed {
         readings.insert(printed.name.clone(), printed.read(&output));
@@ -254,7 +249,7 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
         role: place.slot.role,
         started_unix_ms: observed.started_unix_ms,
         outcome: observed.outcome,
-        stderr_tail: observed.stderr_tail,
+        stderr_tail,
         readings,
         read_back: observed.read_back,
         marks: observed.marks,
@@ -263,7 +258,7 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
 
 /// The row of a trial that a failing `--prepare` prevented.
 fn not_run(error: String) -> Observed {
-    Observed::not_run(Outcome::HookFailed { error }, places::now_unix_ms())
+    Observed::not_run(Outcome::HookFailed { error })
 }
 
 /// What a person should know at the first failure, before all trials have failed.
@@ -277,25 +272,22 @@ fn failure(trial: &Trial) -> String {
 }
 
 /// The running estimate for the line of progress.
-fn said(running: &Running) -> String {
-    let estimates: Vec<String> = running
-        .estimates
-        .iter()
-        .map(|estimate| match (estimate.ratio, estimate.low, estimate.high) {
-            (Some(ratio), Some(low), Some(high)) => format!(
-                "{} {:+.1} % ({:+.1} to {:+.1})",
-                estimate.policy,
-                percent(ratio),
-                percent(low),
-                percent(high)
-            ),
-            (Some(ratio), ..) => format!("{} {:+.1} %", estimate.policy, percent(ratio)),
-            _ => format!("{} ~", estimate.policy),
-        })
-        .collect();
+fn said(so_far: &SoFar) -> String {
+    let estimates: Vec<String> = so_far.policies.iter().map(estimate).collect();
     estimates.join(", ")
 }
 
-fn percent(ratio: f64) -> f64 {
-    (ratio - 1.0) * 100.0
+fn estimate(running: &Running) -> String {
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    match (running.estimate, running.low, running.high) {
+        (Some(ratio), Some(low), Some(high)) => format!(
+            "{} {:+.1} % ({:+.1} to {:+.1})",
+            running.policy,
+            percent(ratio),
+            percent(low),
+            percent(high)
+        ),
+        (Some(ratio), ..) => format!("{} {:+.1} %", running.policy, percent(ratio)),
+        _ => format!("{} ~", running.policy),
+    }
 }

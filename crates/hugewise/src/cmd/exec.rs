@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Launch};
+use hugewise_linux::undo::Place;
 use hugewise_model::observation::Outcome;
-use hugewise_model::policy::Policy;
-use hugewise_model::policy::realise::{Reach, Realisation, environment, realise};
+use hugewise_model::policy::realise::{Reach, Realisation, realise};
+use hugewise_model::policy::{Policy, environment};
 
 use crate::interrupt::Interrupt;
 use crate::{exit, invoker, places};
@@ -43,16 +44,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })?;
     let launch = launch(arguments, &realisation)?;
     if realisation.files.is_empty() {
-        return Err(spawn::exec(&launch)).context("starting the command");
+        return Err(spawn::exec(&launch).into());
     }
     while_applied(&root, &realisation, &launch)
 }
 
 /// The machine's settings last as long as the command: we stay, wait, and put them back.
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
-    let _hold = places::hold()?;
+    let hold = places::hold()?;
     let interrupt = Interrupt::catch()?;
-    let machine = Machine::begin(root, &places::machine_state(), &[realisation])?;
+    let place = Place::new(root, &places::machine_state());
+    let mut machine = Machine::begin(hold, place, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
         spawn::run_plain(launch, interrupt.flag())
@@ -71,10 +73,9 @@ fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Res
 
 fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
     Ok(Launch {
-        command: arguments.command.clone(),
         environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
         prctl: realisation.prctl,
         identity: invoker::identity()?,
-        ..Launch::default()
+        ..Launch::new(arguments.command.clone())
     })
 }

@@ -9,7 +9,7 @@ use hugewise_model::compare::{self, Across, Table};
 use hugewise_model::findings;
 use hugewise_model::gate::Gate;
 use hugewise_model::record::Record;
-use hugewise_model::report::Report;
+use hugewise_model::report::{Other, Report};
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
@@ -52,14 +52,21 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let records: Vec<Record> =
         arguments.records.iter().map(|path| recorder::read(path)).collect::<Result<_>>()?;
-    let (record, table) = match records.as_slice() {
-        [before, after] => (after, between(before, after, arguments)?),
-        [record, ..] => (record, within(record, arguments)?),
-        [] => return Err(exit::usage("report needs a record")),
+    let names: Vec<String> =
+        arguments.records.iter().map(|path| path.display().to_string()).collect();
+    let report = match (records.as_slice(), names.as_slice()) {
+        ([before, after], [first, second]) => {
+            let names = [first.clone(), second.clone()];
+            let table = between(before, after, arguments)?;
+            Report::between(before, Other { record: after, names }, table)
+        }
+        ([record, ..], [name, ..]) => {
+            let table = within(record, arguments)?;
+            let findings = findings::judge(record, &table);
+            Report::new(record, table, findings, Some(name.clone()))
+        }
+        _ => return Err(exit::usage("report needs a record")),
     };
-    let findings = findings::judge(record, &table);
-    let path = arguments.records.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-    let report = Report::new(record, table, findings, Some(path.join(" and ")));
     output::show(&report, &arguments.output)?;
     Ok(match output::judge(&arguments.fail_if, &report) {
         GateState::Closed => Exit::Gate,

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::apply::{LeftBehind, Machine};
+use hugewise_linux::apply::Machine;
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
+use hugewise_linux::undo::{LeftBehind, Place};
 use hugewise_model::compare;
 use hugewise_model::findings;
 use hugewise_model::observation::Trial;
-use hugewise_model::policy::realise::{unreached, warnings};
+use hugewise_model::policy::{unreached, warnings};
 use hugewise_model::record::{End, Header, Record, StopReason, VERSION};
 use hugewise_model::report::Report;
 
@@ -44,7 +45,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let host = probe::host(&root)?;
     let plan = options.plan(&host, places::now_unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
-    let _hold = places::hold()?;
+    let hold = places::hold()?;
     let interrupt = Interrupt::catch()?;
 
     let header = Header {
@@ -62,11 +63,13 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     };
     announce(&header, &options, &arguments.output);
 
+    let place = Place::new(&root, &places::machine_state());
+    let wanted: Vec<_> = header.realisations.values().collect();
+    let mut machine = Machine::begin(hold, place, &wanted)?;
+    tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header)?;
-    let wanted: Vec<_> = recorder.record().header.realisations.values().cloned().collect();
-    let machine = Machine::begin(&root, &places::machine_state(), &wanted)?;
-    let rounds = Rounds::new(&root, &options, &interrupt, &arguments.output)?;
-    let ended = rounds.run(&mut recorder, &machine);
+    let rounds = Rounds::new(&root, &options, &interrupt, &arguments.output, &recorder.record().header)?;
+    let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = machine.finish();
     let reason = ended?;
 
@@ -95,6 +98,20 @@ fn announce(header: &Header, options: &Options, output: &Output) {
         && let Some(more) = unreached(&header.host, options.reach())
     {
         anstream::eprintln!("hugewise: {more}");
+    }
+}
+
+/// What an experiment that was killed had left, and that is put back now.
+fn tell_recovered(machine: &Machine) {
+    for restored in &machine.recovered().restored {
+        anstream::eprintln!(
+            "hugewise: an earlier experiment was killed: /{} is `{}` again",
+            restored.path,
+            restored.to
+        );
+    }
+    for left in &machine.recovered().left_behind {
+        anstream::eprintln!("hugewise: {left}");
     }
 }
 

@@ -80,7 +80,9 @@ pub fn trial(
     let question = question(host, watch, &sizes);
     let suspended = match spawn::start(launch, &question)? {
         Beginning::Suspended(suspended) => suspended,
-        Beginning::NotStarted(error) => return Ok(not_started(error)),
+        Beginning::NotStarted(error) => {
+            return Ok(Observed::not_run(Outcome::NotStarted { error }));
+        }
     };
     let group = group::make(root, launch.group, suspended.main());
     let files_before = read_back::files(root, watch.files);
@@ -162,17 +164,21 @@ fn question(host: &Host, watch: &Watch<'_>, sizes: &[u64]) -> Question {
     }
 }
 
-fn not_started(error: String) -> Observed {
+impl Observed {
+    /// A trial in which nothing ran.
+    #[must_use]
+    pub fn not_run(outcome: Outcome) -> Self {
     let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
-    Observed {
+    Self {
         started_unix_ms: unix_ms(),
-        outcome: Outcome::NotStarted { error },
+        outcome,
         stderr_tail: Vec::new(),
         output: Vec::new(),
         readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
         read_back: ReadBack::default(),
         marks: Vec::new(),
         interrupted: false,
+    }
     }
 }
 

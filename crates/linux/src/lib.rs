@@ -17,3 +17,6 @@ pub mod proc;
 
 /// Readers of `/sys`.
 pub mod sys;
+
+/// What the machine is, and what can be done on it.
+pub mod probe;

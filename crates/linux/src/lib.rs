@@ -15,6 +15,9 @@ pub mod proc;
 /// Readers of `/sys`.
 pub mod sys;
 
+/// What the machine is, and what can be done on it.
+pub mod probe;
+
 /// One experiment at a time on a machine.
 pub mod lock;
 

@@ -129,7 +129,7 @@ pub fn read_memory_group(root: &Root) -> Result<MemoryGroup> {
     };
     let own = place.folder();
     let mut smallest: Option<(u64, String)> = None;
-    for folder in levels(&own, &place.mount) {
+    for folder in levels(&place) {
         let Some(limit) = read_limit(root, &folder, place.version)? else {
             continue;
         };
@@ -164,10 +164,11 @@ pub fn usage_file(version: u8) -> &'static str {
 }
 
 /// The folders from a group up to the mount, both included.
-fn levels(own: &str, mount: &str) -> Vec<String> {
-    let mut folder = own.trim_end_matches('/').to_owned();
+#[must_use]
+pub fn levels(place: &Place) -> Vec<String> {
+    let mut folder = place.folder();
     let mut levels = vec![folder.clone()];
-    while folder.len() > mount.len() {
+    while folder.len() > place.mount.len() {
         let Some((parent, _)) = folder.rsplit_once('/') else {
             break;
         };

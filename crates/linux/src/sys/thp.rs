@@ -101,12 +101,24 @@ fn read_khugepaged(root: &Root) -> Result<BTreeMap<String, u64>> {
 
 /// A folder without `enabled` is a size that only shared memory can have.
 fn read_sizes(root: &Root) -> Result<BTreeMap<u64, String>> {
+    read_each_size(root, "enabled")
+}
+
+/// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11); none where there are no such files.
+///
+/// # Errors
+/// A file is there and could not be read or understood, or there is no THP at all.
+pub fn read_shmem_sizes(root: &Root) -> Result<BTreeMap<u64, String>> {
+    read_each_size(root, "shmem_enabled")
+}
+
+fn read_each_size(root: &Root, file: &str) -> Result<BTreeMap<u64, String>> {
     let mut sizes = BTreeMap::new();
     for name in root.list(THP_DIR)? {
         let Some(kib) = parse_size_folder(&name) else {
             continue;
         };
-        if let Some(mode) = if_there(read_choice(root, &in_dir(&format!("{name}/enabled"))))? {
+        if let Some(mode) = if_there(read_choice(root, &in_dir(&format!("{name}/{file}"))))? {
             sizes.insert(kib, mode);
         }
     }

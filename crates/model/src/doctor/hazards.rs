@@ -55,7 +55,10 @@ fn virtual_machine(seen: &Examination) -> Option<Remark> {
     Some(Remark::new(
         "virtual-machine",
         Severity::Warning,
-        vec![Evidence::new("hypervisor", name)],
+        vec![Evidence::new(
+            "hypervisor, from firmware and processor",
+            name,
+        )],
         "the first touch of memory that the hypervisor has not backed yet can cost milliseconds, \
          which makes huge faults look slow; a TLB miss walks two page tables, and the host's page \
          size is not visible from here",
@@ -228,7 +231,10 @@ fn no_counters(seen: &Examination) -> Option<Remark> {
         } => Some(Remark::new(
             "no-hardware-counters",
             Severity::Note,
-            vec![Evidence::new("perf_event_open(cycles)", "ENOENT")],
+            vec![Evidence::new(
+                "perf_event_open(cycles)",
+                Missing::NoHardware,
+            )],
             "speed can be compared, but not explained by TLB misses or page walks",
             "repeat the decisive experiment on bare metal or with a virtual PMU",
         )),

@@ -142,6 +142,9 @@ fn remedy(support: &Support<String>, general: &str) -> Option<String> {
         Support::No {
             missing: Missing::NotPermitted { grant },
         } => Some(grant.clone()),
+        Support::No {
+            missing: Missing::NoHardware,
+        } => Some(step(Rung::Cycles).remedy.to_owned()),
         _ => Some(general.to_owned()).filter(|text| !text.is_empty()),
     }
 }

@@ -75,6 +75,8 @@ pub struct Facts {
     pub steal_share: Option<f64>,
     /// `shrink_underused` (Linux 6.12).
     pub shrink_underused: Option<bool>,
+    /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
+    pub shmem_sizes: BTreeMap<u64, String>,
     /// `GLIBC_TUNABLES` of the environment that programs here inherit.
     pub glibc_tunables: Option<String>,
     /// Whether the THP files are on a mount that nobody here can write.

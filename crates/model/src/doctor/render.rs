@@ -8,6 +8,12 @@ use crate::quantity::{GIB, KIB, MIB};
 /// Width of a terminal that everybody has.
 const WIDTH: usize = 80;
 
+/// Before every line below a head; deep enough to be seen, and the longest path still fits.
+const BODY: &str = "    ";
+
+/// Before every line below a rung: as wide as its answer.
+const BELOW: &str = "         ";
+
 /// Bytes with one fitting unit: `4 KiB`, `512 MiB`, `23.5 GiB`.
 pub(super) fn size(bytes: u64) -> String {
     let (unit, name) = match bytes {
@@ -40,7 +46,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 /// # Errors
 /// The writer failed.
 pub fn render_text(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Result<()> {
-    write_wrapped(out, "", &diagnosis.machine)?;
+    write_hanging(out, "", &diagnosis.machine)?;
     writeln!(out)?;
     for rung in &diagnosis.rungs {
         write_rung(out, rung)?;
@@ -91,13 +97,13 @@ fn write_rung(out: &mut impl Write, rung: &RungReport) -> io::Result<()> {
         );
     }
     write_hanging(out, &format!("{answer:<9}"), &rung.title)?;
-    write_hanging(out, &" ".repeat(11), &reason)?;
+    write_hanging(out, BELOW, &reason)?;
     if let Some(remedy) = &rung.remedy
         && !reason.contains(remedy.as_str())
     {
-        write_hanging(out, &" ".repeat(11), &format!("opens with: {remedy}"))?;
+        write_hanging(out, BELOW, &format!("opens with: {remedy}"))?;
     }
-    write_hanging(out, &" ".repeat(11), &format!("without it: {}", rung.loss))
+    write_hanging(out, BELOW, &format!("without it: {}", rung.loss))
 }
 
 fn write_remarks(out: &mut impl Write, title: &str, remarks: &[Remark]) -> io::Result<()> {
@@ -106,14 +112,17 @@ fn write_remarks(out: &mut impl Write, title: &str, remarks: &[Remark]) -> io::R
     }
     writeln!(out, "\n{title}")?;
     for remark in remarks {
-        let head = format!("{:<9}", severity(remark.severity));
-        write_hanging(out, &head, &format!("{}: {}", remark.id, remark.meaning))?;
+        writeln!(out, "{:<9}{}", severity(remark.severity), remark.id)?;
+        write_hanging(out, BODY, &remark.meaning)?;
         for evidence in &remark.evidence {
-            let line = format!("read: {} = {}", evidence.source, evidence.value);
-            write_hanging(out, &" ".repeat(11), &line)?;
+            write_hanging(
+                out,
+                BODY,
+                &format!("{} = {}", evidence.source, evidence.value),
+            )?;
         }
         if !remark.remedy.is_empty() {
-            write_hanging(out, &" ".repeat(11), &format!("do: {}", remark.remedy))?;
+            write_hanging(out, BODY, &format!("do: {}", remark.remedy))?;
         }
     }
     Ok(())
@@ -136,10 +145,6 @@ fn write_hanging(out: &mut impl Write, head: &str, text: &str) -> io::Result<()>
         lead.clone_from(&indent);
     }
     Ok(())
-}
-
-fn write_wrapped(out: &mut impl Write, indent: &str, text: &str) -> io::Result<()> {
-    write_hanging(out, indent, text)
 }
 
 /// Lines of at most `width` characters; a longer word stands alone.

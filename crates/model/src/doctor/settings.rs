@@ -1,6 +1,8 @@
 //! Settings that are wrong, contradict each other, or do not do what is often believed.
 //! One function each.
 
+use std::collections::BTreeMap;
+
 use super::boot_line;
 use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
 use crate::host::{THP_DIR, ThpSettings};
@@ -104,7 +106,7 @@ fn shrinker_disarmed(seen: &Examination) -> Option<Remark> {
         ],
         "the shrinker of mostly empty huge pages does nothing at this value, and khugepaged makes \
          a huge page out of a single touched one: memory can grow",
-        "lower max_ptes_none; it arms both (thp_underused, mm/huge_memory.c)",
+        "lower max_ptes_none, which arms the one and tames the other (thp_underused, mm/huge_memory.c)",
     ))
 }
 
@@ -146,31 +148,57 @@ fn zero_page_off(seen: &Examination) -> Option<Remark> {
     ))
 }
 
-/// Shared memory has a switch of its own.
+/// Shared memory has switches of its own: the global file, and since 6.11 one for each size,
+/// which `inherit` hands over to the global one (`shmem_allowable_huge_orders`, mm/shmem.c).
 fn shmem_apart(seen: &Examination) -> Option<Remark> {
     let thp = thp(seen)?;
-    let shmem = thp.shmem_enabled.as_deref()?;
-    let on = |mode: &str| !matches!(mode, "never" | "deny");
-    let (anonymous, shared) = (thp.effective_pmd_mode(), shmem);
-    if on(anonymous) == on(shared) {
+    let global = thp.shmem_enabled.as_deref()?;
+    let shared = shares_huge(global, &seen.facts.shmem_sizes);
+    let anonymous =
+        thp.effective_pmd_mode() != "never" || thp.enabled_mthp_sizes().next().is_some();
+    if anonymous == shared {
         return None;
     }
-    let meaning = if on(shared) {
+    let meaning = if shared {
         "shared memory gets huge pages although anonymous memory does not"
     } else {
-        "shared anonymous memory, memfd and SysV segments never get huge pages: `enabled` does not \
-         govern them"
+        "shared anonymous memory, memfd and SysV segments never get huge pages at a fault: \
+         `enabled` does not govern them"
     };
+    let mut evidence = vec![pmd_mode(thp), setting("shmem_enabled", global)];
+    let own = |mode: &str| !matches!(mode, "never" | "inherit");
+    let sizes = seen.facts.shmem_sizes.iter().filter(|(_, mode)| own(mode));
+    evidence.extend(
+        sizes.map(|(kib, mode)| setting(&format!("hugepages-{kib}kB/shmem_enabled"), mode)),
+    );
     Some(Remark::new(
         "shmem-apart",
         Severity::Note,
-        vec![
-            setting("enabled", anonymous),
-            setting("shmem_enabled", shared),
-        ],
+        evidence,
         meaning,
         "tmpfs mounts have their own huge= option; shmem_enabled=advise follows madvise(2)",
     ))
+}
+
+fn shares_huge(global: &str, sizes: &BTreeMap<u64, String>) -> bool {
+    match global {
+        "force" => true,
+        "deny" => false,
+        _ if sizes.is_empty() => global != "never",
+        _ => sizes.values().any(|mode| match mode.as_str() {
+            "inherit" => global != "never",
+            own => own != "never",
+        }),
+    }
+}
+
+/// The file that decides about anonymous memory of the PMD size, and what it says.
+fn pmd_mode(thp: &ThpSettings) -> Evidence {
+    let kib = thp.pmd_bytes / 1024;
+    match thp.sizes.get(&kib).filter(|mode| *mode != "inherit") {
+        Some(own) => setting(&format!("hugepages-{kib}kB/enabled"), own),
+        None => setting("enabled", &thp.enabled),
+    }
 }
 
 fn never_and_collapse(seen: &Examination) -> Option<Remark> {
@@ -186,7 +214,7 @@ fn never_and_collapse(seen: &Examination) -> Option<Remark> {
         "never-is-not-never",
         Severity::Note,
         vec![
-            setting("enabled", &thp.enabled),
+            pmd_mode(thp),
             Evidence::new("madvise(MADV_COLLAPSE)", "accepted"),
         ],
         "never does not forbid MADV_COLLAPSE: programs and tools can still make huge pages",

@@ -1,0 +1,98 @@
+//! What can be seen of one's own pages, and whether they can be collapsed.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use super::page_bytes;
+use crate::probe::answers::Answer;
+use crate::root::Root;
+
+/// `struct pm_scan_arg` (include/uapi/linux/fs.h, Linux 6.7).
+#[repr(C)]
+#[derive(Default)]
+struct ScanArgument {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    regions: u64,
+    region_count: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// `_IOWR('f', 16, struct pm_scan_arg)`, in the generic encoding that x86, arm64, riscv and s390
+/// share.
+const PAGEMAP_SCAN: u64 = 0xC060_6610;
+/// `PAGE_IS_PRESENT`.
+const PRESENT: u64 = 1 << 3;
+/// Bits 0 to 54 of a pagemap entry are the frame number (pagemap.rst).
+const FRAME_BITS: u64 = (1 << 55) - 1;
+
+/// Scans the page that holds a local variable.
+pub(super) fn pagemap_scan(root: &Root) -> Answer {
+    File::open(root.path("proc/self/pagemap"))
+        .and_then(|pagemap| scan_one_page(&pagemap))
+        .into()
+}
+
+fn scan_one_page(pagemap: &File) -> io::Result<()> {
+    let here = 0_u8;
+    let start = page_of(&here);
+    let mut region = [0_u64; 3];
+    let mut argument = ScanArgument {
+        size: size_of::<ScanArgument>() as u64,
+        start,
+        end: start + page_bytes(),
+        regions: region.as_mut_ptr() as u64,
+        region_count: 1,
+        return_mask: PRESENT,
+        category_mask: PRESENT,
+        ..ScanArgument::default()
+    };
+    // SAFETY: the argument is the structure that this request reads and writes, and it points
+    // to one region of three words; both live until the call returns. Nothing else is written.
+    let found = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as _, &raw mut argument) };
+    if found < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// The frame of the page that holds a local variable. Without `CAP_SYS_ADMIN` the file opens
+/// and shows zeroes (pagemap.rst).
+pub(super) fn frame_number(root: &Root) -> (Option<u64>, Answer) {
+    let here = std::hint::black_box(0_u8);
+    let offset = page_of(&here) / page_bytes() * 8;
+    let mut entry = [0; 8];
+    let read = File::open(root.path("proc/self/pagemap"))
+        .and_then(|pagemap| pagemap.read_exact_at(&mut entry, offset));
+    match (read, u64::from_ne_bytes(entry) & FRAME_BITS) {
+        (Err(error), _) => (None, Err(error).into()),
+        (Ok(()), 0) => (None, Answer::Empty),
+        (Ok(()), frame) => (Some(frame), Answer::Accepted),
+    }
+}
+
+fn page_of(variable: &u8) -> u64 {
+    let address = std::ptr::from_ref(variable) as u64;
+    address - address % page_bytes()
+}
+
+/// Collapses no bytes: the kernel checks whether it knows the advice before it looks at the
+/// length (`do_madvise`, mm/madvise.c), so this touches no memory.
+pub(super) fn collapse() -> Answer {
+    // SAFETY: a range of length 0 names no memory.
+    let result = unsafe { libc::madvise(std::ptr::null_mut(), 0, libc::MADV_COLLAPSE) };
+    if result == 0 {
+        Answer::Accepted
+    } else {
+        Err(io::Error::last_os_error()).into()
+    }
+}

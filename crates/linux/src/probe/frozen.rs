@@ -1,0 +1,132 @@
+//! Which files a machine is made of: what readers read, and nothing else.
+
+use crate::root::Root;
+
+/// Every file that a reader of hosts reads, relative to the root; `*` stands for any part of one
+/// name. A reader that reads more must add its file here, or frozen machines will lack it.
+pub const FROZEN: &[&str] = &[
+    "proc/buddyinfo",
+    "proc/cmdline",
+    "proc/cpuinfo",
+    "proc/device-tree/hypervisor/compatible",
+    "proc/loadavg",
+    "proc/meminfo",
+    "proc/self/cgroup",
+    "proc/self/mountinfo",
+    "proc/stat",
+    "proc/sys/kernel/cap_last_cap",
+    "proc/sys/kernel/osrelease",
+    "proc/sys/kernel/perf_event_paranoid",
+    "proc/sys/kernel/random/boot_id",
+    "proc/vmstat",
+    "sys/class/dmi/id/product_name",
+    "sys/class/dmi/id/sys_vendor",
+    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "sys/devices/system/cpu/online",
+    "sys/devices/system/node/has_memory",
+    "sys/firmware/acpi/tables/DSDT",
+    "sys/firmware/devicetree/base/hypervisor/compatible",
+    "sys/hypervisor/type",
+    "sys/kernel/mm/hugepages/hugepages-*kB/free_hugepages",
+    "sys/kernel/mm/hugepages/hugepages-*kB/nr_hugepages",
+    "sys/kernel/mm/hugepages/hugepages-*kB/nr_overcommit_hugepages",
+    "sys/kernel/mm/hugepages/hugepages-*kB/resv_hugepages",
+    "sys/kernel/mm/transparent_hugepage/defrag",
+    "sys/kernel/mm/transparent_hugepage/enabled",
+    "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
+    "sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled",
+    "sys/kernel/mm/transparent_hugepage/hugepages-*kB/shmem_enabled",
+    "sys/kernel/mm/transparent_hugepage/khugepaged/*",
+    "sys/kernel/mm/transparent_hugepage/shmem_enabled",
+    "sys/kernel/mm/transparent_hugepage/shrink_underused",
+    "sys/kernel/mm/transparent_hugepage/use_zero_page",
+    "usr/lib/*-linux-gnu*/libc.so.6",
+    "usr/lib/*-linux-gnu*/libjemalloc.so.*",
+    "usr/lib/*-linux-gnu*/libmimalloc.so.*",
+    "usr/lib/*-linux-gnu*/libtcmalloc_minimal.so.*",
+    "usr/lib64/libc.so.6",
+    "usr/lib64/libjemalloc.so.*",
+    "usr/lib64/libmimalloc.so.*",
+    "usr/lib64/libtcmalloc_minimal.so.*",
+];
+
+/// Files of the memory cgroup, of every level from the own one to the mount.
+pub const FROZEN_CGROUP: &[&str] = &[
+    "cgroup.controllers",
+    "memory.current",
+    "memory.limit_in_bytes",
+    "memory.max",
+    "memory.usage_in_bytes",
+];
+
+/// The files and folders below a root that a pattern names, relative to it, sorted.
+#[must_use]
+pub fn expand(root: &Root, pattern: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for part in pattern.split('/') {
+        found = found
+            .iter()
+            .flat_map(|folder| step(root, folder, part))
+            .collect();
+    }
+    found
+}
+
+fn step(root: &Root, folder: &str, part: &str) -> Vec<String> {
+    let below = |name: &str| match folder {
+        "" => name.to_owned(),
+        _ => format!("{folder}/{name}"),
+    };
+    if !part.contains('*') {
+        let path = below(part);
+        return if root.path(&path).exists() {
+            vec![path]
+        } else {
+            Vec::new()
+        };
+    }
+    let names = root.list(if folder.is_empty() { "." } else { folder });
+    let names = names.unwrap_or_default().into_iter();
+    names
+        .filter(|name| matches(part, name))
+        .map(|name| below(&name))
+        .collect()
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|tail| {
+            (0..=tail.len())
+                .filter(|&at| tail.is_char_boundary(at))
+                .any(|at| matches(rest, &tail[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_part_of_a_name() {
+        assert!(matches("hugepages-*kB", "hugepages-2048kB"));
+        assert!(matches("*", ""));
+        assert!(matches("*-linux-gnu*", "aarch64-linux-gnu_ilp32"));
+        assert!(!matches("hugepages-*kB", "khugepaged"));
+    }
+
+    #[test]
+    fn only_what_is_there_is_found() {
+        let machine = tempfile::tempdir().unwrap();
+        for file in ["a/x1/f", "a/x2/f", "a/y/f", "a/x3/g"] {
+            let path = machine.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let root = Root::at(machine.path());
+        assert_eq!(expand(&root, "a/x*/f"), ["a/x1/f", "a/x2/f"]);
+        assert!(expand(&root, "a/z/f").is_empty());
+    }
+}

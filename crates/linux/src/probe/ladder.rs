@@ -1,0 +1,351 @@
+//! From answers to rungs: which error number proves what.
+
+use std::collections::BTreeMap;
+
+use hugewise_model::doctor::{Rung, Support};
+use hugewise_model::host::Host;
+use hugewise_model::observation::Missing;
+
+use super::answers::{Answer, Answers, PerfAnswers};
+use crate::error::Kind;
+use crate::number;
+use crate::root::Root;
+
+/// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels
+/// whose last capability is smaller (before 5.8) ask for `CAP_SYS_ADMIN` instead.
+const CAP_PERFMON: u64 = 38;
+
+/// What a rung says: the detail found, or why not.
+type Said = Support<String>;
+
+/// Judges every rung. Nothing is asked here that was not asked before.
+pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Rung, Said> {
+    let grants = Grants::read(root);
+    Rung::ALL
+        .into_iter()
+        .map(|rung| (rung, judge(rung, root, answers, host, &grants)))
+        .collect()
+}
+
+fn judge(rung: Rung, root: &Root, answers: &Answers, host: &Host, grants: &Grants) -> Said {
+    match rung {
+        Rung::WallTime => yes(""),
+        Rung::ProcFiles => proc_files(root),
+        Rung::PageScan => simple(
+            answers.pagemap_scan,
+            "ioctl PAGEMAP_SCAN (Linux 6.7)",
+            "ptrace access",
+        ),
+        Rung::ProcessPolicy => process_policy(answers),
+        Rung::ExceptAdvised => simple(
+            answers.except_advised,
+            "PR_THP_DISABLE_EXCEPT_ADVISED (Linux 6.18)",
+            "a container that allows prctl",
+        ),
+        Rung::Collapse => simple(
+            answers.collapse,
+            "MADV_COLLAPSE (Linux 6.1)",
+            "a container that allows madvise",
+        ),
+        Rung::CollapseRemote => simple(
+            answers.collapse_remote,
+            "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
+            "CAP_SYS_NICE",
+        ),
+        Rung::FaultsUser => faults_user(answers.page_faults, grants),
+        Rung::FaultsKernel => perf(answers.page_faults.kernel, &grants.perf_kernel()),
+        Rung::Cycles => hardware(answers.cycles, grants),
+        Rung::TlbMisses => tlb_misses(answers, grants),
+        Rung::CounterGroup => counter_group(answers, grants),
+        Rung::SystemPolicy => system_policy(answers, host),
+        Rung::OwnCgroup => own_cgroup(answers, host),
+        Rung::FrameNumbers => frame_numbers(answers.frame_number),
+        Rung::PageFlags => simple(answers.page_flags, "/proc/kpageflags", "root"),
+        Rung::Bpf => bpf(answers, grants),
+        Rung::Btf => simple(answers.btf, "/sys/kernel/btf/vmlinux", "root"),
+    }
+}
+
+/// The grants as this machine names them.
+struct Grants {
+    perf: &'static str,
+    bpf: &'static str,
+    paranoid: Option<i64>,
+}
+
+impl Grants {
+    fn read(root: &Root) -> Self {
+        let last = number::read(root, "proc/sys/kernel/cap_last_cap").unwrap_or(CAP_PERFMON + 1);
+        let (perf, bpf) = if last > CAP_PERFMON {
+            ("CAP_PERFMON", "CAP_BPF and CAP_PERFMON")
+        } else {
+            ("CAP_SYS_ADMIN", "CAP_SYS_ADMIN")
+        };
+        Self {
+            perf,
+            bpf,
+            paranoid: read_paranoid(root),
+        }
+    }
+
+    /// At 3 and more, a patch of some distributions shuts out even user mode.
+    fn perf_user(&self) -> String {
+        match self.paranoid {
+            Some(level) if level > 2 => {
+                format!(
+                    "{}, or perf_event_paranoid at most 2 (now {level})",
+                    self.perf
+                )
+            }
+            _ => format!("{}, and in a container perf_event_open allowed", self.perf),
+        }
+    }
+
+    fn perf_kernel(&self) -> String {
+        match self.paranoid {
+            Some(level) if level > 1 => {
+                format!(
+                    "{}, or perf_event_paranoid at most 1 (now {level})",
+                    self.perf
+                )
+            }
+            _ => self.perf_user(),
+        }
+    }
+}
+
+/// `/proc/sys/kernel/perf_event_paranoid`, −1 to 4; `None` without perf.
+pub(super) fn read_paranoid(root: &Root) -> Option<i64> {
+    root.read_trimmed("proc/sys/kernel/perf_event_paranoid")
+        .ok()?
+        .parse()
+        .ok()
+}
+
+fn yes(found: impl Into<String>) -> Said {
+    Support::Yes {
+        found: found.into(),
+    }
+}
+
+fn no(missing: Missing) -> Said {
+    Support::No { missing }
+}
+
+fn not_permitted(grant: impl Into<String>) -> Said {
+    no(Missing::NotPermitted {
+        grant: grant.into(),
+    })
+}
+
+fn not_supported(what: impl Into<String>) -> Said {
+    no(Missing::NotSupported { what: what.into() })
+}
+
+fn unknown(answer: Answer, what: &str) -> Said {
+    Support::Unknown {
+        error: format!("{what}: {answer}"),
+    }
+}
+
+/// A call that the kernel either knows or not, and permits or not. EINVAL is "I do not know this
+/// request" for all calls that are judged here: they are made with arguments that are valid
+/// where the request is known.
+fn simple(answer: Answer, what: &str, grant: &str) -> Said {
+    match answer {
+        Answer::Accepted => yes(""),
+        Answer::Refused(libc::EPERM | libc::EACCES) => not_permitted(grant),
+        Answer::Refused(libc::ENOENT | libc::EINVAL | libc::ENOTTY | libc::ENOSYS) => {
+            not_supported(what)
+        }
+        _ => unknown(answer, what),
+    }
+}
+
+fn proc_files(root: &Root) -> Said {
+    match root.read("proc/vmstat") {
+        Ok(content) if content.is_empty() => Support::Unknown {
+            error: format!("{} is empty", root.path("proc/vmstat").display()),
+        },
+        Ok(_) => yes(""),
+        Err(error) if error.kind == Kind::NotFound => not_supported("/proc/vmstat"),
+        Err(error) if error.kind == Kind::NotPermitted => not_permitted("root"),
+        Err(error) => Support::Unknown {
+            error: error.to_string(),
+        },
+    }
+}
+
+fn process_policy(answers: &Answers) -> Said {
+    match answers.thp_disable {
+        Some(0) => yes(""),
+        Some(value) => yes(format!("inherited {value}: huge pages are off already")),
+        None => not_supported("PR_GET_THP_DISABLE"),
+    }
+}
+
+/// An event without hardware needs permission alone.
+fn perf(answer: Answer, grant: &str) -> Said {
+    match answer {
+        Answer::Accepted => yes(""),
+        Answer::Refused(libc::EPERM | libc::EACCES) => not_permitted(grant),
+        Answer::Refused(libc::ENOSYS | libc::ENOENT) => not_supported("perf_event_open"),
+        _ => unknown(answer, "perf_event_open"),
+    }
+}
+
+/// A kernel that permits both scopes permits the smaller one.
+fn faults_user(answers: PerfAnswers, grants: &Grants) -> Said {
+    let answer = if answers.kernel.is_ok() {
+        answers.kernel
+    } else {
+        answers.user
+    };
+    perf(answer, &grants.perf_user())
+}
+
+/// EACCES with kernel mode says nothing about the hardware: the kernel checks permission before
+/// it looks for the event. Only the answer for user mode tells, unless that is refused too.
+fn hardware(answers: PerfAnswers, grants: &Grants) -> Said {
+    if answers.kernel.is_ok() {
+        return yes("");
+    }
+    match answers.user {
+        Answer::Accepted => yes("user mode only"),
+        Answer::Refused(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => {
+            no(Missing::NoHardware)
+        }
+        Answer::Refused(libc::EPERM | libc::EACCES) => not_permitted(grants.perf_user()),
+        // The kernel knows the event, and this processor cannot count it.
+        Answer::Refused(libc::EINVAL) => not_supported("this event on this processor"),
+        other => unknown(other, "perf_event_open"),
+    }
+}
+
+/// ENOENT means no event of this name; whether there is a PMU at all is what cycles told.
+fn tlb_misses(answers: &Answers, grants: &Grants) -> Said {
+    let said = hardware(answers.tlb_misses, grants);
+    let has_pmu = hardware(answers.cycles, grants).is_yes();
+    match said {
+        Support::No {
+            missing: Missing::NoHardware,
+        } if has_pmu => not_supported("the kernel's generic dTLB event on this processor"),
+        other => other,
+    }
+}
+
+fn counter_group(answers: &Answers, grants: &Grants) -> Said {
+    match answers.counter_group {
+        Answer::Accepted => yes(""),
+        Answer::Empty => not_supported("three free counters: the group was never scheduled"),
+        other => hardware(
+            PerfAnswers {
+                kernel: other,
+                user: other,
+            },
+            grants,
+        ),
+    }
+}
+
+fn system_policy(answers: &Answers, host: &Host) -> Said {
+    if host.thp.is_err() && answers.thp_write == Answer::Refused(libc::ENOENT) {
+        return not_supported("transparent huge pages");
+    }
+    match answers.thp_write {
+        Answer::Refused(libc::EROFS) => not_supported("writable settings: /sys is read-only here"),
+        other => simple(other, "transparent huge pages", "root"),
+    }
+}
+
+fn own_cgroup(answers: &Answers, host: &Host) -> Said {
+    match answers.cgroup_write {
+        Answer::Accepted => yes(format!("version {}", host.cgroup.version)),
+        Answer::NotTried => not_supported("a memory cgroup"),
+        Answer::Refused(libc::EROFS) => not_supported("a writable cgroup file system"),
+        other => simple(other, "a memory cgroup", "a delegated cgroup, or root"),
+    }
+}
+
+fn frame_numbers(answer: Answer) -> Said {
+    match answer {
+        Answer::Empty => not_permitted("CAP_SYS_ADMIN"),
+        other => simple(other, "/proc/self/pagemap", "CAP_SYS_ADMIN"),
+    }
+}
+
+/// EINVAL for the map would be our own mistake; for the program it is a kernel without that kind.
+fn bpf(answers: &Answers, grants: &Grants) -> Said {
+    let both = [answers.bpf_map, answers.bpf_program];
+    match both.into_iter().find(|answer| !answer.is_ok()) {
+        None => yes(""),
+        Some(refused) => simple(refused, "bpf(2) with raw tracepoints", grants.bpf),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRANTS: Grants = Grants {
+        perf: "CAP_PERFMON",
+        bpf: "CAP_BPF and CAP_PERFMON",
+        paranoid: Some(2),
+    };
+
+    fn pair(kernel: &str, user: &str) -> PerfAnswers {
+        PerfAnswers {
+            kernel: kernel.parse().unwrap(),
+            user: user.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn refused_kernel_mode_does_not_hide_missing_hardware() {
+        let missing = |pair| match hardware(pair, &GRANTS) {
+            Support::No { missing } => Some(missing),
+            _ => None,
+        };
+        assert_eq!(missing(pair("EACCES", "ENOENT")), Some(Missing::NoHardware));
+        assert_eq!(missing(pair("ENOENT", "ENOENT")), Some(Missing::NoHardware));
+        assert!(matches!(
+            missing(pair("EACCES", "EACCES")),
+            Some(Missing::NotPermitted { .. })
+        ));
+        assert_eq!(
+            hardware(pair("EACCES", "ok"), &GRANTS),
+            yes("user mode only")
+        );
+        assert_eq!(hardware(pair("ok", "ok"), &GRANTS), yes(""));
+    }
+
+    #[test]
+    fn an_error_that_proves_nothing_is_unknown() {
+        assert!(matches!(
+            hardware(pair("EMFILE", "EMFILE"), &GRANTS),
+            Support::Unknown { .. }
+        ));
+        assert!(matches!(
+            simple(Answer::Refused(libc::ENOMEM), "x", "y"),
+            Support::Unknown { .. }
+        ));
+    }
+
+    #[test]
+    fn a_frame_number_of_zero_is_a_refusal() {
+        assert_eq!(frame_numbers(Answer::Empty), not_permitted("CAP_SYS_ADMIN"));
+    }
+
+    #[test]
+    fn the_grant_names_the_level_that_is_set() {
+        assert_eq!(
+            GRANTS.perf_kernel(),
+            "CAP_PERFMON, or perf_event_paranoid at most 1 (now 2)"
+        );
+        let strict = Grants {
+            paranoid: Some(3),
+            ..GRANTS
+        };
+        assert!(strict.perf_user().contains("at most 2 (now 3)"));
+    }
+}

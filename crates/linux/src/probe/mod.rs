@@ -1,0 +1,133 @@
+//! What this machine is and what can be done on it. Facts only, no decisions.
+//!
+//! System calls are asked first, all of them, and their answers kept as plain data
+//! ([`Answers`]); everything after that reads those answers and files below a [`Root`]. A frozen
+//! machine is therefore a folder of files and one `host.toml` with the answers, and nothing else
+//! differs between it and the real one.
+
+use hugewise_model::doctor::{Examination, Facts};
+use hugewise_model::host::{Host, ThpDisable, User};
+
+use crate::error::Result;
+use crate::proc::{cpuinfo, loadavg, meminfo};
+use crate::root::Root;
+use crate::sys::{cgroup, cpu, hugetlb, hypervisor, thp};
+
+/// What system calls answered.
+pub mod answers;
+
+/// Asking them on the real machine.
+pub mod ask;
+
+/// Which files a machine is made of.
+pub mod frozen;
+
+/// C library and allocators.
+pub mod libraries;
+
+mod free_blocks;
+mod ladder;
+mod steal;
+
+pub use answers::{Answer, Answers, Environment, PerfAnswers};
+
+/// The answers of a machine: asked where it is the real one, else read from its `host.toml`.
+///
+/// # Errors
+/// A frozen machine has no `host.toml`, or it was not understood.
+pub fn answers(root: &Root, environment: Environment) -> Result<Answers> {
+    if root.is_real() {
+        return Ok(ask::ask(root, environment));
+    }
+    answers::read_answers(root)
+}
+
+/// The machine.
+///
+/// # Errors
+/// A file that every Linux has could not be read or understood: kernel release, memory, load,
+/// processors, membership in cgroups. What some lack is a reason inside the [`Host`].
+pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
+    let memory = meminfo::read_meminfo(root)?;
+    let processor = cpuinfo::read_cpuinfo(root)?;
+    let signature = answers.hypervisor_signature.as_deref();
+    Ok(Host {
+        kernel: root.read_trimmed("proc/sys/kernel/osrelease")?,
+        arch: answers.arch.clone(),
+        boot_line: root.read_trimmed("proc/cmdline")?,
+        boot_id: root.read_trimmed("proc/sys/kernel/random/boot_id")?,
+        cpus: cpu::read_online(root)?.unwrap_or(processor.processors),
+        numa_nodes: cpu::read_memory_nodes(root)?,
+        memory_bytes: meminfo::require(root, &memory, "MemTotal")?,
+        swap_bytes: memory.get("SwapTotal").unwrap_or(0),
+        page_bytes: answers.page_bytes,
+        hypervisor: hypervisor::read_hypervisor(root, &processor, signature),
+        governor: cpu::read_governor(root),
+        thp: thp::read_thp(root).map_err(|error| error.into_missing("root")),
+        hugetlb: hugetlb::read_pools(root)?,
+        thp_disable: thp_disable(answers),
+        except_advised: answers.except_advised.is_ok(),
+        cgroup: cgroup::read_memory_group(root)?.cgroup,
+        user: user(answers),
+        glibc: libraries::find_glibc(root, &answers.arch),
+        allocators: libraries::find_allocators(root, &answers.arch),
+        load_1min: loadavg::read_loadavg(root)?,
+        free_blocks: free_blocks::read_free_blocks(root)?,
+        cpu_model: processor.model,
+    })
+}
+
+/// Everything the doctor judges.
+///
+/// # Errors
+/// As [`host`].
+pub fn examine(root: &Root, answers: &Answers) -> Result<Examination> {
+    let host = host(root, answers)?;
+    Ok(Examination {
+        ladder: ladder::climb(root, answers, &host),
+        facts: facts(root, answers)?,
+        host,
+    })
+}
+
+fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
+    let memory = meminfo::read_meminfo(root)?;
+    let group = cgroup::read_memory_group(root)?;
+    let swap = memory.get("SwapTotal").zip(memory.get("SwapFree"));
+    Ok(Facts {
+        swap_used_bytes: swap.map(|(total, free)| total.saturating_sub(free)),
+        available_bytes: memory.get("MemAvailable"),
+        cgroup_used_bytes: group.used_bytes,
+        cgroup_folder: Some(group.folder).filter(|folder| !folder.is_empty()),
+        steal_share: steal::read_steal_share(root),
+        shrink_underused: thp::read_shrink_underused(root).ok().flatten(),
+        shmem_sizes: thp::read_shmem_sizes(root).unwrap_or_default(),
+        glibc_tunables: answers.environment.glibc_tunables.clone(),
+        thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
+        perf_event_paranoid: ladder::read_paranoid(root),
+    })
+}
+
+/// An unknown value is read as "off": newer kernels may add flags, none of which forbids huge
+/// pages more than 1 does.
+fn thp_disable(answers: &Answers) -> ThpDisable {
+    match answers.thp_disable {
+        Some(1) => ThpDisable::Disabled,
+        Some(3) => ThpDisable::ExceptAdvised,
+        _ => ThpDisable::Off,
+    }
+}
+
+/// Under sudo the workload belongs to the person who called it.
+fn user(answers: &Answers) -> User {
+    let uid = answers.euid;
+    let caller = answers.environment.sudo_uid.as_deref();
+    User {
+        uid,
+        workload_uid: caller
+            .filter(|_| uid == 0)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(uid),
+        can_write_thp: answers.thp_write.is_ok(),
+    }
+}

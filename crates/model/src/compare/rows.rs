@@ -3,20 +3,23 @@
 use crate::compare::effect::{Effect, Level, on, scale_of};
 use crate::compare::rounds::Pairs;
 use crate::compare::{Change, Comparison, Scale, Statistic};
-use crate::metric::Better;
+use crate::metric::{self, Better, Shown};
 use crate::stats::{holm, tail};
 
 /// Which comparisons share one error of 5 %.
 ///
 /// The verdict metric is a family of its own: it was named before anything ran, and the answer
 /// rests on it. In one family with forty others no rank test of ten rounds could ever be
-/// significant. Tails are a third, because their test cannot go below 1 in 2,001.
+/// significant. For the same reason the few metrics of the first table are apart from the many
+/// that are shown on request, and tails from both: their test cannot go below 1 in 2,001.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     /// The verdict metric under every policy.
-    Primary,
+    Verdict,
+    /// The metrics that are always shown, and the printed ones.
+    First,
     /// All other metrics.
-    Secondary,
+    Other,
     /// Quantiles and largest values.
     Tails,
     /// Not tested: facts, and metrics that were the same in every round, which no test could
@@ -37,19 +40,22 @@ pub(super) struct Row {
     pub(super) warnings: Vec<String>,
 }
 
-/// The family of a row about `metric`.
+/// The family of a row about the centre of `metric`.
 pub(super) fn family(
     metric: &str,
     verdict_metric: &str,
     better: Better,
     effect: &Effect,
 ) -> Family {
-    let constant = effect.p >= 1.0 && effect.interval == Some((0.0, 0.0));
-    match better {
-        _ if metric == verdict_metric => Family::Primary,
-        Better::Neither => Family::Untested,
-        Better::Lower | Better::Higher if constant => Family::Untested,
-        Better::Lower | Better::Higher => Family::Secondary,
+    let is_constant = effect.p >= 1.0 && effect.interval == Some((0.0, 0.0));
+    if metric == verdict_metric {
+        Family::Verdict
+    } else if better == Better::Neither || is_constant {
+        Family::Untested
+    } else if metric::find(metric).is_none_or(|metric| metric.shown == Shown::Always) {
+        Family::First
+    } else {
+        Family::Other
     }
 }
 
@@ -88,7 +94,7 @@ fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, level: Level, seed: u64) -> 
 /// Corrects each family after Holm and says what may be said.
 pub(super) fn finish(rows: Vec<Row>, level: Level) -> Vec<Comparison> {
     let mut adjusted: Vec<Option<f64>> = vec![None; rows.len()];
-    for family in [Family::Primary, Family::Secondary, Family::Tails] {
+    for family in [Family::Verdict, Family::First, Family::Other, Family::Tails] {
         let members: Vec<(usize, f64)> = rows
             .iter()
             .enumerate()

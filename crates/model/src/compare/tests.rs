@@ -190,6 +190,9 @@ fn a_plain_experiment_has_a_plain_answer() {
     let ratio = wall.ratio.expect("a ratio");
     assert!((ratio - 0.8).abs() < 0.001 && wall.n == 25, "{wall:?}");
     assert!(wall.low.expect("low") <= ratio && ratio <= wall.high.expect("high"));
+    // All 25 signs alike, 2 / 2²⁵; six times for the look's share, twice for the two policies.
+    let p = wall.p.expect("tested");
+    assert!((p / (12.0 * 0.5_f64.powi(24)) - 1.0).abs() < 1e-9, "{p}");
     let faults = row(&table, "minor_faults_total", "always");
     assert_eq!((faults.change, faults.n), (Change::Lower, 25));
     let splits = row(&table, "thp_split_pmd_total", "always");
@@ -203,6 +206,26 @@ fn a_plain_experiment_has_a_plain_answer() {
         (huge.change, huge.p),
         (Change::Higher, None),
         "a fact is not tested"
+    );
+}
+
+#[test]
+fn a_first_table_of_one_policy_can_be_settled_at_the_first_look() {
+    let mut small = plan();
+    small.policies.truncate(2);
+    let table = the_table(&record_of(small, 10, |trial, slot| {
+        fast(trial, slot);
+        for metric in ["user_seconds", "system_seconds", "voluntary_switches_total"] {
+            read(trial, metric, wobble(trial));
+        }
+    }));
+    // 2 / 2¹⁰, six times for the share, and at most four times for Holm.
+    let faults = row(&table, "minor_faults_total", "always");
+    assert_eq!(faults.change, Change::Lower);
+    let p = faults.p.expect("tested");
+    assert!(
+        (p / (3.0 * 6.0 * 2.0 / 1024.0) - 1.0).abs() < 1e-9,
+        "peak memory is constant: {p}"
     );
 }
 

@@ -159,8 +159,9 @@ fn distrust(control: &Control) -> String {
         _ => String::new(),
     };
     format!(
-        "the baseline differed from itself in {}{interval}: something on this machine favours a \
-         place in the round, so no difference of this run can be trusted",
+        "the baseline differed from itself in {}{interval}: chance does that in fewer than one \
+         run in twenty, so something other than the policy acts on the trials, and no difference \
+         of this run can be trusted; run it again",
         row.metric
     )
 }

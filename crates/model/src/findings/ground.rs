@@ -135,7 +135,10 @@ impl<'a> Ground<'a> {
             Ok(Said::CannotTell(text)) => (Outcome::CannotTell, text),
             // The report counts failed trials; every rule saying so again would be noise.
             Err(absent) if absent.missing == Missing::TrialFailed => return None,
-            Err(absent) => (Outcome::CannotTell, look.absence(&absent)),
+            Err(absent) => {
+                look.evidence.absence(&absent);
+                (Outcome::CannotTell, look.absence(&absent))
+            }
         };
         Some(Finding {
             id: rule.id().to_owned(),
@@ -213,6 +216,16 @@ impl Evidence {
         if let Value::Object(by_policy) = by_policy {
             by_policy.insert(policy.to_owned(), json!(value));
         }
+    }
+
+    /// A reading that there is none of, and why.
+    fn absence(&mut self, absent: &Absent) {
+        let absence = json!({
+            "metric": absent.metric,
+            "policy": absent.policy,
+            "reason": absent.missing,
+        });
+        self.0.insert("missing".to_owned(), absence);
     }
 
     /// A figure that is no reading.

@@ -3,6 +3,8 @@
 //! `UPDATE_EXPECT=1 cargo test -p hugewise-model --test report` rewrites the expected files;
 //! read the difference before it is committed.
 
+#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
+
 mod sample;
 
 use std::collections::BTreeMap;
@@ -594,7 +596,7 @@ fn fields(value: &Value, names: &mut std::collections::BTreeSet<String>) {
                 names.insert(key.clone());
                 match value {
                     Value::Object(map) if MAPS.contains(&key.as_str()) => {
-                        map.values().for_each(|v| fields(v, names))
+                        map.values().for_each(|v| fields(v, names));
                     }
                     Value::String(kind) if KINDS.contains(&key.as_str()) => {
                         names.insert(kind.clone());

@@ -175,7 +175,8 @@ impl Look<'_, '_> {
         Ok((self.there(metric)?, self.here(metric)?))
     }
 
-    fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
+    /// The median under any policy.
+    pub(super) fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
         let value = self
             .ground
             .medians

@@ -3,6 +3,8 @@
 //! `UPDATE_EXPECT=1 cargo test -p hugewise-model --test report` rewrites the expected files;
 //! read the difference before it is committed.
 
+#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
+
 mod sample;
 
 use std::collections::BTreeMap;
@@ -38,7 +40,7 @@ fn by_file(name: &str, record: &Record) -> Record {
     for trial in &record.trials {
         text += &(record::to_line(&Line::Trial(trial.clone())) + "\n");
     }
-    for end in &record.end {
+    if let Some(end) = &record.end {
         text += &(record::to_line(&Line::End(end.clone())) + "\n");
     }
     expect_file![fixture(&format!("runs/{name}.jsonl"))].assert_eq(&text);
@@ -379,7 +381,7 @@ fn long_names_and_five_policies_fit() {
     let mut record = record;
     record.header.plan.command = vec!["/opt/vendor/bin/sort".to_owned(), "--key=".repeat(40)];
     let text = check("long-names", &record, table(&record, 0.008));
-    assert!(text.contains("12.3 times slower"), "{text}");
+    assert!(text.contains("takes 12.3 times as long"), "{text}");
 }
 
 #[test]
@@ -594,7 +596,7 @@ fn fields(value: &Value, names: &mut std::collections::BTreeSet<String>) {
                 names.insert(key.clone());
                 match value {
                     Value::Object(map) if MAPS.contains(&key.as_str()) => {
-                        map.values().for_each(|v| fields(v, names))
+                        map.values().for_each(|v| fields(v, names));
                     }
                     Value::String(kind) if KINDS.contains(&key.as_str()) => {
                         names.insert(kind.clone());

@@ -43,7 +43,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let policy = look.policy;
     Ok(match coverage::compare(look)? {
         Coverage::Differs => Said::NotShown(format!(
-            "{policy}: other bytes were huge than under {}",
+            "{policy}: more or less was huge than under {}",
             ground.baseline()
         )),
         Coverage::Equal(0.0) => Said::Shown(format!(

@@ -15,6 +15,9 @@ use crate::report::scale::percent;
 #[derive(Debug)]
 pub(super) struct FewerFaultsExplainGain;
 
+/// Processor time over wall time, up to which a program counts as one thread.
+const ALONE: f64 = 1.05;
+
 impl Rule for FewerFaultsExplainGain {
     fn id(&self) -> &'static str {
         "fewer-faults-explain-gain"
@@ -23,8 +26,8 @@ impl Rule for FewerFaultsExplainGain {
     fn explain(&self) -> &'static str {
         "Claims that part of a gain in wall time comes from fewer page faults. Evidence: wall time \
          and minor faults are both decidedly lower, and kernel time fell; its fall is given as a \
-         share of the gain. In a program with several threads kernel time is summed over them and \
-         may exceed the gain. Refuted when kernel time did not fall. The rest is cheaper address \
+         share of the gain. In a program whose threads run side by side kernel time is summed over \
+         them, and no share is given. Refuted when kernel time did not fall. The rest is cheaper address \
          translation or another effect in user mode; without counters of page walks these cannot \
          be told apart. Next: run on a machine with hardware counters; `hugewise trace` shows the \
          latency of faults."
@@ -58,28 +61,44 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             told("system_seconds", system)
         )));
     }
-    let share = saved / gain;
-    look.evidence.figure("kernel_share_of_gain", share);
+    let part = if runs_alone(look) {
+        look.evidence.figure("kernel_share_of_gain", saved / gain);
+        part(gain, saved)
+    } else {
+        format!(
+            ", wall time by {}; kernel time is summed over threads that ran side by side, so that \
+             its share of the gain cannot be told",
+            told("wall_seconds", gain)
+        )
+    };
     Ok(Said::Shown(format!(
-        "{faults}, and kernel time fell by {}: {}",
-        told("system_seconds", saved),
-        part(share, gain, saved)
+        "{faults}, and kernel time fell by {}{part}",
+        told("system_seconds", saved)
     )))
 }
 
-/// Kernel time adds up over threads, wall time does not: a share above one says that they ran
-/// side by side, and no rest can be worked out.
-fn part(share: f64, gain: f64, saved: f64) -> String {
+/// Whether processor time is time of the wall: one thread at a time, under both policies. Where
+/// user time was not read this is not known, and nothing may be worked out.
+fn runs_alone(look: &mut Look<'_, '_>) -> bool {
+    let policies = [look.ground.baseline(), look.policy];
+    policies.iter().all(|policy| {
+        let mut median = |metric| look.median(policy, metric).unwrap_or(f64::NAN);
+        let busy = median("user_seconds") + median("system_seconds");
+        busy <= median("wall_seconds") * ALONE
+    })
+}
+
+/// How much of the gain was kernel time, and what is left.
+fn part(gain: f64, saved: f64) -> String {
     let gained = told("wall_seconds", gain);
-    if share > 1.0 {
-        return format!(
-            "more than the {gained} of wall time that were gained, as threads run side by side"
-        );
+    if saved > gain {
+        let lost = told("wall_seconds", saved - gain);
+        return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
     }
     format!(
-        "{} % of the {gained} gained. The other {} are cheaper translation or other effects in \
+        ": {} % of the {gained} gained. The other {} are cheaper translation or other effects in \
          user mode; which of them cannot be told without counters of page walks",
-        percent(share),
+        percent(saved / gain),
         told("wall_seconds", gain - saved)
     )
 }

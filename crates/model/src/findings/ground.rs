@@ -135,7 +135,10 @@ impl<'a> Ground<'a> {
             Ok(Said::CannotTell(text)) => (Outcome::CannotTell, text),
             // The report counts failed trials; every rule saying so again would be noise.
             Err(absent) if absent.missing == Missing::TrialFailed => return None,
-            Err(absent) => (Outcome::CannotTell, look.absence(&absent)),
+            Err(absent) => {
+                look.evidence.absence(&absent);
+                (Outcome::CannotTell, look.absence(&absent))
+            }
         };
         Some(Finding {
             id: rule.id().to_owned(),
@@ -172,7 +175,8 @@ impl Look<'_, '_> {
         Ok((self.there(metric)?, self.here(metric)?))
     }
 
-    fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
+    /// The median under any policy.
+    pub(super) fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
         let value = self
             .ground
             .medians
@@ -213,6 +217,16 @@ impl Evidence {
         if let Value::Object(by_policy) = by_policy {
             by_policy.insert(policy.to_owned(), json!(value));
         }
+    }
+
+    /// A reading that there is none of, and why.
+    fn absence(&mut self, absent: &Absent) {
+        let absence = json!({
+            "metric": absent.metric,
+            "policy": absent.policy,
+            "reason": absent.missing,
+        });
+        self.0.insert("missing".to_owned(), absence);
     }
 
     /// A figure that is no reading.

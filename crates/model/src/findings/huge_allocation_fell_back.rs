@@ -24,9 +24,10 @@ impl Rule for HugeAllocationFellBack {
     fn explain(&self) -> &'static str {
         "Claims that huge pages were wanted in faults and could not be had. Evidence: the share of \
          huge faults that was refused, the part that a memory cgroup refused, and the free huge \
-         blocks before the trial. The counters are the machine's: refuted when other programs fault \
-         huge pages at the same time. Mappings that are unfit are not counted by the kernel. Next: \
-         free memory in huge blocks (/proc/buddyinfo), the defrag setting, the cgroup's memory.max."
+         blocks before the trial. Mappings that are unfit are not counted by the kernel. Refuted \
+         when other programs fault huge pages at the same time: the counters are the machine's. \
+         Next: free memory in huge blocks (/proc/buddyinfo), the defrag setting, the cgroup's \
+         memory.max."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {

@@ -48,13 +48,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     );
     Ok(if huge > huge_before {
         Said::Shown(format!(
-            "{lead}, with {} of it huge against {}",
+            "{lead}, with {} huge against {}",
             told("huge_anon_peak_bytes", huge),
             told("huge_anon_peak_bytes", huge_before)
         ))
     } else {
-        Said::NotShown(format!(
-            "{lead}, but no more of it was huge: it is not the pages"
-        ))
+        Said::NotShown(format!("{lead}, but no more was huge: it is not the pages"))
     })
 }

@@ -11,6 +11,7 @@ use super::coverage::{self, Coverage};
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::compare::Answer;
+use crate::host::ThpDisable;
 use crate::policy::Thp;
 
 /// See the module.
@@ -57,6 +58,15 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     if let Some(reason) = too_small(look)? {
         return Ok(reason);
     }
+    if look.ground.host().thp_disable == ThpDisable::Disabled
+        && look.ground.settings(look.policy).thp.is_none()
+    {
+        return Ok(
+            "a parent process had disabled huge pages for its children (PR_SET_THP_DISABLE), and \
+             it leaves that as it is"
+                .to_owned(),
+        );
+    }
     match mode(look).as_deref() {
         Some("always") => unfit(look),
         Some("madvise") => Ok(
@@ -64,7 +74,10 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
              advised was fit for a huge page, or it advised none"
                 .to_owned(),
         ),
-        Some(_) => Ok("no page was huge under either: both leave huge pages off".to_owned()),
+        Some(_) => Ok(format!(
+            "no page was huge under either: it allows none, and under {} there was none",
+            look.ground.baseline()
+        )),
         None => Ok("no page was huge under either".to_owned()),
     }
 }

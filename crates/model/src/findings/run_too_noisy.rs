@@ -1,7 +1,7 @@
 //! Claims that the machine was too noisy for the threshold that was asked for.
 //!
-//! Evidence: the A/A control differs from itself, or its interval is wider than the threshold:
-//! no policy can then be told from the baseline by less than that. Marks say what disturbed.
+//! Evidence: the A/A control differs from itself, or its interval is wider than the threshold
+//! while a verdict is open: no policy can then be told from the baseline by less than that. Marks say what disturbed.
 //! Refuted by the same experiment on a quiet machine. Next: more rounds, a larger workload, or
 //! a higher threshold.
 
@@ -9,7 +9,7 @@ use serde_json::Map;
 
 use super::ground::{Evidence, Ground};
 use super::{Finding, Outcome, Rule};
-use crate::compare::{Comparison, Control};
+use crate::compare::{Answer, Comparison, Control};
 use crate::report::scale::{chosen_percent, percent, percent_change};
 
 /// See the module.
@@ -24,7 +24,7 @@ impl Rule for RunTooNoisy {
     fn explain(&self) -> &'static str {
         "Claims that the machine was too noisy for the threshold that was asked for. Evidence: the \
          baseline, run twice in each round, differs from itself, or the interval of that comparison \
-         is wider than the threshold; marked trials say what disturbed. Refuted by the same \
+         is wider than the threshold and a verdict is open; marked trials say what disturbed. Refuted by the same \
          experiment on a quiet machine. Next: more rounds, a longer workload, or a \
          larger threshold."
     }
@@ -53,7 +53,9 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
             "the control could not be compared with itself".to_owned(),
         ),
         Some(_) if !control.passed => (Outcome::Shown, failed(ground, comparison)),
-        Some(floor) if floor > threshold => (Outcome::Shown, wide(ground, comparison, floor)),
+        Some(floor) if floor > threshold && is_open(ground) => {
+            (Outcome::Shown, wide(ground, comparison, floor))
+        }
         Some(floor) => (
             Outcome::NotShown,
             format!(
@@ -70,6 +72,12 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
         text,
         evidence: evidence.0,
     }
+}
+
+/// Whether a verdict is still open: noise that a clear effect stands out of is not too much.
+fn is_open(ground: &Ground<'_>) -> bool {
+    let mut answers = ground.table.verdict.policies.values();
+    answers.any(|answer| *answer == Answer::CannotTell)
 }
 
 /// What cannot be told from nothing: half of the width of the control's interval.

@@ -55,15 +55,16 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         .filter(|c| c.policy == look.policy);
     let losses: Vec<&Comparison> = comparisons.filter(|c| is_loss(ground, c)).collect();
     let list: Vec<String> = losses.iter().map(|loss| tell(ground, loss)).collect();
+    let verdict = &ground.table.verdict.metric;
+    if let Some(win) = ground.comparison(verdict, look.policy) {
+        look.evidence
+            .figure(&key(win), win.ratio.or(win.difference));
+    }
     for loss in &losses {
         look.evidence
             .figure(&key(loss), loss.ratio.or(loss.difference));
     }
-    let lead = format!(
-        "{} is better in {}",
-        look.policy,
-        label(&ground.table.verdict.metric)
-    );
+    let lead = format!("{} is better in {}", look.policy, label(verdict));
     Ok(if list.is_empty() {
         Said::NotShown(format!(
             "{lead}, and no tail, memory or stall is decidedly worse"

@@ -1,7 +1,7 @@
 //! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
 //!
-//! Evidence: at most half of the faults remain, and kernel time did not fall. The cost of one
-//! huge fault is bounded from above by all kernel time over the number of huge faults.
+//! Evidence: at most half of the faults remain, and kernel time did not fall. Kernel time over
+//! huge faults says what one may have cost.
 //! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
 //! compaction or reclaim stalls account for it. In a virtual machine, the first touch of memory
 //! that the host has not backed costs milliseconds and looks the same.
@@ -23,7 +23,7 @@ impl Rule for ZeroingAteTheGain {
     fn explain(&self) -> &'static str {
         "Claims that making huge pages, above all clearing them, cost as much kernel time as the \
          faults that they saved. Evidence: at most half of the faults remain, yet kernel time did \
-         not fall; kernel time over huge faults bounds the cost of one from above. Refuted when \
+         not fall; kernel time over huge faults says what one may have cost. Refuted when \
          kernel time fell, or when compaction or reclaim stalls account for it. In a virtual \
          machine the first touch of memory that the host has not backed looks the same. Next: \
          `hugewise trace` shows the latency of huge faults; two humps point to the host."
@@ -56,7 +56,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     match look.change("system_seconds") {
         Some(Change::NoDifference | Change::Higher) => Ok(Said::Shown(format!(
             "{lead}{}{}",
-            bound(look, after),
+            cost(look, after),
             stalls(look)
         ))),
         Some(Change::Lower) if gained => Ok(Said::Nothing),
@@ -69,14 +69,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
 }
 
-/// What one huge fault cost at most.
-fn bound(look: &mut Look<'_, '_>, system: f64) -> String {
+/// Kernel time for each huge fault. No bound: the kernel also does other work, and other
+/// programs' huge faults are counted too.
+fn cost(look: &mut Look<'_, '_>, system: f64) -> String {
     match look.here("thp_fault_alloc_total") {
         Ok(huge) if huge > 0.0 => {
             let cost = system / huge;
-            look.evidence.figure("most_seconds_per_huge_fault", cost);
+            look.evidence.figure("kernel_seconds_per_huge_fault", cost);
             format!(
-                ": at most {} for each of {} huge faults",
+                ", which is {} for each of the machine's {} huge faults",
                 told("system_seconds", cost),
                 told("thp_fault_alloc_total", huge)
             )

@@ -96,38 +96,70 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
 
 fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
-    let what = effect(&metric, comparison).unwrap_or_else(|| "different".to_owned());
+    let effect = Effect::of(&metric, comparison);
     format!(
-        "{} is {what} than {}{} {}.",
+        "{} {} {}{} {}.",
         pair.here,
+        effect.map_or_else(|| "differs from".to_owned(), |effect| effect.said(&metric)),
         pair.there,
         pair.subject,
         evidence(&metric, comparison, Sign::Left),
     )
 }
 
-/// `19.8 % faster`, or for other metrics than time `4.2 % higher in p99 (worse)`.
-fn effect(metric: &Metric, comparison: &Comparison) -> Option<String> {
-    let (size, rises) = match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) if ratio >= 10.0 => (format!("{} times", three_digits(ratio)), true),
-        (Some(ratio), _) => (format!("{} %", percent((ratio - 1.0).abs())), ratio > 1.0),
-        (None, Some(difference)) => (quantity(&metric.unit, difference.abs()), difference > 0.0),
-        (None, None) => return None,
-    };
-    if metric.name == "wall_seconds" {
-        let word = if rises { "slower" } else { "faster" };
-        return Some(format!("{size} {word}"));
+/// The size of an effect and which way it goes.
+struct Effect {
+    size: Size,
+    rises: bool,
+}
+
+enum Size {
+    /// Ten times or more, where a percentage is hard to read.
+    Times(f64),
+    /// A share or a quantity, with its unit.
+    By(String),
+}
+
+impl Effect {
+    fn of(metric: &Metric, comparison: &Comparison) -> Option<Self> {
+        let (size, rises) = match (comparison.ratio, comparison.difference) {
+            (Some(ratio), _) if ratio >= 10.0 => (Size::Times(ratio), true),
+            (Some(ratio), _) => {
+                let share = format!("{} %", percent((ratio - 1.0).abs()));
+                (Size::By(share), ratio > 1.0)
+            }
+            (None, Some(difference)) => {
+                let size = quantity(&metric.unit, difference.abs());
+                (Size::By(size), difference > 0.0)
+            }
+            (None, None) => return None,
+        };
+        Some(Self { size, rises })
     }
-    let direction = if rises { "higher" } else { "lower" };
-    let worth = match (metric.better, rises) {
-        (Better::Neither, _) => "",
-        (Better::Lower, false) | (Better::Higher, true) => " (better)",
-        (Better::Lower, true) | (Better::Higher, false) => " (worse)",
-    };
-    Some(format!(
-        "{size} {direction} in {}{worth}",
-        plain(&metric.label)
-    ))
+
+    /// `is 19.8 % faster than`; for other metrics than time, with what is good:
+    /// `is 4.2 % higher in p99 (worse) than`.
+    fn said(&self, metric: &Metric) -> String {
+        let label = plain(&metric.label);
+        let is_time = metric.name == "wall_seconds";
+        let worth = match (metric.better, self.rises) {
+            (Better::Neither, _) => "",
+            (Better::Lower, false) | (Better::Higher, true) => " (better)",
+            (Better::Lower, true) | (Better::Higher, false) => " (worse)",
+        };
+        match (&self.size, self.rises) {
+            (Size::Times(ratio), _) if is_time => {
+                format!("takes {} times as long as", three_digits(*ratio))
+            }
+            (Size::Times(ratio), _) => {
+                format!("has {} times the {label}{worth} of", three_digits(*ratio))
+            }
+            (Size::By(size), true) if is_time => format!("is {size} slower than"),
+            (Size::By(size), false) if is_time => format!("is {size} faster than"),
+            (Size::By(size), true) => format!("is {size} higher in {label}{worth} than"),
+            (Size::By(size), false) => format!("is {size} lower in {label}{worth} than"),
+        }
+    }
 }
 
 /// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
@@ -246,15 +278,15 @@ mod tests {
             more_rounds: None,
             warnings: Vec::new(),
         };
-        let said = effect(&metric, &comparison).unwrap();
-        assert_eq!(said, "7.3 % higher in peak memory (worse)");
+        let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
+        assert_eq!(said, "is 7.3 % higher in peak memory (worse) than");
         assert_eq!(
             evidence(&metric, &comparison, Sign::Left),
             "(95 %: 5.0 to 9.0 %, 1 round)"
         );
         comparison.ratio = Some(12.34);
         metric.unit = crate::metric::Unit::Count;
-        let said = effect(&metric, &comparison).unwrap();
-        assert_eq!(said, "12.3 times higher in peak memory (worse)");
+        let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
+        assert_eq!(said, "has 12.3 times the peak memory (worse) of");
     }
 }

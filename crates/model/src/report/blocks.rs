@@ -14,9 +14,9 @@ use crate::findings::medians::arm_trials;
 use crate::metric::Better;
 use crate::observation::Reading;
 
-/// The longest label and the longest name of a policy that stand in the table in full: with
-/// one interval, these make 80 columns.
-const LABEL_WIDTH: usize = 22;
+/// The longest label and the longest name of a policy that stand in the table in full. Every
+/// label of the metric table does; with one change these make less than 80 columns.
+const LABEL_WIDTH: usize = 24;
 const NAME_WIDTH: usize = 15;
 
 /// How much is said of a change.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use super::Report;
 use super::lines::{plain, shortened};
-use super::scale::{chosen_percent, percent_change, quantity};
+use super::scale::{chosen_percent, percent_change};
 use crate::compare::Change;
 use crate::host::Host;
-use crate::metric::Unit;
 use crate::observation::{Mark, Missing, Trial};
+use crate::quantity::{KIB, MIB};
 use crate::record::{Record, StopReason};
 
 /// Reasons for what was not measured, each with its mark.
@@ -242,9 +242,19 @@ fn machine(host: &Host) -> String {
 }
 
 fn pages(host: &Host) -> String {
-    let size = |bytes: u64| quantity(&Unit::Bytes, bytes as f64);
+    let small = page_size(host.page_bytes);
     match host.pmd_bytes() {
-        Some(huge) => format!("{}/{} pages", size(host.page_bytes), size(huge)),
-        None => format!("{} pages", size(host.page_bytes)),
+        Some(huge) => format!("{small}/{} pages", page_size(huge)),
+        None => format!("{small} pages"),
+    }
+}
+
+/// Sizes of pages are powers of two.
+fn page_size(bytes: u64) -> String {
+    let units = [(MIB, "MiB"), (KIB, "KiB")];
+    let whole = |(unit, _): &&(u64, &str)| bytes >= *unit && bytes.is_multiple_of(*unit);
+    match units.iter().find(whole) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
     }
 }

@@ -3,7 +3,8 @@
 #![allow(
     dead_code,
     clippy::allow_attributes,
-    reason = "each test binary uses a part of it"
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it, and a panic is a test that fails"
 )]
 
 use std::collections::BTreeMap;

@@ -1,0 +1,557 @@
+//! Each rule on a record in which its cause is planted, and on one in which it is not.
+
+mod sample;
+
+use expect_test::{Expect, expect};
+use hugewise_model::compare::{Answer, Change, Table};
+use hugewise_model::findings::{self, Finding, Outcome, RULES};
+use hugewise_model::observation::{Mark, Missing};
+use hugewise_model::policy::{Policy, Settings, Thp};
+use hugewise_model::record::Record;
+use sample::{Figures, huge_pages, small_pages, table, thp, with};
+
+fn always(figures: Figures) -> Record {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), figures),
+    ];
+    sample::record(&arms, 12)
+}
+
+fn judge(record: &Record) -> Vec<Finding> {
+    findings::judge(record, &table(record, 0.005))
+}
+
+fn of<'a>(findings: &'a [Finding], id: &str) -> Option<&'a Finding> {
+    assert!(
+        findings::explain(id).is_some(),
+        "{id} is not the name of a rule"
+    );
+    let mut found = findings.iter().filter(|finding| finding.id == id);
+    found.next()
+}
+
+/// Checks the outcome and the words of the first finding of a rule.
+fn says(findings: &[Finding], id: &str, outcome: Outcome, expected: &Expect) {
+    let finding = of(findings, id).unwrap_or_else(|| panic!("{id} says nothing: {findings:#?}"));
+    assert_eq!(finding.outcome, outcome, "{}", finding.text);
+    // With a newline, so that the expected text stays in a form that rustfmt leaves alone.
+    expected.assert_eq(&format!("{}\n", finding.text));
+    assert!(!finding.evidence.is_empty(), "{id} gives no evidence");
+}
+
+#[test]
+fn fewer_faults_explain_a_part_of_the_gain() {
+    let findings = judge(&always(huge_pages()));
+    let id = "fewer-faults-explain-gain";
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, and kernel time fell by 390 ms: 47.2 % of the 825 ms gained. The other 435 ms are cheaper translation or other effects in user mode; which of them cannot be told without counters of page walks
+    "#]],
+    );
+    let evidence = &of(&findings, id).unwrap().evidence;
+    assert_eq!(evidence["minor_faults_total"]["as-is"], 51_200.0);
+    assert_eq!(evidence["minor_faults_total"]["thp=always"], 1_340.0);
+    let share = evidence["kernel_share_of_gain"].as_f64().unwrap();
+    assert!((0.46..0.49).contains(&share), "{share}");
+
+    let same_kernel_time = with(&huge_pages(), &[("system_seconds", 0.58)]);
+    let findings = judge(&always(same_kernel_time));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, but kernel time did not decidedly fall (580 ms and 580 ms)
+    "#]],
+    );
+
+    let waits = with(&huge_pages(), &[("wall_seconds", 4.1)]);
+    let findings = judge(&always(waits));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, and kernel time fell by 390 ms, more than the 104 ms gained, as 286 ms were lost elsewhere
+    "#]],
+    );
+}
+
+#[test]
+fn threads_side_by_side_forbid_a_share() {
+    let threads = |figures: &Figures| with(figures, &[("user_seconds", 14.0)]);
+    let arms = [
+        (Policy::as_is(), threads(&small_pages())),
+        (thp("thp=always", Thp::Always), threads(&huge_pages())),
+    ];
+    let findings = judge(&sample::record(&arms, 12));
+    let id = "fewer-faults-explain-gain";
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, and kernel time fell by 390 ms, wall time by 825 ms; kernel time is summed over threads that ran side by side, so that its share of the gain cannot be told
+    "#]],
+    );
+    assert!(
+        !of(&findings, id)
+            .unwrap()
+            .evidence
+            .contains_key("kernel_share_of_gain")
+    );
+}
+
+#[test]
+fn a_cause_is_claimed_only_where_the_time_is_decided() {
+    let record = always(huge_pages());
+    let mut table = table(&record, 0.005);
+    for comparison in &mut table.comparisons {
+        if comparison.metric == "wall_seconds" {
+            comparison.change = Change::CannotTell;
+        }
+    }
+    table
+        .verdict
+        .policies
+        .insert("thp=always".to_owned(), Answer::CannotTell);
+    let findings = findings::judge(&record, &table);
+    assert_eq!(of(&findings, "fewer-faults-explain-gain"), None);
+    assert_eq!(of(&findings, "win-with-a-loss"), None);
+}
+
+#[test]
+fn zeroing_ate_the_gain() {
+    let id = "zeroing-ate-the-gain";
+    let slow = with(
+        &huge_pages(),
+        &[("wall_seconds", 4.22), ("system_seconds", 0.61)],
+    );
+    let findings = judge(&always(with(&slow, &[("compact_stall_total", 40.0)])));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, and kernel time went from 580 ms to 610 ms, which is 1.51 ms for each of the machine's 403 huge faults; 40 compaction stalls on the machine may be part of it; this is a virtual machine (KVM), where first touching memory that the host has not backed may be the cost
+    "#]],
+    );
+
+    let faster_kernel = with(
+        &huge_pages(),
+        &[("wall_seconds", 4.21), ("system_seconds", 0.5)],
+    );
+    let findings = judge(&always(faster_kernel));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, and kernel time went from 580 ms to 500 ms: the faults saved were too small a part of the time to show in it
+    "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+#[test]
+fn memory_bloat_is_told_from_other_growth() {
+    let id = "memory-bloat";
+    let findings = judge(&always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)])));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: peak memory rose by 332 MiB (+40.9 %), with 806 MiB huge against 0
+    "#]],
+    );
+
+    let findings = judge(&always(with(&small_pages(), &[("peak_rss_bytes", 1.2e9)])));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: peak memory rose by 332 MiB (+40.9 %), but no more was huge: it is not the pages
+    "#]],
+    );
+
+    let mut record = always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)]));
+    let refused = Missing::NotPermitted {
+        grant: "root".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: huge pages, peak was not measured under as-is: not permitted; needs root
+    "#]],
+    );
+}
+
+#[test]
+fn memory_that_was_only_read_is_recognised() {
+    let id = "read-first-zero-page";
+    let findings = judge(&always(with(
+        &huge_pages(),
+        &[("huge_zero_exit_bytes", 6.4e8)],
+    )));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 610 MiB still mapped the shared huge zero page at exit: memory that was read and never written; no speed of reading it is that of memory
+    "#]],
+    );
+
+    let split = with(&small_pages(), &[("thp_split_pmd_total", 90.0)]);
+    says(
+        &judge(&always(split.clone())),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: 90 huge mappings were split and took small faults instead; reading before writing, or munmap, mprotect or MADV_DONTNEED of a part, or fork
+        "#]],
+    );
+
+    let mut record = always(split);
+    let old = Missing::NotSupported {
+        what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_zero_exit_bytes"], &old);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: huge zero page, at exit was not measured under thp=always: not on this machine: PAGEMAP_SCAN (Linux 6.7)
+    "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+#[test]
+fn refused_huge_faults_are_counted() {
+    let id = "huge-allocation-fell-back";
+    let refused = with(
+        &huge_pages(),
+        &[
+            ("thp_fault_fallback_total", 97.0),
+            ("thp_fault_fallback_charge_total", 12.0),
+            ("free_huge_pages_before_total", 310.0),
+        ],
+    );
+    says(
+        &judge(&always(refused)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 97 of 500 huge faults on the machine were refused (19.4 %), 12 of them by the limit of a memory cgroup; 310 huge pages were free before
+    "#]],
+    );
+    says(
+        &judge(&always(huge_pages())),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: 0 of 403 huge faults on the machine were refused (0.0 %)
+        "#]],
+    );
+}
+
+#[test]
+fn khugepaged_needs_time() {
+    let id = "khugepaged-had-no-time";
+    says(
+        &judge(&always(small_pages())),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: nothing of 812 MiB was huge, and nothing was collapsed: khugepaged passes over 1.60 MiB/s here and would need 8.46 min; the program ran 4.22 s
+        "#]],
+    );
+
+    let long = with(
+        &small_pages(),
+        &[("wall_seconds", 900.0), ("huge_anon_peak_bytes", 1e8)],
+    );
+    says(
+        &judge(&always(long)),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 11.7 % of 812 MiB was huge, and nothing was collapsed: khugepaged passes over 1.60 MiB/s here, and had the time
+    "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+
+    let mut record = always(small_pages());
+    let small = Missing::NotPermitted {
+        grant: "root".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &small);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: huge pages, peak was not measured under thp=always: not permitted; needs root
+    "#]],
+    );
+}
+
+fn no_effect(record: &Record) -> Table {
+    let mut table = table(record, 0.005);
+    table
+        .verdict
+        .policies
+        .insert("thp=always".to_owned(), Answer::NoEffect);
+    table
+}
+
+#[test]
+fn no_effect_has_a_reason() {
+    let id = "policy-had-no-effect";
+    let cases: [(Figures, Expect); 4] = [
+        (
+            small_pages(),
+            expect![[r#"
+            thp=always: no page was huge under either, and the kernel refused none: it never tried. No mapping was fit at its first fault: smaller than a huge page, not aligned, or grown in small steps
+        "#]],
+        ),
+        (
+            with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]),
+            expect![[r#"
+                thp=always: its largest process never held more than 1.14 MiB, which is less than one huge page (2.00 MiB)
+            "#]],
+        ),
+        (
+            with(&small_pages(), &[("thp_fault_fallback_total", 400.0)]),
+            expect![[r#"
+                thp=always: no page was huge under either: the kernel tried, and 400 huge faults were refused
+            "#]],
+        ),
+        (
+            with(&small_pages(), &[("huge_anon_peak_bytes", 8.0e8)]),
+            expect![[r#"
+                thp=always: 763 MiB were huge under it and under as-is alike
+            "#]],
+        ),
+    ];
+    for (figures, expected) in cases {
+        let arms = [
+            (Policy::as_is(), figures.clone()),
+            (thp("thp=always", Thp::Always), figures),
+        ];
+        let record = sample::record(&arms, 12);
+        let findings = findings::judge(&record, &no_effect(&record));
+        says(&findings, id, Outcome::Shown, &expected);
+    }
+    assert_eq!(
+        of(&judge(&always(small_pages())), id),
+        None,
+        "only where the verdict says so"
+    );
+}
+
+#[test]
+fn no_effect_without_the_pages_cannot_be_explained() {
+    let mut record = always(small_pages());
+    let refused = Missing::NotPermitted {
+        grant: "CAP_SYS_PTRACE".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
+    let findings = findings::judge(&record, &no_effect(&record));
+    says(
+        &findings,
+        "policy-had-no-effect",
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: huge pages, peak was not measured under as-is: not permitted; needs CAP_SYS_PTRACE
+        "#]],
+    );
+}
+
+#[test]
+fn an_allocator_that_changes_no_page_is_no_verdict() {
+    let id = "equal-coverage";
+    let policy = |figures| {
+        let settings = Settings {
+            env: [("ARENAS".to_owned(), "1".to_owned())].into(),
+            ..Settings::default()
+        };
+        let policy = Policy {
+            name: "env.ARENAS=1".to_owned(),
+            settings,
+        };
+        sample::record(&[(Policy::as_is(), small_pages()), (policy, figures)], 12)
+    };
+    says(
+        &judge(&policy(small_pages())),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            env.ARENAS=1: no page was huge under it nor under as-is; what it changes is not done through huge pages
+        "#]],
+    );
+    says(
+        &judge(&policy(huge_pages())),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            env.ARENAS=1: more or less was huge than under as-is
+        "#]],
+    );
+    assert_eq!(of(&judge(&always(small_pages())), id), None);
+}
+
+#[test]
+fn a_control_that_differs_from_itself_is_noise() {
+    let id = "run-too-noisy";
+    let mut record = always(huge_pages());
+    says(
+        &judge(&record),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        as-is against itself is known to ±0.5 %
+    "#]],
+    );
+
+    sample::mark(&mut record, 2, Mark::Steal { permille: 31 });
+    sample::mark(&mut record, 3, Mark::OtherLoad { permille: 400 });
+    let mut table = table(&record, 0.005);
+    let control = table.control.as_mut().unwrap();
+    control.passed = false;
+    control.comparison.ratio = Some(1.034);
+    let findings = findings::judge(&record, &table);
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        as-is differs from itself by +3.4 %: something other than the policies changed between the trials; marked trials: other load in 1, steal in 1
+    "#]],
+    );
+    assert_eq!(findings[0].id, id, "doubts about the whole run come first");
+}
+
+#[test]
+fn short_workloads_are_mostly_their_start() {
+    let id = "workload-too-short";
+    for (wall, expected) in [
+        (
+            0.031,
+            expect![[r#"
+        a trial takes 31.0 ms under as-is: starting the program is a good part of it, and its memory is sampled a few times at most (here: 2)
+    "#]],
+        ),
+        (
+            0.004,
+            expect![[r#"
+        a trial takes 4.00 ms under as-is: starting the program is most of it, and its memory is sampled a few times at most (here: 2)
+    "#]],
+        ),
+    ] {
+        let arms = [
+            (
+                Policy::as_is(),
+                with(
+                    &small_pages(),
+                    &[("wall_seconds", wall), ("samples_total", 2.0)],
+                ),
+            ),
+            (
+                thp("thp=always", Thp::Always),
+                with(&small_pages(), &[("wall_seconds", wall)]),
+            ),
+        ];
+        says(
+            &judge(&sample::record(&arms, 12)),
+            id,
+            Outcome::Shown,
+            &expected,
+        );
+    }
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+#[test]
+fn what_was_read_back_is_believed() {
+    let id = "policy-not-applied";
+    let mut record = always(small_pages());
+    let trials = record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.policy == "thp=always");
+    for trial in trials.take(4) {
+        let path = "sys/kernel/mm/transparent_hugepage/enabled".to_owned();
+        trial.read_back.files.insert(path, "never".to_owned());
+    }
+    let findings = judge(&record);
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 4 of 12 trials did not run under it: /sys/kernel/mm/transparent_hugepage/enabled said never instead of always
+    "#]],
+    );
+    let applied = findings
+        .iter()
+        .filter(|finding| finding.id == id)
+        .nth(1)
+        .unwrap();
+    assert_eq!(applied.outcome, Outcome::NotShown);
+}
+
+#[test]
+fn a_win_does_not_hide_a_loss() {
+    let id = "win-with-a-loss";
+    let findings = judge(&always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)])));
+    let loss = of(&findings, id).unwrap();
+    expect![[r#"
+        thp=always is better in wall time, but worse in peak memory (+40.9 %)
+    "#]]
+    .assert_eq(&format!("{}\n", loss.text));
+    says(
+        &judge(&always(huge_pages())),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always is better in wall time, and no tail, memory or stall is decidedly worse
+        "#]],
+    );
+}
+
+#[test]
+fn findings_come_in_the_order_of_their_weight() {
+    let findings = judge(&always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)])));
+    let outcomes: Vec<Outcome> = findings.iter().map(|finding| finding.outcome).collect();
+    assert!(outcomes.is_sorted(), "{outcomes:?}");
+    assert!(outcomes.len() > 3);
+}
+
+#[test]
+fn no_rule_breaks_on_a_record_without_trials() {
+    let mut record = sample::clear_win();
+    let full = table(&record, 0.005);
+    record.trials.clear();
+    for table in [full, table(&record, 0.005)] {
+        for finding in findings::judge(&record, &table) {
+            assert!(
+                !finding.text.contains("NaN") && !finding.text.contains("inf"),
+                "{}",
+                finding.text
+            );
+        }
+    }
+    assert_eq!(RULES.len(), 12);
+}

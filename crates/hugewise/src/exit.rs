@@ -60,20 +60,34 @@ impl std::error::Error for Fault {}
 
 /// The user typed something wrong.
 pub fn usage(message: impl fmt::Display) -> anyhow::Error {
-    Fault { exit: Exit::Usage, message: message.to_string() }.into()
+    Fault {
+        exit: Exit::Usage,
+        message: message.to_string(),
+    }
+    .into()
 }
 
 /// The machine cannot do what was required.
 pub fn refused(message: impl fmt::Display) -> anyhow::Error {
-    Fault { exit: Exit::Refused, message: message.to_string() }.into()
+    Fault {
+        exit: Exit::Refused,
+        message: message.to_string(),
+    }
+    .into()
 }
 
 /// A command of the experiment failed before anything could be measured.
 pub fn trial_failed(message: impl fmt::Display) -> anyhow::Error {
-    Fault { exit: Exit::TrialFailed, message: message.to_string() }.into()
+    Fault {
+        exit: Exit::TrialFailed,
+        message: message.to_string(),
+    }
+    .into()
 }
 
 /// How the program ends for an error.
 pub fn of(error: &anyhow::Error) -> Exit {
-    error.downcast_ref::<Fault>().map_or(Exit::Internal, |fault| fault.exit)
+    error
+        .downcast_ref::<Fault>()
+        .map_or(Exit::Internal, |fault| fault.exit)
 }

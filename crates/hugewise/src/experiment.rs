@@ -139,7 +139,11 @@ pub struct Options {
     pub fail_if: Vec<Gate>,
 
     /// The command and its arguments, or an experiment file (*.toml)
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     #[serde(deserialize_with = "command")]
     pub command: Vec<OsString>,
 }
@@ -167,13 +171,18 @@ pub enum Switch {
 impl Options {
     /// Reads the experiment file where the command is one, with the flags in front.
     pub fn with_file(self) -> Result<Self> {
-        let [only] = self.command.as_slice() else { return Ok(self) };
+        let [only] = self.command.as_slice() else {
+            return Ok(self);
+        };
         let path = Path::new(only);
         if path.extension().is_none_or(|extension| extension != "toml") {
             return Ok(self);
         }
         let text = std::fs::read_to_string(path).map_err(|error| {
-            exit::usage(format!("reading the experiment file {}: {error}", path.display()))
+            exit::usage(format!(
+                "reading the experiment file {}: {error}",
+                path.display()
+            ))
         })?;
         let file: Self = toml::from_str(&text)
             .map_err(|error| exit::usage(format!("{}: {error}", path.display())))?;
@@ -223,7 +232,11 @@ impl Options {
 
     /// Whether the machine's settings may be written.
     pub fn reach(&self) -> Reach {
-        if self.system { Reach::System } else { Reach::Process }
+        if self.system {
+            Reach::System
+        } else {
+            Reach::Process
+        }
     }
 
     /// The plan on this host; `clock_seed` is used when no seed was given.
@@ -234,11 +247,17 @@ impl Options {
             ));
         }
         if self.shell && self.command.len() > 1 {
-            return Err(exit::usage("--shell takes one line: put the command in quotes"));
+            return Err(exit::usage(
+                "--shell takes one line: put the command in quotes",
+            ));
         }
         let policies = self.policies(host)?;
         Ok(Plan {
-            command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: self
+                .command
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
             shell: self.shell,
             baseline: baseline(self.baseline.as_deref(), &policies)?,
             policies,
@@ -319,8 +338,16 @@ impl Options {
 
 /// A hint for a metric that does not exist.
 fn nearest(name: &str) -> String {
-    let common = |other: &str| name.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-    match metric::METRICS.iter().max_by_key(|metric| common(&metric.name)) {
+    let common = |other: &str| {
+        name.chars()
+            .zip(other.chars())
+            .take_while(|(a, b)| a == b)
+            .count()
+    };
+    match metric::METRICS
+        .iter()
+        .max_by_key(|metric| common(&metric.name))
+    {
         Some(metric) if common(&metric.name) >= 3 => format!("did you mean `{}`?", metric.name),
         _ => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
     }
@@ -328,7 +355,9 @@ fn nearest(name: &str) -> String {
 
 fn baseline(asked: Option<&str>, policies: &[Policy]) -> Result<String> {
     let Some(asked) = asked else {
-        return Ok(policies.first().map_or_else(String::new, |policy| policy.name.clone()));
+        return Ok(policies
+            .first()
+            .map_or_else(String::new, |policy| policy.name.clone()));
     };
     if policies.iter().any(|policy| policy.name == asked) {
         return Ok(asked.to_owned());
@@ -395,7 +424,11 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| fault())? / 100.0,
         None => text.trim().parse::<f64>().map_err(|_| fault())?,
     };
-    if share.is_finite() && share > 0.0 && share < 1.0 { Ok(share) } else { Err(fault()) }
+    if share.is_finite() && share > 0.0 && share < 1.0 {
+        Ok(share)
+    } else {
+        Err(fault())
+    }
 }
 
 fn parsed_all<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
@@ -404,17 +437,24 @@ where
     T::Err: std::fmt::Display,
 {
     let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
+    texts
+        .iter()
+        .map(|text| text.parse().map_err(serde::de::Error::custom))
+        .collect()
 }
 
 fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    parse_share(&text).map(Some).map_err(serde::de::Error::custom)
+    parse_share(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
+    parse_duration(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
 }
 
 fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {

@@ -8,12 +8,18 @@ use crate::exit;
 
 /// The invoking user when the program runs as root through sudo; `None` when nothing changes.
 pub fn identity() -> Result<Option<Identity>> {
-    let Ok(text) = std::env::var("SUDO_UID") else { return Ok(None) };
-    let uid: u32 = text
-        .parse()
-        .map_err(|_| exit::usage(format!("SUDO_UID is `{text}`, which is no user id; unset it")))?;
+    let Ok(text) = std::env::var("SUDO_UID") else {
+        return Ok(None);
+    };
+    let uid: u32 = text.parse().map_err(|_| {
+        exit::usage(format!(
+            "SUDO_UID is `{text}`, which is no user id; unset it"
+        ))
+    })?;
     if !identity::is_root() || uid == 0 {
         return Ok(None);
     }
-    identity::of_user(uid).map(Some).with_context(|| format!("looking up the invoking user {uid}"))
+    identity::of_user(uid)
+        .map(Some)
+        .with_context(|| format!("looking up the invoking user {uid}"))
 }

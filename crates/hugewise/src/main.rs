@@ -3,8 +3,8 @@
 
 mod cli;
 mod cmd;
-mod experiment;
 mod exit;
+mod experiment;
 mod interrupt;
 mod invoker;
 mod output;
@@ -25,7 +25,10 @@ use crate::exit::Exit;
 fn main() -> ExitCode {
     // The keeper is this same program in a process of its own; it must stay small, so nothing
     // may come before it.
-    if std::env::args_os().nth(1).is_some_and(|first| first == "__keep") {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == "__keep")
+    {
         return hugewise_linux::spawn::keeper_main();
     }
     ask_for_reports_of_panics();

@@ -21,13 +21,19 @@ pub fn show(report: &Report<'_>, output: &Output) -> Result<()> {
 /// Writes a result to stdout, whole.
 pub fn print(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("writing to stdout")
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .context("writing to stdout")
 }
 
 /// Writes a result to a file that the user named.
 pub fn write_file(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| {
-        format!("writing {}; the record still holds everything that was measured", path.display())
+        format!(
+            "writing {}; the record still holds everything that was measured",
+            path.display()
+        )
     })
 }
 
@@ -48,7 +54,11 @@ pub fn style(output: &Output) -> Style {
     Style {
         width: width(),
         color: color(output.color),
-        verbose: if output.verbose { Verbosity::Verbose } else { Verbosity::Normal },
+        verbose: if output.verbose {
+            Verbosity::Verbose
+        } else {
+            Verbosity::Normal
+        },
     }
 }
 
@@ -58,7 +68,8 @@ pub fn color(asked: Colour) -> Color {
         Colour::Always => true,
         Colour::Never => false,
         Colour::Auto => {
-            std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            std::io::stdout().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
         }
     };
     if wanted { Color::Always } else { Color::Never }
@@ -66,8 +77,12 @@ pub fn color(asked: Colour) -> Color {
 
 /// Columns of stdout: a wide terminal gets up to 120, everything else 80.
 fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let columns = columns.or_else(hugewise_linux::terminal::columns).unwrap_or(80);
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let columns = columns
+        .or_else(hugewise_linux::terminal::columns)
+        .unwrap_or(80);
     usize::from(columns).clamp(60, 120)
 }
 
@@ -79,10 +94,16 @@ pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
             Judgement::Open => {}
             Judgement::Closed(policies) => {
                 state = GateState::Closed;
-                anstream::eprintln!("hugewise: --fail-if '{gate}' came true for {}", policies.join(", "));
+                anstream::eprintln!(
+                    "hugewise: --fail-if '{gate}' came true for {}",
+                    policies.join(", ")
+                );
             }
             Judgement::CannotTell(policies) if policies.is_empty() => {
-                anstream::eprintln!("hugewise: --fail-if '{gate}' cannot be judged: {} was not compared", gate.metric);
+                anstream::eprintln!(
+                    "hugewise: --fail-if '{gate}' cannot be judged: {} was not compared",
+                    gate.metric
+                );
             }
             Judgement::CannotTell(policies) => {
                 anstream::eprintln!(

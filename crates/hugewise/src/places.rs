@@ -6,6 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use hugewise_linux::error::Kind;
 use hugewise_linux::lock::{self, Hold};
+use hugewise_linux::probe::{self, Environment};
+use hugewise_linux::root::Root;
+use hugewise_model::host::Host;
 
 use crate::exit;
 
@@ -17,7 +20,11 @@ pub fn machine_state() -> PathBuf {
 /// The folder of the lock: it must be writable for every user, and gone after a reboot.
 pub fn lock_folder() -> PathBuf {
     let run_lock = Path::new("/run/lock");
-    if run_lock.is_dir() { run_lock.to_owned() } else { std::env::temp_dir() }
+    if run_lock.is_dir() {
+        run_lock.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
 }
 
 /// Takes the machine for one experiment; a second one at the same time is refused.
@@ -31,9 +38,25 @@ pub fn hold() -> Result<Hold> {
     })
 }
 
+/// What the environment says of the program's surroundings.
+pub fn environment() -> Environment {
+    let read = |name: &str| std::env::var(name).ok();
+    Environment {
+        sudo_uid: read("SUDO_UID"),
+        glibc_tunables: read("GLIBC_TUNABLES"),
+    }
+}
+
+/// The machine under our hands, as facts.
+pub fn host(root: &Root) -> Result<Host> {
+    Ok(probe::host(root, &probe::answers(root, environment())?)?)
+}
+
 /// Milliseconds since 1970.
 pub fn now_unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -42,11 +65,20 @@ pub fn now_unix_ms() -> u64 {
 pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
     let folder = state_home().join("hugewise");
     std::fs::create_dir_all(&folder).with_context(|| {
-        format!("making {} for the record; choose another place with --out FILE", folder.display())
+        format!(
+            "making {} for the record; choose another place with --out FILE",
+            folder.display()
+        )
     })?;
     let program = Path::new(program).file_name().map_or_else(
         || "command".to_owned(),
-        |name| name.to_string_lossy().chars().filter(|c| is_plain(*c)).take(40).collect(),
+        |name| {
+            name.to_string_lossy()
+                .chars()
+                .filter(|c| is_plain(*c))
+                .take(40)
+                .collect()
+        },
     );
     let stamp = stamp(unix_ms);
     let free = (0_u32..)
@@ -64,7 +96,9 @@ fn is_plain(c: char) -> bool {
 
 fn state_home() -> PathBuf {
     let absolute = |name: &str| {
-        std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
     };
     absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
@@ -90,7 +124,11 @@ fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 

@@ -37,12 +37,20 @@ impl Progress {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        Self { bar, began: Instant::now(), rounds_done: 0 }
+        Self {
+            bar,
+            began: Instant::now(),
+            rounds_done: 0,
+        }
     }
 
     /// A trial begins.
     pub fn trial(&self, round: u32, position: usize, of: usize, policy: &str) {
-        self.bar.set_prefix(format!("round {}, trial {}/{of}: {policy}", round + 1, position + 1));
+        self.bar.set_prefix(format!(
+            "round {}, trial {}/{of}: {policy}",
+            round + 1,
+            position + 1
+        ));
     }
 
     /// An unmeasured trial begins.
@@ -53,7 +61,8 @@ impl Progress {
     /// A round is over: `running` is the estimate so far.
     pub fn round_done(&mut self, plan: &Plan, running: &str) {
         self.rounds_done += 1;
-        self.bar.set_message(format!("{running}{}", self.time_left(plan)));
+        self.bar
+            .set_message(format!("{running}{}", self.time_left(plan)));
     }
 
     /// Says one line above the progress.

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use hugewise_model::observation::Trial;
 use hugewise_model::record::{self, End, Header, Line, Record};
 
@@ -84,7 +84,9 @@ impl Recorder {
 /// Appends a line, or leaves the file as it was before: a torn line is cut off again.
 fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
     let before = file.stream_position()?;
-    let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
+    let written = file
+        .write_all(line.as_bytes())
+        .and_then(|()| file.sync_data());
     if written.is_err() {
         // Best effort: the reader copes with a torn last line as well.
         let _ = file.set_len(before);
@@ -97,7 +99,5 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
 pub fn read(path: &Path) -> Result<Record> {
     let bytes = std::fs::read(path)
         .map_err(|error| exit::usage(format!("reading the record {}: {error}", path.display())))?;
-    record::parse(&bytes)
-        .map_err(|error| exit::usage(format!("{}: {error}", path.display())))
-
+    record::parse(&bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }

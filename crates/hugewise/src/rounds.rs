@@ -60,7 +60,11 @@ impl<'a> Rounds<'a> {
             interrupt,
             identity: invoker::identity()?,
             files: written_files(header),
-            audience: if quiet { Audience::Nobody } else { Audience::Person },
+            audience: if quiet {
+                Audience::Nobody
+            } else {
+                Audience::Person
+            },
         })
     }
 
@@ -94,10 +98,18 @@ impl<'a> Rounds<'a> {
         for round in 0..plan.bounds.max_rounds {
             let slots = plan.round(round);
             for (position, &slot) in slots.iter().enumerate() {
-                progress.trial(round, position, slots.len(), &plan.policies[slot.policy].name);
+                progress.trial(
+                    round,
+                    position,
+                    slots.len(),
+                    &plan.policies[slot.policy].name,
+                );
                 let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
-                let (trial, flow) =
-                    self.trial(&recorder.record().header, machine, Place { index, round, slot })?;
+                let (trial, flow) = self.trial(
+                    &recorder.record().header,
+                    machine,
+                    Place { index, round, slot },
+                )?;
                 if flow == Flow::Stop {
                     return Ok(StopReason::Interrupted);
                 }
@@ -122,9 +134,17 @@ impl<'a> Rounds<'a> {
     ) -> Result<Flow> {
         let mut told = false;
         for round in 0..plan.bounds.warmup_rounds {
-            for slot in plan.round(round).into_iter().filter(|slot| slot.role == Role::Arm) {
+            for slot in plan
+                .round(round)
+                .into_iter()
+                .filter(|slot| slot.role == Role::Arm)
+            {
                 progress.warmup(&plan.policies[slot.policy].name);
-                let place = Place { index: 0, round, slot };
+                let place = Place {
+                    index: 0,
+                    round,
+                    slot,
+                };
                 let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
@@ -152,7 +172,11 @@ impl<'a> Rounds<'a> {
             }
             Err(error) => not_run(error),
         };
-        let flow = if observed.interrupted || self.interrupt.asked() { Flow::Stop } else { Flow::Go };
+        let flow = if observed.interrupted || self.interrupt.asked() {
+            Flow::Stop
+        } else {
+            Flow::Go
+        };
         let mut trial = trial_of(place, policy, &header.plan, observed);
         if let Err(error) = self.hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
@@ -164,9 +188,18 @@ impl<'a> Rounds<'a> {
 
     fn observe(&self, header: &Header, realisation: &Realisation) -> Result<Observed> {
         let launch = self.launch(&header.plan, realisation);
-        let watch = Watch { files: &self.files, expected: realisation };
-        collect::trial(self.root, &header.host, &launch, &watch, self.interrupt.flag())
-            .context("watching the workload")
+        let watch = Watch {
+            files: &self.files,
+            expected: realisation,
+        };
+        collect::trial(
+            self.root,
+            &header.host,
+            &launch,
+            &watch,
+            self.interrupt.flag(),
+        )
+        .context("watching the workload")
     }
 
     fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
@@ -203,7 +236,10 @@ impl<'a> Rounds<'a> {
 }
 
 fn written_files(header: &Header) -> Vec<String> {
-    let writes = header.realisations.values().flat_map(|realisation| &realisation.files);
+    let writes = header
+        .realisations
+        .values()
+        .flat_map(|realisation| &realisation.files);
     let paths: BTreeSet<&String> = writes.map(|write| &write.path).collect();
     paths.into_iter().cloned().collect()
 }
@@ -219,7 +255,10 @@ enum Flow {
 pub fn command_words(options: &Options) -> Vec<std::ffi::OsString> {
     if options.shell {
         let shell = ["/bin/sh", "-c"].map(Into::into);
-        shell.into_iter().chain(options.command.iter().cloned()).collect()
+        shell
+            .into_iter()
+            .chain(options.command.iter().cloned())
+            .collect()
     } else {
         options.command.clone()
     }
@@ -227,11 +266,18 @@ pub fn command_words(options: &Options) -> Vec<std::ffi::OsString> {
 
 /// Why no further round is needed, if so.
 fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
-    let time_is_up = record.header.plan.bounds.max_time.is_some_and(|most| began.elapsed() >= most);
+    let time_is_up = record
+        .header
+        .plan
+        .bounds
+        .max_time
+        .is_some_and(|most| began.elapsed() >= most);
     if so_far.rounds >= 2 && !record.trials.iter().any(Trial::succeeded) {
         return Some(StopReason::WorkloadFails);
     }
-    so_far.stop.or_else(|| time_is_up.then_some(StopReason::MaxTime))
+    so_far
+        .stop
+        .or_else(|| time_is_up.then_some(StopReason::MaxTime))
 }
 
 fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {
@@ -263,7 +309,10 @@ fn not_run(error: String) -> Observed {
 
 /// What a person should know at the first failure, before all trials have failed.
 fn failure(trial: &Trial) -> String {
-    let mut text = format!("the workload failed while warming up ({}): {}", trial.policy, trial.outcome);
+    let mut text = format!(
+        "the workload failed while warming up ({}): {}",
+        trial.policy, trial.outcome
+    );
     for line in trial.stderr_tail.iter().flat_map(|tail| tail.lines()) {
         text.push_str("\n    ");
         text.push_str(line);

@@ -1,70 +1,95 @@
-//! `hugewise doctor`: what can be measured here, what will mislead, and what is set wrongly.
+//! `hugewise doctor`: what can be measured here, what will mislead, what is set wrongly, and how
+//! to put back what a killed experiment left.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use hugewise_linux::probe::{self, Environment};
+use clap::Args;
+use hugewise_linux::probe;
 use hugewise_linux::root::Root;
+use hugewise_linux::undo::{self, Found, Place, UndoReport};
 use hugewise_model::doctor::{self, Diagnosis};
 
-/// Say what can be measured on this machine, what will mislead, and what to grant
-#[derive(Debug, clap::Args)]
-pub struct Options {
+use crate::cli::{Format, Output};
+use crate::exit::Exit;
+use crate::{output, places};
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct Arguments {
     /// Put back settings that an experiment left changed when it was killed
     #[arg(long)]
-    pub undo: bool,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    pub format: Format,
+    undo: bool,
+
     /// Examine a frozen machine instead of this one
     #[arg(long, hide = true, value_name = "DIR")]
-    pub host: Option<PathBuf>,
+    host: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
 }
 
-/// Form of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For a terminal of 80 columns
-    #[default]
-    Text,
-    /// The diagnosis as a whole
-    Json,
-    /// One row for each rung and remark
-    Csv,
-    /// For documents
-    Markdown,
-}
-
-/// Examines the machine and writes the diagnosis; with `--undo` calls `undo` instead, which puts
-/// settings back and says what it did.
-///
-/// # Errors
-/// The machine could not be read, the settings could not be put back, or the writer failed.
-pub fn run(
-    options: &Options,
-    environment: Environment,
-    undo: impl FnOnce(&Root) -> Result<()>,
-    out: &mut impl Write,
-) -> Result<()> {
-    let root = options.host.clone().map_or_else(Root::real, Root::at);
-    if options.undo {
-        return undo(&root);
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    if arguments.undo {
+        return undo();
     }
-    let answers = probe::answers(&root, environment)?;
+    let root = arguments.host.clone().map_or_else(Root::real, Root::at);
+    let answers = probe::answers(&root, places::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
-    render(&diagnosis, options.format, out)
+    if let Some(path) = &arguments.output.json {
+        output::write_file(path, &rendered(&diagnosis, Format::Json)?)?;
+    }
+    output::print(&rendered(&diagnosis, arguments.output.format)?)?;
+    Ok(Exit::Done)
 }
 
-fn render(diagnosis: &Diagnosis, format: Format, out: &mut impl Write) -> Result<()> {
+fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
+    let mut text = Vec::new();
     match format {
-        Format::Text => doctor::render_text(diagnosis, out)?,
-        Format::Csv => doctor::render_csv(diagnosis, out)?,
-        Format::Markdown => doctor::render_markdown(diagnosis, out)?,
+        Format::Text => doctor::render_text(diagnosis, &mut text)?,
+        Format::Csv => doctor::render_csv(diagnosis, &mut text)?,
+        Format::Markdown => doctor::render_markdown(diagnosis, &mut text)?,
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, diagnosis)?;
-            writeln!(out)?;
+            serde_json::to_writer_pretty(&mut text, diagnosis)?;
+            text.push(b'\n');
         }
     }
-    Ok(())
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Puts back what is in the journal. The lock is taken first: a journal of an experiment that
+/// still runs is not ours to undo.
+fn undo() -> Result<Exit> {
+    let hold = places::hold()?;
+    let place = Place::new(&Root::real(), &places::machine_state());
+    let report = undo::undo(&hold, &place)?;
+    output::print(&told(&report))?;
+    Ok(if report.left_behind.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Refused
+    })
+}
+
+fn told(report: &UndoReport) -> String {
+    let mut lines = Vec::new();
+    match report.found {
+        Found::Nothing => lines.push("Nothing to undo: no experiment was cut short.".to_owned()),
+        Found::AnotherBoot { pid } => lines.push(format!(
+            "Nothing to undo: the experiment of process {pid} was cut short before the machine \
+             was started anew, which reset its settings."
+        )),
+        Found::ThisBoot { pid } => {
+            lines.push(format!("The experiment of process {pid} was cut short."));
+            if report.restored.is_empty() && report.left_behind.is_empty() {
+                lines.push("All settings are as they were.".to_owned());
+            }
+        }
+    }
+    let restored = report.restored.iter();
+    lines
+        .extend(restored.map(|one| format!("/{}: `{}` is `{}` again", one.path, one.from, one.to)));
+    lines.extend(report.left_behind.iter().map(ToString::to_string));
+    lines.join("\n") + "\n"
 }

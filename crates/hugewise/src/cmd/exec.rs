@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::apply::Machine;
-use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_linux::undo::Place;
@@ -29,15 +28,24 @@ pub struct Arguments {
     system: bool,
 
     /// The command and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
 /// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let root = Root::real();
-    let host = probe::host(&root)?;
-    let reach = if arguments.system { Reach::System } else { Reach::Process };
+    let host = places::host(&root)?;
+    let reach = if arguments.system {
+        Reach::System
+    } else {
+        Reach::Process
+    };
     let realisation = realise(&arguments.policy, &host, reach).map_err(|obstacles| {
         let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
         exit::refused(obstacles.join("\n"))

@@ -50,15 +50,28 @@ pub struct Arguments {
 
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
-    let records: Vec<Record> =
-        arguments.records.iter().map(|path| recorder::read(path)).collect::<Result<_>>()?;
-    let names: Vec<String> =
-        arguments.records.iter().map(|path| path.display().to_string()).collect();
+    let records: Vec<Record> = arguments
+        .records
+        .iter()
+        .map(|path| recorder::read(path))
+        .collect::<Result<_>>()?;
+    let names: Vec<String> = arguments
+        .records
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     let report = match (records.as_slice(), names.as_slice()) {
         ([before, after], [first, second]) => {
             let names = [first.clone(), second.clone()];
             let table = between(before, after, arguments)?;
-            Report::between(before, Other { record: after, names }, table)
+            Report::between(
+                before,
+                Other {
+                    record: after,
+                    names,
+                },
+                table,
+            )
         }
         ([record, ..], [name, ..]) => {
             let table = within(record, arguments)?;
@@ -84,6 +97,10 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
 }
 
 fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
-    let across = if arguments.across { Across::Allowed } else { Across::Refused };
+    let across = if arguments.across {
+        Across::Allowed
+    } else {
+        Across::Refused
+    };
     compare::between(before, after, across).map_err(exit::usage)
 }

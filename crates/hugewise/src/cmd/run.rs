@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::apply::Machine;
-use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::undo::{LeftBehind, Place};
 use hugewise_model::compare;
@@ -20,9 +19,9 @@ use crate::exit::{self, Exit};
 use crate::experiment::{Options, realise_all};
 use crate::interrupt::Interrupt;
 use crate::output::{self, GateState};
-use crate::recorder::Recorder;
-use crate::rounds::{self, Rounds};
 use crate::places;
+use crate::recorder::Recorder;
+use crate::rounds::Rounds;
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -42,7 +41,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments) -> Result<Exit> {
     let root = Root::real();
     let options = arguments.options.with_file()?;
-    let host = probe::host(&root)?;
+    let host = places::host(&root)?;
     let plan = options.plan(&host, places::now_unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
     let hold = places::hold()?;
@@ -68,12 +67,22 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let mut machine = Machine::begin(hold, place, &wanted)?;
     tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header)?;
-    let rounds = Rounds::new(&root, &options, &interrupt, &arguments.output, &recorder.record().header)?;
+    let rounds = Rounds::new(
+        &root,
+        &options,
+        &interrupt,
+        &arguments.output,
+        &recorder.record().header,
+    )?;
     let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = machine.finish();
     let reason = ended?;
 
-    let end = End { reason, ended_unix_ms: places::now_unix_ms(), left_behind: told(left_behind) };
+    let end = End {
+        reason,
+        ended_unix_ms: places::now_unix_ms(),
+        left_behind: told(left_behind),
+    };
     let (record, trouble) = recorder.finish(end);
     let table = compare::table(&record, &compare::Options::default()).map_err(exit::usage)?;
     let findings = findings::judge(&record, &table);
@@ -128,8 +137,10 @@ fn told(left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>) -> Vec<Stri
 }
 
 fn exit_of(record: &Record, gates: GateState) -> Exit {
-    let interrupted =
-        record.end.as_ref().is_some_and(|end| end.reason == StopReason::Interrupted);
+    let interrupted = record
+        .end
+        .as_ref()
+        .is_some_and(|end| end.reason == StopReason::Interrupted);
     if interrupted {
         Exit::Interrupted
     } else if !record.trials.iter().all(Trial::succeeded) {

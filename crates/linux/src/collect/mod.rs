@@ -168,17 +168,17 @@ impl Observed {
     /// A trial in which nothing ran.
     #[must_use]
     pub fn not_run(outcome: Outcome) -> Self {
-    let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
-    Self {
-        started_unix_ms: unix_ms(),
-        outcome,
-        stderr_tail: Vec::new(),
-        output: Vec::new(),
-        readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
-        read_back: ReadBack::default(),
-        marks: Vec::new(),
-        interrupted: false,
-    }
+        let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
+        Self {
+            started_unix_ms: unix_ms(),
+            outcome,
+            stderr_tail: Vec::new(),
+            output: Vec::new(),
+            readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
+            read_back: ReadBack::default(),
+            marks: Vec::new(),
+            interrupted: false,
+        }
     }
 }
 

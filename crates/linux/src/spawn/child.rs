@@ -71,13 +71,10 @@ impl Settings {
     }
 
     fn set_thp(&self) -> Result<(), Failure> {
-        let (disable, flags) = match self.prctl {
-            ThpPrctl::Leave => return Ok(()),
-            ThpPrctl::Clear => (0, 0),
-            ThpPrctl::Disable => (1, 0),
-            ThpPrctl::ExceptAdvised => (1, EXCEPT_ADVISED),
+        let Some((disable, flags)) = prctl_words(self.prctl) else {
+            return Ok(());
         };
-        let (disable, none): (libc::c_ulong, libc::c_ulong) = (disable, 0);
+        let none: libc::c_ulong = 0;
         // SAFETY: prctl with plain integers.
         let result = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, disable, flags, none, none) };
         Step::HugePages.check(result)
@@ -94,6 +91,16 @@ impl Settings {
         Step::Groups.check(unsafe { libc::setgid(*gid) })?;
         // SAFETY: setuid has no preconditions.
         Step::User.check(unsafe { libc::setuid(*uid) })
+    }
+}
+
+/// The two words of `PR_SET_THP_DISABLE`; `None` when it is to be left alone.
+pub(super) fn prctl_words(prctl: ThpPrctl) -> Option<(libc::c_ulong, libc::c_ulong)> {
+    match prctl {
+        ThpPrctl::Leave => None,
+        ThpPrctl::Clear => Some((0, 0)),
+        ThpPrctl::Disable => Some((1, 0)),
+        ThpPrctl::ExceptAdvised => Some((1, EXCEPT_ADVISED)),
     }
 }
 

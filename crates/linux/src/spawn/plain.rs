@@ -1,0 +1,87 @@
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hugewise_model::observation::Outcome;
+
+use super::child::prctl_words;
+use super::hook::become_identity;
+use super::{Launch, wire::fault};
+use crate::error::Result;
+
+/// Runs a workload with our own standard streams, without measuring, and waits for it.
+///
+/// This is for a policy whose settings must be put back afterwards; where nothing has to be
+/// put back, [`super::exec`] is better, because then nobody stands in between. When `interrupt`
+/// becomes true the workload gets SIGTERM: a Ctrl-C of the terminal reaches it anyway, a signal
+/// that was sent to us alone does not.
+///
+/// # Errors
+/// It could not be started.
+pub fn run_plain(launch: &Launch, interrupt: &AtomicBool) -> Result<Outcome> {
+    let program = launch.program();
+    let starting = |error: io::Error| {
+        fault(
+            "starting",
+            format!("`{}`: {error}", program.to_string_lossy()),
+        )
+    };
+    let mut command = Command::new(program);
+    command
+        .args(launch.command.iter().skip(1))
+        .envs(launch.environment.iter().cloned());
+    if let Some(directory) = &launch.directory {
+        command.current_dir(directory);
+    }
+    set_thp(&mut command, launch);
+    if let Some(identity) = &launch.identity {
+        become_identity(&mut command, identity);
+    }
+    let mut child = command.spawn().map_err(starting)?;
+    Ok(outcome(wait(&mut child, interrupt).map_err(starting)?))
+}
+
+fn set_thp(command: &mut Command, launch: &Launch) {
+    let Some((disable, flags)) = prctl_words(launch.prctl) else {
+        return;
+    };
+    let set = move || {
+        let none: libc::c_ulong = 0;
+        // SAFETY: prctl with plain integers.
+        match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, disable, flags, none, none) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure allocates nothing and makes one system call.
+    unsafe { command.pre_exec(set) };
+}
+
+fn wait(child: &mut Child, interrupt: &AtomicBool) -> io::Result<ExitStatus> {
+    let mut asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt.load(Ordering::Relaxed) && !asked {
+            asked = true;
+            if let Ok(pid) = i32::try_from(child.id()) {
+                // SAFETY: the child is not reaped yet, so the number is still its own.
+                unsafe { libc::kill(pid, libc::SIGTERM) };
+            }
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn outcome(status: ExitStatus) -> Outcome {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Outcome::Exited { code },
+        (None, signal) => Outcome::Signalled {
+            signal: signal.unwrap_or(0),
+        },
+    }
+}

@@ -1,5 +1,7 @@
 //! Policies put in force and put back on a frozen machine, and all that may come between.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
+
 mod ground;
 
 use std::fs;

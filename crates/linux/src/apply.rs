@@ -1,5 +1,7 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
+use std::collections::BTreeMap;
+
 use hugewise_model::policy::realise::{FileWrite, Realisation};
 
 use crate::error::{Error, Kind, Result};
@@ -176,6 +178,21 @@ impl Applied<'_> {
     #[must_use]
     pub fn release(mut self) -> Vec<LeftBehind> {
         self.put_back()
+    }
+
+    /// What the files that any policy of the experiment writes read now, by path: the proof
+    /// that this policy is in force, and no other.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn read_back(&self) -> Result<BTreeMap<String, String>> {
+        let machine = &*self.machine;
+        machine
+            .entries
+            .iter()
+            .filter(|entry| entry.change != Change::Follows)
+            .map(|entry| Ok((entry.path.clone(), machine.place.value(&entry.path)?)))
+            .collect()
     }
 
     fn write(&mut self, file: &FileWrite) -> Result<()> {

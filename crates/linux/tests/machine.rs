@@ -1,5 +1,7 @@
 //! Policies put in force and put back on a frozen machine, and all that may come between.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
+
 mod ground;
 
 use std::fs;
@@ -28,6 +30,8 @@ fn each_policy_sees_the_originals_of_the_others() {
     let applied = machine.apply(&b).unwrap();
     assert_eq!(ground.value(&path_of("enabled")), "madvise");
     assert_eq!(ground.value(&path_of("khugepaged/max_ptes_none")), "0");
+    let read_back: Vec<String> = applied.read_back().unwrap().into_values().collect();
+    assert_eq!(read_back, ["madvise", "madvise", "0"]);
     drop(applied);
 
     assert_eq!(machine.finish().unwrap(), []);

@@ -13,11 +13,16 @@ pub use journal::JOURNAL_FILE;
 pub(crate) use journal::{Change, Entry, Journal, MIN_FREE, is_setting};
 pub use place::{Place, Steps};
 
+use serde::Serialize;
+
 use crate::error::{Kind, Result};
 use crate::lock::Hold;
 
+/// Where the journal of the real machine is kept.
+pub const STATE_DIR: &str = "/var/lib/hugewise";
+
 /// A setting that is not as it was before the experiment, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftBehind {
     /// Path relative to the root of the machine.
     pub path: String,
@@ -30,7 +35,8 @@ pub struct LeftBehind {
 }
 
 /// Why a setting was not put back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Why {
     /// It holds what the experiment never wrote: it is somebody else's now.
     ChangedByOthers,
@@ -56,7 +62,7 @@ impl fmt::Display for LeftBehind {
 }
 
 /// A setting that was put back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// Path relative to the root of the machine.
     pub path: String,
@@ -67,7 +73,8 @@ pub struct Restored {
 }
 
 /// Which journal was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Found {
     /// None: no experiment was cut short.
     Nothing,
@@ -85,7 +92,7 @@ pub enum Found {
 }
 
 /// What was put back, and what was not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
     /// The journal.
     pub found: Found,

@@ -62,8 +62,12 @@ impl Place {
         &self.state
     }
 
-    /// The value in force of a settings file: the word in brackets, or all there is.
-    pub(crate) fn value(&self, relative: &str) -> Result<String> {
+    /// The value in force of a settings file, by its path relative to the root: the word in
+    /// brackets, or all there is.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn value(&self, relative: &str) -> Result<String> {
         let text = self.root.read_trimmed(relative)?;
         Ok(parse_value(&text).to_owned())
     }

@@ -346,7 +346,7 @@ fn not_a_pair(typed: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::collection::btree_map;
     use proptest::option;
     use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
@@ -443,7 +443,8 @@ mod tests {
         select(W::ALL)
     }
 
-    fn any_settings() -> impl Strategy<Value = Settings> {
+    /// Settings of all kinds, sensible or not.
+    pub(in crate::policy) fn any_settings() -> impl Strategy<Value = Settings> {
         let size = (0_u32..22).prop_map(|shift| 1_u64 << shift);
         // A comma that a key follows cannot be typed inside a value, so it is not made here.
         let value = "[ -+.-~\u{e4}]{0,6}(,[ -+.-<>-~]{0,4})?";

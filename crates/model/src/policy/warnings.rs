@@ -1,5 +1,6 @@
 use super::defaults::mode_in_force;
 use super::parse::kib_text;
+use super::realise::{Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Settings, Thp};
 use crate::host::Host;
 
@@ -9,7 +10,7 @@ use crate::host::Host;
 pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
     let settings = &policy.settings;
     [
-        never_is_wide(settings, host),
+        the_switch_is_wide(policy, host),
         idle_under_never(settings),
         followers(settings, host),
         khugepaged_is_slow(settings),
@@ -22,20 +23,27 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
 }
 
 /// `PR_SET_THP_DISABLE` knows no sizes (Documentation/admin-guide/mm/transhuge.rst).
-fn never_is_wide(settings: &Settings, host: &Host) -> Option<String> {
-    let sizes: Vec<String> = host
-        .thp
-        .as_ref()
-        .ok()?
-        .enabled_mthp_sizes()
-        .map(kib_text)
-        .collect();
-    (settings.thp == Some(Thp::Never) && !sizes.is_empty()).then(|| {
-        format!(
+fn the_switch_is_wide(policy: &Policy, host: &Host) -> Option<String> {
+    let thp = host.thp.as_ref().ok()?;
+    let given: Vec<u64> = thp.enabled_mthp_sizes().collect();
+    let open = |kib: &u64| thp.effective_mode(*kib) == Some("always");
+    let realisation = realise(policy, host, Reach::System).ok()?;
+    match realisation.prctl {
+        ThpPrctl::Disable if !given.is_empty() => Some(format!(
             "it also stops the multi-size pages that the machine gives ({}), and MADV_COLLAPSE",
-            sizes.join(", ")
-        )
-    })
+            sizes_text(given)
+        )),
+        ThpPrctl::ExceptAdvised if given.iter().any(open) => Some(format!(
+            "it is reached by the switch of the process, which keeps {} for advised memory too",
+            sizes_text(given.into_iter().filter(open))
+        )),
+        _ => None,
+    }
+}
+
+fn sizes_text(sizes: impl IntoIterator<Item = u64>) -> String {
+    let sizes: Vec<String> = sizes.into_iter().map(kib_text).collect();
+    sizes.join(", ")
 }
 
 fn idle_under_never(settings: &Settings) -> Option<String> {
@@ -58,15 +66,15 @@ fn followers(settings: &Settings, host: &Host) -> Option<String> {
     };
     let thp = host.thp.as_ref().ok()?;
     let pmd_kib = thp.pmd_bytes / 1024;
-    let sizes: Vec<String> = thp
+    let sizes = thp
         .sizes
         .iter()
         .filter(|&(&kib, own)| own == "inherit" && kib != pmd_kib)
         .filter(|(kib, _)| !settings.mthp.contains_key(kib))
-        .map(|(&kib, _)| kib_text(kib))
-        .collect();
+        .map(|(&kib, _)| kib);
+    let sizes = sizes_text(sizes);
     (mode_in_force(host) != mode && !sizes.is_empty())
-        .then(|| format!("the sizes on `inherit` follow it: {}", sizes.join(", ")))
+        .then(|| format!("the sizes on `inherit` follow it: {sizes}"))
 }
 
 /// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`).
@@ -113,6 +121,11 @@ mod tests {
                 "follow it: 64K",
             ),
             ("khugepaged.defrag=0", host("always"), "in minutes"),
+            (
+                "thp=madvise",
+                host("always").size(64, "always"),
+                "keeps 64K for advised memory",
+            ),
             ("malloc=jemalloc", host("always"), "statically linked"),
             ("malloc=hugetlb", host("always"), "once the pool is empty"),
         ];
@@ -129,14 +142,15 @@ mod tests {
 
     #[test]
     fn a_plain_policy_is_not_doubted() {
+        let host = host("madvise").size(64, "always");
         for text in [
             "as-is",
-            "thp=never",
+            "thp=madvise",
             "thp=always",
             "malloc=default",
             "env.A=1",
         ] {
-            let said = warnings(&text.parse().unwrap(), &host("madvise"));
+            let said = warnings(&text.parse().unwrap(), &host);
             assert_eq!(said, [""; 0], "{text}");
         }
     }

@@ -1,5 +1,9 @@
+use proptest::prelude::{any, prop_assert, proptest};
+use proptest::sample::select;
+
 use super::*;
 use crate::host::ThpDisable;
+use crate::policy::parse::tests::any_settings;
 use crate::policy::test_host::{host, pool};
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
@@ -410,4 +414,37 @@ fn all_obstacles_are_told_at_once() {
     let policy = "defrag=always,mthp=128K:always,khugepaged.x=1,malloc=mimalloc";
     let refused = done(policy, &host("never").unprivileged(), Reach::Process).unwrap_err();
     assert_eq!(refused.lines().count(), 4, "{refused}");
+}
+
+proptest! {
+    #[test]
+    fn the_machine_is_written_only_when_it_may_be(
+        settings in any_settings(),
+        enabled in select(vec!["always", "madvise", "never"]),
+        system: bool,
+        old: bool,
+        glibc in (2_u32..3, 30_u32..50),
+        size in select(vec![64_u64, 2048]),
+        mode in select(vec!["always", "inherit", "madvise", "never"]),
+        can_write in any::<bool>(),
+    ) {
+        let host = host(enabled).size(size, mode);
+        let host = if old { host.old() } else { host };
+        let host = host.with(|host| {
+            host.glibc = Some(glibc);
+            host.user.can_write_thp = can_write;
+        });
+        let policy = Policy { name: settings.to_string(), settings };
+        let reach = if system { Reach::System } else { Reach::Process };
+        match realise(&policy, &host, reach) {
+            Ok(realisation) => {
+                prop_assert!((system && can_write) || realisation.files.is_empty());
+                let paths: Vec<&String> = realisation.files.iter().map(|it| &it.path).collect();
+                let again = realise(&policy, &host.with(|host| host.user.can_write_thp = true), Reach::System);
+                prop_assert!(again.is_ok(), "more rights, no less reach");
+                prop_assert!(paths.iter().all(|path| paths.iter().filter(|it| it == &path).count() == 1));
+            }
+            Err(obstacles) => prop_assert!(obstacles.iter().all(|it| !it.remedy.is_empty())),
+        }
+    }
 }

@@ -58,6 +58,9 @@ pub struct Observed {
     pub read_back: ReadBack,
     /// What spoilt the trial.
     pub marks: Vec<Mark>,
+    /// Processes of the tree that could not be killed, because they had become another user's;
+    /// they run on, and may disturb the next trials.
+    pub survivors: u32,
     /// Whether it was ended because `interrupt` was set: the trial then means nothing.
     pub interrupted: bool,
 }
@@ -92,6 +95,9 @@ pub fn trial(
     let mut running = suspended.release()?;
     let end = observe(&mut running, &mut sampler, interrupt)?;
     let after = Machine::read(root, &sizes);
+    if let Outcome::NotStarted { error } = end.outcome {
+        return Ok(not_started(error));
+    }
     let files_after = read_back::files(root, watch.files);
     let cgroup_peak = group.and_then(|group| group.peak_bytes());
     let samples = sampler.finish(&end);
@@ -118,6 +124,7 @@ pub fn trial(
         stderr_tail: printed.stderr_tail,
         output: printed.stdout,
         read_back,
+        survivors: end.survivors,
         interrupted: interrupt.load(Ordering::Relaxed),
     })
 }
@@ -172,6 +179,7 @@ fn not_started(error: String) -> Observed {
         readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
         read_back: ReadBack::default(),
         marks: Vec::new(),
+        survivors: 0,
         interrupted: false,
     }
 }

@@ -58,8 +58,30 @@ pub struct Observed {
     pub read_back: ReadBack,
     /// What spoilt the trial.
     pub marks: Vec<Mark>,
+    /// Processes of the tree that could not be killed, because they had become another user's;
+    /// they run on, and may disturb the next trials.
+    pub survivors: u32,
     /// Whether it was ended because `interrupt` was set: the trial then means nothing.
     pub interrupted: bool,
+}
+
+impl Observed {
+    /// A trial in which nothing ran.
+    #[must_use]
+    pub fn not_run(outcome: Outcome) -> Self {
+        let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
+        Self {
+            started_unix_ms: unix_ms(),
+            outcome,
+            stderr_tail: Vec::new(),
+            output: Vec::new(),
+            readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
+            read_back: ReadBack::default(),
+            marks: Vec::new(),
+            survivors: 0,
+            interrupted: false,
+        }
+    }
 }
 
 /// Runs a workload once and observes it.
@@ -94,6 +116,9 @@ pub fn trial(
     let mut running = suspended.release()?;
     let end = observe(&mut running, &mut sampler, interrupt)?;
     let after = Machine::read(root, &sizes);
+    if let Outcome::NotStarted { error } = end.outcome {
+        return Ok(Observed::not_run(Outcome::NotStarted { error }));
+    }
     let files_after = read_back::files(root, watch.files);
     let cgroup_peak = group.and_then(|group| group.peak_bytes());
     let samples = sampler.finish(&end);
@@ -120,6 +145,7 @@ pub fn trial(
         stderr_tail: printed.stderr_tail,
         output: printed.stdout,
         read_back,
+        survivors: end.survivors,
         interrupted: interrupt.load(Ordering::Relaxed),
     })
 }
@@ -161,24 +187,6 @@ fn question(host: &Host, watch: &Watch<'_>, sizes: &[u64]) -> Question {
             page_bytes: host.page_bytes,
             pmd_bytes,
         }),
-    }
-}
-
-impl Observed {
-    /// A trial in which nothing ran.
-    #[must_use]
-    pub fn not_run(outcome: Outcome) -> Self {
-        let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
-        Self {
-            started_unix_ms: unix_ms(),
-            outcome,
-            stderr_tail: Vec::new(),
-            output: Vec::new(),
-            readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
-            read_back: ReadBack::default(),
-            marks: Vec::new(),
-            interrupted: false,
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hugewise_model::host::Host;
 use hugewise_model::metric::METRICS;
-use hugewise_model::observation::{Missing, Outcome, ReadBack, Reading};
+use hugewise_model::observation::{Missing, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
 
 use super::machine::Machine;
@@ -33,14 +33,9 @@ impl Evidence<'_> {
         let mut values = self.folios(sizes);
         let table = METRICS.iter().map(|metric| &*metric.name);
         values.extend(table.map(|name| (name.to_owned(), self.value(name))));
-        let started = !matches!(self.end.outcome, Outcome::NotStarted { .. });
-        let reading = |value| match started {
-            true => Reading::from(value),
-            false => Reading::missing(Missing::TrialFailed),
-        };
         let readings = values.into_iter();
         readings
-            .map(|(name, value)| (name, reading(value)))
+            .map(|(name, value)| (name, Reading::from(value)))
             .collect()
     }
 
@@ -202,29 +197,27 @@ impl Evidence<'_> {
 
     /// The growth of a counter of `/proc/vmstat`.
     fn event(&self, name: &str) -> Value {
-        match name {
-            "allocstall_total" => self.growth(|event| event.starts_with("allocstall")),
-            "swapped_pages_total" => self.growth(|event| matches!(event, "pswpin" | "pswpout")),
-            _ => {
-                let wanted = name.strip_suffix("_total").unwrap_or(name);
-                self.growth(|event| event == wanted)
-            }
+        let event = name.strip_suffix("_total").unwrap_or(name);
+        match event {
+            "allocstall" => self.growth(event, |found| found.starts_with("allocstall")),
+            "swapped_pages" => self.growth("pswpin", |found| matches!(found, "pswpin" | "pswpout")),
+            _ => self.growth(event, |found| found == event),
         }
     }
 
-    fn growth(&self, wanted: impl Fn(&str) -> bool) -> Value {
+    /// The growth of all counters that are wanted, known to people as `event`.
+    fn growth(&self, event: &str, wanted: impl Fn(&str) -> bool) -> Value {
         let (before, after) = (self.before.events.as_ref(), self.after.events.as_ref());
         let (before, after) = (before.map_err(Clone::clone)?, after.map_err(Clone::clone)?);
-        let mut found = after.iter().filter(|(event, _)| wanted(event)).peekable();
-        if found.peek().is_none() {
-            return Err(Missing::NotSupported {
-                what: "this counter of /proc/vmstat".to_owned(),
-            });
-        }
-        let grown = |(event, now): (&String, &u64)| {
-            now.saturating_sub(before.get(event).copied().unwrap_or(0))
+        let grown = |(name, now): (&String, &u64)| {
+            now.saturating_sub(before.get(name).copied().unwrap_or(0))
         };
-        Ok(found.map(grown).fold(0, u64::saturating_add) as f64)
+        let found = after.iter().filter(|(name, _)| wanted(name));
+        let sum = found.map(grown).reduce(u64::saturating_add);
+        sum.map(|sum| sum as f64)
+            .ok_or_else(|| Missing::NotSupported {
+                what: format!("{event} in /proc/vmstat"),
+            })
     }
 
     /// The families of metrics that depend on the folio sizes of the machine.

@@ -51,8 +51,9 @@ impl Image {
             .find(|path| std::path::Path::new(path).is_file())
     }
 
-    /// Becomes the program; returns the error number when no candidate could be run, judged as
-    /// execvp(3) does: a refusal anywhere on `PATH` outweighs absence.
+    /// Becomes the program; returns the error number when no candidate could be run. As with
+    /// execvp(3) a refusal anywhere on `PATH` outweighs absence, but a folder on `PATH` that may
+    /// not be searched does not: under sudo that is often a folder of root's own.
     ///
     /// Allocates nothing: it may be called between fork and exec.
     pub(super) fn execute(&mut self) -> i32 {
@@ -60,6 +61,7 @@ impl Image {
         for candidate in &self.candidates {
             match become_program(candidate, &self.arguments, &self.environment) {
                 libc::ENOENT | libc::ENOTDIR => {}
+                libc::EACCES if self.candidates.len() > 1 && !exists(candidate) => {}
                 libc::EACCES => answer = libc::EACCES,
                 libc::ENOEXEC => {
                     self.shell.pointers[1] = candidate.as_ptr();
@@ -70,6 +72,12 @@ impl Image {
         }
         answer
     }
+}
+
+/// Whether a file can be seen. Makes one system call.
+fn exists(path: &CStr) -> bool {
+    // SAFETY: the path ends in NUL.
+    unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
 }
 
 fn become_program(path: &CStr, arguments: &Pointers, environment: &Pointers) -> i32 {

@@ -72,6 +72,9 @@ fn leave_output() -> io::Result<()> {
     calls::put_at(&nowhere, 2)
 }
 
+/// How long a process may refuse to be killed before it is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Why the workload ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
@@ -95,6 +98,8 @@ struct Keeper {
     /// When the main process was reaped, and with which status.
     over: Option<(Instant, i32)>,
     cause: Cause,
+    /// Since when the kernel refuses to kill the main process.
+    refused_since: Option<Instant>,
     usage: Usage,
     exit: Result<ExitReading, Missing>,
 }
@@ -110,6 +115,7 @@ impl Keeper {
             held: Duration::ZERO,
             over: None,
             cause: Cause::Itself,
+            refused_since: None,
             usage: Usage::default(),
             exit: Err(Missing::TooShort),
         }
@@ -175,36 +181,49 @@ impl Keeper {
 
     /// Sleeps until a child changes, the other side says something, or time is over.
     fn wait(&mut self) {
-        let limit = self.order.timeout_ns.map(Duration::from_nanos);
-        let left = match self.cause {
-            Cause::Itself => limit.map(|limit| limit.saturating_sub(self.begun.elapsed())),
-            _ => Some(Duration::from_millis(100)),
-        };
-        let [changed, spoken] = match self.cause {
-            Cause::Stopped => {
-                let [changed] = calls::wait_readable([self.signals.as_fd()], left);
-                [changed, false]
+        match self.cause {
+            Cause::Itself => self.wait_for_anything(),
+            // Nothing that is said can change the end any more.
+            cause => {
+                self.wait_for_child(Duration::from_millis(100));
+                self.kill(cause);
             }
-            _ => calls::wait_readable([self.signals.as_fd(), self.socket.as_fd()], left),
-        };
+        }
+    }
+
+    fn wait_for_anything(&mut self) {
+        let limit = self.order.timeout_ns.map(Duration::from_nanos);
+        let left = limit.map(|limit| limit.saturating_sub(self.begun.elapsed()));
+        let descriptors = [self.signals.as_fd(), self.socket.as_fd()];
+        let [changed, spoken] = calls::wait_readable(descriptors, left);
         if changed {
             calls::clear_signals(&self.signals);
         }
         // Whatever is said now, or that nobody is there any more, means: stop.
         if spoken {
             self.kill(Cause::Stopped);
-        }
-        if limit.is_some_and(|limit| self.begun.elapsed() >= limit) && self.cause == Cause::Itself {
+        } else if limit.is_some_and(|limit| self.begun.elapsed() >= limit) {
             self.kill(Cause::TimedOut);
         }
     }
 
-    /// Kills the main process; the rest of the tree follows when it is reaped.
+    fn wait_for_child(&self, limit: Duration) {
+        calls::wait_readable([self.signals.as_fd()], Some(limit));
+        calls::clear_signals(&self.signals);
+    }
+
+    /// Kills the main process; the rest of the tree follows when it is reaped. One that has
+    /// become another user's (sudo, for example) may refuse: it is given up after a while, and
+    /// counted among the survivors.
     fn kill(&mut self, cause: Cause) {
         self.cause = cause;
-        // It cannot fail: who could change its user to evade us is killed with root's rights,
-        // and who could not has ours. If it does, the next round of waiting tries again.
-        let _ = calls::kill(self.child.pid);
+        if calls::kill(self.child.pid).is_ok() || self.over.is_some() {
+            return;
+        }
+        let since = *self.refused_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > PATIENCE {
+            self.over = Some((Instant::now(), libc::SIGKILL));
+        }
     }
 
     fn take_changes(&mut self) -> Change {
@@ -255,7 +274,6 @@ impl Keeper {
     /// Only our own children are killed: their numbers cannot have passed to strangers before
     /// we reap them. What they leave behind becomes ours, and is next.
     fn end_tree(&mut self) -> u32 {
-        const PATIENCE: Duration = Duration::from_secs(2);
         let mut hopeless_since = None;
         loop {
             if let Change::NoChild = self.take_changes() {
@@ -270,8 +288,7 @@ impl Keeper {
                     return u32::try_from(refused).unwrap_or(u32::MAX);
                 }
             }
-            calls::wait_readable([self.signals.as_fd()], Some(Duration::from_millis(5)));
-            calls::clear_signals(&self.signals);
+            self.wait_for_child(Duration::from_millis(5));
         }
     }
 

@@ -171,10 +171,5 @@ pub fn exec(launch: &Launch) -> crate::error::Error {
         Ok(mut image) => child::become_in_place(&order, &mut image),
         Err(sentence) => sentence,
     };
-    crate::error::Error {
-        kind: crate::error::Kind::Other(failure),
-        doing: "starting".to_owned(),
-        path: Some(PathBuf::from(launch.program())),
-        source: None,
-    }
+    wire::fault("starting the command", failure)
 }

@@ -18,9 +18,10 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
         let columns = &section.columns;
         for column in columns.iter().skip(1) {
             // What ran is said once.
-            let subject = match answers.is_empty() {
-                true => format!(" for {}", command(report)),
-                false => String::new(),
+            let subject = if answers.is_empty() {
+                format!(" for {}", command(report))
+            } else {
+                String::new()
             };
             let pair = Pair {
                 here: plain(column.name),

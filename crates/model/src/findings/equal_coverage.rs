@@ -1,9 +1,8 @@
 //! Claims that a policy with another allocator or environment did not change how much was huge.
 //!
-//! Evidence: huge bytes by kind, equal to within one huge page or 1 % of peak
-//! memory. Such a policy may act
-//! otherwise than through pages, so that this is no verdict. Refuted by huge memory of a kind
-//! that was not read. Next: compare with a policy that differs in pages alone.
+//! Evidence: huge bytes by kind, equal to within one huge page or 1 % of peak memory. Such a
+//! policy may act otherwise than through pages, so that this is no verdict. Refuted by huge
+//! memory of a kind that was not read. Next: compare with a policy that differs in pages alone.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};

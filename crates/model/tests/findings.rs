@@ -341,7 +341,7 @@ fn no_effect_has_a_reason() {
         (
             with(&small_pages(), &[("huge_anon_peak_bytes", 8.0e8)]),
             expect![[r#"
-                thp=always: 763 MiB were huge under it and under as-is alike
+                thp=always: 763 MiB were huge under it and 763 MiB under as-is
             "#]],
         ),
     ];
@@ -398,7 +398,7 @@ fn an_allocator_that_changes_no_page_is_no_verdict() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            env.ARENAS=1: no page was huge under it nor under as-is; what it changes is not done through huge pages
+            env.ARENAS=1: 0 were huge under it and 0 under as-is; what it changes is not done through huge pages
         "#]],
     );
     says(
@@ -406,7 +406,7 @@ fn an_allocator_that_changes_no_page_is_no_verdict() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            env.ARENAS=1: more or less was huge than under as-is
+            env.ARENAS=1: 806 MiB were huge under it and 0 under as-is
         "#]],
     );
     assert_eq!(of(&judge(&always(small_pages())), id), None);

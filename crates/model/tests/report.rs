@@ -220,7 +220,7 @@ fn no_effect_is_no_claim_about_speed() {
     );
     let text = check("no-effect", &record, table);
     assert!(
-        text.starts_with("thp=always had no effect on this program's pages"),
+        text.starts_with("thp=always had no effect on the pages of sort -n numbers.txt, so"),
         "{text}"
     );
     assert!(text.contains("it never tried"), "{text}");

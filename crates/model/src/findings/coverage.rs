@@ -10,32 +10,40 @@ const KINDS: &[&str] = &[
     "hugetlb_peak_bytes",
 ];
 
-/// What two policies have in common.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Coverage {
-    /// As much was huge under both, in bytes of the baseline.
-    Equal(f64),
-    /// They differ.
-    Differs,
+/// How much was huge, in bytes.
+pub(super) struct Coverage {
+    /// Under the baseline.
+    pub(super) there: f64,
+    /// Under the policy.
+    pub(super) here: f64,
+    /// Whether no kind of it differs.
+    pub(super) is_equal: bool,
 }
 
 /// Compares the huge bytes of a policy with those of the baseline. Anonymous memory must have
 /// been read; a kind that was not read under both is left out, and so is no evidence.
 ///
-/// The sampling may miss the peak by a little: less than one huge page, or 1 % of it, is equal.
+/// The sampling may miss the peak by a little: one huge page, or 1 % of peak memory, is equal.
 pub(super) fn compare(look: &mut Look<'_, '_>) -> Result<Coverage, Absent> {
-    let mut total = 0.0;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(0) as f64;
+    let peak = look
+        .both("peak_rss_bytes")
+        .map_or(0.0, |(there, here)| there.max(here));
+    let allowed = huge_page.max(0.01 * peak);
+    let mut coverage = Coverage {
+        there: 0.0,
+        here: 0.0,
+        is_equal: true,
+    };
     for kind in KINDS {
         let (there, here) = match look.both(kind) {
             Ok(values) => values,
             Err(absent) if *kind == KINDS[0] => return Err(absent),
             Err(_) => continue,
         };
-        if (there - here).abs() >= huge_page.max(0.01 * there.max(here)).max(1.0) {
-            return Ok(Coverage::Differs);
-        }
-        total += there;
+        coverage.is_equal &= (there - here).abs() <= allowed;
+        coverage.there += there;
+        coverage.here += here;
     }
-    Ok(Coverage::Equal(total))
+    Ok(coverage)
 }

@@ -1,10 +1,10 @@
 //! Claims that a policy with another allocator or environment did not change how much was huge.
 //!
-//! Evidence: huge bytes by kind, equal to within one huge page or 1 %. Such a policy may act
-//! otherwise than through pages, so that this is no verdict. Refuted by huge memory of a kind
-//! that was not read. Next: compare with a policy that differs in pages alone.
+//! Evidence: huge bytes by kind, equal to within one huge page or 1 % of peak memory. Such a
+//! policy may act otherwise than through pages, so that this is no verdict. Refuted by huge
+//! memory of a kind that was not read. Next: compare with a policy that differs in pages alone.
 
-use super::coverage::{self, Coverage};
+use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::compare::Answer;
@@ -21,7 +21,8 @@ impl Rule for EqualCoverage {
     fn explain(&self) -> &'static str {
         "Claims that a policy which changes the allocator or the environment left as many bytes \
          huge as the baseline, so that whatever it does to the time is not done through huge \
-         pages. Evidence: the peaks of huge memory by kind, equal to within one huge page or 1 %. \
+         pages. Evidence: the peaks of huge memory by kind, equal to within one huge page or 1 % of peak
+//! memory. \
          Refuted by huge memory of a kind that was not read. Next: add the same policy with \
          another thp= value and compare the two."
     }
@@ -41,19 +42,18 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     }
     let policy = look.policy;
-    Ok(match coverage::compare(look)? {
-        Coverage::Differs => Said::NotShown(format!(
-            "{policy}: more or less was huge than under {}",
-            ground.baseline()
-        )),
-        Coverage::Equal(0.0) => Said::Shown(format!(
-            "{policy}: no page was huge under it nor under {}; what it changes is not done through huge pages",
-            ground.baseline()
-        )),
-        Coverage::Equal(bytes) => Said::Shown(format!(
-            "{policy}: {} were huge under it and under {} alike; what it changes is not done through huge pages",
-            told("huge_anon_peak_bytes", bytes),
-            ground.baseline()
-        )),
+    let covered = coverage::compare(look)?;
+    let amounts = format!(
+        "{} were huge under it and {} under {}",
+        told("huge_anon_peak_bytes", covered.here),
+        told("huge_anon_peak_bytes", covered.there),
+        ground.baseline()
+    );
+    Ok(if covered.is_equal {
+        Said::Shown(format!(
+            "{policy}: {amounts}; what it changes is not done through huge pages"
+        ))
+    } else {
+        Said::NotShown(format!("{policy}: {amounts}"))
     })
 }

@@ -7,7 +7,7 @@
 //! Refuted by huge pages of a kind that was not read, above all small folios on kernels without
 //! their statistics. Next: `hugewise inspect`, which has the reason for each range.
 
-use super::coverage::{self, Coverage};
+use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::compare::Answer;
@@ -46,12 +46,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
-    if let Coverage::Equal(bytes) = covered
-        && bytes > 0.0
-    {
+    if covered.here > 0.0 || covered.there > 0.0 {
         return Ok(format!(
-            "{} were huge under it and under {} alike",
-            told("huge_anon_peak_bytes", bytes),
+            "{} were huge under it and {} under {}",
+            told("huge_anon_peak_bytes", covered.here),
+            told("huge_anon_peak_bytes", covered.there),
             look.ground.baseline()
         ));
     }

@@ -43,9 +43,10 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<String> {
     let realisation = needed(report, best);
     // A name of the user's own is not what `--policy` parses; the settings are.
     if best.contains('=') {
-        let system = match realisation.files.is_empty() {
-            true => "",
-            false => "--system ",
+        let system = if realisation.files.is_empty() {
+            ""
+        } else {
+            "--system "
         };
         lines.push(format!(
             "Run it so: hugewise exec {system}--policy {} -- COMMAND",

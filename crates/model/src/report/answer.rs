@@ -18,9 +18,10 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
         let columns = &section.columns;
         for column in columns.iter().skip(1) {
             // What ran is said once.
-            let subject = match answers.is_empty() {
-                true => format!(" for {}", command(report)),
-                false => String::new(),
+            let subject = if answers.is_empty() {
+                format!(" for {}", command(report))
+            } else {
+                String::new()
             };
             let pair = Pair {
                 here: plain(column.name),
@@ -84,7 +85,7 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
     });
     let reason = verdict.reasons.get(policy).map(|reason| plain(reason));
     match (verdict.policies.get(policy), comparison) {
-        (Some(Answer::NoEffect), _) => no_effect(pair, reason.as_deref()),
+        (Some(Answer::NoEffect), _) => no_effect(report, policy, pair, reason.as_deref()),
         (Some(Answer::Better | Answer::Worse), Some(comparison)) => {
             differs(report, comparison, pair)
         }
@@ -243,14 +244,20 @@ fn untold(pair: &Pair, reason: Option<&str>) -> String {
     )
 }
 
-fn no_effect(pair: &Pair, reason: Option<&str>) -> String {
-    let reason = reason.unwrap_or("as many of them were huge as under the baseline");
-    format!(
-        "{} had no effect on this program's pages{}: {}.",
-        pair.here,
-        pair.subject.replacen(" for ", ", ", 1),
-        reason.trim_end_matches('.')
-    )
+/// The reason is left to the finding, where there is one: it knows more than the verdict.
+fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str>) -> String {
+    let explained = report.findings.iter().any(|finding| {
+        finding.id == "policy-had-no-effect" && finding.policy.as_deref() == Some(policy)
+    });
+    let pages = match pair.subject.strip_prefix(" for ") {
+        Some(command) => format!("the pages of {command}"),
+        None => "this program's pages".to_owned(),
+    };
+    let rest = match reason {
+        Some(reason) if !explained => format!(": {}", reason.trim_end_matches('.')),
+        _ => ", so that no difference in time is claimed".to_owned(),
+    };
+    format!("{} had no effect on {pages}{rest}.", pair.here)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is said: one [`Report`], drawn as text, JSON, CSV or Markdown.
+//! What is said: one `Report`, drawn as text, JSON, CSV or Markdown.
 //!
 //! The answer comes first, then what to do, the table, the causes, the doubts, and last the
 //! circumstances. All renderings draw the same report, so that none says more than another.

@@ -243,6 +243,12 @@ pub(crate) mod number_keys {
 mod tests {
     use super::*;
 
+    #[test]
+    fn settings_without_sizes_are_complete() {
+        let settings: crate::policy::Settings = serde_json::from_str("{}").unwrap();
+        assert_eq!(settings, crate::policy::Settings::default());
+    }
+
     /// A record holds the host inside an enum with a tag.
     #[test]
     fn maps_by_number_survive_a_tagged_enum() {

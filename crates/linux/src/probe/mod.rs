@@ -1,7 +1,8 @@
 //! What this machine is and what can be done on it. Facts only, no decisions.
 //!
 //! System calls are asked first, all of them, and their answers kept as plain data
-//! ([`Answers`]); everything after that reads those answers and files below a [`Root`]. A frozen
+//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files
+//! below a [`Root`](crate::root::Root). A frozen
 //! machine is therefore a folder of files and one `host.toml` with the answers, and nothing else
 //! differs between it and the real one.
 

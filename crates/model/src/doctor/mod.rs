@@ -1,6 +1,7 @@
 //! What can be measured on this machine, what will mislead, and what is set wrongly.
 //!
-//! Facts first ([`Examination`], filled in by `hugewise-linux`), then rules ([`diagnose`]).
+//! Facts first ([`Examination`](crate::doctor::Examination), filled in by `hugewise-linux`),
+//! then rules ([`diagnose`](crate::doctor::diagnose)).
 //! Nothing is advised without evidence that was read on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};

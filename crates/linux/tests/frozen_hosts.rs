@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use hugewise_linux::error::{Error, Kind};
+use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::root::Root;
+use hugewise_linux::sys::cgroup;
 use hugewise_model::doctor::{Diagnosis, diagnose, render_csv, render_markdown, render_text};
 use hugewise_model::host::Host;
 use hugewise_model::observation::Missing;
@@ -226,4 +228,31 @@ fn the_real_machine_can_be_examined() {
     assert!(examination.host.memory_bytes > 0);
     assert!(examination.host.cpus > 0);
     assert!(!diagnose(&examination).rungs.is_empty());
+}
+
+/// The list of what makes a machine is complete: a copy by that list is the same machine.
+#[test]
+fn a_frozen_copy_is_the_same_machine() {
+    let real = Root::real();
+    let answers = probe::answers(&real, Environment::default()).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let mut paths: Vec<String> = FROZEN.iter().flat_map(|path| expand(&real, path)).collect();
+    if let Some(place) = cgroup::read_place(&real).unwrap() {
+        for level in cgroup::levels(&place) {
+            paths.extend(FROZEN_CGROUP.iter().map(|file| format!("{level}/{file}")));
+        }
+    }
+    for path in paths {
+        if let Ok(content) = real.read(&path) {
+            let target = copy.path().join(&path);
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::write(target, content).unwrap();
+        }
+    }
+    let frozen = probe::host(&Root::at(copy.path()), &answers).unwrap();
+    let mut live = probe::host(&real, &answers).unwrap();
+    // What changes while one looks.
+    live.load_1min = frozen.load_1min;
+    live.free_blocks.clone_from(&frozen.free_blocks);
+    assert_eq!(frozen, live);
 }

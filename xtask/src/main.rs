@@ -3,6 +3,7 @@
 use clap::Parser;
 
 mod calibrate;
+mod capture;
 
 /// The project's own tools.
 #[derive(Debug, Parser)]
@@ -10,10 +11,13 @@ mod calibrate;
 enum Task {
     /// Runs simulated experiments through the real statistics and prints how often they err.
     Calibrate(calibrate::Arguments),
+    /// Freezes this machine as a fixture.
+    Capture(capture::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
+        Task::Capture(arguments) => capture::run(&arguments),
     }
 }

@@ -3,7 +3,7 @@
 //! The flags and the file are the same structure, so that whatever one can say the other can.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,11 +139,7 @@ pub struct Options {
     pub fail_if: Vec<Gate>,
 
     /// The command and its arguments, or an experiment file (*.toml)
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     #[serde(deserialize_with = "command")]
     pub command: Vec<OsString>,
 }
@@ -251,6 +247,9 @@ impl Options {
                 "--shell takes one line: put the command in quotes",
             ));
         }
+        if !self.shell {
+            find_program(&self.command[0], self.directory.as_deref())?;
+        }
         let policies = self.policies(host)?;
         Ok(Plan {
             command: self
@@ -334,6 +333,29 @@ impl Options {
             )))
         }
     }
+}
+
+/// A typing error in the command is the user's to mend, before anything runs.
+fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
+    let name = program.to_string_lossy();
+    if name.contains('/') {
+        let path = directory.unwrap_or(Path::new("")).join(program);
+        return if path.is_file() {
+            Ok(())
+        } else {
+            Err(exit::usage(format!(
+                "there is no program {}",
+                path.display()
+            )))
+        };
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&folders).any(|folder| folder.join(program).is_file()) {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "there is no program `{name}` on the PATH; a shell line needs --shell"
+    )))
 }
 
 /// A hint for a metric that does not exist.

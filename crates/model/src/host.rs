@@ -46,6 +46,7 @@ pub struct Host {
     #[serde(with = "fact")]
     pub thp: Fact<ThpSettings>,
     /// hugetlb pools, by page size in bytes.
+    #[serde(with = "number_keys")]
     pub hugetlb: BTreeMap<u64, HugetlbPool>,
     /// What this process inherited from its parent through `PR_SET_THP_DISABLE`.
     pub thp_disable: ThpDisable,
@@ -91,6 +92,7 @@ pub struct ThpSettings {
     pub khugepaged: BTreeMap<String, u64>,
     /// `hugepages-<N>kB/enabled` by N in KiB (Linux 6.8). Sizes that exist for shared memory
     /// only have no entry.
+    #[serde(with = "number_keys")]
     pub sizes: BTreeMap<u64, String>,
 }
 
@@ -213,5 +215,70 @@ mod fact {
             None => T::deserialize(value).map(Ok),
         }
         .map_err(D::Error::custom)
+    }
+}
+
+/// Maps by number, whose keys JSON writes as text. Inside tagged and untagged enums serde hands
+/// that text on as it is, and a plain map by number refuses it: so it is parsed here.
+pub(crate) mod number_keys {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(crate) fn serialize<V: Serialize, S: Serializer>(
+        map: &BTreeMap<u64, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(map.iter().map(|(key, value)| (key.to_string(), value)))
+    }
+
+    pub(crate) fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<u64, V>, D::Error> {
+        BTreeMap::<String, V>::deserialize(deserializer)?
+            .into_iter()
+            .map(|(key, value)| match key.parse() {
+                Ok(number) => Ok((number, value)),
+                Err(_) => Err(D::Error::custom(format!("the key `{key}` is no number"))),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_without_sizes_are_complete() {
+        let settings: crate::policy::Settings = serde_json::from_str("{}").unwrap();
+        assert_eq!(settings, crate::policy::Settings::default());
+    }
+
+    /// A record holds the host inside an enum with a tag.
+    #[test]
+    fn maps_by_number_survive_a_tagged_enum() {
+        #[derive(Serialize, Deserialize, Debug, PartialEq)]
+        #[serde(tag = "line")]
+        enum Line {
+            Thp {
+                #[serde(with = "fact")]
+                thp: Fact<ThpSettings>,
+            },
+        }
+        let thp = ThpSettings {
+            enabled: "always".to_owned(),
+            defrag: "madvise".to_owned(),
+            zero_page: true,
+            pmd_bytes: 2 << 20,
+            shmem_enabled: None,
+            khugepaged: BTreeMap::new(),
+            sizes: BTreeMap::from([(64, "never".to_owned())]),
+        };
+        for thp in [Ok(thp), Err(Missing::NoHardware)] {
+            let line = Line::Thp { thp };
+            let json = serde_json::to_string(&line).unwrap();
+            assert_eq!(serde_json::from_str::<Line>(&json).unwrap(), line);
+        }
     }
 }

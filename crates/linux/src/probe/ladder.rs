@@ -179,7 +179,7 @@ fn proc_files(root: &Root) -> Said {
 fn process_policy(answers: &Answers) -> Said {
     match answers.thp_disable {
         Some(0) => yes(""),
-        Some(value) => yes(format!("inherited {value}: huge pages are off already")),
+        Some(value) => yes(format!("inherited as {value}")),
         None => not_supported("PR_GET_THP_DISABLE"),
     }
 }

@@ -1,9 +1,9 @@
 //! What this machine is and what can be done on it. Facts only, no decisions.
 //!
 //! System calls are asked first, all of them, and their answers kept as plain data
-//! ([`Answers`]); everything after that reads those answers and files below a [`Root`]. A frozen
-//! machine is therefore a folder of files and one `host.toml` with the answers, and nothing else
-//! differs between it and the real one.
+//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files
+//! below a [`Root`](crate::root::Root). A frozen machine is therefore a folder of files and one
+//! `host.toml` with the answers, and nothing else differs between it and the real one.
 
 use hugewise_model::doctor::{Examination, Facts};
 use hugewise_model::host::{Host, ThpDisable, User};

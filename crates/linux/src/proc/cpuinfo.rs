@@ -28,7 +28,7 @@ pub fn parse_cpuinfo(content: &[u8]) -> CpuInfo {
         match key.trim() {
             "processor" => info.processors = info.processors.saturating_add(1),
             "model name" | "cpu" | "uarch" if info.model.is_empty() => {
-                value.clone_into(&mut info.model)
+                value.clone_into(&mut info.model);
             }
             "CPU implementer" => implementer = implementer.or(Some(value)),
             "CPU part" => part = part.or(Some(value)),

@@ -166,7 +166,7 @@ fn cgroup_limit(seen: &Examination) -> Option<Remark> {
                 format!("{} of {}", size(used), size(limit)),
             )],
             "a huge page is charged whole: near the limit it is refused or causes reclaim where a \
-             small page would fit",
+             small page would fit (page cache counts, and is what is reclaimed first)",
             "raise the limit, or read memory.events and thp_fault_fallback_charge beside the times",
         )
     })
@@ -215,8 +215,8 @@ fn khugepaged_pace(seen: &Examination) -> Option<Remark> {
             ),
         ],
         format!(
-            "khugepaged looks at {:.1} MiB/s at most, over all processes: {} for 1 GiB. A short \
-             run does not show what it would do",
+            "khugepaged looks at about {:.1} MiB/s of small pages, over all processes: {} for \
+             1 GiB. A short run does not show what it would do",
             bytes_per_second / mib,
             seconds(gib / bytes_per_second),
         ),

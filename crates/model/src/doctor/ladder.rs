@@ -91,25 +91,25 @@ pub fn step(rung: Rung) -> Step {
         Rung::CollapseRemote => ("huge pages made on demand in a running process",
             "Linux 6.1 or newer", "`hugewise collapse` cannot work"),
         Rung::FaultsUser => ("page faults, user mode",
-            "in a container, allow perf_event_open", "fault counts from getrusage only; no latencies"),
+            "a kernel with CONFIG_PERF_EVENTS", "fault counts from getrusage only; no latencies"),
         Rung::FaultsKernel => ("page faults, kernel mode too",
-            "in a container, allow perf_event_open", "faults that system calls take are not timed"),
+            "a kernel with CONFIG_PERF_EVENTS", "faults that system calls take are not timed"),
         Rung::Cycles => ("hardware counters",
             "bare metal, or a virtual machine with a virtual PMU",
             "no cycles; findings about the processor say `cannot tell`"),
         Rung::TlbMisses => ("TLB miss counters",
-            "bare metal, or a virtual machine with a virtual PMU",
+            "",
             "no evidence of address translation; findings say `cannot tell`"),
         Rung::CounterGroup => ("cycles, instructions and TLB misses at once",
             "free a counter: sysctl kernel.nmi_watchdog=0", "counters are spread over rounds"),
         Rung::SystemPolicy => ("the system's THP settings",
             "root, outside of a container", "policies for single processes only"),
         Rung::OwnCgroup => ("a memory cgroup for each trial",
-            "a delegated cgroup, or root", "no peak of the whole tree with its page cache"),
+            "a mounted memory controller", "no peak of the whole tree with its page cache"),
         Rung::FrameNumbers => ("physical frame numbers",
-            "CAP_SYS_ADMIN", "no multi-size folios per process, no physical contiguity"),
+            "a kernel with CONFIG_PROC_PAGE_MONITOR", "no multi-size folios per process, no physical contiguity"),
         Rung::PageFlags => ("the kind of each physical page (kpageflags)",
-            "root", "no multi-size folios per process"),
+            "a kernel with CONFIG_PROC_PAGE_MONITOR", "no multi-size folios per process"),
         Rung::Bpf => ("latencies inside the kernel (BPF)",
             "a kernel with BPF", "no latency of zeroing, compaction and reclaim"),
         Rung::Btf => ("the kernel's types (BTF)",
@@ -135,7 +135,8 @@ pub(super) fn report(ladder: &BTreeMap<Rung, Support<String>>) -> Vec<RungReport
         .collect()
 }
 
-/// The grant that the probe named is better than the general remedy.
+/// The grant that the probe named is better than the general remedy, and an answer that proves
+/// nothing has none.
 fn remedy(support: &Support<String>, general: &str) -> Option<String> {
     match support {
         Support::Yes { .. } => None,
@@ -145,7 +146,8 @@ fn remedy(support: &Support<String>, general: &str) -> Option<String> {
         Support::No {
             missing: Missing::NoHardware,
         } => Some(step(Rung::Cycles).remedy.to_owned()),
-        _ => Some(general.to_owned()).filter(|text| !text.is_empty()),
+        Support::No { .. } => Some(general.to_owned()).filter(|text| !text.is_empty()),
+        Support::Unknown { .. } => None,
     }
 }
 

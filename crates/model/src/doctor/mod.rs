@@ -1,13 +1,15 @@
 //! What can be measured on this machine, what will mislead, and what is set wrongly.
 //!
-//! Facts first ([`Examination`], filled in by `hugewise-linux`), then rules ([`diagnose`]).
+//! Facts first ([`Examination`](crate::doctor::Examination), filled in by `hugewise-linux`),
+//! then rules ([`diagnose`](crate::doctor::diagnose)).
 //! Nothing is advised without evidence that was read on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::Host;
+use crate::host::{Host, number_keys};
 use crate::observation::Missing;
 
 mod boot_line;
@@ -76,6 +78,7 @@ pub struct Facts {
     /// `shrink_underused` (Linux 6.12).
     pub shrink_underused: Option<bool>,
     /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
+    #[serde(with = "number_keys")]
     pub shmem_sizes: BTreeMap<u64, String>,
     /// `GLIBC_TUNABLES` of the environment that programs here inherit.
     pub glibc_tunables: Option<String>,
@@ -175,10 +178,10 @@ impl Remark {
 }
 
 impl Evidence {
-    fn new(source: impl Into<String>, value: impl ToString) -> Self {
+    fn new(source: impl Into<String>, value: impl fmt::Display) -> Self {
         Self {
             source: source.into(),
-            value: value.to_string(),
+            value: format!("{value}"),
         }
     }
 }
@@ -213,11 +216,12 @@ fn machine(host: &Host) -> String {
             render::size(thp.pmd_bytes),
             thp.effective_pmd_mode()
         ),
-        Err(_) => "no transparent huge pages".to_owned(),
+        Err(Missing::NotSupported { .. }) => "no transparent huge pages".to_owned(),
+        Err(_) => "THP settings not known".to_owned(),
     };
     let place = match &host.hypervisor {
         Some(name) => format!("virtual machine ({name})"),
-        None => "bare metal".to_owned(),
+        None => "no hypervisor seen".to_owned(),
     };
     format!(
         "Linux {} {}, {pages} pages, {huge}, {place}",

@@ -16,7 +16,9 @@ const BELOW: &str = "         ";
 
 /// Bytes with one fitting unit: `4 KiB`, `512 MiB`, `23.5 GiB`.
 pub(super) fn size(bytes: u64) -> String {
+    const TIB: u64 = 1024 * GIB;
     let (unit, name) = match bytes {
+        TIB.. => (TIB, "TiB"),
         GIB.. => (GIB, "GiB"),
         MIB.. => (MIB, "MiB"),
         KIB.. => (KIB, "KiB"),
@@ -147,10 +149,12 @@ fn write_hanging(out: &mut impl Write, head: &str, text: &str) -> io::Result<()>
     Ok(())
 }
 
-/// Lines of at most `width` characters; a longer word stands alone.
+/// Lines of at most `width` characters; a longer word stands alone. Control characters, which
+/// files and variables may smuggle to a terminal, become visible.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    let visible = text.replace(|c: char| c.is_control() && !c.is_whitespace(), "\u{fffd}");
+    for word in visible.split_whitespace() {
         let line = lines.last().map_or(0, |line| line.chars().count());
         if line > 0 && line + 1 + word.chars().count() > width {
             lines.push(String::new());
@@ -231,7 +235,7 @@ fn write_markdown_remark(out: &mut impl Write, remark: &Remark) -> io::Result<()
 }
 
 fn markdown_cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    text.replace('|', "\\|").replace(char::is_control, " ")
 }
 
 /// Writes the diagnosis as CSV: one row a rung or remark.
@@ -315,6 +319,7 @@ mod tests {
     fn long_words_stand_alone() {
         assert_eq!(wrap("a bb ccccccc d", 4), ["a bb", "ccccccc", "d"]);
         assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("\u{1b}[2J", 9), ["\u{fffd}[2J"]);
     }
 
     #[test]

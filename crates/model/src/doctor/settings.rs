@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use super::boot_line;
 use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
 use crate::host::{THP_DIR, ThpSettings};
+use crate::observation::Missing;
 
 pub(super) const RULES: &[Rule] = &[
+    unreadable,
     boot_line::misspelt,
     boot_line::bad_value,
     boot_line::thp_anon_silences_pmd,
@@ -38,7 +40,7 @@ fn thp(seen: &Examination) -> Option<&ThpSettings> {
     seen.host.thp.as_ref().ok()
 }
 
-fn setting(file: &str, value: impl ToString) -> Evidence {
+fn setting(file: &str, value: impl std::fmt::Display) -> Evidence {
     Evidence::new(format!("/{THP_DIR}/{file}"), value)
 }
 
@@ -47,6 +49,21 @@ fn sizes_with<'a>(thp: &'a ThpSettings, mode: &'a str) -> impl Iterator<Item = u
         .iter()
         .filter(move |(_, own)| *own == mode)
         .map(|(&kib, _)| kib)
+}
+
+/// Without the settings, most rules below are silent: that must be said.
+fn unreadable(seen: &Examination) -> Option<Remark> {
+    let missing = seen.host.thp.as_ref().err()?;
+    if matches!(missing, Missing::NotSupported { .. }) {
+        return None;
+    }
+    Some(Remark::new(
+        "settings-unreadable",
+        Severity::Wrong,
+        vec![setting("", missing)],
+        "the THP settings of this machine could not be read: nothing is said about them here",
+        "",
+    ))
 }
 
 fn size_overrides_never(seen: &Examination) -> Option<Remark> {
@@ -251,9 +268,8 @@ fn tunable<'a>(seen: &'a Examination, name: &str) -> Option<&'a str> {
         .as_deref()?
         .split(':')
         .filter_map(|pair| pair.split_once('='))
-        .filter(|(key, _)| *key == name)
+        .rfind(|(key, _)| *key == name)
         .map(|(_, value)| value)
-        .last()
 }
 
 /// Up to 2.42 mode 1 acts only where `enabled` says madvise (sysdeps/unix/sysv/linux/
@@ -289,7 +305,7 @@ fn glibc_hugetlb_without_pool(seen: &Examination) -> Option<Remark> {
         Severity::Wrong,
         vec![
             Evidence::new("GLIBC_TUNABLES", format!("glibc.malloc.hugetlb={value}")),
-            Evidence::new("/sys/kernel/mm/hugepages/*/nr_hugepages", 0),
+            Evidence::new("/sys/kernel/mm/hugepages/*/nr{,_overcommit}_hugepages", 0),
         ],
         "there is no pool to take pages from: malloc falls back to small pages without a word",
         "reserve a pool, or use glibc.malloc.hugetlb=1, which means transparent huge pages",

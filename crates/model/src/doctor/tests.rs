@@ -143,6 +143,13 @@ fn settings_are_found_one_by_one() {
     let found = [
         (
             after(|seen| {
+                let error = "enabled: torn".to_owned();
+                seen.host.thp = Err(Missing::Unreadable { error });
+            }),
+            "settings-unreadable",
+        ),
+        (
+            after(|seen| {
                 settings(seen).enabled = "never".to_owned();
                 settings(seen).shmem_enabled = None;
                 settings(seen).sizes.insert(64, "always".to_owned());

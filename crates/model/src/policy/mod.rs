@@ -60,7 +60,10 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defrag: Option<Defrag>,
     /// `mthp=`: per-size modes, by size in KiB.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        with = "crate::host::number_keys"
+    )]
     pub mthp: BTreeMap<u64, SizeMode>,
     /// `zero_page=`: whether a read fault maps the shared huge zero page.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,258 @@
+//! Every reader and the doctor over every frozen machine.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use hugewise_linux::error::{Error, Kind};
+use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
+use hugewise_linux::probe::{self, Environment};
+use hugewise_linux::root::Root;
+use hugewise_linux::sys::cgroup;
+use hugewise_model::doctor::{Diagnosis, diagnose, render_csv, render_markdown, render_text};
+use hugewise_model::host::Host;
+use hugewise_model::observation::Missing;
+
+/// Relative to the package, where tests run: errors show the path, and golden files must not
+/// depend on where the sources lie.
+fn fixtures() -> PathBuf {
+    PathBuf::from("../../fixtures")
+}
+
+fn golden(name: &str, form: &str) -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    sources
+        .join(fixtures())
+        .join(format!("golden/doctor-{name}.{form}"))
+}
+
+fn machines() -> Vec<(String, PathBuf)> {
+    let folder = fixtures().join("hosts");
+    let names = Root::at(&folder).list(".").unwrap();
+    assert!(names.len() >= 5, "{names:?}");
+    let path = |name: &String| (name.clone(), folder.join(name));
+    names.iter().map(path).collect()
+}
+
+fn examine(path: &Path) -> Result<Diagnosis, Error> {
+    let root = Root::at(path);
+    let answers = probe::answers(&root, Environment::default())?;
+    Ok(diagnose(&probe::examine(&root, &answers)?))
+}
+
+fn host(name: &str) -> Host {
+    let root = Root::at(fixtures().join("hosts").join(name));
+    let answers = probe::answers(&root, Environment::default()).unwrap();
+    probe::host(&root, &answers).unwrap()
+}
+
+fn text(render: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    render(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_doctor_says_the_same_as_ever() {
+    for (name, path) in machines() {
+        let diagnosis = examine(&path).unwrap();
+        expect_file![golden(&name, "txt")].assert_eq(&text(|out| render_text(&diagnosis, out)));
+        let json = serde_json::to_string_pretty(&diagnosis).unwrap() + "\n";
+        expect_file![golden(&name, "json")].assert_eq(&json);
+    }
+}
+
+#[test]
+fn text_fits_80_columns() {
+    for (name, path) in machines() {
+        let text = text(|out| render_text(&examine(&path).unwrap(), out));
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn tables_are_as_wide_in_every_row() {
+    for (name, path) in machines() {
+        let diagnosis = examine(&path).unwrap();
+        let markdown = text(|out| render_markdown(&diagnosis, out));
+        for row in markdown.lines().filter(|line| line.starts_with('|')) {
+            assert_eq!(
+                row.replace("\\|", "").matches('|').count(),
+                6,
+                "{name}: {row}"
+            );
+        }
+        let csv = text(|out| render_csv(&diagnosis, out));
+        let rows = diagnosis.rungs.len() + diagnosis.hazards.len() + diagnosis.settings.len();
+        assert_eq!(csv.lines().count(), rows + 1, "{name}");
+    }
+}
+
+#[test]
+fn a_diagnosis_and_a_host_survive_json() {
+    for (name, path) in machines() {
+        let diagnosis = examine(&path).unwrap();
+        let json = serde_json::to_string(&diagnosis).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Diagnosis>(&json).unwrap(),
+            diagnosis,
+            "{name}"
+        );
+        let host = host(&name);
+        let json = serde_json::to_string(&host).unwrap();
+        assert_eq!(serde_json::from_str::<Host>(&json).unwrap(), host, "{name}");
+    }
+}
+
+#[test]
+fn facts_of_the_virtual_machine() {
+    let (root, user) = (host("debian12-6.18-vm-root"), host("debian12-6.18-vm-user"));
+    assert_eq!(root.hypervisor.as_deref(), Some("Firecracker"));
+    // The table that names the product is readable for root only.
+    assert_eq!(user.hypervisor.as_deref(), Some("KVM"));
+    assert_eq!(root.glibc, Some((2, 36)));
+    assert_eq!((root.cpus, root.numa_nodes, root.page_bytes), (2, 1, 4096));
+    assert_eq!((root.cgroup.version, root.cgroup.limit_bytes), (1, None));
+    assert!(root.user.can_write_thp && !user.user.can_write_thp);
+    let thp = root.thp.unwrap();
+    assert_eq!(
+        thp.sizes.keys().copied().collect::<Vec<_>>(),
+        [16, 32, 64, 128, 256, 512, 1024, 2048]
+    );
+    assert!(thp.khugepaged.contains_key("max_ptes_none"));
+    assert!(!thp.khugepaged.contains_key("full_scans"));
+}
+
+#[test]
+fn facts_of_an_old_kernel() {
+    let host = host("rhel8-4.18-like");
+    assert_eq!(host.hypervisor, None);
+    assert_eq!(host.cgroup.limit_bytes, Some(1 << 30));
+    assert_eq!(host.allocators["jemalloc"], "/usr/lib64/libjemalloc.so.2");
+    let thp = host.thp.unwrap();
+    assert!(thp.sizes.is_empty());
+    assert_eq!(thp.effective_pmd_mode(), "always");
+}
+
+#[test]
+fn what_is_torn_is_named_with_its_path() {
+    match host("hostile").thp {
+        Err(Missing::Unreadable { error }) => {
+            assert!(error.contains("transparent_hugepage/enabled"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(host("hostile-64k").pmd_bytes(), Some(512 << 20));
+}
+
+/// What a kernel under stress, a container's overlay or a filter might show instead of a file.
+const TORN: [&[u8]; 8] = [
+    b"",
+    b"\n",
+    b"\xff\xfe\x00\x80",
+    b"-1",
+    b"18446744073709551615",
+    b"99999999999999999999999 kB\n",
+    b"[]: cpu  zone 1-0 0::/ - cgroup2 \\7",
+    b"MemTotal: kB\nNode 0, zone X 1 -1\n",
+];
+
+/// Each file of a machine in turn is replaced by each sort of nonsense, and cut in the middle.
+fn torn(name: &str) {
+    let frozen = fixtures().join("hosts").join(name);
+    let copy = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    copy_tree(&frozen, copy.path(), &mut files);
+    for file in files {
+        let whole = fs::read(&file).unwrap();
+        let half = whole[..whole.len() / 2].to_vec();
+        for content in TORN.iter().copied().chain([half.as_slice()]) {
+            fs::write(&file, content).unwrap();
+            check(copy.path(), &file);
+        }
+        fs::remove_file(&file).unwrap();
+        check(copy.path(), &file);
+        fs::write(&file, whole).unwrap();
+    }
+}
+
+/// The doctor speaks, or an error names the file that was spoilt.
+fn check(machine: &Path, file: &Path) {
+    match examine(machine) {
+        Ok(diagnosis) => {
+            let _ = text(|out| render_text(&diagnosis, out));
+        }
+        Err(error) => {
+            assert!(
+                matches!(error.kind, Kind::Malformed(_) | Kind::NotFound),
+                "{error}"
+            );
+            assert_eq!(error.path.as_deref(), Some(file), "{error}");
+        }
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path, files: &mut Vec<PathBuf>) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target, files);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+            files.push(target);
+        }
+    }
+}
+
+#[test]
+fn no_torn_file_of_a_new_kernel_makes_the_doctor_panic() {
+    torn("debian12-6.18-vm-root");
+}
+
+#[test]
+fn no_torn_file_of_an_old_kernel_makes_the_doctor_panic() {
+    torn("rhel8-4.18-like");
+}
+
+#[test]
+fn the_real_machine_can_be_examined() {
+    let root = Root::real();
+    let answers = probe::answers(&root, Environment::default()).unwrap();
+    let examination = probe::examine(&root, &answers).unwrap();
+    assert!(examination.host.memory_bytes > 0);
+    assert!(examination.host.cpus > 0);
+    assert!(!diagnose(&examination).rungs.is_empty());
+}
+
+/// The list of what makes a machine is complete: a copy by that list is the same machine.
+#[test]
+fn a_frozen_copy_is_the_same_machine() {
+    let real = Root::real();
+    let answers = probe::answers(&real, Environment::default()).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let mut paths: Vec<String> = FROZEN.iter().flat_map(|path| expand(&real, path)).collect();
+    if let Some(place) = cgroup::read_place(&real).unwrap() {
+        for level in cgroup::levels(&place) {
+            paths.extend(FROZEN_CGROUP.iter().map(|file| format!("{level}/{file}")));
+        }
+    }
+    for path in paths {
+        if let Ok(content) = real.read(&path) {
+            let target = copy.path().join(&path);
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::write(target, content).unwrap();
+        }
+    }
+    let frozen = probe::host(&Root::at(copy.path()), &answers).unwrap();
+    let mut live = probe::host(&real, &answers).unwrap();
+    // What changes while one looks.
+    live.load_1min = frozen.load_1min;
+    live.free_blocks.clone_from(&frozen.free_blocks);
+    assert_eq!(frozen, live);
+}

@@ -181,10 +181,10 @@ impl Tally {
 mod tests {
     use super::*;
 
-    const EXPERIMENTS: u32 = 300;
+    const EXPERIMENTS: u32 = 200;
 
-    /// 5 % of 300 is 15; a binomial count exceeds 29 with a probability below 1 in 2,000.
-    const MOST_ERRORS: u32 = 29;
+    /// 5 % of 200 is 10; a binomial count exceeds 22 with a probability below 1 in 2,000.
+    const MOST_ERRORS: u32 = 22;
 
     fn tally(noise: Noise, effect: f64, threshold: f64, policies: usize) -> Tally {
         let scenario = Scenario {

@@ -66,12 +66,6 @@ pub fn fewest_pairs(alpha: f64) -> u32 {
         .unsigned_abs()
 }
 
-/// The level that is left to the last look of these bounds.
-#[must_use]
-pub fn last_alpha(bounds: &Bounds) -> f64 {
-    ALPHA * share(bounds, bounds.max_rounds)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

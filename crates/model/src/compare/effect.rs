@@ -179,6 +179,8 @@ mod tests {
         assert_eq!(change(0.005, 0.03, Some(0.01)), Change::CannotTell);
         assert_eq!(change(-0.005, 0.009, Some(0.9)), Change::NoDifference);
         assert_eq!(change(0.002, 0.009, Some(0.001)), Change::NoDifference);
+        assert_eq!(change(-0.03, 0.005, Some(0.3)), Change::CannotTell);
+        assert_eq!(change(-0.03, 0.03, Some(0.9)), Change::CannotTell);
     }
 
     #[test]

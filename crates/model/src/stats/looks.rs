@@ -2,7 +2,7 @@
 //!
 //! There are at most four looks, spaced geometrically. Each owns a fixed share of the error of
 //! the experiment; the shares add up to one, so by the union bound the error of all looks
-//! together is at most [`ALPHA`], however the looks depend on each other and whatever the noise
+//! together is at most [`ALPHA`](crate::stats::ALPHA), however the looks depend on each other and whatever the noise
 //! is like. Half belongs to the last look, the rest is divided among the others: a large effect
 //! is seen early at any level, a small one needs the last look's level.
 //!
@@ -10,7 +10,6 @@
 //! under drift nobody knows. The price is an interval about 14 % wider at the last look.
 
 use crate::plan::Bounds;
-use crate::stats::ALPHA;
 
 /// More looks than these would cost precision and save little time.
 const MOST: usize = 4;
@@ -66,15 +65,10 @@ pub fn fewest_pairs(alpha: f64) -> u32 {
         .unsigned_abs()
 }
 
-/// The level that is left to the last look of these bounds.
-#[must_use]
-pub fn last_alpha(bounds: &Bounds) -> f64 {
-    ALPHA * share(bounds, bounds.max_rounds)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::ALPHA;
     use proptest::prelude::*;
 
     fn bounds(min_rounds: u32, max_rounds: u32) -> Bounds {

@@ -1,7 +1,7 @@
 //! The exact null distributions of the two rank statistics, as lower tails.
 //!
 //! Probabilities are built up by sums of positive terms, so their relative error stays below
-//! about n × 2⁻⁵³; every tail is raised by [`ROUNDING`], far more than that, so that rounding
+//! about n × 2⁻⁵³; every tail is raised by 10⁻¹¹ of itself, far more than that, so that rounding
 //! never turns into a claim.
 
 use std::borrow::Cow;

@@ -207,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn what_was_seen_is_one_of_the_swaps() {
+        // Of 2⁴⁰ swaps two are as extreme as this one: no draw finds them, and p is not zero.
+        let data: Vec<_> = (0..40)
+            .map(|i| (vec![1.0 + f64::from(i)], vec![1000.0 + f64::from(i)]))
+            .collect();
+        let got = tail(&rounds(&data), 0.95, log_ratio, 0.05, 3).expect("40 values");
+        assert!(got.p >= 1.0 / 2001.0 && got.p < 0.02, "{got:?}");
+    }
+
+    #[test]
     fn no_effect_is_seldom_called_one_and_a_true_one_is_covered() {
         let (mut called, mut covered) = (0, 0);
         for seed in 0..120 {

@@ -54,6 +54,10 @@ const TESTS: &[(&str, fn())] = &[
     ),
     ("trees_are_summed", trees_are_summed),
     ("orphans_end_with_the_trial", orphans_end_with_the_trial),
+    (
+        "daemons_that_respawn_are_caught",
+        daemons_that_respawn_are_caught,
+    ),
     ("time_over_kills_the_tree", time_over_kills_the_tree),
     (
         "a_killed_parent_leaves_nothing",
@@ -492,6 +496,27 @@ fn orphans_end_with_the_trial() {
         faults >= 5000.0,
         "the daemon's faults are in the sum: {faults}"
     );
+}
+
+/// Each daemon starts the next one in a session of its own and leaves.
+fn daemons_that_respawn_are_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("daemon");
+    std::fs::write(
+        &script,
+        "cd /; echo $$ >> \"$1\"; setsid sh \"$0\" \"$1\" & exit\n",
+    )
+    .unwrap();
+    let pids = folder.path().join("pids");
+    let line = format!("sh {} {}; sleep 0.1", script.display(), pids.display());
+    let seen = observe(&shell(&line));
+    assert_eq!(
+        (&seen.outcome, seen.survivors),
+        (&Outcome::Exited { code: 0 }, 0)
+    );
+    let pids = std::fs::read_to_string(pids).unwrap();
+    assert!(pids.lines().count() > 5, "{pids}");
+    assert!(!pids.lines().any(is_alive), "{pids}");
 }
 
 fn time_over_kills_the_tree() {

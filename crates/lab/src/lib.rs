@@ -22,6 +22,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   read-first --pages N [--huge] [--only]
         read N pages, then write them (with --only: just read)
   sparse --huge-pages N       write one byte to each of N advised huge pages
+  split --huge-pages N        fill N huge pages, then split their mappings
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
@@ -73,6 +74,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "sparse" => planted::sparse(&mut rest),
+        "split" => planted::split(&mut rest),
         "spin" => planted::spin(&mut rest),
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),

@@ -54,6 +54,21 @@ pub(crate) fn sparse(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// `split`: fills N advised huge pages and then makes one small page in each read-only. The
+/// kernel splits the N mappings (`thp_split_pmd`); the huge pages stay, mapped by small ones.
+pub(crate) fn split(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let huge_pages = arguments.needed("--huge-pages")?;
+    arguments.finish()?;
+    let each = huge_bytes();
+    let pages = huge_pages.saturating_mul(each / page_bytes());
+    let region = Region::fresh(pages, Align::Huge, Advice::Huge)?;
+    region.write(page_bytes());
+    for index in 0..huge_pages {
+        region.protect_page(index * each + each / 2)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// `spin`: processor time only.
 pub(crate) fn spin(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let milliseconds = arguments.needed("--ms")? as u128;

@@ -87,6 +87,17 @@ impl Region {
         }
     }
 
+    /// Makes one page read-only. Where a huge page lies, its mapping is split into small ones,
+    /// and the page itself stays whole.
+    pub(crate) fn protect_page(&self, offset: usize) -> Result<(), Trouble> {
+        let start = self.start.wrapping_add(offset).cast();
+        // SAFETY: the page lies in our own reservation, and nobody writes to it afterwards.
+        match unsafe { libc::mprotect(start, page_bytes(), libc::PROT_READ) } {
+            0 => Ok(()),
+            _ => Err(Trouble::last("protecting memory")),
+        }
+    }
+
     fn advise(&self, advice: Advice) -> Result<(), Trouble> {
         let advice = match advice {
             Advice::None => return Ok(()),

@@ -46,8 +46,24 @@ fn huge_pages_fault_once_and_the_tail_stays_small() {
         return;
     }
     let pages = 44 * pages_each() + 501;
-    let (said, _) = lab(&["touch", "--pages", &pages.to_string(), "--huge"]);
-    assert_eq!(said, format!("pages {pages} faults {}\n", 44 + 501));
+    assert_faults(pages, "huge", 44 + 501);
+    // One page behind the boundary: the first huge page is lost, and the tail is longer.
+    assert_faults(pages, "page", (pages_each() - 1) + 43 + 502);
+}
+
+/// Asks again when a huge page was not to be had, on a machine that others use too.
+fn assert_faults(pages: usize, align: &str, faults: usize) {
+    let pages = pages.to_string();
+    let words = ["touch", "--huge", "--pages", &pages, "--align", align];
+    let expected = format!("pages {pages} faults {faults}\n");
+    let mut said = String::new();
+    for _ in 0..20 {
+        said = lab(&words).0;
+        if said == expected {
+            return;
+        }
+    }
+    panic!("{said} instead of {expected}");
 }
 
 #[test]

@@ -54,6 +54,10 @@ const TESTS: &[(&str, fn())] = &[
     ),
     ("trees_are_summed", trees_are_summed),
     ("orphans_end_with_the_trial", orphans_end_with_the_trial),
+    (
+        "daemons_that_respawn_are_caught",
+        daemons_that_respawn_are_caught,
+    ),
     ("time_over_kills_the_tree", time_over_kills_the_tree),
     (
         "a_killed_parent_leaves_nothing",
@@ -71,6 +75,7 @@ const TESTS: &[(&str, fn())] = &[
     ),
     ("ends_from_other_threads", ends_from_other_threads),
     ("the_huge_zero_page_is_seen", the_huge_zero_page_is_seen),
+    ("planted_traits_are_seen", planted_traits_are_seen),
     ("without_the_hold", without_the_hold),
     ("sampling_is_cheap_and_right", sampling_is_cheap_and_right),
     ("identities_are_taken_on", identities_are_taken_on),
@@ -272,26 +277,47 @@ fn huge_pages_are_proved() {
     }
 }
 
-/// A trial in which each of the 44 places became huge. Now and then one does not, on a machine
-/// that others use too, or whose settings others change for a moment.
+/// A trial in which each of the 44 places became huge.
 fn all_huge(launch: &Launch) -> Observed {
-    (0..20)
-        .map(|_| observe(launch))
-        .find(|seen| value(seen, "huge_anon_exit_bytes") == 88.0 * MIB)
-        .expect("this machine has huge pages to give")
+    showing(launch, "huge_anon_exit_bytes", 88.0)
+}
+
+/// A trial that shows so many MiB of a metric. Now and then a huge page is not to be had, on a
+/// machine that others use too, or whose settings others change for a moment.
+fn showing(launch: &Launch, metric: &str, mib: f64) -> Observed {
+    let mut last = f64::NAN;
+    for _ in 0..20 {
+        let seen = observe(launch);
+        last = value(&seen, metric) / MIB;
+        if last == mib {
+            return seen;
+        }
+    }
+    panic!("{metric}: {last} MiB instead of {mib}");
 }
 
 fn the_huge_zero_page_is_seen() {
-    let seen = observe(&lab(&["read-first", "--pages", PAGES, "--huge", "--only"]));
-    assert_eq!(value(&seen, "huge_zero_exit_bytes"), 88.0 * MIB);
+    let only_read = lab(&["read-first", "--pages", PAGES, "--huge", "--only"]);
+    let seen = showing(&only_read, "huge_zero_exit_bytes", 88.0);
     assert_eq!(value(&seen, "huge_anon_exit_bytes"), 0.0);
     let written = observe(&lab(&["read-first", "--pages", PAGES, "--huge"]));
     assert_eq!(value(&written, "huge_zero_exit_bytes"), 0.0);
-    let sparse = observe(&lab(&["sparse", "--huge-pages", "20"]));
-    assert_eq!(value(&sparse, "huge_anon_exit_bytes"), 40.0 * MIB);
+}
+
+fn planted_traits_are_seen() {
+    let sparse = lab(&["sparse", "--huge-pages", "20"]);
+    showing(&sparse, "huge_anon_exit_bytes", 40.0);
+    let split = showing(
+        &lab(&["split", "--huge-pages", "20"]),
+        "huge_anon_exit_bytes",
+        0.0,
+    );
+    assert!(value(&split, "thp_split_pmd_total") >= 20.0);
     let gaps = observe(&lab(&["small", "--mappings", "20"]));
     assert_eq!(value(&gaps, "huge_anon_exit_bytes"), 0.0);
     assert!(value(&gaps, "minor_faults_total") >= 20.0 * 256.0);
+    let spinning = observe(&lab(&["spin", "--ms", "50"]));
+    assert!(value(&spinning, "user_seconds") >= 0.03);
 }
 
 fn policies_that_do_not_take_are_marked() {
@@ -470,6 +496,27 @@ fn orphans_end_with_the_trial() {
         faults >= 5000.0,
         "the daemon's faults are in the sum: {faults}"
     );
+}
+
+/// Each daemon starts the next one in a session of its own and leaves.
+fn daemons_that_respawn_are_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("daemon");
+    std::fs::write(
+        &script,
+        "cd /; echo $$ >> \"$1\"; setsid sh \"$0\" \"$1\" & exit\n",
+    )
+    .unwrap();
+    let pids = folder.path().join("pids");
+    let line = format!("sh {} {}; sleep 0.1", script.display(), pids.display());
+    let seen = observe(&shell(&line));
+    assert_eq!(
+        (&seen.outcome, seen.survivors),
+        (&Outcome::Exited { code: 0 }, 0)
+    );
+    let pids = std::fs::read_to_string(pids).unwrap();
+    assert!(pids.lines().count() > 5, "{pids}");
+    assert!(!pids.lines().any(is_alive), "{pids}");
 }
 
 fn time_over_kills_the_tree() {

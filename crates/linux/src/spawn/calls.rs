@@ -30,21 +30,37 @@ pub(super) fn become_subreaper() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }).map(drop)
 }
 
-/// Blocks SIGCHLD and gives a descriptor that becomes readable when one is pending.
+/// Gives a descriptor that becomes readable when SIGCHLD is pending. Nothing else but SIGKILL
+/// reaches us from now on: a polite signal to everybody also reaches the measuring program,
+/// and its end is what ends the trial.
 pub(super) fn child_signals() -> io::Result<OwnedFd> {
+    let deaf = signal_set(&[
+        libc::SIGCHLD,
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTERM,
+    ]);
+    let heard = signal_set(&[libc::SIGCHLD]);
+    let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+    // SAFETY: both sets outlive the calls; the new descriptor belongs to nobody else.
+    unsafe {
+        let nowhere = std::ptr::null_mut();
+        checked(libc::sigprocmask(libc::SIG_BLOCK, &raw const deaf, nowhere))?;
+        let fd = checked(libc::signalfd(-1, &raw const heard, flags))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+fn signal_set(signals: &[i32]) -> libc::sigset_t {
     // SAFETY: sigset_t is a plain structure that sigemptyset fills in before it is used.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGCHLD);
-        checked(libc::sigprocmask(
-            libc::SIG_BLOCK,
-            &raw const set,
-            std::ptr::null_mut(),
-        ))?;
-        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
-        let fd = checked(libc::signalfd(-1, &raw const set, flags))?;
-        Ok(OwnedFd::from_raw_fd(fd))
+        for &signal in signals {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        set
     }
 }
 

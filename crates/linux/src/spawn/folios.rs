@@ -174,6 +174,48 @@ mod tests {
         );
     }
 
+    /// A huge page whose mapping was split is still one folio: what tells it from small pages
+    /// is what tells smaller folios from them, too.
+    #[test]
+    fn split_mappings_still_lie_in_their_folio() {
+        // SAFETY: geteuid has no preconditions.
+        let root = unsafe { libc::geteuid() } == 0;
+        let huge = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+        let (true, Ok(huge)) = (root, huge) else {
+            return;
+        };
+        let sizes = FolioQuestion {
+            page_bytes: rustix::param::page_size() as u64,
+            pmd_bytes: huge.trim().parse().unwrap(),
+        };
+        let counted = (0..20).find_map(|_| {
+            let bytes = count_in_split_page(sizes);
+            bytes.get(&(sizes.pmd_bytes / 1024)).copied()
+        });
+        assert_eq!(counted, Some(sizes.pmd_bytes));
+    }
+
+    fn count_in_split_page(sizes: FolioQuestion) -> BTreeMap<u64, u64> {
+        let (page, huge) = (sizes.page_bytes as usize, sizes.pmd_bytes as usize);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh mapping of two huge pages, of which the aligned one in the middle is
+        // advised, written to, and partly protected; then all of it is unmapped.
+        unsafe {
+            let base = libc::mmap(std::ptr::null_mut(), 2 * huge, access, flags, -1, 0);
+            assert_ne!(base, libc::MAP_FAILED);
+            let start = base.byte_add(base.align_offset(huge));
+            libc::madvise(start, huge, libc::MADV_HUGEPAGE);
+            start.cast::<u8>().write_volatile(1);
+            libc::mprotect(start.byte_add(page), page, libc::PROT_READ);
+            let maps = format!("{:x}-{:x}\n", start as usize, start as usize + huge);
+            let pagemap = super::super::page_scan::open(std::process::id()).unwrap();
+            let counted = count(&pagemap, maps.as_bytes(), sizes).unwrap();
+            libc::munmap(base, 2 * huge);
+            counted
+        }
+    }
+
     proptest! {
         #[test]
         fn no_flags_panic(flags: Vec<u64>, place in 0_usize..600) {

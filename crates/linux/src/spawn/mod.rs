@@ -148,6 +148,11 @@ pub enum AtExit {
 }
 
 /// Whether a trial gets a memory cgroup of its own.
+///
+/// Not by default, because what charging a page costs depends on the group and on its depth,
+/// and the program is to be measured where it runs. How much that is: on Linux 6.18 with the
+/// version 1 hierarchy, 100,000 small pages touched in a fresh group took 1.005 times the
+/// kernel time of staying (median of 40 pairs, 0.997 in 20 earlier ones): not told from none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Group {
     /// It stays in ours: charging pages costs what it always costs there.

@@ -31,15 +31,15 @@ setup:
 build: setup
 	$(CARGO) build --release --locked -p hugewise -p hugewise-lab
 
-# Six million numbers in scattered order, the same on every machine.
+# Three million numbers in scattered order, the same on every machine.
 $(DEMO)/numbers.txt:
 	@mkdir -p $(DEMO)
-	@seq 6000000 | awk '{ printf "%d\n", ($$1 * 1103515245 + 12345) % 2147483648 }' > $@.part
+	@seq 3000000 | awk '{ printf "%d\n", ($$1 * 1103515245 + 12345) % 2147483648 }' > $@.part
 	@mv $@.part $@
 
 # As root the machine's own settings are tried too; they are put back whatever happens.
 run: build $(DEMO)/numbers.txt
-	$(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 150s \
+	$(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 120s \
 	  -- env LC_ALL=C sort -n $(DEMO)/numbers.txt -o /dev/null
 
 lint: setup

@@ -3,6 +3,7 @@
 //! Nothing is re-implemented here: the order of trials comes from `Plan::round`, the decision
 //! to stop from `compare::progress`, the answer from `compare::table`.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::num::NonZero;
 use std::thread;
@@ -13,6 +14,7 @@ use hugewise_model::compare::Statistic;
 
 mod experiment;
 mod noise;
+mod real;
 
 use experiment::{Outcomes, Scenario};
 use noise::Noise;
@@ -32,6 +34,15 @@ pub struct Arguments {
     /// Last look.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     max_rounds: u32,
+    /// Real A/A experiments after the simulated ones; 0 leaves them out.
+    #[arg(long, default_value_t = 20)]
+    real: u32,
+    /// The policy that the real experiments try twice.
+    #[arg(long, default_value = "as-is")]
+    policy: String,
+    /// The program of the real experiments [default: sort -n of a million numbers]
+    #[arg(trailing_var_arg = true)]
+    command: Vec<OsString>,
 }
 
 /// The practical threshold that users get by default.
@@ -42,11 +53,16 @@ const THRESHOLD: f64 = 0.01;
 /// # Errors
 /// When the statistics refuse a simulated record, which would be a fault of this program.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut text = String::from(HEAD);
-    for noise in Noise::ALL {
-        text.push_str(&line(arguments, noise)?);
+    if arguments.experiments > 0 {
+        let lines: String = Noise::ALL
+            .into_iter()
+            .map(|noise| line(arguments, noise))
+            .collect::<Result<_>>()?;
+        println!("{HEAD}{lines}");
     }
-    print!("{text}");
+    if arguments.real > 0 {
+        real::run(arguments.real, &arguments.policy, &arguments.command)?;
+    }
     Ok(())
 }
 

@@ -2,13 +2,17 @@
 
 use clap::Parser;
 
+mod bench;
 mod calibrate;
 mod capture;
+mod program;
 
 /// The project's own tools.
 #[derive(Debug, Parser)]
 #[command(name = "xtask")]
 enum Task {
+    /// Measures what the measuring costs a workload, in pairs.
+    Bench(bench::Arguments),
     /// Runs simulated experiments through the real statistics and prints how often they err.
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
@@ -17,6 +21,7 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
+        Task::Bench(arguments) => bench::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
     }

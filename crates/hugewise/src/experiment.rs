@@ -58,11 +58,11 @@ pub struct Options {
     #[serde(deserialize_with = "share")]
     pub threshold: Option<f64>,
 
-    /// No decision before this many rounds [default: 8]
+    /// No decision before this many rounds [default: 10]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     pub min_rounds: Option<u32>,
 
-    /// Never more rounds than this [default: 30]
+    /// Never more rounds than this [default: 40]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     pub max_rounds: Option<u32>,
 
@@ -280,8 +280,8 @@ impl Options {
     }
 
     fn bounds(&self) -> Result<Bounds> {
-        let min_rounds = self.min_rounds.unwrap_or(8);
-        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(30));
+        let min_rounds = self.min_rounds.unwrap_or(10);
+        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(40));
         if min_rounds == 0 {
             return Err(exit::usage("--min-rounds 0: need at least 1"));
         }

@@ -1,0 +1,106 @@
+//! What the measuring costs the workload: paired ratios in one run, never a timed test.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use hugewise_model::stats::{ALPHA, median, paired};
+
+use crate::program;
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Pairs of a bare run and a measured one
+    #[arg(long, default_value_t = 30)]
+    pairs: u32,
+    /// Seed of the order within pairs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Measures two kinds of workload and prints a table in Markdown.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = program::build()?;
+    println!("| workload | bare | measured | measured ÷ bare | 95 % interval | pairs |");
+    println!("|---|--:|--:|--:|---|--:|");
+    let lab = program.with_file_name("hugewise-lab").into_os_string();
+    let touch = ["touch", "--pages", "131072"].map(OsString::from);
+    let touch: Vec<OsString> = std::iter::once(lab).chain(touch).collect();
+    for (name, command) in [
+        ("`sort -n` of a million lines", program::sort()?),
+        ("touching 512 MiB of 4 KiB pages", touch),
+    ] {
+        println!("{}", row(arguments, &program, name, &command)?);
+    }
+    Ok(())
+}
+
+fn row(arguments: &Arguments, program: &Path, name: &str, command: &[OsString]) -> Result<String> {
+    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    let (mut bare, mut measured) = (Vec::new(), Vec::new());
+    for pair in 0..=arguments.pairs {
+        let times = if random.bool() {
+            let first = run_bare(command)?;
+            (first, run_measured(program, command)?)
+        } else {
+            let first = run_measured(program, command)?;
+            (run_bare(command)?, first)
+        };
+        // The first pair warms the page cache and the host's memory.
+        if pair > 0 {
+            bare.push(times.0);
+            measured.push(times.1);
+        }
+    }
+    let logs: Vec<f64> = measured
+        .iter()
+        .zip(&bare)
+        .map(|(a, b): (&f64, &f64)| (a / b).ln())
+        .collect();
+    let shift = paired(&logs, ALPHA).context("too few pairs")?;
+    let mut row = String::new();
+    write!(
+        row,
+        "| {name} | {:.4} s | {:.4} s | {:.4} | {} | {} |",
+        median(&bare).context("no bare run")?,
+        median(&measured).context("no measured run")?,
+        shift.estimate.exp(),
+        shift.interval.map_or_else(
+            || "too few pairs".to_owned(),
+            |(low, high)| format!("{:.4} to {:.4}", low.exp(), high.exp())
+        ),
+        shift.n,
+    )?;
+    Ok(row)
+}
+
+/// As a shell would run it: fork, exec, wait.
+fn run_bare(command: &[OsString]) -> Result<f64> {
+    let (program, arguments) = command.split_first().context("no command")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let began = Instant::now();
+    let status = command.status()?;
+    let seconds = began.elapsed().as_secs_f64();
+    ensure!(status.success(), "the workload failed");
+    Ok(seconds)
+}
+
+/// The wall time that the program reports for one trial with everything at its default.
+fn run_measured(program: &Path, command: &[OsString]) -> Result<f64> {
+    let flags = ["--policy", "as-is", "--max-rounds", "1", "--warmup", "0"];
+    let report = program::report(program, &flags, command)?;
+    report["trials"][0]["readings"]["wall_seconds"]["value"]
+        .as_f64()
+        .context("no wall time")
+}

@@ -39,8 +39,8 @@ $(DEMO)/numbers.txt:
 
 # As root the machine's own settings are tried too; they are put back whatever happens.
 run: build $(DEMO)/numbers.txt
-	$(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 120s \
-	  -- env LC_ALL=C sort -n $(DEMO)/numbers.txt -o /dev/null
+	LC_ALL=C $(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 120s \
+	  -- sort -n $(DEMO)/numbers.txt -o /dev/null
 
 lint: setup
 	$(CARGO) fmt --all --check

@@ -5,7 +5,7 @@ mod sample;
 use expect_test::{Expect, expect};
 use hugewise_model::compare::{Answer, Change, Table};
 use hugewise_model::findings::{self, Finding, Outcome, RULES};
-use hugewise_model::observation::{Mark, Missing};
+use hugewise_model::observation::{Mark, Missing, Reading};
 use hugewise_model::policy::{Policy, Settings, Thp};
 use hugewise_model::record::Record;
 use sample::{Figures, huge_pages, small_pages, table, thp, with};
@@ -155,6 +155,42 @@ fn zeroing_ate_the_gain() {
     "#]],
     );
     assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+/// Every third trial under the policy meets memory that the host has not backed.
+fn with_cold_trials(mut record: Record, slow_seconds: f64) -> Record {
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.policy == "thp=always")
+    {
+        if trial.round % 3 == 0 {
+            let slow = Reading::of(slow_seconds);
+            trial.readings.insert("system_seconds".to_owned(), slow);
+        }
+    }
+    record
+}
+
+#[test]
+fn host_cold_memory_shows_in_the_slow_quarter() {
+    let id = "host-cold-memory";
+    let quick = with(&huge_pages(), &[("system_seconds", 0.1)]);
+    let findings = judge(&with_cold_trials(always(quick.clone()), 1.6));
+    says(&findings, id, Outcome::Shown, &expect![[""]]);
+
+    assert_eq!(
+        of(&judge(&always(quick.clone())), id),
+        None,
+        "no slow quarter"
+    );
+    let stalled = with(&quick, &[("compact_stall_total", 9.0)]);
+    let findings = judge(&with_cold_trials(always(stalled), 1.6));
+    says(&findings, id, Outcome::CannotTell, &expect![[""]]);
+
+    let mut bare_metal = with_cold_trials(always(quick), 1.6);
+    bare_metal.header.host.hypervisor = None;
+    assert_eq!(of(&judge(&bare_metal), id), None);
 }
 
 #[test]

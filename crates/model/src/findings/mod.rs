@@ -17,6 +17,7 @@ mod ground;
 
 mod equal_coverage;
 mod fewer_faults_explain_gain;
+mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod khugepaged_had_no_time;
 mod memory_bloat;
@@ -40,6 +41,7 @@ pub static RULES: &[&dyn Rule] = &[
     &equal_coverage::EqualCoverage,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,
     &read_first_zero_page::ReadFirstZeroPage,

@@ -471,9 +471,9 @@ fn groups_are_made_and_removed() {
         }
         other => panic!("{other:?}"),
     }
-    let own = hugewise_linux::proc::cgroup::read_memory_cgroup(&Root::real());
-    if let Some((_, folder)) = own {
-        let left = Root::real().list(folder).unwrap_or_default();
+    let own = hugewise_linux::sys::cgroup::read_place(&Root::real());
+    if let Ok(Some(place)) = own {
+        let left = Root::real().list(place.folder()).unwrap_or_default();
         let prefix = format!("hugewise-{}-", std::process::id());
         assert!(
             !left.iter().any(|name| name.starts_with(&prefix)),

@@ -9,9 +9,9 @@ use std::time::Duration;
 use hugewise_model::observation::Missing;
 
 use crate::error::Error;
-use crate::proc::cgroup::read_memory_cgroup;
 use crate::root::Root;
 use crate::spawn::Group;
+use crate::sys::cgroup::{Place, read_place};
 
 /// A cgroup that holds one trial, and is removed when dropped.
 #[derive(Debug)]
@@ -25,11 +25,9 @@ pub(super) fn make(root: &Root, group: Group, main: u32) -> Result<TrialGroup, M
     if group == Group::Leave {
         return Err(Missing::NotAsked);
     }
-    let (version, own) = read_memory_cgroup(root).ok_or_else(|| Missing::NotSupported {
-        what: "a memory cgroup".to_owned(),
-    })?;
-    let own = root.path(own);
-    let (parent, peak) = match version {
+    let place = own_place(root)?;
+    let own = root.path(place.folder());
+    let (parent, peak) = match place.version {
         1 => (own, "memory.max_usage_in_bytes"),
         _ => (parent_with_memory(&own)?, "memory.peak"),
     };
@@ -41,6 +39,13 @@ pub(super) fn make(root: &Root, group: Group, main: u32) -> Result<TrialGroup, M
     let members = group.path.join("cgroup.procs");
     fs::write(&members, main.to_string()).map_err(|error| refused("joining", &members, error))?;
     Ok(group)
+}
+
+fn own_place(root: &Root) -> Result<Place, Missing> {
+    let place = read_place(root).map_err(|error| error.into_missing("root"))?;
+    place.ok_or_else(|| Missing::NotSupported {
+        what: "a memory cgroup".to_owned(),
+    })
 }
 
 /// In version 2 a group with processes has no children with controllers, so that ours must

@@ -8,7 +8,9 @@
 use hugewise_model::doctor::{Examination, Facts};
 use hugewise_model::host::{Host, ThpDisable, User};
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
+use crate::proc::buddyinfo::read_buddyinfo;
+use crate::proc::stat::read_stat;
 use crate::proc::{cpuinfo, loadavg, meminfo};
 use crate::root::Root;
 use crate::sys::{cgroup, cpu, hugetlb, hypervisor, thp};
@@ -25,9 +27,7 @@ pub mod frozen;
 /// C library and allocators.
 pub mod libraries;
 
-mod free_blocks;
 mod ladder;
-mod steal;
 
 pub use answers::{Answer, Answers, Environment, PerfAnswers};
 
@@ -72,7 +72,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         glibc: libraries::find_glibc(root, &answers.arch),
         allocators: libraries::find_allocators(root, &answers.arch),
         load_1min: loadavg::read_loadavg(root)?,
-        free_blocks: free_blocks::read_free_blocks(root)?,
+        free_blocks: free_blocks(root)?,
         cpu_model: processor.model,
     })
 }
@@ -99,7 +99,7 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         available_bytes: memory.get("MemAvailable"),
         cgroup_used_bytes: group.used_bytes,
         cgroup_folder: Some(group.folder).filter(|folder| !folder.is_empty()),
-        steal_share: steal::read_steal_share(root),
+        steal_share: read_stat(root).ok().and_then(|time| time.steal_share()),
         shrink_underused: thp::read_shrink_underused(root).ok().flatten(),
         shmem_sizes: thp::read_shmem_sizes(root).unwrap_or_default(),
         glibc_tunables: answers.environment.glibc_tunables.clone(),
@@ -129,5 +129,13 @@ fn user(answers: &Answers) -> User {
             .and_then(|text| text.parse().ok())
             .unwrap_or(uid),
         can_write_thp: answers.thp_write.is_ok(),
+    }
+}
+
+/// Free blocks by order; none where the kernel does not show them, or not to us.
+fn free_blocks(root: &Root) -> Result<Vec<u64>> {
+    match read_buddyinfo(root) {
+        Err(error) if matches!(error.kind, Kind::NotFound | Kind::NotPermitted) => Ok(Vec::new()),
+        other => other,
     }
 }

@@ -5,8 +5,6 @@ use std::borrow::Cow;
 
 /// Free blocks by order.
 pub mod buddyinfo;
-/// Which memory cgroup a process is in, and where its files are.
-pub mod cgroup;
 /// Processors.
 pub mod cpuinfo;
 /// Load averages.

@@ -10,6 +10,21 @@ pub struct MachineTime {
     pub busy_ticks: u64,
     /// Time in which the hypervisor ran something else.
     pub steal_ticks: u64,
+    /// idle + iowait.
+    pub idle_ticks: u64,
+}
+
+impl MachineTime {
+    /// The stolen share of all time since boot, 0 to 1; `None` before the first tick.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share; 53 bits are enough")]
+    pub fn steal_share(&self) -> Option<f64> {
+        let all = self
+            .busy_ticks
+            .saturating_add(self.idle_ticks)
+            .saturating_add(self.steal_ticks);
+        (all > 0).then(|| self.steal_ticks as f64 / all as f64)
+    }
 }
 
 /// Parses the first line of `/proc/stat`.
@@ -35,6 +50,7 @@ pub fn parse_stat(bytes: &[u8]) -> Parsed<MachineTime> {
             .map(field)
             .fold(0, u64::saturating_add),
         steal_ticks: field(7),
+        idle_ticks: field(3).saturating_add(field(4)),
     })
 }
 
@@ -84,8 +100,12 @@ mod tests {
             Ok(MachineTime {
                 busy_ticks: 20_455 + 2162 + 6375 + 1 + 51,
                 steal_ticks: 11,
+                idle_ticks: 432_561 + 723,
             })
         );
+        let tenth = parse_stat(b"cpu 40 0 0 50 0 0 0 10\n").unwrap();
+        assert_eq!(tenth.steal_share(), Some(0.1));
+        assert_eq!(MachineTime::default().steal_share(), None);
         assert!(parse_stat(b"cpu 1 2\n").is_err());
         assert!(parse_stat(b"intr 5\n").is_err());
     }

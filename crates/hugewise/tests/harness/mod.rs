@@ -1,7 +1,8 @@
 //! What the tests of the program need around it: a folder, a turn, a process to signal.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Plain, Stdio};
@@ -21,9 +22,17 @@ pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A test that cannot run here says so, in a form that can be counted.
+/// A test that cannot run here says so; `make test` names the file in which skips are counted.
 pub fn skip(name: &str, reason: &str) {
     println!("SKIP {name}: {reason}");
+    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(path)
+            .expect("the list of skips");
+        writeln!(file, "SKIP {name}: {reason}").expect("the list of skips");
+    }
 }
 
 pub fn is_root() -> bool {

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 
 mod ground;
+mod skipping;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -286,7 +287,7 @@ fn the_real_machine_comes_back_from_a_kill_at_any_step() {
     let enabled = Path::new("/").join(path_of("enabled"));
     if fs::OpenOptions::new().write(true).open(&enabled).is_err() {
         let reason = format!("{} is not writable", enabled.display());
-        return ground::skip(
+        return skipping::skip(
             "the_real_machine_comes_back_from_a_kill_at_any_step",
             &reason,
         );

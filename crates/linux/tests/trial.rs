@@ -29,12 +29,7 @@ use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
 use hugewise_model::policy::realise::{FileWrite, Realisation, ThpPrctl};
 
-#[allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "only the counting of skips is used here"
-)]
-mod ground;
+mod skipping;
 
 const MIB: f64 = 1048576.0;
 /// What the laboratory's oracle is asked for: 44 huge pages and 501 small ones.
@@ -698,7 +693,7 @@ fn ends_from_other_threads() {
 
 fn identities_are_taken_on() {
     if !is_root() {
-        return ground::skip(
+        return skipping::skip(
             "identities_are_taken_on",
             "needs root to become somebody else",
         );

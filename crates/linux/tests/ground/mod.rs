@@ -1,7 +1,6 @@
 //! A frozen machine to change, with its lock and its journal.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
 use hugewise_linux::lock::{self, Hold};
@@ -109,19 +108,5 @@ pub fn writes(files: &[(&str, &str)]) -> Realisation {
             })
             .collect(),
         ..Realisation::default()
-    }
-}
-
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
-#[expect(clippy::disallowed_macros, reason = "a test that does not run says so")]
-pub fn skip(name: &str, reason: &str) {
-    println!("SKIP {name}: {reason}");
-    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
-        let mut file = fs::File::options()
-            .append(true)
-            .create(true)
-            .open(path)
-            .unwrap();
-        writeln!(file, "SKIP {name}: {reason}").unwrap();
     }
 }

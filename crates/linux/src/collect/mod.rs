@@ -2,7 +2,7 @@
 //! end, the machine after.
 //!
 //! What is read while the workload runs is bounded: the thread that waits for it takes the
-//! samples, and takes no more than 0.5 % of the trial's time for them (see [`sampler`]).
+//! samples, and takes no more than 0.5 % of the trial's time for them (see `collect/sampler.rs`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -11,9 +11,10 @@
 //!   kills the tree. When the keeper dies, the kernel kills the main process
 //!   (`PR_SET_PDEATHSIG`, `PTRACE_O_EXITKILL`).
 //! * The keeper may stop the main process at its end, when it still holds all its memory, and
-//!   read it there (see [`AtExit::Hold`]).
+//!   read it there (see [`AtExit::Hold`](crate::spawn::AtExit::Hold)).
 //!
-//! The way of a workload: [`start`] → [`Suspended`] → [`Running`] → [`End`].
+//! The way of a workload: [`start`](crate::spawn::start) → [`Suspended`](crate::spawn::Suspended) →
+//! [`Running`](crate::spawn::Running) → [`End`](crate::spawn::End).
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

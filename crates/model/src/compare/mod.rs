@@ -53,7 +53,7 @@ pub enum CompareError {
     /// Two records of different circumstances.
     #[error(
         "the two records differ in more than what is compared ({differences}); \
-         allow that with --across-hosts if you mean to"
+         allow that with --across if you mean to"
     )]
     Circumstances {
         /// Each field with both values.
@@ -171,6 +171,11 @@ pub struct Control {
 pub struct Verdict {
     /// The metric that decides.
     pub metric: String,
+    /// Name of the policy that the others were compared with; the plan's, or another that was
+    /// asked for. Between two records: the plan's of the second.
+    pub baseline: String,
+    /// The smallest effect of interest that was judged by, as a share.
+    pub threshold: f64,
     /// The answer for each policy other than the baseline.
     pub policies: BTreeMap<String, Answer>,
     /// Why, where it is not plain from the comparison, by policy: for `no_effect` and

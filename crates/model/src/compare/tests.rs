@@ -671,7 +671,7 @@ fn two_records_compare_only_in_like_circumstances() {
         .expect_err("another kernel")
         .to_string();
     assert!(
-        error.contains("kernel: 6.18.0 → 6.19.0") && error.contains("--across-hosts"),
+        error.contains("kernel: 6.18.0 → 6.19.0") && error.contains("--across"),
         "{error}"
     );
     let table = between(&a, &b, Across::Allowed).expect("allowed");

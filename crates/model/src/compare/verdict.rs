@@ -28,6 +28,8 @@ impl Evidence<'_> {
     pub(super) fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
         let mut verdict = Verdict {
             metric: self.metric.to_owned(),
+            baseline: self.baseline.name.clone(),
+            threshold: self.level.threshold,
             policies: BTreeMap::new(),
             reasons: BTreeMap::new(),
             best: None,

@@ -58,7 +58,7 @@ impl<'a> Ground<'a> {
     }
 
     pub(super) fn baseline(&self) -> &'a str {
-        &self.record.header.plan.baseline
+        &self.table.verdict.baseline
     }
 
     pub(super) fn policies(&self) -> &'a [Policy] {

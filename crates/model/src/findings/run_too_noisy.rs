@@ -40,7 +40,7 @@ impl Rule for RunTooNoisy {
 }
 
 fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
-    let threshold = ground.record.header.plan.bounds.threshold;
+    let threshold = ground.table.verdict.threshold;
     let comparison = &control.comparison;
     let floor = floor(comparison);
     let mut evidence = Evidence(Map::new());
@@ -108,7 +108,7 @@ fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
         "{} against itself is known only to ±{} %, and ±{} % was asked for{}{}",
         control.baseline,
         percent(floor),
-        chosen_percent(ground.record.header.plan.bounds.threshold),
+        chosen_percent(ground.table.verdict.threshold),
         disturbances(ground),
         more.unwrap_or_default()
     )

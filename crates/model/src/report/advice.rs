@@ -14,27 +14,24 @@ pub fn advice(report: &Report<'_>) -> Vec<String> {
     if verdict.policies.is_empty() || report.other.is_some() {
         return Vec::new();
     }
-    let plan = &report.record.header.plan;
     match &verdict.best {
         None => vec!["No recommendation: it cannot be told which policy is best.".to_owned()],
-        Some(best) if *best == plan.baseline => vec![keep(report)],
+        Some(best) if *best == verdict.baseline => vec![keep(report)],
         Some(best) => choose(report, best),
     }
 }
 
 fn keep(report: &Report<'_>) -> String {
-    let plan = &report.record.header.plan;
-    let open = report
-        .table
-        .verdict
+    let verdict = &report.table.verdict;
+    let open = verdict
         .policies
         .values()
         .any(|a| *a == Answer::CannotTell);
     let rest = if open { ", as far as can be told" } else { "" };
     format!(
         "Keep {}: nothing tried is better by more than {} %{rest}.",
-        plain(&plan.baseline),
-        chosen_percent(plan.bounds.threshold)
+        plain(&verdict.baseline),
+        chosen_percent(verdict.threshold)
     )
 }
 

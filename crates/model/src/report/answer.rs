@@ -209,7 +209,7 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     format!(
         "{} makes no difference within ±{} % to {}{} {}.",
         pair.here,
-        chosen_percent(report.record.header.plan.bounds.threshold),
+        chosen_percent(report.table.verdict.threshold),
         pair.there,
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),

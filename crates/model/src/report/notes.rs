@@ -51,7 +51,7 @@ fn mark(index: usize) -> String {
 /// What `=` and `~` mean, where the table uses them.
 pub(super) fn signs(report: &Report<'_>) -> Option<String> {
     let uses = |change| report.table.comparisons.iter().any(|c| c.change == change);
-    let threshold = chosen_percent(report.record.header.plan.bounds.threshold);
+    let threshold = chosen_percent(report.table.verdict.threshold);
     let same = uses(Change::NoDifference).then(|| format!("= no difference within ±{threshold} %"));
     let open = uses(Change::CannotTell).then(|| "~ cannot tell".to_owned());
     let signs: Vec<String> = same.into_iter().chain(open).collect();

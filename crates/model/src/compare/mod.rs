@@ -117,6 +117,31 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
+impl Comparison {
+    /// What its own interval says, before the correction for the number of comparisons. The
+    /// correction guards answers; a cause that is sought for an answer needs less.
+    #[must_use]
+    pub fn by_itself(&self, threshold: f64) -> Change {
+        let (Some(low), Some(high)) = (self.low, self.high) else {
+            return self.change;
+        };
+        let (least, most) = match self.scale {
+            Scale::Ratio => (1.0 / (1.0 + threshold), 1.0 + threshold),
+            Scale::Difference => {
+                let limit = threshold * self.baseline_value.unwrap_or(0.0).abs();
+                (-limit, limit)
+            }
+        };
+        if low > most {
+            Change::Higher
+        } else if high < least {
+            Change::Lower
+        } else {
+            self.change
+        }
+    }
+}
+
 /// Which property of a sample is compared.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]

@@ -46,6 +46,7 @@ run: build $(DEMO)/numbers.txt
 lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 test: lint
 	$(CARGO) build --locked -p hugewise -p hugewise-lab

@@ -148,6 +148,8 @@ mod tests {
             control: None,
             verdict: Verdict {
                 metric: "wall_seconds".to_owned(),
+                baseline: "as-is".to_owned(),
+                threshold: 0.01,
                 policies: std::collections::BTreeMap::new(),
                 reasons: std::collections::BTreeMap::new(),
                 best: None,

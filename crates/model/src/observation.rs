@@ -1,4 +1,4 @@
-//! What was seen: one [`Trial`] per run of the workload, with its readings.
+//! What was seen: one [`Trial`](crate::observation::Trial) per run of the workload, with its readings.
 //!
 //! A reading has a value or a reason why there is none. There is no zero for "unknown".
 

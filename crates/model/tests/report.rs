@@ -7,8 +7,6 @@
 
 mod sample;
 
-use std::collections::BTreeMap;
-
 use expect_test::expect_file;
 use hugewise_model::compare::{Answer, Change, Comparison, Statistic, Table};
 use hugewise_model::findings;
@@ -17,6 +15,7 @@ use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
 use hugewise_model::plan::PrintedMetric;
 use hugewise_model::policy::{Malloc, Policy, Settings, Thp};
 use hugewise_model::record::{self, Line, Record, StopReason};
+use hugewise_model::report::advice::Advice;
 use hugewise_model::report::{
     self, Color, Other, Report, Style, Verbosity, render_csv, render_json, render_markdown,
     render_text,
@@ -209,7 +208,7 @@ fn no_effect_is_no_claim_about_speed() {
         .insert("thp=always".to_owned(), Answer::NoEffect);
     table.verdict.reasons.insert(
         "thp=always".to_owned(),
-        "as many bytes were huge under both, with as many faults".to_owned(),
+        "no page was huge under either; 51,200 against 51,200 minor faults".to_owned(),
     );
     sample::take_away(
         &mut record,
@@ -220,10 +219,14 @@ fn no_effect_is_no_claim_about_speed() {
     );
     let text = check("no-effect", &record, table);
     assert!(
-        text.starts_with("thp=always had no effect on the pages of sort -n numbers.txt, so"),
+        text.starts_with("thp=always had no effect on the pages of sort -n numbers.txt, so no"),
         "{text}"
     );
-    assert!(text.contains("it never tried"), "{text}");
+    assert!(text.contains("the kernel refused none"), "{text}");
+    assert!(
+        !text.contains("policy-had-no-effect"),
+        "it is said once: {text}"
+    );
 }
 
 #[test]
@@ -614,7 +617,38 @@ fn advice_is_found_under_its_name() {
     let record = sample::clear_win();
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
     let advice = report::advice::advice(&report);
-    assert_eq!(advice[0], "Best: thp=always.");
-    let names: BTreeMap<_, _> = record.header.realisations.iter().collect();
-    assert!(names.contains_key(&"thp=always".to_owned()));
+    assert_eq!(advice[0].to_string(), "Best: thp=always.");
+    let Advice::Command { command, .. } = &advice[1] else {
+        panic!("{advice:?}")
+    };
+    assert_eq!(
+        command,
+        "hugewise exec --system --policy thp=always -- sort -n numbers.txt"
+    );
+}
+
+#[test]
+fn advice_can_be_pasted_whatever_the_names_are() {
+    let settings = Settings {
+        env: [("NOTE".to_owned(), "it's a b".to_owned())].into(),
+        ..Settings::default()
+    };
+    let mine = Policy {
+        name: "my own".to_owned(),
+        settings,
+    };
+    let arms = [(Policy::as_is(), small_pages()), (mine, huge_pages())];
+    let mut record = sample::record(&arms, 12);
+    record.header.plan.shell = true;
+    record.header.plan.command = vec!["sort -n < 'a b'".to_owned()];
+    let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
+    let command =
+        "hugewise exec --policy 'env.NOTE=it'\\''s a b' -- /bin/sh -c 'sort -n < '\\''a b'\\'''";
+    let advice = report::advice::advice(&report);
+    assert_eq!(advice[1].to_string(), format!("Run it so: {command}"));
+    let text = draw(&report, &Style::default());
+    assert!(
+        text.contains(&format!("Run it so:\n    {command}\n")),
+        "{text}"
+    );
 }

@@ -122,6 +122,8 @@ impl<'a> Two<'a> {
             .any(|judged| judged.control().is_some_and(|control| !control.passed));
         let mut verdict = Verdict {
             metric: self.after.metric.to_owned(),
+            baseline: self.after.baseline.name.clone(),
+            threshold: self.after.level.threshold,
             policies: BTreeMap::new(),
             reasons: BTreeMap::new(),
             best: None,

@@ -1,8 +1,10 @@
 //! Whether two policies gave the program the same pages: the proof of treatment.
 
 use crate::compare::rounds::{Arm, Rounds};
+use crate::metric::{self, Unit};
 use crate::policy::Policy;
 use crate::record::Record;
+use crate::report::scale::{quantity, whole};
 use crate::stats::median;
 
 /// Fewer rounds than these say nothing about what is typical.
@@ -35,7 +37,7 @@ pub(super) fn no_effect(
         return None;
     }
     let kinds = kinds(record);
-    let read: Vec<(&str, f64, f64)> = kinds
+    let read: Vec<Kind<'_>> = kinds
         .iter()
         .filter_map(|&kind| typical(kind).map(|(a, b)| (kind, a, b)))
         .collect();
@@ -45,22 +47,44 @@ pub(super) fn no_effect(
     let rss = typical("peak_rss_bytes").map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
-    let apart = |row: &&(&str, f64, f64)| (row.2 - row.1).abs();
-    let farthest = read.iter().max_by(|a, b| apart(a).total_cmp(&apart(b)))?;
-    (apart(&farthest) <= allowed).then(|| sentence(*farthest, allowed, (faults, policy_faults)))
+    let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
+    (apart(farthest) <= allowed).then(|| {
+        let pages = pages(&read, farthest, allowed);
+        let faults = [policy_faults, faults].map(whole);
+        format!("{pages}; {} against {} minor faults", faults[0], faults[1])
+    })
 }
 
-fn sentence((kind, a, b): (&str, f64, f64), allowed: f64, faults: (f64, f64)) -> String {
-    let mib = |bytes: f64| format!("{:.1} MiB", bytes / crate::quantity::MIB as f64);
-    format!(
-        "the program's pages were the same: of all kinds of huge pages {kind} differed most, {} \
-         against {} (up to {} is nothing), with {:.0} against {:.0} minor faults",
-        mib(b),
-        mib(a),
-        mib(allowed),
-        faults.1,
-        faults.0,
-    )
+/// The medians of one kind of huge page: its metric, the baseline's, the policy's.
+type Kind<'a> = (&'a str, f64, f64);
+
+fn apart(kind: &Kind<'_>) -> f64 {
+    (kind.2 - kind.1).abs()
+}
+
+/// How the pages of two policies were the same.
+fn pages(read: &[Kind<'_>], farthest: &Kind<'_>, allowed: f64) -> String {
+    let label = |name: &str| metric::find(name).map_or(name.to_owned(), |it| it.label.into_owned());
+    let bytes = |value| quantity(&Unit::Bytes, value);
+    let largest = read.iter().max_by(|x, y| x.2.total_cmp(&y.2));
+    match largest {
+        Some((kind, _, most)) if apart(farthest) == 0.0 && *most > 0.0 => {
+            format!(
+                "as much was huge under both ({}: {})",
+                label(kind),
+                bytes(*most)
+            )
+        }
+        _ if apart(farthest) == 0.0 => "no page was huge under either".to_owned(),
+        _ => format!(
+            "nearly as much was huge under both: {} differed most, {} against {} (up to {} counts \
+             as equal)",
+            label(farthest.0),
+            bytes(farthest.2),
+            bytes(farthest.1),
+            bytes(allowed)
+        ),
+    }
 }
 
 /// The metrics that tell how much memory was huge.

@@ -53,7 +53,7 @@ pub enum CompareError {
     /// Two records of different circumstances.
     #[error(
         "the two records differ in more than what is compared ({differences}); \
-         allow that with --across-hosts if you mean to"
+         allow that with --across if you mean to"
     )]
     Circumstances {
         /// Each field with both values.
@@ -117,6 +117,31 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
+impl Comparison {
+    /// What its own interval says, before the correction for the number of comparisons. The
+    /// correction guards answers; a cause that is sought for an answer needs less.
+    #[must_use]
+    pub fn by_itself(&self, threshold: f64) -> Change {
+        let (Some(low), Some(high)) = (self.low, self.high) else {
+            return self.change;
+        };
+        let (least, most) = match self.scale {
+            Scale::Ratio => (1.0 / (1.0 + threshold), 1.0 + threshold),
+            Scale::Difference => {
+                let limit = threshold * self.baseline_value.unwrap_or(0.0).abs();
+                (-limit, limit)
+            }
+        };
+        if low > most {
+            Change::Higher
+        } else if high < least {
+            Change::Lower
+        } else {
+            self.change
+        }
+    }
+}
+
 /// Which property of a sample is compared.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
@@ -171,6 +196,11 @@ pub struct Control {
 pub struct Verdict {
     /// The metric that decides.
     pub metric: String,
+    /// Name of the policy that the others were compared with; the plan's, or another that was
+    /// asked for. Between two records: the plan's of the second.
+    pub baseline: String,
+    /// The smallest effect of interest that was judged by, as a share.
+    pub threshold: f64,
     /// The answer for each policy other than the baseline.
     pub policies: BTreeMap<String, Answer>,
     /// Why, where it is not plain from the comparison, by policy: for `no_effect` and

@@ -430,7 +430,22 @@ fn equal_pages_are_no_effect() {
     );
     let reason = &verdict.reasons["always"];
     assert!(
-        reason.contains("huge_anon_peak_bytes") && reason.contains("up to 8.0 MiB"),
+        reason.starts_with("no page was huge under either; 51,2"),
+        "{reason}"
+    );
+    let nearly = same_pages(|trial, slot| {
+        let more = f64::from(u8::from(slot.policy == 1)) * 4_096.0;
+        read(trial, "huge_anon_peak_bytes", 8_388_608.0 + more);
+    });
+    let reason = &the_table(&nearly).verdict.reasons["always"];
+    assert!(
+        reason.contains("huge pages, peak differed most, 8.00 MiB against 8.00 MiB (up to 8.00"),
+        "{reason}"
+    );
+    let equal = same_pages(|trial, _| read(trial, "huge_anon_peak_bytes", 8_388_608.0));
+    let reason = &the_table(&equal).verdict.reasons["always"];
+    assert!(
+        reason.starts_with("as much was huge under both (huge pages, peak: 8.00 MiB); 51,2"),
         "{reason}"
     );
     assert_eq!(
@@ -502,7 +517,10 @@ fn few_rounds_say_how_many_are_needed() {
     let table = the_table(&record_of(plan(), 5, fast));
     assert_eq!(table.verdict.policies["always"], Answer::CannotTell);
     let reason = &table.verdict.reasons["always"];
-    assert_eq!(reason, "5 whole rounds were measured; an answer needs 8");
+    assert_eq!(
+        reason,
+        "only 5 whole rounds were measured; an answer needs at least 8"
+    );
     assert_eq!(row(&table, "wall_seconds", "always").more_rounds, Some(3));
     assert_eq!(table.verdict.best, None);
 }
@@ -671,7 +689,7 @@ fn two_records_compare_only_in_like_circumstances() {
         .expect_err("another kernel")
         .to_string();
     assert!(
-        error.contains("kernel: 6.18.0 → 6.19.0") && error.contains("--across-hosts"),
+        error.contains("kernel: 6.18.0 → 6.19.0") && error.contains("--across"),
         "{error}"
     );
     let table = between(&a, &b, Across::Allowed).expect("allowed");

@@ -28,6 +28,8 @@ impl Evidence<'_> {
     pub(super) fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
         let mut verdict = Verdict {
             metric: self.metric.to_owned(),
+            baseline: self.baseline.name.clone(),
+            threshold: self.level.threshold,
             policies: BTreeMap::new(),
             reasons: BTreeMap::new(),
             best: None,
@@ -94,16 +96,36 @@ impl Evidence<'_> {
                 self.metric
             ));
         }
-        let fewest = fewest_pairs(self.level.alpha());
         (comparison.low.is_none()).then(|| match comparison.warnings.first() {
             Some(warning) if comparison.n == 0 => {
                 format!("{} was not measured: {warning}", self.metric)
             }
-            _ => format!(
-                "{} whole rounds were measured; an answer needs {fewest}",
-                comparison.n
-            ),
+            _ => self.too_few(comparison.n),
         })
+    }
+
+    /// Where the plan itself had too few, the number to ask for is told: that of the interval,
+    /// or with several policies that of the correction, which needs more.
+    fn too_few(&self, rounds: u32) -> String {
+        let plan = &self.record.header.plan;
+        let alpha = self.level.alpha();
+        let compared = plan.policies.len().saturating_sub(1).max(1);
+        let planned_too_few = plan.bounds.max_rounds < fewest_pairs(alpha);
+        let fewest = if planned_too_few {
+            fewest_pairs(alpha / compared as f64)
+        } else {
+            fewest_pairs(alpha)
+        };
+        let measured = match rounds {
+            1 => "only 1 whole round was measured".to_owned(),
+            _ => format!("only {rounds} whole rounds were measured"),
+        };
+        let flag = if planned_too_few {
+            format!(" (--max-rounds {fewest})")
+        } else {
+            String::new()
+        };
+        format!("{measured}; an answer needs at least {fewest}{flag}")
     }
 
     /// The better policy with the largest effect, or the baseline when nothing else can be it.

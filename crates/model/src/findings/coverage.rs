@@ -1,6 +1,6 @@
 //! How much of a program's memory was huge, by kind, under two policies.
 
-use super::ground::{Absent, Look};
+use super::ground::{Absent, Look, told};
 
 /// The kinds of huge memory that are measured as bytes at their peak.
 const KINDS: &[&str] = &[
@@ -18,6 +18,21 @@ pub(super) struct Coverage {
     pub(super) here: f64,
     /// Whether no kind of it differs.
     pub(super) is_equal: bool,
+}
+
+impl Coverage {
+    /// How much was huge, as a clause.
+    pub(super) fn told(&self, baseline: &str) -> String {
+        let amount = |bytes| told(KINDS[0], bytes);
+        if self.here == 0.0 && self.there == 0.0 {
+            return format!("no page was huge under it or under {baseline}");
+        }
+        format!(
+            "{} was huge under it and {} under {baseline}",
+            amount(self.here),
+            amount(self.there)
+        )
+    }
 }
 
 /// Compares the huge bytes of a policy with those of the baseline. Anonymous memory must have

@@ -5,7 +5,7 @@
 //! memory of a kind that was not read. Next: compare with a policy that differs in pages alone.
 
 use super::coverage;
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
 use crate::compare::Answer;
 
@@ -21,8 +21,8 @@ impl Rule for EqualCoverage {
     fn explain(&self) -> &'static str {
         "Claims that a policy which changes the allocator or the environment left as many bytes \
          huge as the baseline, so that whatever it does to the time is not done through huge \
-         pages. Evidence: the peaks of huge memory by kind, equal to within one huge page or 1 % of peak
-//! memory. \
+         pages. Evidence: the peaks of huge memory by kind, equal to within one huge page or 1 % of \
+         peak memory. \
          Refuted by huge memory of a kind that was not read. Next: add the same policy with \
          another thp= value and compare the two."
     }
@@ -43,15 +43,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
     let policy = look.policy;
     let covered = coverage::compare(look)?;
-    let amounts = format!(
-        "{} were huge under it and {} under {}",
-        told("huge_anon_peak_bytes", covered.here),
-        told("huge_anon_peak_bytes", covered.there),
-        ground.baseline()
-    );
+    let amounts = covered.told(ground.baseline());
     Ok(if covered.is_equal {
         Said::Shown(format!(
-            "{policy}: {amounts}; what it changes is not done through huge pages"
+            "{policy}: {amounts}: whatever it changes is hardly done through huge pages"
         ))
     } else {
         Said::NotShown(format!("{policy}: {amounts}"))

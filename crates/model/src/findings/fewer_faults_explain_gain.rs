@@ -1,6 +1,6 @@
 //! Claims that part of a gain in time comes from fewer page faults, and how large a part.
 //!
-//! Evidence: wall time and minor faults both decidedly lower; the fall of kernel time as a share
+//! Evidence: wall time decidedly lower, minor faults lower by their own interval; the fall of kernel time as a share
 //! of the fall of wall time. What is left is cheaper translation or another effect in user mode:
 //! without counters of page walks these cannot be told apart, and the rule says so.
 //! Refuted when kernel time did not fall. Next: hardware counters, or `hugewise trace` for the
@@ -25,10 +25,10 @@ impl Rule for FewerFaultsExplainGain {
 
     fn explain(&self) -> &'static str {
         "Claims that part of a gain in wall time comes from fewer page faults. Evidence: wall time \
-         and minor faults are both decidedly lower, and kernel time fell; its fall is given as a \
-         share of the gain. In a program whose threads run side by side kernel time is summed over \
+         is decidedly lower, and minor faults and kernel time are, by their own intervals; the fall \
+         of kernel time is given as a share of the gain. In a program whose threads run side by side kernel time is summed over \
          them, and no share is given. Refuted when kernel time did not fall. The rest is cheaper address \
-         translation or another effect in user mode; without counters of page walks these cannot \
+         translation, another effect in user mode or less waiting; without counters of page walks these cannot \
          be told apart. Next: run on a machine with hardware counters; `hugewise trace` shows the \
          latency of faults."
     }
@@ -39,8 +39,9 @@ impl Rule for FewerFaultsExplainGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let fell = |metric: &str| look.change(metric) == Some(Change::Lower);
-    if !fell("wall_seconds") || !fell("minor_faults_total") {
+    let fell = |metric: &str| look.change_by_itself(metric) == Some(Change::Lower);
+    let gained = look.change("wall_seconds") == Some(Change::Lower);
+    if !gained || !fell("minor_faults_total") {
         return Ok(Said::Nothing);
     }
     let system_fell = fell("system_seconds");
@@ -56,7 +57,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     );
     if !system_fell || gain <= 0.0 {
         return Ok(Said::NotShown(format!(
-            "{faults}, but kernel time did not decidedly fall ({} and {})",
+            "{faults}, but kernel time did not clearly fall ({} and {})",
             told("system_seconds", system_before),
             told("system_seconds", system)
         )));
@@ -96,8 +97,8 @@ fn part(gain: f64, saved: f64) -> String {
         return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
     }
     format!(
-        ": {} % of the {gained} gained. The other {} are cheaper translation or other effects in \
-         user mode; which of them cannot be told without counters of page walks",
+        ": {} % of the {gained} gained. The other {} are cheaper translation, other effects in user \
+         mode or less waiting; which of them cannot be told without counters of page walks",
         percent(saved / gain),
         told("wall_seconds", gain - saved)
     )

@@ -8,7 +8,8 @@ use crate::compare::{Answer, Change, Comparison, Statistic, Table};
 use crate::host::Host;
 use crate::metric;
 use crate::observation::Missing;
-use crate::policy::{Policy, Settings};
+use crate::policy::defaults::mode_in_force;
+use crate::policy::{Policy, Settings, Thp};
 use crate::record::Record;
 use crate::report::scale::quantity;
 
@@ -58,7 +59,7 @@ impl<'a> Ground<'a> {
     }
 
     pub(super) fn baseline(&self) -> &'a str {
-        &self.record.header.plan.baseline
+        &self.table.verdict.baseline
     }
 
     pub(super) fn policies(&self) -> &'a [Policy] {
@@ -73,6 +74,17 @@ impl<'a> Ground<'a> {
             .unwrap_or_default()
     }
 
+    /// The mode of anonymous huge pages that held for a program under a policy.
+    pub(super) fn mode(&self, policy: &str) -> &str {
+        match (self.settings(policy).thp, &self.host().thp) {
+            (Some(Thp::Never), _) | (_, Err(_)) => "never",
+            (Some(Thp::Madvise), _) => "madvise",
+            (Some(Thp::Always), _) => "always",
+            (Some(Thp::Inherit), Ok(thp)) => thp.effective_pmd_mode(),
+            (None, Ok(_)) => mode_in_force(self.host()),
+        }
+    }
+
     pub(super) fn answer(&self, policy: &str) -> Option<Answer> {
         self.table.verdict.policies.get(policy).copied()
     }
@@ -84,11 +96,6 @@ impl<'a> Ground<'a> {
                 && comparison.policy == policy
                 && comparison.statistic == Statistic::Center
         })
-    }
-
-    pub(super) fn change(&self, metric: &str, policy: &str) -> Option<Change> {
-        self.comparison(metric, policy)
-            .map(|comparison| comparison.change)
     }
 
     /// Asks a rule about every policy other than the baseline.
@@ -190,9 +197,21 @@ impl Look<'_, '_> {
         Ok(value)
     }
 
-    /// How the metric changed from the baseline to this policy.
+    /// How the metric changed from the baseline to this policy, among all comparisons.
     pub(super) fn change(&self, metric: &str) -> Option<Change> {
-        self.ground.change(metric, self.policy)
+        self.ground
+            .comparison(metric, self.policy)
+            .map(|comparison| comparison.change)
+    }
+
+    /// The same by its own interval. It is for what explains an answer or a reading: the
+    /// correction for many comparisons guards the answers, and would hide that 54,000 faults
+    /// became 600 until the last look.
+    pub(super) fn change_by_itself(&self, metric: &str) -> Option<Change> {
+        let threshold = self.ground.table.verdict.threshold;
+        self.ground
+            .comparison(metric, self.policy)
+            .map(|comparison| comparison.by_itself(threshold))
     }
 
     fn absence(&self, absent: &Absent) -> String {

@@ -36,6 +36,10 @@ impl Rule for HugeAllocationFellBack {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    // Where the program may have none, all of them are other programs'.
+    if look.ground.mode(look.policy) == "never" {
+        return Ok(Said::Nothing);
+    }
     let (made, refused) = match (
         look.here("thp_fault_alloc_total"),
         look.here("thp_fault_fallback_total"),

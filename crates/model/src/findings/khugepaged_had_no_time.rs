@@ -8,7 +8,6 @@
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
-use crate::policy::Thp;
 use crate::quantity::MIB;
 use crate::report::scale::{percent, three_digits};
 
@@ -54,7 +53,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         _ => format!("{} %", percent(huge / peak)),
     };
     let lead = format!(
-        "{}: {} of {} was huge, and nothing was collapsed: khugepaged passes over {} MiB/s here",
+        "{}: {} of {} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
         look.policy,
         part,
         told("peak_rss_bytes", peak),
@@ -62,23 +61,18 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     );
     Ok(if needed > ran {
         Said::Shown(format!(
-            "{lead} and would need {}; the program ran {}",
+            "{lead} and would need at least {}; the program ran {}",
             long_time(needed),
             told("wall_seconds", ran)
         ))
     } else {
-        Said::NotShown(format!("{lead}, and had the time"))
+        Said::NotShown(format!("{lead}, and may have had the time"))
     })
 }
 
 /// Whether khugepaged may take memory that was not advised.
 fn allowed(look: &Look<'_, '_>) -> bool {
-    let machine = look.ground.host().thp.as_ref();
-    match look.ground.settings(look.policy).thp {
-        Some(Thp::Always) => true,
-        Some(Thp::Never | Thp::Madvise) => false,
-        Some(Thp::Inherit) | None => machine.is_ok_and(|thp| thp.effective_pmd_mode() == "always"),
-    }
+    look.ground.mode(look.policy) == "always"
 }
 
 /// Bytes a second that khugepaged passes over at most; `None` when it need not sleep or its

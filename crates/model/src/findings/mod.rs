@@ -65,6 +65,16 @@ pub struct Finding {
     pub evidence: Map<String, Value>,
 }
 
+impl Finding {
+    /// The sentence without the name of the policy that it begins with.
+    #[must_use]
+    pub fn claim(&self) -> &str {
+        let named = self.policy.as_deref();
+        let claim = named.and_then(|policy| self.text.strip_prefix(policy)?.strip_prefix(": "));
+        claim.unwrap_or(&self.text)
+    }
+}
+
 /// What came out of a rule. The order is that in which findings are listed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]

@@ -12,7 +12,7 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::compare::Answer;
 use crate::host::ThpDisable;
-use crate::policy::Thp;
+use crate::report::scale::whole;
 
 /// See the module.
 #[derive(Debug)]
@@ -46,38 +46,57 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
+    let (before, faults) = look.both("minor_faults_total")?;
     if covered.here > 0.0 || covered.there > 0.0 {
-        return Ok(format!(
-            "{} were huge under it and {} under {}",
-            told("huge_anon_peak_bytes", covered.here),
-            told("huge_anon_peak_bytes", covered.there),
-            look.ground.baseline()
-        ));
+        return Ok(covered.told(look.ground.baseline()));
     }
-    if let Some(reason) = too_small(look)? {
-        return Ok(reason);
-    }
-    if look.ground.host().thp_disable == ThpDisable::Disabled
-        && look.ground.settings(look.policy).thp.is_none()
+    let verdict = &look.ground.table.verdict;
+    if let Some(other_kind) = verdict.reasons.get(look.policy)
+        && !other_kind.starts_with(NONE)
     {
-        return Ok(
-            "a parent process had disabled huge pages for its children (PR_SET_THP_DISABLE), and \
-             it leaves that as it is"
-                .to_owned(),
-        );
+        return Ok(other_kind.clone());
     }
-    match mode(look).as_deref() {
-        Some("always") => unfit(look),
-        Some("madvise") => Ok(
-            "no page was huge under either: the mode is madvise, and no mapping that the program \
-             advised was fit for a huge page, or it advised none"
+    let why = match too_small(look)? {
+        Some(why) => why,
+        None => why_none(look)?,
+    };
+    Ok(format!(
+        "{NONE} ({} against {} minor faults): {why}",
+        whole(faults),
+        whole(before)
+    ))
+}
+
+/// How the verdict begins, too, when nothing of any kind was huge.
+const NONE: &str = "no page was huge under either";
+
+/// Why none was huge, by the wider of the two modes: what it does not give, the narrower does
+/// not either.
+fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
+    let ground = look.ground;
+    let rank = |policy: &str| match ground.mode(policy) {
+        "always" => 2,
+        "madvise" => 1,
+        _ => 0,
+    };
+    let baseline = ground.baseline();
+    let wider = if rank(baseline) > rank(look.policy) {
+        baseline
+    } else {
+        look.policy
+    };
+    match ground.mode(wider) {
+        "always" => unfit(look, wider),
+        "madvise" => Ok(format!(
+            "even under {wider} only memory that a program advises may be huge (madvise), and this \
+             one advised none that was fit"
+        )),
+        _ if ground.host().thp_disable == ThpDisable::Disabled => Ok(
+            "a parent process had disabled huge pages for its children (PR_SET_THP_DISABLE), and \
+             neither policy allows them"
                 .to_owned(),
         ),
-        Some(_) => Ok(format!(
-            "no page was huge under either: it allows none, and under {} there was none",
-            look.ground.baseline()
-        )),
-        None => Ok("no page was huge under either".to_owned()),
+        _ => Ok("neither allows any".to_owned()),
     }
 }
 
@@ -98,31 +117,18 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     }))
 }
 
-/// The mode under this policy.
-fn mode(look: &Look<'_, '_>) -> Option<String> {
-    let machine = || {
-        let thp = look.ground.host().thp.as_ref().ok()?;
-        Some(thp.effective_pmd_mode().to_owned())
-    };
-    match look.ground.settings(look.policy).thp {
-        Some(Thp::Never) => Some("never".to_owned()),
-        Some(Thp::Madvise) => Some("madvise".to_owned()),
-        Some(Thp::Always) => Some("always".to_owned()),
-        Some(Thp::Inherit) | None => machine(),
-    }
-}
-
-fn unfit(look: &mut Look<'_, '_>) -> Result<String, Absent> {
-    let refused = look.here("thp_fault_fallback_total")?;
+fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
+    let refused = look.median(policy, "thp_fault_fallback_total")?;
     if refused > 0.0 {
         return Ok(format!(
-            "no page was huge under either: the kernel tried, and {} huge faults were refused",
+            "under {policy} {} huge faults were refused on the machine for want of a free huge \
+             block or by the limit of a cgroup, or no mapping of this program was fit for one",
             told("thp_fault_fallback_total", refused)
         ));
     }
-    Ok(
-        "no page was huge under either, and the kernel refused none: it never tried. No mapping \
-         was fit at its first fault: smaller than a huge page, not aligned, or grown in small steps"
-            .to_owned(),
-    )
+    Ok(format!(
+        "under {policy} the kernel refused none, so no anonymous mapping was fit for one at its \
+         first fault (smaller than a huge page, not aligned, grown in small \
+         steps, or forbidden by the program)"
+    ))
 }

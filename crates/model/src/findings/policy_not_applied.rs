@@ -94,5 +94,21 @@ fn switch(trial: &Trial, set: &Realisation) -> Option<String> {
         ThpPrctl::Disable => ThpDisable::Disabled,
         ThpPrctl::ExceptAdvised => ThpDisable::ExceptAdvised,
     };
-    (found != wanted).then(|| format!("PR_GET_THP_DISABLE said {found:?} instead of {wanted:?}"))
+    let differs = found != wanted;
+    differs.then(|| {
+        format!(
+            "PR_GET_THP_DISABLE said `{}` instead of `{}`",
+            word(found),
+            word(wanted)
+        )
+    })
+}
+
+/// As the record has it.
+fn word(switch: ThpDisable) -> &'static str {
+    match switch {
+        ThpDisable::Off => "off",
+        ThpDisable::Disabled => "disabled",
+        ThpDisable::ExceptAdvised => "except_advised",
+    }
 }

@@ -40,10 +40,13 @@ impl Rule for RunTooNoisy {
 }
 
 fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
-    let threshold = ground.record.header.plan.bounds.threshold;
+    let threshold = ground.table.verdict.threshold;
     let comparison = &control.comparison;
     let floor = floor(comparison);
     let mut evidence = Evidence(Map::new());
+    if let Some(value) = comparison.baseline_value {
+        evidence.reading(&comparison.metric, &comparison.baseline, value);
+    }
     evidence.figure("threshold", threshold);
     evidence.figure("noise_floor", floor);
     evidence.figure("control_ratio", comparison.ratio);
@@ -88,8 +91,8 @@ fn floor(control: &Comparison) -> Option<f64> {
 
 fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
     format!(
-        "{} differs from itself by {} %: something other than the policies changed between the \
-         trials{}",
+        "{} differs from itself by {} %: something other than the policies acted on the trials, \
+         unless it is the one run in twenty in which chance does it{}",
         control.baseline,
         percent_change(control.ratio.unwrap_or(1.0) - 1.0),
         disturbances(ground)
@@ -97,20 +100,12 @@ fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
 }
 
 fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
-    let most = ground
-        .table
-        .comparisons
-        .iter()
-        .filter_map(|c| c.more_rounds)
-        .max();
-    let more = most.map(|rounds| format!("; about {rounds} more rounds would do"));
     format!(
-        "{} against itself is known only to ±{} %, and ±{} % was asked for{}{}",
+        "{} against itself is known only to ±{} %, and ±{} % was asked for{}",
         control.baseline,
         percent(floor),
-        chosen_percent(ground.record.header.plan.bounds.threshold),
-        disturbances(ground),
-        more.unwrap_or_default()
+        chosen_percent(ground.table.verdict.threshold),
+        disturbances(ground)
     )
 }
 

@@ -5,7 +5,7 @@
 //! the mean alone would hide it. Refuted by a service for which that other figure does not count.
 //! Next: weigh the two, or let the other metric decide the verdict.
 
-use super::ground::{Absent, Ground, Look, Said, label};
+use super::ground::{Absent, Evidence, Ground, Look, Said, label};
 use super::{Finding, Rule};
 use crate::compare::{Answer, Change, Comparison, Statistic};
 use crate::metric::{self, Better};
@@ -57,12 +57,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let list: Vec<String> = losses.iter().map(|loss| tell(ground, loss)).collect();
     let verdict = &ground.table.verdict.metric;
     if let Some(win) = ground.comparison(verdict, look.policy) {
-        look.evidence
-            .figure(&key(win), win.ratio.or(win.difference));
+        note(&mut look.evidence, win);
     }
     for loss in &losses {
-        look.evidence
-            .figure(&key(loss), loss.ratio.or(loss.difference));
+        note(&mut look.evidence, loss);
     }
     let lead = format!("{} is better in {}", look.policy, label(verdict));
     Ok(if list.is_empty() {
@@ -102,6 +100,19 @@ fn tell(ground: &Ground<'_>, loss: &Comparison) -> String {
         label_of(ground.record, &loss.metric, loss.statistic),
         effect_of(ground.record, loss)
     )
+}
+
+/// Both values of a comparison.
+fn note(evidence: &mut Evidence, comparison: &Comparison) {
+    let values = [
+        (&comparison.baseline, comparison.baseline_value),
+        (&comparison.policy, comparison.policy_value),
+    ];
+    for (policy, value) in values {
+        if let Some(value) = value {
+            evidence.reading(&key(comparison), policy, value);
+        }
+    }
 }
 
 fn key(loss: &Comparison) -> String {

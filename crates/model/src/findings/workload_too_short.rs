@@ -1,7 +1,7 @@
 //! Claims that the workload is too short to say much.
 //!
-//! Evidence: the median wall time. Below 50 ms, exec, the dynamic linker and the scheduler are a
-//! good part of it, and memory is sampled a few times at most; below 10 ms they are most of it.
+//! Evidence: the median wall time. Below 50 ms, exec, the dynamic linker and exit may be
+//! a good part of it, and memory is sampled a few times at most; below 10 ms they may be most.
 //! khugepaged has no part in such runs. Refuted by a program whose real runs are that short.
 //! Next: more work for each trial.
 
@@ -22,7 +22,7 @@ impl Rule for WorkloadTooShort {
 
     fn explain(&self) -> &'static str {
         "Claims that the workload is too short to say much. Evidence: its median wall time is below \
-         50 ms, so that exec, the dynamic linker and the scheduler are a good part of it (below 10 \
+         50 ms, so that exec, the dynamic linker and exit may be a good part of it (below 10 \
          ms: most of it) and memory was sampled a few times at most. Refuted when real runs of the \
          program are that short. Next: give each trial more work, for example a larger input or a \
          loop."
@@ -45,16 +45,16 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     }
     let part = if wall < VERY_SHORT_SECONDS {
-        "most"
+        "may be most"
     } else {
-        "a good part"
+        "may be a good part"
     };
     let samples = match look.here("samples_total") {
         Ok(samples) => format!(" (here: {})", told("samples_total", samples)),
         Err(_) => String::new(),
     };
     Ok(Said::Shown(format!(
-        "a trial takes {} under {}: starting the program is {part} of it, and its memory is \
+        "a trial takes {} under {}: starting and ending the program {part} of it, and its memory is \
          sampled a few times at most{samples}",
         told("wall_seconds", wall),
         look.policy

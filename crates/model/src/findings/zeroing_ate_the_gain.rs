@@ -1,6 +1,7 @@
 //! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
 //!
-//! Evidence: at most half of the faults remain, and kernel time did not fall. Kernel time over
+//! Evidence: at most half of the faults remain, and kernel time did not fall, each by its own
+//! interval. Kernel time over
 //! huge faults says what one may have cost.
 //! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
 //! compaction or reclaim stalls account for it. In a virtual machine, the first touch of memory
@@ -35,7 +36,7 @@ impl Rule for ZeroingAteTheGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let halved = look.change("minor_faults_total") == Some(Change::Lower);
+    let halved = look.change_by_itself("minor_faults_total") == Some(Change::Lower);
     let gained = look.change("wall_seconds") == Some(Change::Lower);
     let (faults_before, faults) = match look.both("minor_faults_total") {
         Ok(values) if halved => values,
@@ -53,12 +54,18 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         told("system_seconds", before),
         told("system_seconds", after)
     );
-    match look.change("system_seconds") {
-        Some(Change::NoDifference | Change::Higher) => Ok(Said::Shown(format!(
-            "{lead}{}{}",
-            cost(look, after),
-            stalls(look)
-        ))),
+    match look.change_by_itself("system_seconds") {
+        Some(change @ (Change::NoDifference | Change::Higher)) => {
+            let much = match change {
+                Change::Higher => "more than",
+                _ => "as much as",
+            };
+            let cost = cost(look, after);
+            Ok(Said::Shown(format!(
+                "{lead}: to make its huge pages cost {much} the faults saved{cost}{}",
+                others(look)
+            )))
+        }
         Some(Change::Lower) if gained => Ok(Said::Nothing),
         Some(Change::Lower) => Ok(Said::NotShown(format!(
             "{lead}: the faults saved were too small a part of the time to show in it"
@@ -77,7 +84,7 @@ fn cost(look: &mut Look<'_, '_>, system: f64) -> String {
             let cost = system / huge;
             look.evidence.figure("kernel_seconds_per_huge_fault", cost);
             format!(
-                ", which is {} for each of the machine's {} huge faults",
+                "; that is {} of kernel time for each of the machine's {} huge faults",
                 told("system_seconds", cost),
                 told("thp_fault_alloc_total", huge)
             )
@@ -86,9 +93,9 @@ fn cost(look: &mut Look<'_, '_>, system: f64) -> String {
     }
 }
 
-/// Other causes that stand beside it.
-fn stalls(look: &mut Look<'_, '_>) -> String {
-    let mut text = String::new();
+/// What the cost may be: clearing, and what stands beside it here.
+fn others(look: &mut Look<'_, '_>) -> String {
+    let mut text = "; clearing them is the usual cost".to_owned();
     for (metric, what) in [
         ("compact_stall_total", "compaction"),
         ("allocstall_total", "reclaim"),
@@ -104,7 +111,8 @@ fn stalls(look: &mut Look<'_, '_>) -> String {
     }
     if let Some(name) = &look.ground.host().hypervisor {
         text.push_str(&format!(
-            "; this is a virtual machine ({name}), where first touching memory that the host has not backed may be the cost"
+            "; in a virtual machine (here: {name}) it may be the host, which has to find memory at \
+             the first touch"
         ));
     }
     text

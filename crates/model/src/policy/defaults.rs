@@ -18,7 +18,8 @@ pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
     policies
 }
 
-/// One sentence on what `--system`, or the right to write, would add to [`defaults`];
+/// One sentence on what is not among the [`defaults`] for want of `--system` or of the right
+/// to write;
 /// nothing where all that can be tried is tried.
 #[must_use]
 pub fn unreached(host: &Host, reach: Reach) -> Option<String> {
@@ -28,22 +29,25 @@ pub fn unreached(host: &Host, reach: Reach) -> Option<String> {
     let more: Vec<String> = defaults(&writable, Reach::System)
         .into_iter()
         .filter(|policy| !tried.contains(policy))
-        .map(|policy| format!("`{}`", policy.name))
+        .map(|policy| policy.name)
         .collect();
-    if more.is_empty() {
-        return None;
-    }
-    let how = match (reach, host.user.can_write_thp) {
-        (Reach::Process, true) => "--system",
-        (Reach::Process, false) => "--system, as root,",
-        (Reach::System, _) => "The right to write the machine's settings (root, no container)",
+    let (write, allow) = match more.len() {
+        0 => return None,
+        1 => ("writes the machine's own settings while it runs", "it"),
+        _ => ("write the machine's own settings while they run", "them"),
     };
-    Some(format!("{how} would add {}.", more.join(" and ")))
+    let how = match (reach, host.user.can_write_thp) {
+        (Reach::Process, true) => format!("add --system to allow {allow}"),
+        (Reach::Process, false) => format!("as root, add --system to allow {allow}"),
+        (Reach::System, _) => "that needs root, outside of a container".to_owned(),
+    };
+    let names = more.join(" and ");
+    Some(format!("Not tried: {names}, which {write}; {how}."))
 }
 
 /// The mode that holds for a program that is started with nothing set.
 #[must_use]
-pub(super) fn mode_in_force(host: &Host) -> &str {
+pub(crate) fn mode_in_force(host: &Host) -> &str {
     let Ok(thp) = &host.thp else {
         return "never";
     };
@@ -142,14 +146,17 @@ mod tests {
         let said = |host: &Host, reach| unreached(host, reach).unwrap_or_default();
         assert_eq!(
             said(&host("madvise"), Reach::Process),
-            "--system would add `thp=always`."
+            "Not tried: thp=always, which writes the machine's own settings while it runs; add \
+             --system to allow it."
         );
         assert_eq!(
             said(&host("never").unprivileged(), Reach::Process),
-            "--system, as root, would add `thp=madvise` and `thp=always`."
+            "Not tried: thp=madvise and thp=always, which write the machine's own settings while \
+             they run; as root, add --system to allow them."
         );
         assert!(
-            said(&host("never").unprivileged(), Reach::System).starts_with("The right to write")
+            said(&host("never").unprivileged(), Reach::System)
+                .ends_with("needs root, outside of a container.")
         );
         assert_eq!(unreached(&host("madvise"), Reach::System), None);
         assert_eq!(unreached(&host("always"), Reach::Process), None);

@@ -1,7 +1,7 @@
-//! What to try: one memory setting is a [`Policy`]; several keys crossed are a matrix.
+//! What to try: one memory setting is a [`Policy`](crate::policy::Policy); several keys crossed are a matrix.
 //!
 //! A policy is data. How it is reached on a given host (by which means, or why it cannot be)
-//! is decided in [`realise`](mod@realise), and carried out by `hugewise-linux::apply`.
+//! is decided in [`realise`](mod@crate::policy::realise), and carried out by `hugewise-linux::apply`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,7 @@
 //! What to do: the policy to choose, and the means that put it in force.
 
+use std::fmt;
+
 use super::Report;
 use super::lines::plain;
 use super::scale::chosen_percent;
@@ -7,57 +9,99 @@ use crate::compare::Answer;
 use crate::host::ThpDisable;
 use crate::policy::realise::{EnvChange, Realisation, ThpPrctl};
 
+/// A line of advice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// To be read.
+    Sentence(String),
+    /// To be copied into a shell.
+    Command {
+        /// What it is for.
+        lead: String,
+        /// The command, quoted for a shell where that is needed.
+        command: String,
+    },
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sentence(text) => f.write_str(text),
+            Self::Command { lead, command } => write!(f, "{lead} {command}"),
+        }
+    }
+}
+
 /// The recommendation: what to choose, then how to set it. Empty where nothing is compared.
 #[must_use]
-pub fn advice(report: &Report<'_>) -> Vec<String> {
+pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     let verdict = &report.table.verdict;
     if verdict.policies.is_empty() || report.other.is_some() {
         return Vec::new();
     }
-    let plan = &report.record.header.plan;
     match &verdict.best {
-        None => vec!["No recommendation: it cannot be told which policy is best.".to_owned()],
-        Some(best) if *best == plan.baseline => vec![keep(report)],
+        None => vec![Advice::Sentence(
+            "No recommendation: it cannot be told which policy is best.".to_owned(),
+        )],
+        Some(best) if *best == verdict.baseline => vec![Advice::Sentence(keep(report))],
         Some(best) => choose(report, best),
     }
 }
 
 fn keep(report: &Report<'_>) -> String {
-    let plan = &report.record.header.plan;
-    let open = report
-        .table
-        .verdict
-        .policies
-        .values()
-        .any(|a| *a == Answer::CannotTell);
+    let verdict = &report.table.verdict;
+    let open = verdict.policies.values().any(|a| *a == Answer::CannotTell);
     let rest = if open { ", as far as can be told" } else { "" };
     format!(
         "Keep {}: nothing tried is better by more than {} %{rest}.",
-        plain(&plan.baseline),
-        chosen_percent(plan.bounds.threshold)
+        plain(&verdict.baseline),
+        chosen_percent(verdict.threshold)
     )
 }
 
-fn choose(report: &Report<'_>, best: &str) -> Vec<String> {
-    let mut lines = vec![format!("Best: {}.", plain(best))];
+fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let realisation = needed(report, best);
-    // A name of the user's own is not what `--policy` parses; the settings are.
-    if best.contains('=') {
-        let system = if realisation.files.is_empty() {
-            ""
-        } else {
-            "--system "
-        };
-        lines.push(format!(
-            "Run it so: hugewise exec {system}--policy {} -- COMMAND",
-            quoted(best)
-        ));
-    }
+    let mut lines = vec![Advice::Sentence(format!("Best: {}.", plain(best)))];
+    lines.extend(exec(report, best, &realisation));
     let means = describe(&realisation);
     if !means.is_empty() {
-        lines.push(format!("By hand: {}", means.join("; ")));
+        let by_hand = format!("By hand: {}", means.join("; "));
+        lines.push(Advice::Sentence(by_hand));
     }
     lines
+}
+
+/// Longer commands are left for the reader to put in.
+const COMMAND_WIDTH: usize = 48;
+
+/// The command that runs the workload under a policy. A name of the user's own is not what
+/// `--policy` parses; the settings are.
+fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<Advice> {
+    let plan = &report.record.header.plan;
+    let policy = plan.policies.iter().find(|known| known.name == policy)?;
+    let system = if realisation.files.is_empty() {
+        ""
+    } else {
+        "--system "
+    };
+    let shell = ["/bin/sh", "-c"].map(str::to_owned);
+    let lead: &[String] = if plan.shell { &shell } else { &[] };
+    let words: Vec<String> = lead
+        .iter()
+        .chain(&plan.command)
+        .map(|w| quoted(w))
+        .collect();
+    let words = words.join(" ");
+    let workload = if words.chars().count() > COMMAND_WIDTH {
+        "COMMAND"
+    } else {
+        &words
+    };
+    let settings = quoted(&policy.settings.to_string());
+    Some(Advice::Command {
+        lead: "Run it so:".to_owned(),
+        command: format!("hugewise exec {system}--policy {settings} -- {workload}"),
+    })
 }
 
 /// How a policy was reached, without what this machine did not need: clearing a switch that
@@ -74,7 +118,7 @@ fn needed(report: &Report<'_>, policy: &str) -> Realisation {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
-    if word.chars().all(safe) {
+    if !word.is_empty() && word.chars().all(safe) {
         word.to_owned()
     } else {
         format!("'{}'", plain(word).replace('\'', "'\\''"))

@@ -2,12 +2,16 @@
 
 use super::Report;
 use super::lines::{plain, shortened};
-use super::rows::{label, metric_of};
-use super::scale::{Scaler, chosen_percent, percent, percent_change, quantity, three_digits};
+use super::rows::{label_with_scope, metric_of};
+use super::scale::{
+    Scaler, chosen_percent, percent, percent_change, quantity, three_digits, whole,
+};
 use super::section::sections;
-use crate::compare::{Answer, Comparison, Statistic};
+use crate::compare::{Answer, Comparison, Statistic, Summary, summary};
 use crate::findings::medians::Medians;
+use crate::findings::{Finding, Outcome};
 use crate::metric::{Better, Metric};
+use crate::record::StopReason;
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;
@@ -54,26 +58,44 @@ pub(super) fn command(report: &Report<'_>) -> String {
 
 /// A single policy: nothing is compared, so that it is a measurement only.
 fn measured(report: &Report<'_>) -> String {
-    let plan = &report.record.header.plan;
-    let metric = metric_of(report.record, &report.table.verdict.metric);
-    let trials = report
-        .record
-        .trials
-        .iter()
-        .filter(|trial| trial.succeeded())
-        .count();
-    let what = format!("{} under {}", command(report), plain(&plan.baseline));
-    match Medians::of(report.record).get(&plan.baseline, &metric.name) {
-        Ok(value) => format!(
-            "{what}: {} {} (median of {trials} trials).",
-            label(&metric, Statistic::Center),
-            quantity(&metric.unit, value)
-        ),
-        Err(missing) => format!(
-            "{what}: nothing was measured: {}.",
-            plain(&missing.to_string())
-        ),
+    let verdict = &report.table.verdict;
+    let policy = &verdict.baseline;
+    let metric = metric_of(report.record, &verdict.metric);
+    let what = format!("{} under {}", command(report), plain(policy));
+    if let Some(summary) = summary(report.record, policy, &metric.name) {
+        return format!(
+            "{what}: {} {}.",
+            sentence_label(&metric),
+            typical(&metric, &summary)
+        );
     }
+    let why = Medians::of(report.record).get(policy, &metric.name).err();
+    let why = why.map_or_else(String::new, |missing| {
+        format!(": {}", plain(&missing.to_string()))
+    });
+    format!("{what}: nothing was measured{why}.")
+}
+
+/// `3.37 s (median of 8 trials; 95 %: 3.36 s to 3.39 s)`.
+fn typical(metric: &Metric, summary: &Summary) -> String {
+    let median = quantity(&metric.unit, summary.median);
+    let trials = match summary.n {
+        1 => return format!("{median} (1 trial; a median with its interval needs 6)"),
+        n => format!("median of {n} trials"),
+    };
+    let interval = match (summary.low, summary.high) {
+        (Some(low), Some(high)) => {
+            let scaler = Scaler::for_row(&metric.unit, &[low, high]);
+            format!("95 %: {} to {}", scaler.show(low), scaler.show(high))
+        }
+        _ => "its interval needs 6".to_owned(),
+    };
+    format!("{median} ({trials}; {interval})")
+}
+
+/// What a metric is called where no table marks whose it is.
+fn sentence_label(metric: &Metric) -> String {
+    label_with_scope(metric, Statistic::Center)
 }
 
 fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
@@ -141,7 +163,7 @@ impl Effect {
     /// `is 19.8 % faster than`; for other metrics than time, with what is good:
     /// `is 4.2 % higher in p99 (worse) than`.
     fn said(&self, metric: &Metric) -> String {
-        let label = plain(&metric.label);
+        let label = sentence_label(metric);
         let is_time = metric.name == "wall_seconds";
         let worth = match (metric.better, self.rises) {
             (Better::Neither, _) => "",
@@ -209,7 +231,7 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     format!(
         "{} makes no difference within ±{} % to {}{} {}.",
         pair.here,
-        chosen_percent(report.record.header.plan.bounds.threshold),
+        chosen_percent(report.table.verdict.threshold),
         pair.there,
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),
@@ -220,8 +242,12 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     let metric = metric_of(report.record, &comparison.metric);
     let more = match (reason, comparison.more_rounds) {
         (Some(reason), _) => format!(": {reason}"),
-        (None, Some(1)) => "; about 1 more round would tell".to_owned(),
-        (None, Some(rounds)) => format!("; about {rounds} more rounds would tell"),
+        (None, Some(more)) => format!("; {}", enough_rounds(report, more)),
+        (None, None) if comparison.low.is_some() => {
+            "; more than 10,000 more rounds would be needed: a quieter machine, more work for each \
+             trial or another --threshold would tell sooner"
+                .to_owned()
+        }
         (None, None) => String::new(),
     };
     format!(
@@ -234,6 +260,31 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     )
 }
 
+/// About how many rounds would tell, and what to ask for so that they are run.
+fn enough_rounds(report: &Report<'_>, more: u32) -> String {
+    let count = match more {
+        1 => "1 more round".to_owned(),
+        _ => format!("{} more rounds", whole(f64::from(more))),
+    };
+    if report.other.is_some() {
+        return format!("about {count} in each would tell");
+    }
+    let rounds = report.record.trials.iter().map(|trial| trial.round + 1);
+    let wanted = rounds.max().unwrap_or(0).saturating_add(more);
+    let end = report.record.end.as_ref().map(|end| end.reason);
+    let mut flags = Vec::new();
+    if wanted > report.record.header.plan.bounds.max_rounds {
+        flags.push(format!("--max-rounds {wanted}"));
+    }
+    if end == Some(StopReason::MaxTime) {
+        flags.push("a longer --max-time".to_owned());
+    }
+    if flags.is_empty() {
+        return format!("about {count} would tell: let it run to its end");
+    }
+    format!("about {count} would tell: {}", flags.join(" and "))
+}
+
 fn untold(pair: &Pair, reason: Option<&str>) -> String {
     let reason = reason.unwrap_or("it was not compared");
     format!(
@@ -244,20 +295,30 @@ fn untold(pair: &Pair, reason: Option<&str>) -> String {
     )
 }
 
-/// The reason is left to the finding, where there is one: it knows more than the verdict.
+/// Why is taken from the finding, where it could tell: it knows more than the verdict.
 fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str>) -> String {
-    let explained = report.findings.iter().any(|finding| {
-        finding.id == "policy-had-no-effect" && finding.policy.as_deref() == Some(policy)
+    let finding = report.findings.iter().find(|finding| {
+        let speaks = finding.policy.as_deref() == Some(policy);
+        speaks && is_said(finding)
+    });
+    let why = finding.map(|finding| plain(finding.claim()));
+    let why = why.or_else(|| reason.map(str::to_owned));
+    let why = why.map_or_else(String::new, |why| {
+        format!(": {}", why.trim_end_matches('.'))
     });
     let pages = match pair.subject.strip_prefix(" for ") {
         Some(command) => format!("the pages of {command}"),
         None => "this program's pages".to_owned(),
     };
-    let rest = match reason {
-        Some(reason) if !explained => format!(": {}", reason.trim_end_matches('.')),
-        _ => ", so that no difference in time is claimed".to_owned(),
-    };
-    format!("{} had no effect on {pages}{rest}.", pair.here)
+    format!(
+        "{} had no effect on {pages}, so no difference is claimed{why}.",
+        pair.here
+    )
+}
+
+/// Whether a finding is part of an answer, so that it need not be said again below.
+pub(super) fn is_said(finding: &Finding) -> bool {
+    finding.id == "policy-had-no-effect" && finding.outcome == Outcome::Shown
 }
 
 #[cfg(test)]

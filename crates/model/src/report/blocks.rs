@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::lines::{plain, shortened};
-use super::notes::Notes;
+use super::notes::{DIFFERENCE, MACHINE, Notes};
 use super::rows::{Row, effect_text, rows};
 use super::scale::{Scaler, percent_change, three_digits};
 use super::section::{Column, Section};
 use super::table::{Cell, Grid};
 use super::{Report, Style, Tone, Verbosity};
-use crate::compare::{Change, Comparison};
+use crate::compare::{Change, Comparison, Scale, summary};
 use crate::findings::medians::arm_trials;
-use crate::metric::Better;
+use crate::metric::{Better, Scope};
 use crate::observation::Reading;
 
 /// The longest label and the longest name of a policy that stand in the table in full. Every
@@ -29,7 +29,7 @@ enum Detail {
 
 impl Row<'_> {
     fn cells(&self, arms: &Range<usize>, detail: Detail, notes: &Notes) -> Vec<Cell> {
-        let label = Cell::plain(shortened(&self.label, LABEL_WIDTH));
+        let label = Cell::plain(self.short_label());
         if let Some(missing) = self.absent() {
             let note = format!("not measured {}", notes.mark(missing));
             return vec![label, Cell::plain(note)];
@@ -48,6 +48,14 @@ impl Row<'_> {
         cells
     }
 
+    /// The label with a mark where other programs are in the number.
+    fn short_label(&self) -> String {
+        match self.metric.scope {
+            Scope::Machine => format!("{} {MACHINE}", shortened(&self.label, LABEL_WIDTH - 2)),
+            _ => shortened(&self.label, LABEL_WIDTH),
+        }
+    }
+
     fn change_cells(
         &self,
         comparison: Option<&Comparison>,
@@ -55,7 +63,7 @@ impl Row<'_> {
         detail: Detail,
     ) -> Vec<Cell> {
         let change = comparison.map_or_else(Cell::default, |comparison| Cell {
-            text: change_text(comparison, scaler, detail),
+            text: change_text(comparison, scaler, detail, self.threshold),
             tone: tone(self.metric.better, comparison.change),
         });
         if detail != Detail::Test {
@@ -83,16 +91,27 @@ fn tone(better: Better, change: Change) -> Tone {
     }
 }
 
-fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
-    let effect = match comparison.change {
-        Change::CannotTell => "~".to_owned(),
-        Change::NoDifference => "=".to_owned(),
-        Change::Higher | Change::Lower => effect_text(comparison, scaler),
+fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail, threshold: f64) -> String {
+    let effect = match (comparison.change, comparison.by_itself(threshold)) {
+        (Change::NoDifference, _) => "=".to_owned(),
+        (Change::CannotTell, Change::Higher | Change::Lower) => {
+            format!("~ {}", marked_effect(comparison, scaler))
+        }
+        (Change::CannotTell, _) => "~".to_owned(),
+        (Change::Higher | Change::Lower, _) => marked_effect(comparison, scaler),
     };
     match interval_text(comparison, scaler) {
         Some(interval) if detail != Detail::Change => format!("{effect} {interval}"),
         _ => effect,
     }
+}
+
+fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
+    let mark = match comparison.scale {
+        Scale::Difference => DIFFERENCE,
+        Scale::Ratio => "",
+    };
+    format!("{mark}{}", effect_text(comparison, scaler))
 }
 
 fn interval_text(comparison: &Comparison, scaler: &Scaler) -> Option<String> {
@@ -192,9 +211,9 @@ fn detail(columns: usize, verbose: Verbosity) -> &'static [Detail] {
     }
 }
 
-/// One policy alone: the middle, the smallest and the largest reading.
+/// One policy alone: the middle with its interval, the smallest and the largest reading.
 fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
-    let heading = ["", "median", "smallest", "largest"];
+    let heading = ["", "median", "95 % interval", "smallest", "largest"];
     let mut grid = Grid {
         rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
     };
@@ -205,11 +224,21 @@ fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
             let scaler = row.scaler();
             let low = readings.iter().copied().fold(f64::INFINITY, f64::min);
             let high = readings.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            cells.push(Cell::plain(median_interval(row, column, &scaler)));
             cells.extend([low, high].map(|value| Cell::plain(scaler.show(value))));
         }
         grid.rows.push(cells);
     }
     grid
+}
+
+/// The interval of a median, which few trials do not have.
+fn median_interval(row: &Row<'_>, column: &Column<'_>, scaler: &Scaler) -> String {
+    let summary = summary(column.record, column.policy, &row.metric.name);
+    match summary.and_then(|summary| summary.low.zip(summary.high)) {
+        Some((low, high)) => format!("[{}, {}]", scaler.show(low), scaler.show(high)),
+        None => "–".to_owned(),
+    }
 }
 
 fn readings(column: &Column<'_>, metric: &str) -> Vec<f64> {

@@ -24,7 +24,7 @@ pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
         "host": value(&header.host),
         "plan": value(&header.plan),
         "policies": policies(report.record),
-        "baseline": header.plan.baseline,
+        "baseline": report.table.verdict.baseline,
         "trials": value(&report.record.trials),
         "comparisons": value(&report.table.comparisons),
         "control": value(&report.table.control),

@@ -2,12 +2,14 @@
 
 use std::fmt::{self, Write};
 
+use super::advice::{self, Advice};
+use super::answer::is_said;
 use super::blocks::{blocks, legend};
 use super::lines::plain;
 use super::notes::{self, Notes};
 use super::section::sections;
 use super::table::{Cell, Grid};
-use super::{Color, Report, Style, Verbosity, advice, text};
+use super::{Color, Report, Style, Verbosity, text};
 use crate::findings::Outcome;
 
 /// Wide enough for every policy side by side: Markdown wraps by itself.
@@ -25,18 +27,20 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
     for answer in report.answers() {
         writeln!(out, "**{}**\n", escaped(&answer))?;
     }
-    list(&advice::advice(report), out)?;
+    advice(report, out)?;
     let footnotes = Notes::default();
-    let mut legends: Vec<String> = notes::signs(report).into_iter().collect();
+    let (mut drawn, mut legends) = (Vec::new(), Vec::new());
     for section in sections(report) {
         if let Some(title) = &section.title {
             writeln!(out, "{}\n", escaped(title))?;
         }
         for block in blocks(report, &section, &WIDE, &footnotes) {
             grid(&block, out)?;
+            drawn.push(block);
         }
         legends.extend(legend(&section));
     }
+    legends.extend(notes::signs(report, &drawn));
     list(&legends, out)?;
     findings(report, out)?;
     let mut foot = notes::doubts(report);
@@ -49,6 +53,29 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
             .map(|path| format!("Record: {}", plain(path))),
     );
     list(&foot, out)
+}
+
+fn advice(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+    let lines = advice::advice(report);
+    for line in &lines {
+        match line {
+            Advice::Sentence(text) => writeln!(out, "- {}", escaped(text))?,
+            Advice::Command { lead, command } => writeln!(out, "- {lead} {}", code(command))?,
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)
+}
+
+/// Text that is to be copied as it stands.
+fn code(text: &str) -> String {
+    if text.contains('`') {
+        format!("`` {text} ``")
+    } else {
+        format!("`{text}`")
+    }
 }
 
 fn list(lines: &[String], out: &mut impl Write) -> fmt::Result {
@@ -83,7 +110,7 @@ fn findings(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     let said = report
         .findings
         .iter()
-        .filter(|f| f.outcome != Outcome::NotShown);
+        .filter(|f| f.outcome != Outcome::NotShown && !is_said(f));
     let lines: Vec<String> = said
         .map(|f| format!("{}, {}: {}", text::heading(f.outcome), f.id, plain(&f.text)))
         .collect();

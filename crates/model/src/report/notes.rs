@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::Report;
 use super::lines::{plain, shortened};
 use super::scale::{chosen_percent, percent_change};
-use crate::compare::Change;
+use super::table::Grid;
 use crate::host::Host;
 use crate::observation::{Mark, Missing, Trial};
 use crate::quantity::{KIB, MIB};
@@ -48,14 +48,53 @@ fn mark(index: usize) -> String {
         .collect()
 }
 
-/// What `=` and `~` mean, where the table uses them.
-pub(super) fn signs(report: &Report<'_>) -> Option<String> {
-    let uses = |change| report.table.comparisons.iter().any(|c| c.change == change);
-    let threshold = chosen_percent(report.record.header.plan.bounds.threshold);
-    let same = uses(Change::NoDifference).then(|| format!("= no difference within ±{threshold} %"));
-    let open = uses(Change::CannotTell).then(|| "~ cannot tell".to_owned());
-    let signs: Vec<String> = same.into_iter().chain(open).collect();
-    (!signs.is_empty()).then(|| signs.join("; "))
+/// Behind the label of a row that other programs are in.
+pub(super) const MACHINE: &str = "†";
+/// Before a change that is a difference.
+pub(super) const DIFFERENCE: &str = "Δ";
+
+/// What the signs mean that the tables use.
+pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
+    let cells = || {
+        let rows = tables.iter().flat_map(|table| table.rows.iter().skip(1));
+        rows.flat_map(|row| row.iter().enumerate())
+    };
+    let begins =
+        |sign: &str| cells().any(|(column, cell)| column > 0 && cell.text.starts_with(sign));
+    let adds = |sign: &str| cells().any(|(column, cell)| column > 1 && cell.text.contains(sign));
+    let threshold = chosen_percent(report.table.verdict.threshold);
+    let mut signs = Vec::new();
+    if begins("=") {
+        signs.push(format!("= no difference within ±{threshold} %"));
+    }
+    if begins("~") {
+        signs.push("~ cannot tell".to_owned());
+    }
+    let mut lines: Vec<String> = Vec::new();
+    if !signs.is_empty() {
+        lines.push(signs.join("; "));
+    }
+    if cells().any(|(_, cell)| is_open_effect(&cell.text)) {
+        lines
+            .push("~ with a figure: clear by itself, not yet among so many comparisons".to_owned());
+    }
+    if adds(DIFFERENCE) {
+        lines.push(format!(
+            "{DIFFERENCE} a difference: a value of 0 allows no ratio"
+        ));
+    }
+    if cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE)) {
+        lines.push(format!(
+            "{MACHINE} counted over the whole machine: other programs are in it"
+        ));
+    }
+    lines
+}
+
+/// An effect that only the correction for many comparisons holds back; not a bare interval.
+fn is_open_effect(text: &str) -> bool {
+    text.strip_prefix("~ ")
+        .is_some_and(|rest| !rest.starts_with('['))
 }
 
 /// The doubts: the control, failed and marked trials, how the experiment ended.

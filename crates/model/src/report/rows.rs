@@ -20,6 +20,8 @@ pub(super) struct Row<'a> {
     pub(super) values: Vec<Result<f64, Missing>>,
     /// One for each column but the first.
     pub(super) comparisons: Vec<Option<&'a Comparison>>,
+    /// The smallest effect of interest, as a share.
+    pub(super) threshold: f64,
 }
 
 /// The metric of a name: of the table, of its families, or printed by the workload.
@@ -137,6 +139,7 @@ fn row<'a>(
     Row {
         values: section.columns.iter().enumerate().map(value).collect(),
         label: label(&metric, statistic),
+        threshold: report.table.verdict.threshold,
         comparisons,
         metric,
     }
@@ -219,7 +222,16 @@ pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
     effect_text(comparison, &Scaler::for_row(&metric.unit, values))
 }
 
-/// What people call a property of a metric.
+/// What people call a property of a metric, with whose it is where other programs are in it.
 pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
-    label(&metric_of(record, metric), statistic)
+    label_with_scope(&metric_of(record, metric), statistic)
+}
+
+/// The same of a metric that is at hand.
+pub(super) fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
+    let label = label(metric, statistic);
+    match metric.scope {
+        Scope::Machine => format!("{label} (whole machine)"),
+        _ => label,
+    }
 }

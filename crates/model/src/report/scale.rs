@@ -123,13 +123,27 @@ pub fn three_digits(value: f64) -> String {
     signed(value, &format!("{size:.decimals$}"))
 }
 
-/// A count: what is whole has no decimals.
-fn whole(value: f64) -> String {
-    if value.fract() == 0.0 && value.is_finite() {
-        signed(value, &format!("{:.0}", value.abs()))
+/// A count: what is whole or large has no decimals, and from five digits on its thousands are parted.
+pub(crate) fn whole(value: f64) -> String {
+    if value.is_finite() && (value.fract() == 0.0 || value.abs() >= 10_000.0) {
+        signed(value, &grouped(&format!("{:.0}", value.abs())))
     } else {
         three_digits(value)
     }
+}
+
+fn grouped(digits: &str) -> String {
+    if digits.len() < 5 {
+        return digits.to_owned();
+    }
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A share that somebody chose, such as a threshold: `1`, not `1.0`.
@@ -225,7 +239,7 @@ mod tests {
         let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 140.0]);
         assert_eq!(
             (scaler.show(51_200.0), scaler.show(140.0)),
-            ("51200".into(), "140".into())
+            ("51,200".into(), "140".into())
         );
         let scaler = Scaler::for_row(&Unit::Bytes, &[0.0, 851_443_712.0]);
         assert_eq!(
@@ -234,6 +248,22 @@ mod tests {
         );
         let scaler = Scaler::for_row(&Unit::Bytes, &[4096.0, 1e12]);
         assert_eq!(scaler.show(1e12), "953674 MiB");
+    }
+
+    #[test]
+    fn thousands_are_parted_from_five_digits_on() {
+        let cases = [
+            (0.0, "0"),
+            (9_999.0, "9999"),
+            (36_442.0, "36,442"),
+            (-109_000.0, "−109,000"),
+            (1_234_567.0, "1,234,567"),
+            (54_700.7, "54,701"),
+            (0.5, "0.500"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(whole(value), text, "{value}");
+        }
     }
 
     #[test]

@@ -52,9 +52,10 @@ pub(super) fn sections<'a>(report: &'a Report<'_>) -> Vec<Section<'a>> {
 }
 
 fn policies<'a>(report: &'a Report<'_>) -> Section<'a> {
-    let plan = &report.record.header.plan;
-    let names = plan.policies.iter().map(|policy| policy.name.as_str());
-    let names = distinct(std::iter::once(plan.baseline.as_str()).chain(names));
+    let policies = &report.record.header.plan.policies;
+    let names = policies.iter().map(|policy| policy.name.as_str());
+    let baseline = report.table.verdict.baseline.as_str();
+    let names = distinct(std::iter::once(baseline).chain(names));
     let column = |policy| Column {
         name: policy,
         policy,

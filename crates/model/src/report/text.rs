@@ -2,11 +2,13 @@
 
 use std::fmt::{self, Write};
 
+use super::advice::{self, Advice};
+use super::answer::is_said;
 use super::blocks::{blocks, legend};
 use super::lines::{plain, wrapped};
 use super::notes::{self, Notes};
 use super::section::sections;
-use super::{Color, Report, Style, Tone, Verbosity, advice};
+use super::{Color, Report, Style, Tone, Verbosity};
 use crate::findings::{Finding, Outcome};
 
 /// Where the text of a finding begins.
@@ -28,7 +30,7 @@ pub fn render_text(report: &Report<'_>, style: &Style, out: &mut impl Write) -> 
         pen.paragraph(&answer, 0, Tone::Strong)?;
     }
     for line in advice::advice(report) {
-        pen.paragraph(&line, 4, Tone::Plain)?;
+        pen.advice(&line)?;
     }
     let footnotes = Notes::default();
     tables(report, &footnotes, &mut pen)?;
@@ -63,6 +65,21 @@ impl<W: Write> Pen<'_, W> {
         Ok(())
     }
 
+    /// A command that is too long for the line stays whole on a line of its own, so that it
+    /// can be copied.
+    fn advice(&mut self, line: &Advice) -> fmt::Result {
+        let Advice::Command { lead, command } = line else {
+            return self.paragraph(&line.to_string(), 4, Tone::Plain);
+        };
+        let length = lead.chars().count() + 1 + command.chars().count();
+        let gap = if length > self.style.width {
+            "\n    "
+        } else {
+            " "
+        };
+        writeln!(self.out, "{lead}{gap}{command}")
+    }
+
     fn blank(&mut self) -> fmt::Result {
         writeln!(self.out)
     }
@@ -79,6 +96,7 @@ fn paint(text: &str, tone: Tone, color: Color) -> String {
 }
 
 fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) -> fmt::Result {
+    let mut drawn = Vec::new();
     for section in sections(report) {
         for block in blocks(report, &section, &pen.style, notes) {
             pen.blank()?;
@@ -88,22 +106,24 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
             for line in block.lines(|text, tone| paint(text, tone, pen.style.color)) {
                 writeln!(pen.out, "{line}")?;
             }
+            drawn.push(block);
         }
         for line in legend(&section) {
             pen.paragraph(&line, 4, Tone::Plain)?;
         }
     }
-    if let Some(line) = notes::signs(report) {
-        pen.paragraph(&line, 4, Tone::Plain)?;
+    for line in notes::signs(report, &drawn) {
+        pen.paragraph(&line, 2, Tone::Plain)?;
     }
     Ok(())
 }
 
 fn findings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result {
+    let verbose = pen.style.verbose == Verbosity::Verbose;
     let said: Vec<&Finding> = report
         .findings
         .iter()
-        .filter(|f| f.outcome != Outcome::NotShown || pen.style.verbose == Verbosity::Verbose)
+        .filter(|f| verbose || (f.outcome != Outcome::NotShown && !is_said(f)))
         .collect();
     if !said.is_empty() {
         pen.blank()?;

@@ -387,6 +387,8 @@ pub fn table(record: &Record, half: f64) -> Table {
         control: (plan.policies.len() > 1).then(|| control(record, half)),
         verdict: Verdict {
             metric: "wall_seconds".to_owned(),
+            baseline: plan.baseline.clone(),
+            threshold: plan.bounds.threshold,
             policies: answers,
             reasons: BTreeMap::new(),
             best,
@@ -427,6 +429,8 @@ pub fn table_between(first: &Record, second: &Record) -> Table {
         control: None,
         verdict: Verdict {
             metric: "wall_seconds".to_owned(),
+            baseline: second.header.plan.baseline.clone(),
+            threshold: second.header.plan.bounds.threshold,
             policies: answers,
             reasons: BTreeMap::new(),
             best: None,

@@ -3,6 +3,7 @@
 
 mod cli;
 mod cmd;
+mod command;
 mod exit;
 mod experiment;
 mod interrupt;
@@ -12,6 +13,7 @@ mod places;
 mod progress;
 mod recorder;
 mod rounds;
+mod say;
 
 use std::io;
 use std::process::ExitCode;
@@ -21,6 +23,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Verb};
 use crate::exit::Exit;
+use crate::say::{chain, say};
 
 fn main() -> ExitCode {
     // The keeper is this same program in a process of its own; it must stay small, so nothing
@@ -37,7 +40,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            anstream::eprintln!("hugewise: {error:#}");
+            say(chain(&error));
             exit::of(&error).into()
         }
     }
@@ -76,8 +79,6 @@ fn ask_for_reports_of_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         usual(info);
-        anstream::eprintln!(
-            "hugewise: this is a mistake in hugewise itself; please report it with the lines above"
-        );
+        say("this is a mistake in hugewise itself; please report it with the lines above");
     }));
 }

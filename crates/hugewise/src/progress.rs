@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use hugewise_model::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::say::plainly;
+
 /// Who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
@@ -67,7 +69,7 @@ impl Progress {
 
     /// Says one line above the progress.
     pub fn say(&self, line: &str) {
-        self.bar.suspend(|| anstream::eprintln!("{line}"));
+        self.bar.suspend(|| plainly(line));
     }
 
     /// Ends the line.

@@ -56,11 +56,6 @@ impl Recorder {
         &self.record
     }
 
-    /// Where it lies.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Writes the last line and hands the record over, with what went wrong on the disk.
     pub fn finish(mut self, end: End) -> (Record, Option<anyhow::Error>) {
         self.append(&Line::End(end.clone()));

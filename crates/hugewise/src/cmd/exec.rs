@@ -14,6 +14,7 @@ use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, environment};
 
 use crate::interrupt::Interrupt;
+use crate::say::say;
 use crate::{exit, invoker, places};
 
 /// Flags of `exec`.
@@ -63,7 +64,7 @@ fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Res
         spawn::run_plain(launch, interrupt.flag())
     };
     for left in machine.finish()? {
-        anstream::eprintln!("hugewise: {left}");
+        say(left);
     }
     Ok(match outcome? {
         Outcome::Exited { code } => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),

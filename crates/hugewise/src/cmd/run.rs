@@ -1,5 +1,6 @@
 //! `hugewise run`: the whole way of the data, from policies to findings.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -22,19 +23,21 @@ use crate::output::{self, GateState};
 use crate::places;
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
+use crate::say::say;
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct Arguments {
+    // First, because what follows the output's flags would be listed among them.
+    #[command(flatten)]
+    options: Options,
+
     /// Write the record to FILE [default: a new file in the user's state folder]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
-
-    #[command(flatten)]
-    options: Options,
 }
 
 /// Runs the verb.
@@ -45,12 +48,13 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let plan = options.plan(&host, places::now_unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
     let hold = places::hold()?;
+    output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
 
     let header = Header {
         version: VERSION,
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_by: std::env::args().collect(),
+        made_by: words(std::env::args_os()),
         created_unix_ms: places::now_unix_ms(),
         host,
         plan,
@@ -92,6 +96,13 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     trouble.map_or_else(|| Ok(exit_of(&record, gates)), Err)
 }
 
+/// A command line as it can be written down.
+fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// What is said before anything runs: doubts about policies, and what more could be reached.
 fn announce(header: &Header, options: &Options, output: &Output) {
     if output.quiet {
@@ -99,28 +110,27 @@ fn announce(header: &Header, options: &Options, output: &Output) {
     }
     for policy in &header.plan.policies {
         for doubt in warnings(policy, &header.host) {
-            anstream::eprintln!("hugewise: {}: {doubt}", policy.name);
+            say(format_args!("{}: {doubt}", policy.name));
         }
     }
     if options.policy.is_empty()
         && options.matrix.is_empty()
         && let Some(more) = unreached(&header.host, options.reach())
     {
-        anstream::eprintln!("hugewise: {more}");
+        say(more);
     }
 }
 
 /// What an experiment that was killed had left, and that is put back now.
 fn tell_recovered(machine: &Machine) {
     for restored in &machine.recovered().restored {
-        anstream::eprintln!(
-            "hugewise: an earlier experiment was killed: /{} is `{}` again",
-            restored.path,
-            restored.to
-        );
+        say(format_args!(
+            "an earlier experiment was killed: /{} is `{}` again",
+            restored.path, restored.to
+        ));
     }
     for left in &machine.recovered().left_behind {
-        anstream::eprintln!("hugewise: {left}");
+        say(left);
     }
 }
 
@@ -131,7 +141,7 @@ fn told(left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>) -> Vec<Stri
         Err(error) => vec![format!("{error}; run `hugewise doctor --undo`")],
     };
     for line in &told {
-        anstream::eprintln!("hugewise: {line}");
+        say(line);
     }
     told
 }

@@ -65,7 +65,8 @@ fn check_surroundings(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
+/// Whether there is a program of this name, seen from `directory`.
+pub fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
     let name = program.to_string_lossy();
     if name.contains('/') {
         return check_program(&directory.unwrap_or(Path::new("")).join(program));

@@ -52,16 +52,34 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
-        Verb::Man => {
-            clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?;
+        Verb::Man { verb } => {
+            manual(verb.as_deref())?;
             Exit::Done
         }
         Verb::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "hugewise", &mut io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hugewise", &mut script);
+            output::print(&String::from_utf8_lossy(&script))?;
             Exit::Done
         }
     };
     Ok(exit.into())
+}
+
+/// Prints `hugewise.1`, or `hugewise-VERB.1`.
+fn manual(verb: Option<&str>) -> Result<()> {
+    let mut cli = Cli::command().disable_help_subcommand(true);
+    cli.build();
+    let command = match verb {
+        None => cli,
+        Some(verb) => cli
+            .find_subcommand(verb)
+            .cloned()
+            .ok_or_else(|| exit::usage(format!("man {verb}: there is no such verb")))?,
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    output::print(&String::from_utf8_lossy(&page))
 }
 
 /// A reader that has seen enough is no failure of ours.

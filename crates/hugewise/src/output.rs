@@ -92,6 +92,7 @@ pub fn color(asked: Colour) -> Color {
         Colour::Auto => {
             std::io::stdout().is_terminal()
                 && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                && std::env::var_os("TERM").is_some_and(|v| v != "dumb")
         }
     };
     if wanted { Color::Always } else { Color::Never }

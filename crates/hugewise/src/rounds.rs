@@ -165,9 +165,12 @@ impl<'a> Rounds<'a> {
         let realisation = &header.realisations[&policy.name];
         let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
             Ok(()) => {
-                let applied = machine
-                    .apply(realisation)
-                    .with_context(|| format!("putting policy `{}` in force", policy.name))?;
+                let applied = machine.apply(realisation).map_err(|error| {
+                    exit::refused(format!(
+                        "putting policy `{}` in force: {error}",
+                        policy.name
+                    ))
+                })?;
                 let observed = self.observe(header, realisation)?;
                 drop(applied);
                 observed

@@ -1,7 +1,7 @@
 //! `hugewise run`: the whole way of the data, from policies to findings.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -10,6 +10,7 @@ use hugewise_linux::root::Root;
 use hugewise_linux::undo::{LeftBehind, Place};
 use hugewise_model::compare;
 use hugewise_model::findings;
+use hugewise_model::gate::Gate;
 use hugewise_model::observation::Trial;
 use hugewise_model::policy::{unreached, warnings};
 use hugewise_model::record::{End, Header, Record, StopReason, VERSION};
@@ -23,7 +24,7 @@ use crate::output::{self, GateState};
 use crate::places;
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
-use crate::say::say;
+use crate::say::{chain, say};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -79,21 +80,44 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         &recorder.record().header,
     )?;
     let ended = rounds.run(&mut recorder, &mut machine);
-    let left_behind = machine.finish();
-    let reason = ended?;
-
-    let end = End {
-        reason,
-        ended_unix_ms: places::now_unix_ms(),
-        left_behind: told(left_behind),
+    let left_behind = told(machine.finish());
+    let (record, trouble) = match ended {
+        Ok(reason) => recorder.finish(End {
+            reason,
+            ended_unix_ms: places::now_unix_ms(),
+            left_behind,
+        }),
+        Err(error) => recorder.abandon(error),
     };
-    let (record, trouble) = recorder.finish(end);
-    let table = compare::table(&record, &compare::Options::default()).map_err(exit::usage)?;
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, Some(path.display().to_string()));
-    output::show(&report, &arguments.output)?;
-    let gates = output::judge(&options.fail_if, &report);
-    trouble.map_or_else(|| Ok(exit_of(&record, gates)), Err)
+    if let Some(error) = trouble {
+        return Err(shown_before(&record, &path, &arguments.output, error));
+    }
+    let gates = report(&record, &path, &options.fail_if, &arguments.output)?;
+    Ok(exit_of(&record, gates))
+}
+
+/// Shows what was measured.
+fn report(record: &Record, path: &Path, gates: &[Gate], output: &Output) -> Result<GateState> {
+    let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
+    let findings = findings::judge(record, &table);
+    let report = Report::new(record, table, findings, Some(path.display().to_string()));
+    output::show(&report, output)?;
+    Ok(output::judge(gates, &report))
+}
+
+/// The error that ends the program, once everything that was measured before it is shown.
+fn shown_before(
+    record: &Record,
+    path: &Path,
+    output: &Output,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    if !record.trials.is_empty()
+        && let Err(second) = report(record, path, &[], output)
+    {
+        say(chain(&second));
+    }
+    error
 }
 
 /// A command line as it can be written down.

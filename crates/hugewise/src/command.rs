@@ -65,19 +65,26 @@ fn check_surroundings(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is a program of this name, seen from `directory`.
-pub fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
+fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
     let name = program.to_string_lossy();
     if name.contains('/') {
         return check_program(&directory.unwrap_or(Path::new("")).join(program));
     }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&folders).any(|folder| folder.join(program).is_file()) {
+    if exists(program) {
         return Ok(());
     }
     Err(exit::usage(format!(
         "there is no program `{name}` on the PATH; a shell line needs --shell"
     )))
+}
+
+/// Whether there is a file for this command, by its path or on the `PATH`.
+pub fn exists(program: &OsStr) -> bool {
+    if program.to_string_lossy().contains('/') {
+        return Path::new(program).exists();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
 fn check_program(path: &Path) -> Result<()> {

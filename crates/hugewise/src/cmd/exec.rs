@@ -14,7 +14,7 @@ use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, environment};
 
 use crate::interrupt::Relay;
-use crate::say::{chain, say};
+use crate::say::say;
 use crate::{command, exit, invoker, places};
 
 /// Flags of `exec`.
@@ -52,8 +52,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         exit::refused(obstacles.join("\n"))
     })?;
     let launch = launch(arguments, &realisation)?;
-    if let Err(error) = command::find_program(launch.program(), None) {
-        say(chain(&error));
+    if !command::exists(launch.program()) {
+        let name = launch.program().to_string_lossy();
+        say(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
     if realisation.files.is_empty() {

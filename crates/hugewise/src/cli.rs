@@ -35,9 +35,12 @@ pub enum Verb {
     Exec(cmd::exec::Arguments),
     /// What can be measured here, what will mislead, what to grant, how to undo
     Doctor(cmd::doctor::Arguments),
-    /// Print the manual page
+    /// Print the manual page of the program, or of a verb
     #[command(hide = true)]
-    Man,
+    Man {
+        /// The verb
+        verb: Option<String>,
+    },
     /// Print completions for a shell
     #[command(hide = true)]
     Completions {
@@ -83,7 +86,7 @@ pub enum Format {
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`
     Auto,
     /// Always
     Always,

@@ -3,7 +3,7 @@
 //! The flags and the file are the same structure, so that whatever one can say the other can.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use hugewise_model::policy::{Axis, Policy, cross, defaults};
 use hugewise_model::quantity::parse_duration;
 use serde::{Deserialize, Deserializer};
 
-use crate::exit;
+use crate::{command, exit};
 
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args, Deserialize)]
@@ -167,12 +167,18 @@ pub enum Switch {
 impl Options {
     /// Reads the experiment file where the command is one, with the flags in front.
     pub fn with_file(self) -> Result<Self> {
-        let [only] = self.command.as_slice() else {
+        let Some((first, more)) = self.command.split_first() else {
             return Ok(self);
         };
-        let path = Path::new(only);
-        if path.extension().is_none_or(|extension| extension != "toml") {
+        let path = Path::new(first);
+        if self.shell || path.extension().is_none_or(|extension| extension != "toml") {
             return Ok(self);
+        }
+        if !more.is_empty() {
+            return Err(exit::usage(format!(
+                "{} is an experiment file, and the command stands in it: leave out what follows",
+                path.display()
+            )));
         }
         let text = std::fs::read_to_string(path).map_err(|error| {
             exit::usage(format!(
@@ -237,19 +243,7 @@ impl Options {
 
     /// The plan on this host; `clock_seed` is used when no seed was given.
     pub fn plan(&self, host: &Host, clock_seed: u64) -> Result<Plan> {
-        if self.command.is_empty() {
-            return Err(exit::usage(
-                "no command to run; write: hugewise run -- COMMAND [ARGUMENTS]",
-            ));
-        }
-        if self.shell && self.command.len() > 1 {
-            return Err(exit::usage(
-                "--shell takes one line: put the command in quotes",
-            ));
-        }
-        if !self.shell {
-            find_program(&self.command[0], self.directory.as_deref())?;
-        }
+        command::check(self)?;
         let policies = self.policies(host)?;
         Ok(Plan {
             command: self
@@ -333,29 +327,6 @@ impl Options {
             )))
         }
     }
-}
-
-/// A typing error in the command is the user's to mend, before anything runs.
-fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
-    let name = program.to_string_lossy();
-    if name.contains('/') {
-        let path = directory.unwrap_or(Path::new("")).join(program);
-        return if path.is_file() {
-            Ok(())
-        } else {
-            Err(exit::usage(format!(
-                "there is no program {}",
-                path.display()
-            )))
-        };
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&folders).any(|folder| folder.join(program).is_file()) {
-        return Ok(());
-    }
-    Err(exit::usage(format!(
-        "there is no program `{name}` on the PATH; a shell line needs --shell"
-    )))
 }
 
 /// A hint for a metric that does not exist.
@@ -481,7 +452,10 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duratio
 
 fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(
+        untagged,
+        expecting = "expected a line for the shell or a list of words"
+    )]
     enum Command {
         Line(String),
         Words(Vec<String>),

@@ -1,11 +1,21 @@
-//! SIGINT, SIGTERM and SIGHUP end an experiment cleanly: the trial's tree is killed, the
-//! machine is put back, and what was measured is reported.
+//! Signals that ask for the end. An experiment ends cleanly: the trial's tree is killed, the
+//! machine is put back, and what was measured is reported. A command that runs under `exec`
+//! gets them itself.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use hugewise_linux::signals;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+/// The signals that are caught. One that would kill us uncaught would leave the machine's
+/// settings to the next start. A hangup that `nohup` has switched off stays off.
+fn caught() -> impl Iterator<Item = i32> {
+    [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|&signal| signal != SIGHUP || !signals::is_ignored(SIGHUP))
+}
 
 /// Set once a signal has asked for the end.
 #[derive(Clone, Debug)]
@@ -15,7 +25,7 @@ impl Interrupt {
     /// Catches the signals from here on.
     pub fn catch() -> Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in caught() {
             signal_hook::flag::register(signal, Arc::clone(&flag))
                 .with_context(|| format!("catching signal {signal}"))?;
         }
@@ -30,5 +40,34 @@ impl Interrupt {
     /// The flag itself, for those who wait.
     pub fn flag(&self) -> &AtomicBool {
         &self.0
+    }
+}
+
+/// Passes signals on to the one child that we wait for.
+#[derive(Clone, Debug)]
+pub struct Relay(Arc<AtomicUsize>);
+
+impl Relay {
+    /// Catches the signals from here on.
+    pub fn catch() -> Result<Self> {
+        let last = Arc::new(AtomicUsize::new(0));
+        for signal in caught() {
+            let number = usize::try_from(signal).context("a signal's number")?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&last), number)
+                .with_context(|| format!("catching signal {signal}"))?;
+        }
+        Ok(Self(last))
+    }
+
+    /// A signal that has come since the last call and that the child does not have yet: those
+    /// of the keyboard go from the terminal to it and us alike, and twice would be too often
+    /// for a program that asks before it ends.
+    pub fn next(&self) -> Option<i32> {
+        let signal = i32::try_from(self.0.swap(0, Ordering::Relaxed)).ok()?;
+        match signal {
+            0 => None,
+            SIGINT | SIGQUIT if signals::come_from_terminal() => None,
+            other => Some(other),
+        }
     }
 }

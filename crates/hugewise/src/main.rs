@@ -3,6 +3,7 @@
 
 mod cli;
 mod cmd;
+mod command;
 mod exit;
 mod experiment;
 mod interrupt;
@@ -12,6 +13,7 @@ mod places;
 mod progress;
 mod recorder;
 mod rounds;
+mod say;
 
 use std::io;
 use std::process::ExitCode;
@@ -21,6 +23,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Verb};
 use crate::exit::Exit;
+use crate::say::{chain, say};
 
 fn main() -> ExitCode {
     // The keeper is this same program in a process of its own; it must stay small, so nothing
@@ -37,7 +40,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            anstream::eprintln!("hugewise: {error:#}");
+            say(chain(&error));
             exit::of(&error).into()
         }
     }
@@ -49,16 +52,34 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
-        Verb::Man => {
-            clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?;
+        Verb::Man { verb } => {
+            manual(verb.as_deref())?;
             Exit::Done
         }
         Verb::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "hugewise", &mut io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hugewise", &mut script);
+            output::print(&String::from_utf8_lossy(&script))?;
             Exit::Done
         }
     };
     Ok(exit.into())
+}
+
+/// Prints `hugewise.1`, or `hugewise-VERB.1`.
+fn manual(verb: Option<&str>) -> Result<()> {
+    let mut cli = Cli::command().disable_help_subcommand(true);
+    cli.build();
+    let command = match verb {
+        None => cli,
+        Some(verb) => cli
+            .find_subcommand(verb)
+            .cloned()
+            .ok_or_else(|| exit::usage(format!("man {verb}: there is no such verb")))?,
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    output::print(&String::from_utf8_lossy(&page))
 }
 
 /// A reader that has seen enough is no failure of ours.
@@ -76,8 +97,6 @@ fn ask_for_reports_of_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         usual(info);
-        anstream::eprintln!(
-            "hugewise: this is a mistake in hugewise itself; please report it with the lines above"
-        );
+        say("this is a mistake in hugewise itself; please report it with the lines above");
     }));
 }

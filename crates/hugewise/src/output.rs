@@ -9,13 +9,35 @@ use hugewise_model::report::{Color, Report, Style, Verbosity};
 use hugewise_model::report::{render_csv, render_json, render_markdown, render_text};
 
 use crate::cli::{Colour, Format, Output};
+use crate::exit;
+use crate::say::say;
 
-/// Writes the report to stdout, and as JSON to the file that was named.
+/// Writes the report to stdout, and as JSON to the file that was named. Trouble with one does
+/// not keep back the other.
 pub fn show(report: &Report<'_>, output: &Output) -> Result<()> {
+    let printed = print(&rendered(report, output.format, output)?);
     if let Some(path) = &output.json {
         write_file(path, &rendered(report, Format::Json, output)?)?;
     }
-    print(&rendered(report, output.format, output)?)
+    printed
+}
+
+/// Opens the file of `--json`, so that a place where nothing can be written is known before
+/// hours of measuring. What is in it stays until the report replaces it.
+pub fn check_file(output: &Output) -> Result<()> {
+    let Some(path) = &output.json else {
+        return Ok(());
+    };
+    let opened = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path);
+    opened.map(drop).map_err(|error| {
+        exit::usage(format!(
+            "--json {}: {error}; name a file in a folder where you may write",
+            path.display()
+        ))
+    })
 }
 
 /// Writes a result to stdout, whole.
@@ -70,6 +92,7 @@ pub fn color(asked: Colour) -> Color {
         Colour::Auto => {
             std::io::stdout().is_terminal()
                 && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                && std::env::var_os("TERM").is_some_and(|v| v != "dumb")
         }
     };
     if wanted { Color::Always } else { Color::Never }
@@ -94,22 +117,22 @@ pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
             Judgement::Open => {}
             Judgement::Closed(policies) => {
                 state = GateState::Closed;
-                anstream::eprintln!(
-                    "hugewise: --fail-if '{gate}' came true for {}",
+                say(format_args!(
+                    "--fail-if '{gate}' came true for {}",
                     policies.join(", ")
-                );
+                ));
             }
             Judgement::CannotTell(policies) if policies.is_empty() => {
-                anstream::eprintln!(
-                    "hugewise: --fail-if '{gate}' cannot be judged: {} was not compared",
+                say(format_args!(
+                    "--fail-if '{gate}' cannot be judged: {} was not compared",
                     gate.metric
-                );
+                ));
             }
             Judgement::CannotTell(policies) => {
-                anstream::eprintln!(
-                    "hugewise: --fail-if '{gate}' cannot be judged yet for {}: the limit is inside the interval",
+                say(format_args!(
+                    "--fail-if '{gate}' cannot be judged yet for {}: the limit is inside the interval",
                     policies.join(", ")
-                );
+                ));
             }
         }
     }

@@ -64,11 +64,11 @@ pub fn now_unix_ms() -> u64 {
 /// after the moment and the program. The folder is made.
 pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
     let folder = state_home().join("hugewise");
-    std::fs::create_dir_all(&folder).with_context(|| {
-        format!(
-            "making {} for the record; choose another place with --out FILE",
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        exit::usage(format!(
+            "making {} for the record: {error}; choose another place with --out FILE",
             folder.display()
-        )
+        ))
     })?;
     let program = Path::new(program).file_name().map_or_else(
         || "command".to_owned(),

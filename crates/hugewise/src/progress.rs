@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use hugewise_model::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::say::plainly;
+
 /// Who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
@@ -14,12 +16,13 @@ pub enum Audience {
     Nobody,
 }
 
-/// The line of progress.
+/// The line of progress: what runs now, and the estimate so far.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     began: Instant,
     rounds_done: u32,
+    so_far: String,
 }
 
 impl Progress {
@@ -33,7 +36,8 @@ impl Progress {
             Some(u64::from(plan.bounds.max_rounds) * plan.round(0).len() as u64),
             target,
         );
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_msg}") {
+        // Cut to the width of the terminal; a line that wraps could not be erased.
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
@@ -41,33 +45,34 @@ impl Progress {
             bar,
             began: Instant::now(),
             rounds_done: 0,
+            so_far: String::new(),
         }
     }
 
     /// A trial begins.
     pub fn trial(&self, round: u32, position: usize, of: usize, policy: &str) {
-        self.bar.set_prefix(format!(
-            "round {}, trial {}/{of}: {policy}",
+        self.bar.set_message(format!(
+            "round {}, trial {}/{of}: {policy}{}",
             round + 1,
-            position + 1
+            position + 1,
+            self.so_far
         ));
     }
 
     /// An unmeasured trial begins.
     pub fn warmup(&self, policy: &str) {
-        self.bar.set_prefix(format!("warming up: {policy}"));
+        self.bar.set_message(format!("warming up: {policy}"));
     }
 
     /// A round is over: `running` is the estimate so far.
     pub fn round_done(&mut self, plan: &Plan, running: &str) {
         self.rounds_done += 1;
-        self.bar
-            .set_message(format!("{running}{}", self.time_left(plan)));
+        self.so_far = format!(" | so far: {running}{}", self.time_left(plan));
     }
 
     /// Says one line above the progress.
     pub fn say(&self, line: &str) {
-        self.bar.suspend(|| anstream::eprintln!("{line}"));
+        self.bar.suspend(|| plainly(line));
     }
 
     /// Ends the line.

@@ -9,6 +9,7 @@ use hugewise_model::observation::Trial;
 use hugewise_model::record::{self, End, Header, Line, Record};
 
 use crate::exit;
+use crate::say::chain;
 
 /// A record that is being written, with the same record in memory.
 #[derive(Debug)]
@@ -61,6 +62,14 @@ impl Recorder {
         self.append(&Line::End(end.clone()));
         self.record.end = Some(end);
         (self.record, self.trouble)
+    }
+
+    /// Hands over what was recorded until measuring itself failed, and why it did. The file gets
+    /// no last line: it is that of an experiment that was cut short.
+    pub fn abandon(mut self, error: anyhow::Error) -> (Record, Option<anyhow::Error>) {
+        let why = format!("the experiment was cut short: {}", chain(&error));
+        self.record.warnings.push(why);
+        (self.record, Some(error))
     }
 
     fn append(&mut self, line: &Line) {

@@ -23,6 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::invoker;
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
+use crate::say::say;
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -72,14 +73,15 @@ impl<'a> Rounds<'a> {
     pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
         let plan = recorder.record().header.plan.clone();
         let mut progress = Progress::begin(&plan, self.audience);
-        let measured = self
-            .hook("--setup", self.options.setup.as_deref())
-            .map_err(exit::trial_failed)
-            .and_then(|()| self.measure(&plan, recorder, machine, &mut progress));
-        let cleaned = self.hook("--cleanup", self.options.cleanup.as_deref());
+        let measured = match self.hook("--setup", self.options.setup.as_deref()) {
+            Ok(()) => self.measure(&plan, recorder, machine, &mut progress),
+            Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
+            Err(error) => Err(exit::trial_failed(error)),
+        };
+        let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
         progress.finish();
         if let Err(error) = cleaned {
-            anstream::eprintln!("hugewise: {error}");
+            say(error);
         }
         measured
     }
@@ -163,9 +165,12 @@ impl<'a> Rounds<'a> {
         let realisation = &header.realisations[&policy.name];
         let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
             Ok(()) => {
-                let applied = machine
-                    .apply(realisation)
-                    .with_context(|| format!("putting policy `{}` in force", policy.name))?;
+                let applied = machine.apply(realisation).map_err(|error| {
+                    exit::refused(format!(
+                        "putting policy `{}` in force: {error}",
+                        policy.name
+                    ))
+                })?;
                 let observed = self.observe(header, realisation)?;
                 drop(applied);
                 observed
@@ -178,7 +183,7 @@ impl<'a> Rounds<'a> {
             Flow::Go
         };
         let mut trial = trial_of(place, policy, &header.plan, observed);
-        if let Err(error) = self.hook("--conclude", self.options.conclude.as_deref())
+        if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
             trial.outcome = Outcome::HookFailed { error };
@@ -228,10 +233,30 @@ impl<'a> Rounds<'a> {
         }
     }
 
+    /// A hook that comes before something, and is not needed once the end was asked for.
     fn hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
+        self.hook_until(self.interrupt, name, line)
+    }
+
+    /// A hook that tidies up. It runs after an interrupt as well, and only a further signal
+    /// ends it: a server that `--prepare` started must not stay because of a Ctrl-C.
+    fn closing_hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
+        if !self.interrupt.asked() {
+            return self.hook(name, line);
+        }
+        let further = Interrupt::catch().map_err(|error| format!("{name}: {error}"))?;
+        self.hook_until(&further, name, line)
+    }
+
+    fn hook_until(
+        &self,
+        interrupt: &Interrupt,
+        name: &str,
+        line: Option<&str>,
+    ) -> Result<(), String> {
         let Some(line) = line else { return Ok(()) };
-        spawn::hook(line, self.identity.as_ref(), &[], self.interrupt.flag())
-            .map_err(|error| format!("{name} `{line}`: {error}"))
+        spawn::hook(line, self.identity.as_ref(), &[], interrupt.flag())
+            .map_err(|error| format!("{name}: {error}"))
     }
 }
 

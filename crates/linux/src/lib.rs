@@ -36,6 +36,9 @@ pub mod collect;
 /// As whom a workload runs.
 pub mod identity;
 
+/// What signals do to this process, and whence they come.
+pub mod signals;
+
 /// The terminal at stdout.
 pub mod terminal;
 

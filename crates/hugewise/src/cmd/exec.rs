@@ -13,11 +13,17 @@ use hugewise_model::observation::Outcome;
 use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, environment};
 
-use crate::interrupt::Interrupt;
-use crate::{exit, invoker, places};
+use crate::interrupt::Relay;
+use crate::say::say;
+use crate::{command, exit, invoker, places};
 
 /// Flags of `exec`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes:  that of the command; 128 and its number when a signal ended it;\n\
+                  \x20            126 when it could not be run, 127 when there is none; 4 when this\n\
+                  \x20            machine refuses the policy"
+)]
 pub struct Arguments {
     /// Policy to run under, as in `run`
     #[arg(long, value_name = "POLICY", default_value = "as-is")]
@@ -46,26 +52,46 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         exit::refused(obstacles.join("\n"))
     })?;
     let launch = launch(arguments, &realisation)?;
+    if !command::exists(launch.program()) {
+        let name = launch.program().to_string_lossy();
+        say(format_args!("there is no program `{name}`"));
+        return Ok(ExitCode::from(NOT_FOUND));
+    }
     if realisation.files.is_empty() {
-        return Err(spawn::exec(&launch).into());
+        say(spawn::exec(&launch));
+        return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
     while_applied(&root, &realisation, &launch)
 }
 
+/// The exit codes of env(1) and of shells for a command that could not be run.
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+
 /// The machine's settings last as long as the command: we stay, wait, and put them back.
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
     let hold = places::hold()?;
-    let interrupt = Interrupt::catch()?;
+    let relay = Relay::catch()?;
     let place = Place::new(root, &places::machine_state());
     let mut machine = Machine::begin(hold, place, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
-        spawn::run_plain(launch, interrupt.flag())
+        spawn::run_plain(launch, || relay.next())
     };
     for left in machine.finish()? {
-        anstream::eprintln!("hugewise: {left}");
+        say(left);
     }
-    Ok(match outcome? {
+    Ok(match outcome {
+        Err(error) => {
+            say(error);
+            ExitCode::from(NOT_EXECUTABLE)
+        }
+        Ok(outcome) => ended(outcome)?,
+    })
+}
+
+fn ended(outcome: Outcome) -> Result<ExitCode> {
+    Ok(match outcome {
         Outcome::Exited { code } => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
         Outcome::Signalled { signal } => {
             ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))

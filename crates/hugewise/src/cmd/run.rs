@@ -1,6 +1,7 @@
 //! `hugewise run`: the whole way of the data, from policies to findings.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -9,6 +10,7 @@ use hugewise_linux::root::Root;
 use hugewise_linux::undo::{LeftBehind, Place};
 use hugewise_model::compare;
 use hugewise_model::findings;
+use hugewise_model::gate::Gate;
 use hugewise_model::observation::Trial;
 use hugewise_model::policy::{unreached, warnings};
 use hugewise_model::record::{End, Header, Record, StopReason, VERSION};
@@ -22,19 +24,21 @@ use crate::output::{self, GateState};
 use crate::places;
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
+use crate::say::{chain, say};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct Arguments {
+    // First, because what follows the output's flags would be listed among them.
+    #[command(flatten)]
+    options: Options,
+
     /// Write the record to FILE [default: a new file in the user's state folder]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
-
-    #[command(flatten)]
-    options: Options,
 }
 
 /// Runs the verb.
@@ -45,12 +49,13 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let plan = options.plan(&host, places::now_unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
     let hold = places::hold()?;
+    output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
 
     let header = Header {
         version: VERSION,
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_by: std::env::args().collect(),
+        made_by: words(std::env::args_os()),
         created_unix_ms: places::now_unix_ms(),
         host,
         plan,
@@ -75,21 +80,51 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         &recorder.record().header,
     )?;
     let ended = rounds.run(&mut recorder, &mut machine);
-    let left_behind = machine.finish();
-    let reason = ended?;
-
-    let end = End {
-        reason,
-        ended_unix_ms: places::now_unix_ms(),
-        left_behind: told(left_behind),
+    let left_behind = told(machine.finish());
+    let (record, trouble) = match ended {
+        Ok(reason) => recorder.finish(End {
+            reason,
+            ended_unix_ms: places::now_unix_ms(),
+            left_behind,
+        }),
+        Err(error) => recorder.abandon(error),
     };
-    let (record, trouble) = recorder.finish(end);
-    let table = compare::table(&record, &compare::Options::default()).map_err(exit::usage)?;
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, Some(path.display().to_string()));
-    output::show(&report, &arguments.output)?;
-    let gates = output::judge(&options.fail_if, &report);
-    trouble.map_or_else(|| Ok(exit_of(&record, gates)), Err)
+    if let Some(error) = trouble {
+        return Err(shown_before(&record, &path, &arguments.output, error));
+    }
+    let gates = report(&record, &path, &options.fail_if, &arguments.output)?;
+    Ok(exit_of(&record, gates))
+}
+
+/// Shows what was measured.
+fn report(record: &Record, path: &Path, gates: &[Gate], output: &Output) -> Result<GateState> {
+    let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
+    let findings = findings::judge(record, &table);
+    let report = Report::new(record, table, findings, Some(path.display().to_string()));
+    output::show(&report, output)?;
+    Ok(output::judge(gates, &report))
+}
+
+/// The error that ends the program, once everything that was measured before it is shown.
+fn shown_before(
+    record: &Record,
+    path: &Path,
+    output: &Output,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    if !record.trials.is_empty()
+        && let Err(second) = report(record, path, &[], output)
+    {
+        say(chain(&second));
+    }
+    error
+}
+
+/// A command line as it can be written down.
+fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// What is said before anything runs: doubts about policies, and what more could be reached.
@@ -99,28 +134,27 @@ fn announce(header: &Header, options: &Options, output: &Output) {
     }
     for policy in &header.plan.policies {
         for doubt in warnings(policy, &header.host) {
-            anstream::eprintln!("hugewise: {}: {doubt}", policy.name);
+            say(format_args!("{}: {doubt}", policy.name));
         }
     }
     if options.policy.is_empty()
         && options.matrix.is_empty()
         && let Some(more) = unreached(&header.host, options.reach())
     {
-        anstream::eprintln!("hugewise: {more}");
+        say(more);
     }
 }
 
 /// What an experiment that was killed had left, and that is put back now.
 fn tell_recovered(machine: &Machine) {
     for restored in &machine.recovered().restored {
-        anstream::eprintln!(
-            "hugewise: an earlier experiment was killed: /{} is `{}` again",
-            restored.path,
-            restored.to
-        );
+        say(format_args!(
+            "an earlier experiment was killed: /{} is `{}` again",
+            restored.path, restored.to
+        ));
     }
     for left in &machine.recovered().left_behind {
-        anstream::eprintln!("hugewise: {left}");
+        say(left);
     }
 }
 
@@ -131,7 +165,7 @@ fn told(left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>) -> Vec<Stri
         Err(error) => vec![format!("{error}; run `hugewise doctor --undo`")],
     };
     for line in &told {
-        anstream::eprintln!("hugewise: {line}");
+        say(line);
     }
     told
 }

@@ -238,12 +238,18 @@ impl Evidence<'_> {
         values
     }
 
-    /// A gauge of the machine that is sampled only: at exit it cannot be told from what
-    /// others do meanwhile.
+    /// The largest growth of the machine's gauge among the samples, and no less than what the
+    /// main process held at its end: samples are few, and may all lie before the peak.
     fn folio_peak(&self, kib: u64) -> Value {
         let growth = self.samples.folio_growth.get(&kib);
-        let folios = growth.ok_or_else(|| self.no_samples())?;
-        Ok(folios.saturating_mul(kib * 1024) as f64)
+        let sampled = growth.map(|folios| folios.saturating_mul(kib * 1024) as f64);
+        let childless = self.exit().is_ok_and(|exit| !exit.had_children);
+        match (sampled, self.folio_exit(kib)) {
+            (Some(sampled), Ok(at_exit)) => Ok(sampled.max(at_exit)),
+            (Some(sampled), Err(_)) => Ok(sampled),
+            (None, Ok(at_exit)) if childless => Ok(at_exit),
+            (None, _) => Err(self.no_samples()),
+        }
     }
 
     fn folio_exit(&self, kib: u64) -> Value {

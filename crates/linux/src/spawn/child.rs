@@ -51,9 +51,16 @@ impl Settings {
         })
     }
 
-    /// Puts everything in force in this process. Makes system calls only.
+    /// Puts everything in force in this process, as for a fresh login. Makes system calls only.
     fn enter(&self) -> Result<(), Failure> {
         restore_signals();
+        self.enter_as_is()?;
+        // SAFETY: descriptor 0 of this process is ours to replace.
+        Step::Input.check(unsafe { libc::dup2(self.stdin.as_raw_fd(), 0) })
+    }
+
+    /// The same, with the input and the signals that the process has.
+    fn enter_as_is(&self) -> Result<(), Failure> {
         if let Some(cpus) = &self.cpus {
             let size = size_of::<libc::cpu_set_t>();
             // SAFETY: the set outlives the call.
@@ -66,8 +73,7 @@ impl Settings {
             // SAFETY: the path ends in NUL.
             Step::Directory.check(unsafe { libc::chdir(directory.as_ptr()) })?;
         }
-        // SAFETY: descriptor 0 of this process is ours to replace.
-        Step::Input.check(unsafe { libc::dup2(self.stdin.as_raw_fd(), 0) })
+        Ok(())
     }
 
     fn set_thp(&self) -> Result<(), Failure> {
@@ -332,14 +338,17 @@ fn live(settings: &Settings, image: &mut Image, shared: &Shared, gate: i32, keep
     }
 }
 
-/// The same settings and the same exec, in this very process. Returns the sentence that says
-/// what failed.
+/// The same settings and the same exec, in this very process. Input and signals stay as they
+/// are, a hangup that `nohup` switched off for example; but for SIGPIPE, which Rust's runtime
+/// switches off for itself before `main`. Returns the sentence that says what failed.
 pub(super) fn become_in_place(order: &Order, image: &mut Image) -> String {
     let settings = match Settings::prepare(order) {
         Ok(settings) => settings,
         Err(sentence) => return sentence,
     };
-    let failure = match settings.enter() {
+    // SAFETY: the default action is valid for every signal.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    let failure = match settings.enter_as_is() {
         Err(failure) => failure,
         Ok(()) => Failure {
             step: Step::Exec as i32,

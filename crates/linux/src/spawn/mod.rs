@@ -163,7 +163,8 @@ pub enum Group {
     Make,
 }
 
-/// Becomes the command, in this process, without measuring anything.
+/// Becomes the command, in this process, without measuring anything. It keeps the standard
+/// streams and the signals that are ignored; `launch` cannot give it another input.
 ///
 /// Returns only when that failed; the process then may have changed its identity and its
 /// directory, and is fit for nothing but reporting the error.

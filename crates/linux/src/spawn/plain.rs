@@ -1,7 +1,6 @@
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -15,13 +14,12 @@ use crate::error::Result;
 /// Runs a workload with our own standard streams, without measuring, and waits for it.
 ///
 /// This is for a policy whose settings must be put back afterwards; where nothing has to be
-/// put back, [`super::exec`] is better, because then nobody stands in between. When `interrupt`
-/// becomes true the workload gets SIGTERM: a Ctrl-C of the terminal reaches it anyway, a signal
-/// that was sent to us alone does not.
+/// put back, [`super::exec`] is better, because then nobody stands in between. `signal` is asked
+/// all the time for a signal that is to be passed on.
 ///
 /// # Errors
 /// It could not be started.
-pub fn run_plain(launch: &Launch, interrupt: &AtomicBool) -> Result<Outcome> {
+pub fn run_plain(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<Outcome> {
     let program = launch.program();
     let starting = |error: io::Error| {
         fault(
@@ -41,7 +39,7 @@ pub fn run_plain(launch: &Launch, interrupt: &AtomicBool) -> Result<Outcome> {
         become_identity(&mut command, identity);
     }
     let mut child = command.spawn().map_err(starting)?;
-    Ok(outcome(wait(&mut child, interrupt).map_err(starting)?))
+    Ok(outcome(wait(&mut child, signal).map_err(starting)?))
 }
 
 fn set_thp(command: &mut Command, launch: &Launch) {
@@ -60,18 +58,16 @@ fn set_thp(command: &mut Command, launch: &Launch) {
     unsafe { command.pre_exec(set) };
 }
 
-fn wait(child: &mut Child, interrupt: &AtomicBool) -> io::Result<ExitStatus> {
-    let mut asked = false;
+fn wait(child: &mut Child, signal: impl Fn() -> Option<i32>) -> io::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if interrupt.load(Ordering::Relaxed) && !asked {
-            asked = true;
-            if let Ok(pid) = i32::try_from(child.id()) {
-                // SAFETY: the child is not reaped yet, so the number is still its own.
-                unsafe { libc::kill(pid, libc::SIGTERM) };
-            }
+        if let Some(signal) = signal()
+            && let Ok(pid) = i32::try_from(child.id())
+        {
+            // SAFETY: the child is not reaped yet, so the number is still its own.
+            unsafe { libc::kill(pid, signal) };
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -109,10 +109,13 @@ fn stdout_of(output: Output) -> io::Result<(Option<OwnedFd>, Stdio)> {
 }
 
 fn lost(error: &io::Error) -> Error {
-    fault(
-        "running",
-        format!("the keeper of the workload died: {error}"),
-    )
+    let what = match error.kind() {
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => "somebody killed the keeper of the workload".to_owned(),
+        _ => format!("the keeper of the workload is lost: {error}"),
+    };
+    fault("running", what)
 }
 
 impl Suspended {

@@ -49,7 +49,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: 51.2 k faults became 1340, and kernel time fell by 390 ms: 47.2 % of the 825 ms gained. The other 435 ms are cheaper translation, other effects in user mode or less waiting; which of them cannot be told without counters of page walks
+            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms: about 47 % of the 825 ms gained. The other 435 ms or so are cheaper translation, other effects in user mode or less waiting; which of them cannot be told without counters of page walks
         "#]],
     );
     let evidence = &of(&findings, id).unwrap().evidence;
@@ -76,8 +76,8 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 51.2 k faults became 1340, and kernel time fell by 390 ms, more than the 104 ms gained, as 286 ms were lost elsewhere
-    "#]],
+            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms, more than the 104 ms gained, as 286 ms were lost elsewhere
+        "#]],
     );
 }
 
@@ -95,8 +95,8 @@ fn threads_side_by_side_forbid_a_share() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 51.2 k faults became 1340, and kernel time fell by 390 ms, wall time by 825 ms; kernel time is summed over threads that ran side by side, so that its share of the gain cannot be told
-    "#]],
+            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms, wall time by 825 ms; kernel time is summed over threads that ran side by side, so that its share of the gain cannot be told
+        "#]],
     );
     assert!(
         !of(&findings, id)
@@ -348,7 +348,7 @@ fn khugepaged_needs_time() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: 11.7 % of 812 MiB was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here, and had the time
+            thp=always: 11.7 % of 812 MiB was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here, and may have had the time
         "#]],
     );
     assert_eq!(of(&judge(&always(huge_pages())), id), None);

@@ -7,8 +7,8 @@
 
 mod sample;
 
-use expect_test::expect_file;
-use hugewise_model::compare::{Answer, Change, Comparison, Statistic, Table};
+use expect_test::{expect, expect_file};
+use hugewise_model::compare::{Across, Answer, Change, Comparison, Statistic, Table, between};
 use hugewise_model::findings;
 use hugewise_model::metric::Better;
 use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
@@ -20,7 +20,7 @@ use hugewise_model::report::{
     self, Color, Other, Report, Style, Verbosity, render_csv, render_json, render_markdown,
     render_text,
 };
-use sample::{huge_pages, small_pages, table, thp, with};
+use sample::{Figures, huge_pages, small_pages, table, thp, with};
 use serde_json::Value;
 
 fn golden(name: &str) -> std::path::PathBuf {
@@ -102,6 +102,32 @@ fn check_json(report: &Report<'_>) {
         assert!(json.get(field).is_some(), "{field}");
     }
     assert_eq!(json["format"], "hugewise-report 1");
+    let fields = |value: &Value, names: &[&str]| {
+        for name in names {
+            assert!(value.get(name).is_some(), "{name} in {value}");
+        }
+    };
+    for trial in json["trials"].as_array().unwrap() {
+        fields(trial, &["round", "policy", "readings"]);
+        for reading in trial["readings"].as_object().unwrap().values() {
+            if let Some(missing) = reading.get("missing") {
+                fields(missing, &["why", "text"]);
+            }
+        }
+    }
+    let comparison = [
+        "metric", "policy", "baseline", "ratio", "low", "high", "p", "n", "change",
+    ];
+    for row in json["comparisons"].as_array().unwrap() {
+        fields(row, &comparison);
+    }
+    for row in json["summaries"].as_array().unwrap() {
+        fields(row, &["metric", "policy", "median", "low", "high", "n"]);
+    }
+    fields(&json["verdict"], &["policies", "best"]);
+    for finding in json["findings"].as_array().unwrap() {
+        fields(finding, &["id", "outcome", "text", "evidence", "explain"]);
+    }
     let mut csv = String::new();
     render_csv(report, &mut csv).unwrap();
     let readings: usize = report
@@ -306,11 +332,19 @@ fn every_trial_of_a_policy_may_fail() {
 
 #[test]
 fn a_single_policy_is_a_measurement() {
-    let record = sample::record(&[(thp("thp=always", Thp::Always), huge_pages())], 5);
+    let arms = [(thp("thp=always", Thp::Always), huge_pages())];
+    let record = sample::record(&arms, 8);
     let text = check("single-policy", &record, table(&record, 0.01));
+    let start =
+        "sort -n numbers.txt under thp=always: wall time 3.38 s (median of 8 trials; 95 %: 3.3";
+    assert!(text.replace('\n', " ").starts_with(start), "{text}");
+
+    let few = sample::record(&arms, 5);
+    let report = Report::new(&few, table(&few, 0.01), Vec::new(), None);
+    let answer = report.answers().remove(0);
     assert!(
-        text.starts_with("sort -n numbers.txt under thp=always: wall time 3.37 s"),
-        "{text}"
+        answer.ends_with("(median of 5 trials; its interval needs 6)."),
+        "{answer}"
     );
 }
 
@@ -480,6 +514,42 @@ fn two_records_go_by_their_names() {
         "{text}"
     );
     assert!(widest(&text) <= 80, "{text}");
+    check_json(&report);
+}
+
+/// Two real shapes through the real comparison: the kernel was changed between the two runs.
+#[test]
+fn two_kernels_are_compared_only_when_asked() {
+    let arms = |always: &Figures| {
+        [
+            (Policy::as_is(), small_pages()),
+            (thp("thp=always", Thp::Always), always.clone()),
+        ]
+    };
+    let before = sample::record(&arms(&huge_pages()), 12);
+    let faster = with(
+        &huge_pages(),
+        &[("wall_seconds", 3.1), ("user_seconds", 2.9)],
+    );
+    let mut after = sample::record(&arms(&faster), 12);
+    after.header.host.kernel = "6.19.10".to_owned();
+
+    let refused = between(&before, &after, Across::Refused).unwrap_err();
+    expect![[r#"
+        the two records differ in more than what is compared (kernel: 6.18.44 → 6.19.10); allow that with --across if you mean to
+    "#]]
+    .assert_eq(&format!("{refused}\n"));
+
+    let table = between(&before, &after, Across::Allowed).unwrap();
+    let other = Other {
+        record: &after,
+        names: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
+    };
+    let report = Report::between(&before, other, table);
+    let text = draw(&report, &Style::default());
+    expect_file![golden("two-kernels.txt")].assert_eq(&text);
+    assert!(widest(&text) <= 80, "{text}");
+    assert!(text.contains("kernel: 6.18.44 → 6.19.10"), "{text}");
     check_json(&report);
 }
 

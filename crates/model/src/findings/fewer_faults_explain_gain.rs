@@ -9,7 +9,6 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::compare::Change;
-use crate::report::scale::percent;
 
 /// See the module.
 #[derive(Debug)]
@@ -73,7 +72,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         )
     };
     Ok(Said::Shown(format!(
-        "{faults}, and kernel time fell by {}{part}",
+        "{faults}, and kernel time fell by about {}{part}",
         told("system_seconds", saved)
     )))
 }
@@ -97,9 +96,9 @@ fn part(gain: f64, saved: f64) -> String {
         return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
     }
     format!(
-        ": {} % of the {gained} gained. The other {} are cheaper translation, other effects in user \
+        ": about {:.0} % of the {gained} gained. The other {} or so are cheaper translation, other effects in user \
          mode or less waiting; which of them cannot be told without counters of page walks",
-        percent(saved / gain),
+        100.0 * saved / gain,
         told("wall_seconds", gain - saved)
     )
 }

@@ -71,7 +71,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             "{lead}: the faults saved were too small a part of the time to show in it"
         ))),
         _ => Ok(Said::CannotTell(format!(
-            "{lead}; whether it changed cannot be told yet"
+            "{lead}; whether kernel time changed cannot be told yet"
         ))),
     }
 }

@@ -7,6 +7,7 @@ use super::Report;
 use super::lines::{plain, shortened};
 use super::scale::{chosen_percent, percent_change};
 use super::table::Grid;
+use crate::compare::Statistic;
 use crate::host::Host;
 use crate::observation::{Mark, Missing, Trial};
 use crate::quantity::{KIB, MIB};
@@ -100,6 +101,7 @@ fn is_open_effect(text: &str) -> bool {
 /// The doubts: the control, failed and marked trials, how the experiment ended.
 pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     let mut doubts: Vec<String> = control(report).into_iter().collect();
+    doubts.extend(travelling(report));
     doubts.extend(trials(report.record));
     doubts.extend(marks(report.record));
     doubts.extend(
@@ -111,6 +113,32 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     );
     doubts.extend(stopped(report.record));
     doubts
+}
+
+/// What travels with the comparisons that the answers rest on. Marked trials have a line of
+/// their own.
+fn travelling(report: &Report<'_>) -> Vec<String> {
+    let metric = &report.table.verdict.metric;
+    let deciding = report.table.comparisons.iter();
+    let mut by_warning: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for comparison in
+        deciding.filter(|it| it.metric == *metric && it.statistic == Statistic::Center)
+    {
+        for warning in comparison
+            .warnings
+            .iter()
+            .filter(|it| !it.contains("are marked"))
+        {
+            by_warning
+                .entry(warning)
+                .or_default()
+                .push(plain(&comparison.policy));
+        }
+    }
+    let line = |(warning, policies): (&str, Vec<String>)| {
+        format!("Note on {}: {}.", policies.join(", "), plain(warning))
+    };
+    by_warning.into_iter().map(line).collect()
 }
 
 fn control(report: &Report<'_>) -> Option<String> {

@@ -9,7 +9,7 @@ use super::lines::{plain, wrapped};
 use super::notes::{self, Notes};
 use super::section::sections;
 use super::{Color, Report, Style, Tone, Verbosity};
-use crate::findings::{Finding, Outcome};
+use crate::findings::{Finding, Outcome, explain};
 
 /// Where the text of a finding begins.
 const INDENT: usize = 13;
@@ -137,6 +137,18 @@ fn findings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result 
             let head = if index == 0 { head } else { "" };
             writeln!(pen.out, "{head:INDENT$}{line}")?;
         }
+        if verbose {
+            explanation(finding, pen)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a rule rests on and what would refute it.
+fn explanation<W: Write>(finding: &Finding, pen: &mut Pen<'_, W>) -> fmt::Result {
+    let text = explain(&finding.id).unwrap_or_default();
+    for line in wrapped(text, pen.style.width - INDENT, 0) {
+        writeln!(pen.out, "{:INDENT$}{line}", "")?;
     }
     Ok(())
 }

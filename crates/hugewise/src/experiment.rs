@@ -152,6 +152,8 @@ pub enum Show {
     Discard,
     /// Shown on stderr
     Show,
+    /// Kept in files beside the record: NAME.output/0000.stdout and so on
+    Keep,
 }
 
 /// On or off.

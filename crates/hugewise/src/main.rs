@@ -8,6 +8,7 @@ mod exit;
 mod experiment;
 mod interrupt;
 mod invoker;
+mod kept;
 mod output;
 mod places;
 mod progress;

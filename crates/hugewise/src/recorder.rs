@@ -52,6 +52,11 @@ impl Recorder {
         self.record.trials.push(trial);
     }
 
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What was recorded so far.
     pub fn record(&self) -> &Record {
         &self.record

@@ -21,6 +21,7 @@ use crate::exit;
 use crate::experiment::{Options, Show, Switch};
 use crate::interrupt::Interrupt;
 use crate::invoker;
+use crate::kept::Kept;
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 use crate::say::say;
@@ -35,12 +36,15 @@ pub struct Rounds<'a> {
     audience: Audience,
     /// The settings files that any policy writes.
     files: Vec<String>,
+    /// Where what the trials print is kept.
+    kept: Option<Kept>,
 }
 
 /// Where a trial stands in the experiment.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    index: u32,
+    /// Number in the record; `None` for a trial that is not measured.
+    index: Option<u32>,
     round: u32,
     slot: Slot,
 }
@@ -52,7 +56,7 @@ impl<'a> Rounds<'a> {
         options: &'a Options,
         interrupt: &'a Interrupt,
         output: &Output,
-        header: &Header,
+        recorder: &Recorder,
     ) -> Result<Self> {
         let quiet = output.quiet || options.output == Some(Show::Show);
         Ok(Self {
@@ -60,7 +64,11 @@ impl<'a> Rounds<'a> {
             options,
             interrupt,
             identity: invoker::identity()?,
-            files: written_files(header),
+            files: written_files(&recorder.record().header),
+            kept: match options.output {
+                Some(Show::Keep) => Some(Kept::beside(recorder.path())?),
+                _ => None,
+            },
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -110,7 +118,11 @@ impl<'a> Rounds<'a> {
                 let (trial, flow) = self.trial(
                     &recorder.record().header,
                     machine,
-                    Place { index, round, slot },
+                    Place {
+                        index: Some(index),
+                        round,
+                        slot,
+                    },
                 )?;
                 if flow == Flow::Stop {
                     return Ok(StopReason::Interrupted);
@@ -143,7 +155,7 @@ impl<'a> Rounds<'a> {
             {
                 progress.warmup(&plan.policies[slot.policy].name);
                 let place = Place {
-                    index: 0,
+                    index: None,
                     round,
                     slot,
                 };
@@ -173,6 +185,9 @@ impl<'a> Rounds<'a> {
                 })?;
                 let observed = self.observe(header, realisation)?;
                 drop(applied);
+                if let (Some(kept), Some(index)) = (&self.kept, place.index) {
+                    kept.keep(index, &observed)?;
+                }
                 observed
             }
             Err(error) => not_run(error),
@@ -208,7 +223,7 @@ impl<'a> Rounds<'a> {
     }
 
     fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
-        let keep = !plan.printed.is_empty();
+        let keep = !plan.printed.is_empty() || self.kept.is_some();
         Launch {
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
@@ -314,7 +329,7 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
         readings.insert(printed.name.clone(), printed.read(&output));
     }
     Trial {
-        index: place.index,
+        index: place.index.unwrap_or(0),
         round: place.round,
         policy: policy.name.clone(),
         role: place.slot.role,

@@ -189,6 +189,35 @@ fn a_timeout_kills_the_tree() {
 }
 
 #[test]
+fn what_trials_print_can_be_kept() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    case.hugewise()
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--max-rounds",
+            "2",
+            "--output",
+            "keep",
+            "--out",
+        ])
+        .arg(&record)
+        .args(["--shell", "--", "echo out; echo err >&2"])
+        .assert()
+        .success();
+    for trial in ["0000", "0001"] {
+        let read = |end: &str| {
+            std::fs::read_to_string(case.path("run.output").join(format!("{trial}.{end}")))
+        };
+        assert_eq!(read("stdout").expect("kept"), "out\n");
+        assert_eq!(read("stderr").expect("kept"), "err\n");
+    }
+}
+
+#[test]
 fn hooks_run_in_their_order() {
     let _turn = one_at_a_time();
     let case = Case::new();

@@ -72,13 +72,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let mut machine = Machine::begin(hold, place, &wanted)?;
     tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header)?;
-    let rounds = Rounds::new(
-        &root,
-        &options,
-        &interrupt,
-        &arguments.output,
-        &recorder.record().header,
-    )?;
+    let rounds = Rounds::new(&root, &options, &interrupt, &arguments.output, &recorder)?;
     let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = told(machine.finish());
     let (record, trouble) = match ended {

@@ -1,0 +1,36 @@
+//! `--output keep`: what each trial printed, in files beside the record.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use hugewise_linux::collect::Observed;
+
+/// The folder of one experiment's output.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    folder: PathBuf,
+}
+
+impl Kept {
+    /// Makes the folder: the record's name with `.output` instead of `.jsonl`.
+    pub fn beside(record: &Path) -> Result<Self> {
+        let folder = record.with_extension("output");
+        fs::create_dir(&folder)
+            .with_context(|| format!("making {} for what the trials print", folder.display()))?;
+        Ok(Self { folder })
+    }
+
+    /// Keeps what one trial printed, under its number in the record: stdout (the last 16 MiB)
+    /// and the end of stderr (4 KiB).
+    pub fn keep(&self, index: u32, observed: &Observed) -> Result<()> {
+        for (what, bytes) in [
+            ("stdout", &observed.output),
+            ("stderr", &observed.stderr_tail),
+        ] {
+            let path = self.folder.join(format!("{index:04}.{what}"));
+            fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+        }
+        Ok(())
+    }
+}

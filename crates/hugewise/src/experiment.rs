@@ -105,7 +105,7 @@ pub struct Options {
 
     /// What becomes of the workload's stdout and stderr [default: discard]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "The workload")]
-    pub output: Option<Show>,
+    pub output: Option<Streams>,
 
     /// Working directory of the workload
     #[arg(long, value_name = "DIR", help_heading = "The workload")]
@@ -147,7 +147,7 @@ pub struct Options {
 /// What becomes of the workload's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Show {
+pub enum Streams {
     /// Thrown away (the end of stderr is kept for failures)
     Discard,
     /// Shown on stderr

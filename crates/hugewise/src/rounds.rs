@@ -18,7 +18,7 @@ use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
 use crate::exit;
-use crate::experiment::{Options, Show, Switch};
+use crate::experiment::{Options, Streams, Switch};
 use crate::interrupt::Interrupt;
 use crate::invoker;
 use crate::kept::Kept;
@@ -58,7 +58,7 @@ impl<'a> Rounds<'a> {
         output: &Output,
         recorder: &Recorder,
     ) -> Result<Self> {
-        let quiet = output.quiet || options.output == Some(Show::Show);
+        let quiet = output.quiet || options.output == Some(Streams::Show);
         Ok(Self {
             root,
             options,
@@ -66,7 +66,7 @@ impl<'a> Rounds<'a> {
             identity: invoker::identity()?,
             files: written_files(&recorder.record().header),
             kept: match options.output {
-                Some(Show::Keep) => Some(Kept::beside(recorder.path())?),
+                Some(Streams::Keep) => Some(Kept::beside(recorder.path())?),
                 _ => None,
             },
             audience: if quiet {
@@ -231,7 +231,7 @@ impl<'a> Rounds<'a> {
             directory: self.options.directory.clone(),
             stdin: self.options.stdin.clone(),
             output: match self.options.output {
-                Some(Show::Show) => Stdout::Show,
+                Some(Streams::Show) => Stdout::Show,
                 _ if keep => Stdout::Keep,
                 _ => Stdout::Discard,
             },

@@ -20,7 +20,6 @@ use crate::cli::Output;
 use crate::exit;
 use crate::experiment::{Options, Show, Switch};
 use crate::interrupt::Interrupt;
-use crate::invoker;
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 use crate::say::say;
@@ -46,27 +45,28 @@ struct Place {
 }
 
 impl<'a> Rounds<'a> {
-    /// Finds out as whom the workload runs, and who is told about progress.
+    /// What all trials share; `identity` is as whom the workload runs.
     pub fn new(
         root: &'a Root,
         options: &'a Options,
         interrupt: &'a Interrupt,
+        identity: Option<Identity>,
         output: &Output,
         header: &Header,
-    ) -> Result<Self> {
+    ) -> Self {
         let quiet = output.quiet || options.output == Some(Show::Show);
-        Ok(Self {
+        Self {
             root,
             options,
             interrupt,
-            identity: invoker::identity()?,
+            identity,
             files: written_files(header),
             audience: if quiet {
                 Audience::Nobody
             } else {
                 Audience::Person
             },
-        })
+        }
     }
 
     /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
@@ -244,8 +244,7 @@ impl<'a> Rounds<'a> {
         if !self.interrupt.asked() {
             return self.hook(name, line);
         }
-        let further = Interrupt::catch().map_err(|error| format!("{name}: {error}"))?;
-        self.hook_until(&further, name, line)
+        self.hook_until(&Interrupt::catch_later(), name, line)
     }
 
     fn hook_until(

@@ -21,10 +21,10 @@ use crate::exit::{self, Exit};
 use crate::experiment::{Options, realise_all};
 use crate::interrupt::Interrupt;
 use crate::output::{self, GateState};
-use crate::places;
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
 use crate::say::{chain, say};
+use crate::{invoker, places};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -33,7 +33,10 @@ pub struct Arguments {
     #[command(flatten)]
     options: Options,
 
-    /// Write the record to FILE [default: a new file in the user's state folder]
+    /// Write the record to FILE, which must be new
+    ///
+    /// Without it the record is a new file in $XDG_STATE_HOME/hugewise, or else in
+    /// ~/.local/state/hugewise; the report names it.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
@@ -48,6 +51,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let host = places::host(&root)?;
     let plan = options.plan(&host, places::now_unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
+    let identity = invoker::identity()?;
     let hold = places::hold()?;
     output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
@@ -63,7 +67,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     };
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => places::new_record(&header.plan.command[0], header.created_unix_ms)?,
+        None => places::new_record(
+            &header.plan.command[0],
+            header.created_unix_ms,
+            identity.as_ref(),
+        )?,
     };
     announce(&header, &options, &arguments.output);
 
@@ -71,14 +79,15 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let wanted: Vec<_> = header.realisations.values().collect();
     let mut machine = Machine::begin(hold, place, &wanted)?;
     tell_recovered(&machine);
-    let mut recorder = Recorder::create(&path, header)?;
+    let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
     let rounds = Rounds::new(
         &root,
         &options,
         &interrupt,
+        identity,
         &arguments.output,
         &recorder.record().header,
-    )?;
+    );
     let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = told(machine.finish());
     let (record, trouble) = match ended {

@@ -526,6 +526,50 @@ fn a_record_is_reported_in_every_form() {
 }
 
 #[test]
+fn what_a_report_cannot_do_is_refused() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let (one, two) = (case.path("one.jsonl"), case.path("two.jsonl"));
+    case.quick_run(&one);
+    std::fs::copy(&one, &two).expect("a second record");
+    let cases: &[(&[&str], &str)] = &[
+        (&["--fail-if", "wall_second > +2%"], "wall_seconds"),
+        (&["two.jsonl", "--baseline", "as-is"], "--baseline"),
+        (&["two.jsonl", "--threshold", "5%"], "--threshold"),
+        (
+            &["two.jsonl", "--verdict-metric", "user_seconds"],
+            "--verdict-metric",
+        ),
+    ];
+    for (arguments, reason) in cases {
+        case.hugewise()
+            .args(["report", "one.jsonl"])
+            .args(*arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(*reason));
+    }
+}
+
+#[test]
+fn a_leak_checker_is_told_the_way_out() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    for (hold, told) in [("on", true), ("off", false)] {
+        case.hugewise()
+            .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+            .args(["--exit-hold", hold, "--shell", "--"])
+            .arg("echo 'does not work under ptrace' >&2; exit 23")
+            .assert()
+            .code(3)
+            .stderr(predicate::function(|text: &str| {
+                text.contains("--exit-hold off") == told
+            }));
+    }
+}
+
+#[test]
 fn records_are_never_overwritten() {
     let _turn = one_at_a_time();
     let case = Case::new();

@@ -18,7 +18,7 @@ use hugewise_model::report::Report;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::experiment::{Options, realise_all};
+use crate::experiment::{Options, Switch, realise_all};
 use crate::interrupt::Interrupt;
 use crate::output::{self, GateState};
 use crate::recorder::Recorder;
@@ -98,11 +98,23 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         }),
         Err(error) => recorder.abandon(error),
     };
+    hint_at_tracing(&record, &options);
     if let Some(error) = trouble {
         return Err(shown_before(&record, &path, &arguments.output, error));
     }
     let gates = report(&record, &path, &options.fail_if, &arguments.output)?;
     Ok(exit_of(&record, gates))
+}
+
+/// Leak checkers trace their own process, and only one can.
+fn hint_at_tracing(record: &Record, options: &Options) {
+    let speaks_of_it = |trial: &Trial| {
+        let tail = trial.stderr_tail.as_deref().unwrap_or_default();
+        !trial.succeeded() && tail.contains("ptrace")
+    };
+    if options.exit_hold != Some(Switch::Off) && record.trials.iter().any(speaks_of_it) {
+        say("the workload speaks of ptrace, by which it is held at its end: try --exit-hold off");
+    }
 }
 
 /// Shows what was measured.

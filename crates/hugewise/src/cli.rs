@@ -53,8 +53,8 @@ pub enum Verb {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Form of the result on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORM")]
+    /// Form of stdout: text, json, csv, markdown
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "FORM")]
     pub format: Format,
     /// Write the JSON report to FILE besides
     #[arg(long, value_name = "FILE")]
@@ -62,11 +62,11 @@ pub struct Output {
     /// Say everything that was read
     #[arg(long, short)]
     pub verbose: bool,
-    /// No progress, no warnings that are in the report anyway
+    /// No progress and no warnings before the report
     #[arg(long, short)]
     pub quiet: bool,
-    /// Colour on stdout
-    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    /// Colour on stdout: auto, always, never
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub color: Colour,
 }
 

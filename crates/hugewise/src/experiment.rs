@@ -24,9 +24,9 @@ use crate::{command, exit};
 #[derive(Clone, Debug, Default, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Options {
-    /// Policy to try: `[NAME:]KEY=VALUE[,KEY=VALUE…]`; repeat for more
+    /// Policy to try, as thp=never; repeat for more
     ///
-    /// Keys: thp=never|madvise|always|inherit, defrag=…, mthp=64k:always+2m:inherit,
+    /// In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: thp=never|madvise|always|inherit, defrag=…, mthp=64k:always+2m:inherit,
     /// zero_page=0|1, khugepaged.FILE=N,
     /// malloc=default|thp|hugetlb|jemalloc|mimalloc|tcmalloc, env.NAME=VALUE. `as-is` is the
     /// machine as it is. The first policy is the baseline unless --baseline names another.
@@ -35,7 +35,7 @@ pub struct Options {
     #[serde(alias = "policies", deserialize_with = "parsed_all")]
     pub policy: Vec<Policy>,
 
-    /// Policies from values of a key, `KEY=V,V…`; repeated keys are crossed
+    /// Policies from the values of a key; repeated keys are crossed
     #[arg(long = "matrix", value_name = "KEY=V,V", help_heading = "What to try")]
     #[serde(deserialize_with = "parsed_all")]
     pub matrix: Vec<Axis>,
@@ -44,11 +44,14 @@ pub struct Options {
     #[arg(long, value_name = "NAME", help_heading = "What to try")]
     pub baseline: Option<String>,
 
-    /// Allow policies that write the machine's own settings while they run; they are put back
+    /// Allow policies that write the machine's own settings
+    ///
+    /// They are written for each trial and put back after it; what a killed experiment left,
+    /// the next one puts back, or `hugewise doctor --undo`.
     #[arg(long, help_heading = "What to try")]
     pub system: bool,
 
-    /// Stop when the interval of the verdict is no wider than ± this, for example 0.5%
+    /// Stop when the verdict is known to ± this, as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
     #[serde(deserialize_with = "share")]
     pub precision: Option<f64>,
@@ -71,7 +74,7 @@ pub struct Options {
     #[serde(deserialize_with = "duration")]
     pub max_time: Option<Duration>,
 
-    /// Rounds that are run first and not measured [default: 1]
+    /// Rounds run first and not measured [default: 1]
     #[arg(long, value_name = "N", help_heading = "The workload")]
     pub warmup: Option<u32>,
 
@@ -92,48 +95,87 @@ pub struct Options {
     pub prepare: Option<String>,
 
     /// Shell line run after every trial, not measured
+    ///
+    /// It is run after Ctrl-C as well, as --cleanup is.
     #[arg(long, value_name = "LINE", help_heading = "The workload")]
     pub conclude: Option<String>,
 
-    /// Shell line run once after everything, also after a failure
+    /// Shell line run once after everything
+    ///
+    /// It is run after a failure and after Ctrl-C as well; only a further Ctrl-C, a second
+    /// later or more, ends it.
     #[arg(long, value_name = "LINE", help_heading = "The workload")]
     pub cleanup: Option<String>,
 
-    /// File that each trial reads as its stdin [default: /dev/null]
+    /// Stdin of each trial [default: /dev/null]
     #[arg(long, value_name = "FILE", help_heading = "The workload")]
     pub stdin: Option<PathBuf>,
 
-    /// What becomes of the workload's stdout and stderr [default: discard]
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "The workload")]
+    /// The workload's output: show, discard, keep [default: discard]
+    ///
+    /// It is shown on stderr, because stdout is for the result; it is kept in files beside the
+    /// record, NAME.output/0000.stdout and so on, by the number of the trial. The end of the workload's
+    /// stderr is kept in any case, for the report of a failure.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHAT",
+        help_heading = "The workload"
+    )]
     pub output: Option<Streams>,
 
     /// Working directory of the workload
     #[arg(long, value_name = "DIR", help_heading = "The workload")]
     pub directory: Option<PathBuf>,
 
-    /// Kill a trial's process tree after this time; the trial has failed
+    /// Kill a trial's process tree after this time
+    ///
+    /// The trial has failed then.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "The workload")]
     #[serde(deserialize_with = "duration")]
     pub timeout: Option<Duration>,
 
-    /// Hold the main process at its end to read its memory (by ptrace) [default: on]
-    #[arg(long, value_enum, value_name = "WHEN", help_heading = "The workload")]
+    /// Hold it at its end to read its memory: on, off [default: on]
+    ///
+    /// The main process is traced for that (ptrace), and the time is taken out of its wall
+    /// time. Leak checkers and debuggers that want to trace it themselves need `off`.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHEN",
+        help_heading = "The workload"
+    )]
     pub exit_hold: Option<Switch>,
 
-    /// Run each trial in a cgroup of its own, to read its memory figures [default: off]
-    #[arg(long, value_enum, value_name = "WHEN", help_heading = "The workload")]
+    /// Give each trial a memory cgroup: on, off [default: off]
+    ///
+    /// Its peak, with the page cache of the whole tree, can be read then.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHEN",
+        help_heading = "The workload"
+    )]
     pub own_cgroup: Option<Switch>,
 
-    /// Metric that the workload prints: `NAME[:UNIT][:lower|:higher]=REGEX`, first group the number
+    /// Metric that the workload prints, as 'NAME=REGEX'
+    ///
+    /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
+    /// the number, and lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
     #[arg(long, value_name = "METRIC", help_heading = "What to judge")]
     #[serde(alias = "metrics", deserialize_with = "parsed_all")]
     pub metric: Vec<PrintedMetric>,
 
-    /// Metric that decides the verdict [default: wall_seconds]
+    /// Metric of the verdict [default: wall_seconds]
     #[arg(long, value_name = "NAME", help_heading = "What to judge")]
     pub verdict_metric: Option<String>,
 
-    /// Exit with 5 when an interval is wholly across, for example 'wall_seconds > +2%'; repeatable
+    /// Exit with 5 if it is so, as 'wall_seconds > +2%'
+    ///
+    /// It is so when the whole interval of a policy lies beyond the limit. Repeat for more.
     #[arg(long, value_name = "CONDITION", help_heading = "What to judge")]
     #[serde(deserialize_with = "parsed_all")]
     pub fail_if: Vec<Gate>,
@@ -307,20 +349,9 @@ impl Options {
     }
 
     fn checked_verdict_metric(&self) -> Result<String> {
-        let known = |name: &str| {
-            metric::find(name).is_some() || self.metric.iter().any(|printed| printed.name == name)
-        };
-        for gate in &self.fail_if {
-            if !known(&gate.metric) {
-                return Err(exit::usage(format!(
-                    "--fail-if '{gate}': there is no metric `{}`; {}",
-                    gate.metric,
-                    nearest(&gate.metric)
-                )));
-            }
-        }
+        check_gates(&self.fail_if, &self.metric)?;
         let name = self.verdict_metric.as_deref().unwrap_or("wall_seconds");
-        if known(name) {
+        if is_known(name, &self.metric) {
             Ok(name.to_owned())
         } else {
             Err(exit::usage(format!(
@@ -328,6 +359,23 @@ impl Options {
                 nearest(name)
             )))
         }
+    }
+}
+
+/// Whether a metric is one of the table or of those that the workload prints.
+fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
+    metric::find(name).is_some() || printed.iter().any(|printed| printed.name == name)
+}
+
+/// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
+pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric]) -> Result<()> {
+    match gates.iter().find(|gate| !is_known(&gate.metric, printed)) {
+        None => Ok(()),
+        Some(gate) => Err(exit::usage(format!(
+            "--fail-if '{gate}': there is no metric `{}`; {}",
+            gate.metric,
+            nearest(&gate.metric)
+        ))),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hugewise_linux::signals;
@@ -30,6 +31,22 @@ impl Interrupt {
                 .with_context(|| format!("catching signal {signal}"))?;
         }
         Ok(Self(flag))
+    }
+
+    /// Catches them from a moment later on: keys are often struck twice, and only a signal
+    /// that comes after a look at the screen is meant anew.
+    pub fn catch_later() -> Self {
+        const SECOND_THOUGHT: Duration = Duration::from_secs(1);
+        let later = Self(Arc::new(AtomicBool::new(false)));
+        let flag = Arc::clone(&later.0);
+        std::thread::spawn(move || {
+            std::thread::sleep(SECOND_THOUGHT);
+            for signal in caught() {
+                // If it fails, the hook runs to its end.
+                let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
+            }
+        });
+        later
     }
 
     /// Whether the end was asked for.

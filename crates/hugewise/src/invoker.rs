@@ -8,15 +8,16 @@ use crate::exit;
 
 /// The invoking user when the program runs as root through sudo; `None` when nothing changes.
 pub fn identity() -> Result<Option<Identity>> {
-    let Ok(text) = std::env::var("SUDO_UID") else {
+    let Some(text) = std::env::var_os("SUDO_UID").filter(|_| identity::is_root()) else {
         return Ok(None);
     };
+    let text = text.to_string_lossy();
     let uid: u32 = text.parse().map_err(|_| {
         exit::usage(format!(
             "SUDO_UID is `{text}`, which is no user id; unset it"
         ))
     })?;
-    if !identity::is_root() || uid == 0 {
+    if uid == 0 {
         return Ok(None);
     }
     identity::of_user(uid)

@@ -17,7 +17,8 @@ use crate::say::say;
 pub fn show(report: &Report<'_>, output: &Output) -> Result<()> {
     let printed = print(&rendered(report, output.format, output)?);
     if let Some(path) = &output.json {
-        write_file(path, &rendered(report, Format::Json, output)?)?;
+        write_file(path, &rendered(report, Format::Json, output)?)
+            .context("the record still holds everything that was measured")?;
     }
     printed
 }
@@ -51,12 +52,7 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes a result to a file that the user named.
 pub fn write_file(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| {
-        format!(
-            "writing {}; the record still holds everything that was measured",
-            path.display()
-        )
-    })
+    std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))
 }
 
 fn rendered(report: &Report<'_>, format: Format, output: &Output) -> Result<String> {

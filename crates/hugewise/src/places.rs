@@ -1,5 +1,6 @@
 //! Where files lie: records in the user's state folder, the undo journal in the machine's.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,6 +9,7 @@ use hugewise_linux::error::Kind;
 use hugewise_linux::lock::{self, Hold};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::root::Root;
+use hugewise_linux::spawn::Identity;
 use hugewise_model::host::Host;
 
 use crate::exit;
@@ -61,10 +63,10 @@ pub fn now_unix_ms() -> u64 {
 }
 
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
-/// after the moment and the program. The folder is made.
-pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
+/// after the moment and the program. The folder is made, for `owner` where one is named.
+pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Result<PathBuf> {
     let folder = state_home().join("hugewise");
-    std::fs::create_dir_all(&folder).map_err(|error| {
+    make_folder(&folder, owner).map_err(|error| {
         exit::usage(format!(
             "making {} for the record: {error}; choose another place with --out FILE",
             folder.display()
@@ -88,6 +90,22 @@ pub fn new_record(program: &str, unix_ms: u64) -> Result<PathBuf> {
         })
         .find(|path| !path.exists());
     free.context("no free name for the record")
+}
+
+/// Makes a folder and those above it. Under sudo they may lie in the home of the invoking user,
+/// who must be able to write there the next time.
+fn make_folder(folder: &Path, owner: Option<&Identity>) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = folder.parent() {
+        make_folder(above, owner)?;
+    }
+    std::fs::create_dir(folder)?;
+    match owner {
+        Some(owner) => std::os::unix::fs::lchown(folder, Some(owner.uid), Some(owner.gid)),
+        None => Ok(()),
+    }
 }
 
 fn is_plain(c: char) -> bool {

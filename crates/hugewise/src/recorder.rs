@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
+use hugewise_linux::spawn::Identity;
 use hugewise_model::observation::Trial;
 use hugewise_model::record::{self, End, Header, Line, Record};
 
@@ -21,8 +22,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Makes the file, which must not exist yet, and writes the header.
-    pub fn create(path: &Path, header: Header) -> Result<Self> {
+    /// Makes the file, which must not exist yet, and writes the header. It belongs to `owner`
+    /// where one is named: the user who called us through sudo.
+    pub fn create(path: &Path, header: Header, owner: Option<&Identity>) -> Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
             exit::usage(match error.kind() {
                 std::io::ErrorKind::AlreadyExists => format!(
@@ -32,6 +34,10 @@ impl Recorder {
                 _ => format!("making the record {}: {error}; choose another place with --out FILE", path.display()),
             })
         })?;
+        if let Some(owner) = owner {
+            // On a file system without owners it stays root's, and readable.
+            let _ = std::os::unix::fs::fchown(&file, Some(owner.uid), Some(owner.gid));
+        }
         let mut recorder = Self {
             record: Record::begin(header.clone()),
             path: path.to_owned(),

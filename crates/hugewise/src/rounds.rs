@@ -20,7 +20,6 @@ use crate::cli::Output;
 use crate::exit;
 use crate::experiment::{Options, Streams, Switch};
 use crate::interrupt::Interrupt;
-use crate::invoker;
 use crate::kept::Kept;
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
@@ -50,11 +49,12 @@ struct Place {
 }
 
 impl<'a> Rounds<'a> {
-    /// Finds out as whom the workload runs, and who is told about progress.
+    /// What all trials share; `identity` is as whom the workload runs.
     pub fn new(
         root: &'a Root,
         options: &'a Options,
         interrupt: &'a Interrupt,
+        identity: Option<Identity>,
         output: &Output,
         recorder: &Recorder,
     ) -> Result<Self> {
@@ -63,7 +63,7 @@ impl<'a> Rounds<'a> {
             root,
             options,
             interrupt,
-            identity: invoker::identity()?,
+            identity,
             files: written_files(&recorder.record().header),
             kept: match options.output {
                 Some(Streams::Keep) => Some(Kept::beside(recorder.path())?),
@@ -259,8 +259,7 @@ impl<'a> Rounds<'a> {
         if !self.interrupt.asked() {
             return self.hook(name, line);
         }
-        let further = Interrupt::catch().map_err(|error| format!("{name}: {error}"))?;
-        self.hook_until(&further, name, line)
+        self.hook_until(&Interrupt::catch_later(), name, line)
     }
 
     fn hook_until(

@@ -42,6 +42,32 @@ fn short_help_fits_a_screen() {
 }
 
 #[test]
+fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
+    let help = Case::new()
+        .hugewise()
+        .args(["run", "-h"])
+        .assert()
+        .success();
+    let text = String::from_utf8_lossy(&help.get_output().stdout).into_owned();
+    assert!(text.lines().count() <= 60, "{text}");
+    let place = |word: &str| text.find(word).expect(word);
+    assert!(place("\nArguments:") < place("\nWhat to try:"), "{text}");
+    assert!(place("\nWhat to judge:") < place("\nOutput:"), "{text}");
+}
+
+#[test]
+fn every_verb_has_its_manual_page() {
+    for verb in ["run", "report", "exec", "doctor"] {
+        Case::new()
+            .hugewise()
+            .args(["man", verb])
+            .assert()
+            .success()
+            .stdout(contains(format!(".TH hugewise-{verb} 1")));
+    }
+}
+
+#[test]
 fn wrong_flags_and_policies_name_the_fix() {
     let cases: &[(&[&str], &str)] = &[
         (&["run", "--polcy", "thp=never", "--", "true"], "--policy"),
@@ -66,6 +92,25 @@ fn wrong_flags_and_policies_name_the_fix() {
         (&["report", "no-such-record.jsonl"], "no-such-record.jsonl"),
         (&["run", "--shell", "--", "echo", "a"], "quotes"),
         (&["exec", "--policy", "thp=sometimes", "--", "true"], "thp"),
+        (&["run", "--timeout", "0", "--", "true"], "leave it out"),
+        (
+            &["run", "--stdin", "no/such", "--", "true"],
+            "--stdin no/such",
+        ),
+        (
+            &["run", "--directory", "no/such", "--", "true"],
+            "--directory no/such",
+        ),
+        (
+            &["run", "--json", "no/such", "--", "true"],
+            "--json no/such",
+        ),
+        (&["run", "--out", "no/such", "--", "true"], "--out"),
+        (&["run", "--", "/etc"], "folder"),
+        (&["run", "--", "/etc/passwd"], "chmod +x"),
+        (&["run", "--", ""], "empty"),
+        (&["run", "--shell", "--", ""], "empty"),
+        (&["run", "an.toml", "true"], "experiment file"),
     ];
     for (arguments, fix) in cases {
         Case::new()
@@ -342,6 +387,132 @@ fn pages_that_cannot_be_huge_get_no_effect() {
     );
 }
 
+#[test]
+fn words_that_are_no_text_are_handed_on_as_they_are() {
+    use std::os::unix::ffi::OsStrExt;
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    case.hugewise()
+        .args(["run", "--policy", "as-is", "--max-rounds", "1", "--shell"])
+        .args(["--warmup", "0", "--"])
+        .arg(std::ffi::OsStr::from_bytes(b"printf 'a\xff' > odd"))
+        .assert()
+        .success();
+    assert_eq!(std::fs::read(case.path("odd")).expect("odd"), b"a\xff");
+}
+
+#[test]
+fn odd_workloads_end_as_they_end() {
+    let _turn = one_at_a_time();
+    let cases = [
+        ("kill -SEGV $$", "signalled"),
+        ("kill -STOP $$", "timed_out"),
+        ("trap '' TERM INT; while :; do sleep 1; done", "timed_out"),
+        ("for i in $(seq 200); do sleep 0.01 & done; wait", "exited"),
+        ("yes | head -c 5000000 >&2", "exited"),
+        ("exec 0<&- 1>&- 2>&-; true", "exited"),
+        ("strace -o /dev/null true || true", "exited"),
+    ];
+    for (line, how) in cases {
+        let case = Case::new();
+        let json = case.path("report.json");
+        let run = case
+            .hugewise()
+            .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+            .args(["--warmup", "0", "--timeout", "2s", "--json"])
+            .arg(&json)
+            .args(["--shell", "--", line])
+            .assert();
+        let code = if how == "exited" { 0 } else { 3 };
+        run.code(code);
+        let report = case.json(&json);
+        assert_eq!(report["trials"][0]["outcome"]["how"], how, "{line}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let _turn = one_at_a_time();
+    let order = || {
+        let case = Case::new();
+        let json = case.path("report.json");
+        case.hugewise()
+            .args(["run", "--seed", "5", "--policy", "as-is", "--policy"])
+            .args(["a:env.X=1", "--policy", "b:env.X=2", "--max-rounds", "4"])
+            .args(["--warmup", "0", "--json"])
+            .arg(&json)
+            .args(["--", "true"])
+            .assert()
+            .success();
+        let report = case.json(&json);
+        let trials = report["trials"].as_array().expect("trials");
+        let policies = trials.iter().map(|trial| trial["policy"].to_string());
+        policies.collect::<Vec<_>>()
+    };
+    assert_eq!(order(), order());
+}
+
+#[test]
+fn folios_of_an_asked_size_are_counted_exactly() {
+    const FOLIO: f64 = 65_536.0;
+    let setting = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled";
+    if !is_root() || !std::path::Path::new(setting).exists() {
+        return skip("folios_of_an_asked_size…", "needs root and 64 KiB folios");
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let json = case.path("report.json");
+    case.hugewise()
+        .args(["run", "--system", "--policy", "folios:mthp=64k:always"])
+        .args(["--max-rounds", "2", "--warmup", "0", "--json"])
+        .arg(&json)
+        .arg("--")
+        .arg(lab())
+        .args(["touch", "--pages", "4096"])
+        .assert()
+        .success();
+    assert_eq!(harness::settings(), before);
+    let report = case.json(&json);
+    let at_exit = readings(&report, "folios", "mthp_64kib_exit_bytes");
+    let peaks = readings(&report, "folios", "mthp_64kib_peak_bytes");
+    let touched = 4096.0 * report["host"]["page_bytes"].as_f64().expect("a page");
+    assert_eq!((at_exit.len(), peaks.len()), (2, 2));
+    for (at_exit, peak) in at_exit.into_iter().zip(peaks) {
+        // A folio or two may be of the program's own heap and stack.
+        let own = (at_exit - touched) / FOLIO;
+        assert!((0.0..=4.0).contains(&own), "{at_exit} of {touched}");
+        assert!(peak >= at_exit, "{peak} is less than {at_exit}");
+    }
+}
+
+#[test]
+fn under_sudo_all_belongs_to_the_invoking_user() {
+    use std::os::unix::fs::MetadataExt;
+    if !is_root() {
+        return skip("under_sudo…", "needs root to become somebody else");
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    case.hugewise()
+        .env("SUDO_UID", "65534")
+        .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+        .args(["--shell", "--", "id -u > who"])
+        .assert()
+        .success();
+    let who = std::fs::read_to_string(case.path("who")).expect("who");
+    assert_eq!(who.trim(), "65534");
+    let records = std::fs::read_dir(case.path("state/hugewise")).expect("records");
+    for record in records {
+        let owner = record.expect("a record").metadata().expect("its owner");
+        assert_eq!(owner.uid(), 65_534);
+    }
+    for folder in ["state", "state/hugewise"] {
+        let folder = std::fs::metadata(case.path(folder)).expect("a folder");
+        assert_eq!(folder.uid(), 65_534);
+    }
+}
+
 // ---- the record -------------------------------------------------------------------------------
 
 #[test]
@@ -380,6 +551,50 @@ fn a_record_is_reported_in_every_form() {
             .assert()
             .success()
             .stdout(contains(sign));
+    }
+}
+
+#[test]
+fn what_a_report_cannot_do_is_refused() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let (one, two) = (case.path("one.jsonl"), case.path("two.jsonl"));
+    case.quick_run(&one);
+    std::fs::copy(&one, &two).expect("a second record");
+    let cases: &[(&[&str], &str)] = &[
+        (&["--fail-if", "wall_second > +2%"], "wall_seconds"),
+        (&["two.jsonl", "--baseline", "as-is"], "--baseline"),
+        (&["two.jsonl", "--threshold", "5%"], "--threshold"),
+        (
+            &["two.jsonl", "--verdict-metric", "user_seconds"],
+            "--verdict-metric",
+        ),
+    ];
+    for (arguments, reason) in cases {
+        case.hugewise()
+            .args(["report", "one.jsonl"])
+            .args(*arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(*reason));
+    }
+}
+
+#[test]
+fn a_leak_checker_is_told_the_way_out() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    for (hold, told) in [("on", true), ("off", false)] {
+        case.hugewise()
+            .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+            .args(["--exit-hold", hold, "--shell", "--"])
+            .arg("echo 'does not work under ptrace' >&2; exit 23")
+            .assert()
+            .code(3)
+            .stderr(predicate::function(|text: &str| {
+                text.contains("--exit-hold off") == told
+            }));
     }
 }
 
@@ -461,6 +676,190 @@ fn an_interrupt_reports_what_was_measured() {
 }
 
 #[test]
+fn an_interrupt_still_tidies_up() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let log = case.path("log");
+    let say = |word: &str| format!("sleep 0.1; echo {word} >> {}", log.display());
+    let (conclude, cleanup) = (say("conclude"), say("cleanup"));
+    let mut running = case.spawn(&[
+        "run",
+        "--policy",
+        "as-is",
+        "--warmup",
+        "0",
+        "--conclude",
+        &conclude,
+        "--cleanup",
+        &cleanup,
+        "--",
+        "sleep",
+        "0.2",
+    ]);
+    running.wait_for_rounds(1);
+    // Struck twice: the second is no new decision.
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(20));
+    running.signal("INT");
+    let ended = running.end(Duration::from_secs(10));
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    let log = std::fs::read_to_string(&log).expect("the log");
+    assert!(log.ends_with("conclude\ncleanup\n"), "{log}");
+}
+
+#[test]
+fn an_interrupt_of_the_setup_is_an_interrupt() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mut running = case.spawn(&[
+        "run", "--policy", "as-is", "--setup", "sleep 9", "--", "true",
+    ]);
+    harness::wait_until("the record is there", || {
+        case.path("running.jsonl").exists()
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    running.signal("TERM");
+    assert_eq!(running.end(Duration::from_secs(5)).code, Some(130));
+}
+
+#[test]
+fn a_quit_puts_the_machine_back() {
+    if !is_root() {
+        return skip("a_quit…", "needs root to write the machine's settings");
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let mut running = case.spawn(&[
+        "run",
+        "--system",
+        "--policy",
+        "thp=always",
+        "--warmup",
+        "0",
+        "--",
+        "sleep",
+        "0.3",
+    ]);
+    running.wait_for_rounds(1);
+    running.signal("QUIT");
+    assert_eq!(running.end(Duration::from_secs(5)).code, Some(130));
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
+fn a_lost_keeper_costs_one_trial_and_no_result() {
+    if !is_root() {
+        return skip(
+            "a_lost_keeper…",
+            "needs root to write the machine's settings",
+        );
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let mut running = case.spawn(&[
+        "run",
+        "--system",
+        "--policy",
+        "thp=always",
+        "--warmup",
+        "0",
+        "--",
+        "sleep",
+        "0.3",
+    ]);
+    running.wait_for_rounds(1);
+    std::thread::sleep(Duration::from_millis(100));
+    running.kill_children();
+    let ended = running.end(Duration::from_secs(5));
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("killed the keeper"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
+fn what_somebody_else_changes_meanwhile_stays_and_ends_the_experiment() {
+    const DEFRAG: &str = "/sys/kernel/mm/transparent_hugepage/defrag";
+    if !is_root() {
+        return skip(
+            "what_somebody_else_changes…",
+            "needs root to change a setting",
+        );
+    }
+    let _turn = one_at_a_time();
+    let restored = harness::Restored::of(DEFRAG);
+    let case = Case::new();
+    let mut running = case.spawn(&[
+        "run",
+        "--system",
+        "--policy",
+        "defrag=defer",
+        "--warmup",
+        "0",
+        "--",
+        "sleep",
+        "0.3",
+    ]);
+    running.wait_for_rounds(1);
+    std::fs::write(DEFRAG, "never").expect("a setting");
+    let ended = running.end(Duration::from_secs(5));
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("somebody else"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
+    let now = std::fs::read_to_string(DEFRAG).expect("a setting");
+    assert!(now.contains("[never]"), "{now}");
+    drop(restored);
+}
+
+#[test]
+fn nothing_said_on_stderr_can_end_an_experiment() {
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
+    let status = case
+        .plain()
+        .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+        .args(["--cleanup", "exit 1", "--", "false"])
+        .stdout(std::process::Stdio::null())
+        .stderr(full)
+        .status();
+    assert_eq!(status.expect("hugewise").code(), Some(3));
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mut child = case
+        .plain()
+        .args([
+            "run",
+            "--policy",
+            "as-is",
+            "--max-rounds",
+            "1",
+            "--",
+            "true",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("hugewise");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
+}
+
+#[test]
 fn a_second_experiment_is_refused() {
     let _turn = one_at_a_time();
     let case = Case::new();
@@ -534,6 +933,54 @@ fn exec_becomes_the_command() {
         .assert()
         .code(9)
         .stdout(contains("hello").and(contains(THP_DISABLED)));
+}
+
+#[test]
+fn exec_keeps_its_input_and_what_nohup_switched_off() {
+    let systems: &[&[&str]] = if is_root() {
+        &[&[], &["--system"]]
+    } else {
+        &[&[]]
+    };
+    for system in systems {
+        let _turn = one_at_a_time();
+        let policy = if system.is_empty() {
+            "thp=never"
+        } else {
+            "thp=always"
+        };
+        Case::new()
+            .hugewise()
+            .arg("exec")
+            .args(*system)
+            .args(["--policy", policy, "--", "cat"])
+            .write_stdin("from outside")
+            .assert()
+            .success()
+            .stdout("from outside");
+    }
+    let line = format!(
+        "trap '' HUP; {} exec -- grep SigIgn /proc/self/status",
+        harness::HUGEWISE
+    );
+    let ignored = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .output();
+    let ignored = String::from_utf8(ignored.expect("sh").stdout).expect("text");
+    // SIGHUP, which is the first bit, and of the others no SIGPIPE (bit 12).
+    assert!(ignored.ends_with("0001\n"), "{ignored}");
+}
+
+#[test]
+fn exec_tells_absence_from_refusal_as_env_does() {
+    for (command, code) in [("no-such-program", 127), ("/etc/passwd", 126)] {
+        Case::new()
+            .hugewise()
+            .args(["exec", "--", command])
+            .assert()
+            .code(code)
+            .stderr(contains(command));
+    }
 }
 
 /// How /proc/PID/status shows `PR_SET_THP_DISABLE`.

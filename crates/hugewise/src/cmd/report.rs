@@ -13,7 +13,7 @@ use hugewise_model::report::{Other, Report};
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::experiment::parse_share;
+use crate::experiment::{check_gates, parse_share};
 use crate::output::{self, GateState};
 use crate::recorder;
 
@@ -55,6 +55,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         .iter()
         .map(|path| recorder::read(path))
         .collect::<Result<_>>()?;
+    for record in &records {
+        check_gates(&arguments.fail_if, &record.header.plan.printed)?;
+    }
     let names: Vec<String> = arguments
         .records
         .iter()
@@ -97,6 +100,16 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
 }
 
 fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
+    let of_one = [
+        ("--baseline", arguments.baseline.is_some()),
+        ("--verdict-metric", arguments.verdict_metric.is_some()),
+        ("--threshold", arguments.threshold.is_some()),
+    ];
+    if let Some((flag, _)) = of_one.into_iter().find(|(_, given)| *given) {
+        return Err(exit::usage(format!(
+            "{flag} is for one record; two are compared policy by policy, as the first was planned"
+        )));
+    }
     let across = if arguments.across {
         Across::Allowed
     } else {

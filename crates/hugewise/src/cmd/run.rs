@@ -18,13 +18,13 @@ use hugewise_model::report::Report;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::experiment::{Options, realise_all};
+use crate::experiment::{Options, Switch, realise_all};
 use crate::interrupt::Interrupt;
 use crate::output::{self, GateState};
-use crate::places;
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
 use crate::say::{chain, say};
+use crate::{invoker, places};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -33,7 +33,10 @@ pub struct Arguments {
     #[command(flatten)]
     options: Options,
 
-    /// Write the record to FILE [default: a new file in the user's state folder]
+    /// Write the record to FILE, which must be new
+    ///
+    /// Without it the record is a new file in $XDG_STATE_HOME/hugewise, or else in
+    /// ~/.local/state/hugewise; the report names it.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
@@ -48,6 +51,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let host = places::host(&root)?;
     let plan = options.plan(&host, places::now_unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
+    let identity = invoker::identity()?;
     let hold = places::hold()?;
     output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
@@ -63,7 +67,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     };
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => places::new_record(&header.plan.command[0], header.created_unix_ms)?,
+        None => places::new_record(
+            &header.plan.command[0],
+            header.created_unix_ms,
+            identity.as_ref(),
+        )?,
     };
     announce(&header, &options, &arguments.output);
 
@@ -71,8 +79,15 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let wanted: Vec<_> = header.realisations.values().collect();
     let mut machine = Machine::begin(hold, place, &wanted)?;
     tell_recovered(&machine);
-    let mut recorder = Recorder::create(&path, header)?;
-    let rounds = Rounds::new(&root, &options, &interrupt, &arguments.output, &recorder)?;
+    let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
+    let rounds = Rounds::new(
+        &root,
+        &options,
+        &interrupt,
+        identity,
+        &arguments.output,
+        &recorder,
+    )?;
     let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = told(machine.finish());
     let (record, trouble) = match ended {
@@ -83,11 +98,23 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         }),
         Err(error) => recorder.abandon(error),
     };
+    hint_at_tracing(&record, &options);
     if let Some(error) = trouble {
         return Err(shown_before(&record, &path, &arguments.output, error));
     }
     let gates = report(&record, &path, &options.fail_if, &arguments.output)?;
     Ok(exit_of(&record, gates))
+}
+
+/// Leak checkers trace their own process, and only one can.
+fn hint_at_tracing(record: &Record, options: &Options) {
+    let speaks_of_it = |trial: &Trial| {
+        let tail = trial.stderr_tail.as_deref().unwrap_or_default();
+        !trial.succeeded() && tail.contains("ptrace")
+    };
+    if options.exit_hold != Some(Switch::Off) && record.trials.iter().any(speaks_of_it) {
+        say("the workload speaks of ptrace, by which it is held at its end: try --exit-hold off");
+    }
 }
 
 /// Shows what was measured.

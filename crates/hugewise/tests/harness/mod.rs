@@ -13,7 +13,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
+pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 const NOBODY: u32 = 65_534;
 
 /// Experiments hold the machine's lock, so tests that run one take turns.
@@ -133,7 +133,7 @@ impl Case {
         Command::from_std(command)
     }
 
-    fn plain(&self) -> Plain {
+    pub fn plain(&self) -> Plain {
         let mut command = Plain::new(HUGEWISE);
         self.surround(&mut command);
         command
@@ -280,6 +280,19 @@ impl Running {
         assert!(status.expect("kill").success());
     }
 
+    /// Kills its keeper, as a stranger or the kernel might.
+    pub fn kill_children(&mut self) {
+        let id = self.id();
+        let path = format!("/proc/{id}/task/{id}/children");
+        let children = std::fs::read_to_string(path).expect("its children");
+        assert!(!children.trim().is_empty(), "no keeper");
+        let killed = Plain::new("kill")
+            .arg("-KILL")
+            .args(children.split_whitespace())
+            .status();
+        assert!(killed.expect("kill").success());
+    }
+
     pub fn end(&mut self, within: Duration) -> Ended {
         let began = Instant::now();
         let status = loop {
@@ -308,6 +321,30 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A setting of the machine that a test changes: put back at the end.
+pub struct Restored {
+    path: &'static str,
+    was: String,
+}
+
+impl Restored {
+    pub fn of(path: &'static str) -> Self {
+        let text = std::fs::read_to_string(path).expect("a setting");
+        let chosen = text.split_whitespace().find_map(|word| {
+            let word = word.strip_prefix('[')?;
+            word.strip_suffix(']')
+        });
+        let was = chosen.unwrap_or(text.trim()).to_owned();
+        Self { path, was }
+    }
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        std::fs::write(self.path, &self.was).expect("the old setting");
     }
 }
 

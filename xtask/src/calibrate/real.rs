@@ -33,7 +33,7 @@ pub fn run(count: u32, policy: &str, command: &[OsString]) -> Result<()> {
 
 fn experiment(program: &Path, policy: &str, command: &[OsString]) -> Result<Value> {
     // As root any policy may be asked for; as-is needs nothing.
-    let mut flags = vec!["--policy", policy, "--policy", policy];
+    let mut flags = vec!["--policy", policy, "--policy", policy, "--max-rounds", "16"];
     if policy != "as-is" {
         flags.push("--system");
     }

@@ -187,7 +187,7 @@ impl Effect {
 
 /// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
+pub(super) enum Sign {
     Kept,
     Left,
 }
@@ -204,7 +204,7 @@ fn evidence(metric: &Metric, comparison: &Comparison, sign: Sign) -> String {
     }
 }
 
-fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<String> {
+pub(super) fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<String> {
     let (low, high) = (comparison.low?, comparison.high?);
     let Some(ratio) = comparison.ratio else {
         let scaler = Scaler::for_row(&metric.unit, &[low, high]);
@@ -250,8 +250,10 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
         }
         (None, None) => String::new(),
     };
+    // More rounds do not remove a reason.
+    let yet = if reason.is_some() { "" } else { " yet" };
     format!(
-        "{} against {}: cannot tell yet{} {}{}.",
+        "{} against {}: cannot tell{yet}{} {}{}.",
         pair.here,
         pair.there,
         pair.subject,

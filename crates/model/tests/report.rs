@@ -8,7 +8,9 @@
 mod sample;
 
 use expect_test::{expect, expect_file};
-use hugewise_model::compare::{Across, Answer, Change, Comparison, Statistic, Table, between};
+use hugewise_model::compare::{
+    self, Across, Answer, Change, Comparison, Options, Statistic, Table, between,
+};
 use hugewise_model::findings;
 use hugewise_model::metric::Better;
 use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
@@ -276,8 +278,85 @@ fn noise_says_how_much_more_is_needed() {
     comparison(&mut table, "wall_seconds", "thp=always").more_rounds = Some(41);
     table.verdict.best = None;
     let text = check("noise", &record, table);
-    assert!(text.contains("about 41 more rounds would tell"), "{text}");
+    assert!(
+        text.contains("about 41 more rounds would tell: --max-rounds 49"),
+        "{text}"
+    );
     assert!(text.contains("run-too-noisy"), "{text}");
+}
+
+#[test]
+fn what_stopped_the_run_is_what_is_asked_for() {
+    let mut record = sample::clear_win();
+    let mut table = table(&record, 0.05);
+    let open = comparison(&mut table, "wall_seconds", "thp=never");
+    open.change = Change::CannotTell;
+    let cases = [
+        (
+            StopReason::MaxTime,
+            Some(5),
+            "; about 5 more rounds would tell: a longer --max-time.",
+        ),
+        (
+            StopReason::MaxTime,
+            Some(50),
+            "; about 50 more rounds would tell: --max-rounds 62 and a longer --max-time.",
+        ),
+        (
+            StopReason::Interrupted,
+            Some(1),
+            "; about 1 more round would tell: let it run to its end.",
+        ),
+        (
+            StopReason::MaxRounds,
+            None,
+            "another --threshold would tell sooner.",
+        ),
+    ];
+    for (reason, more, expected) in cases {
+        record.end.as_mut().unwrap().reason = reason;
+        comparison(&mut table, "wall_seconds", "thp=never").more_rounds = more;
+        let report = Report::new(&record, table.clone(), Vec::new(), None);
+        let answer = report.answers().remove(0);
+        assert!(answer.ends_with(expected), "{answer}");
+    }
+}
+
+#[test]
+fn what_the_correction_holds_back_is_shown_as_such() {
+    let record = sample::clear_win();
+    let mut table = table(&record, 0.005);
+    comparison(&mut table, "minor_faults_total", "thp=always").change = Change::CannotTell;
+    let report = Report::new(&record, table, Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    assert!(text.contains("1.34 k  ~ −97.4 %\n"), "{text}");
+    assert!(text.contains("~ with a figure: clear by itself"), "{text}");
+}
+
+/// The columns, the words and the advice of another baseline are that one's.
+#[test]
+fn another_baseline_is_the_first_column() {
+    let record = sample::clear_win();
+    let options = Options {
+        baseline: Some("thp=always".to_owned()),
+        threshold: Some(0.05),
+        ..Options::default()
+    };
+    let table = compare::table(&record, &options).unwrap();
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, None);
+    let text = draw(&report, &Style::default());
+    assert!(text.starts_with("as-is is 24."), "{text}");
+    assert!(text.contains("slower than thp=always"), "{text}");
+    assert!(
+        text.contains("Keep thp=always: nothing tried is better by more than 5 %."),
+        "{text}"
+    );
+    assert!(
+        text.contains("thp=always    as-is     change  thp=never     change\n"),
+        "{text}"
+    );
+    check_json(&report);
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn swap_in_use(seen: &Examination) -> Option<Remark> {
             "/proc/meminfo SwapTotal - SwapFree",
             format!("{} of {}", size(used), size(seen.host.swap_bytes)),
         )],
-        "memory was short here; a workload may wait for the disk, and huge pages are split to be swapped",
+        "memory was short here; a workload may wait for the disk, and huge pages may be split to be swapped",
         "free memory, then `swapoff -a` for the time of the experiment",
     ))
 }

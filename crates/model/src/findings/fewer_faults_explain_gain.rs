@@ -3,8 +3,8 @@
 //! Evidence: wall time decidedly lower, minor faults lower by their own interval; the fall of kernel time as a share
 //! of the fall of wall time. What is left is cheaper translation or another effect in user mode:
 //! without counters of page walks these cannot be told apart, and the rule says so.
-//! Refuted when kernel time did not fall. Next: hardware counters, or `hugewise trace` for the
-//! latency of faults.
+//! Refuted when kernel time did not fall. Next: counters of page walks (`perf stat`)
+//! on a machine that has them.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -28,8 +28,8 @@ impl Rule for FewerFaultsExplainGain {
          of kernel time is given as a share of the gain. In a program whose threads run side by side kernel time is summed over \
          them, and no share is given. Refuted when kernel time did not fall. The rest is cheaper address \
          translation, another effect in user mode or less waiting; without counters of page walks these cannot \
-         be told apart. Next: run on a machine with hardware counters; `hugewise trace` shows the \
-         latency of faults."
+         be told apart. Next: count page walks with `perf stat`, on a machine with hardware \
+         counters."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {

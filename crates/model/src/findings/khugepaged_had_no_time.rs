@@ -25,7 +25,7 @@ impl Rule for KhugepagedHadNoTime {
          pages and a longer run may come out otherwise. Evidence: huge pages are allowed, less than \
          half of peak memory was huge, nothing was collapsed, and the pace that pages_to_scan and \
          scan_sleep_millisecs allow needs longer for the peak memory than the run took. Refuted \
-         when coverage stays low in a long run. Next: `hugewise collapse PID`, or a policy with \
+         when coverage stays low in a long run. Next: madvise(MADV_COLLAPSE) in the program, or a policy with \
          khugepaged.scan_sleep_millisecs."
     }
 

@@ -3,7 +3,7 @@
 //! Evidence: peak memory higher by its own interval, under a policy with at least that much more
 //! huge memory. A huge page is resident whole when one byte of it is touched. Refuted when no more
 //! was huge: then the allocator or the environment of the policy is the cause, or small folios.
-//! Next: `hugewise inspect` for the ranges; max_ptes_none for what khugepaged adds.
+//! Next: /proc/PID/smaps for the mappings; max_ptes_none for what khugepaged adds.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -24,7 +24,7 @@ impl Rule for MemoryBloat {
         "Claims that huge pages made the program larger: a huge page is resident whole when one \
          byte of it is touched. Evidence: peak memory is higher by its own interval, and at least that much more was huge. \
          Refuted when no more of it was huge; then the policy's allocator or environment is the \
-         cause. Next: `hugewise inspect PID` shows which ranges; khugepaged's max_ptes_none \
+         cause. Next: AnonHugePages in /proc/PID/smaps shows which mappings; khugepaged's max_ptes_none \
          decides how much it adds."
     }
 

@@ -5,7 +5,8 @@
 //! a mapping that was unfit at its first fault (smaller than a huge page, unaligned, grown in
 //! small steps) counts nowhere (do_huge_pmd_anonymous_page, mm/huge_memory.c).
 //! Refuted by huge pages of a kind that was not read, above all small folios on kernels without
-//! their statistics. Next: `hugewise inspect`, which has the reason for each range.
+//! their statistics. Next: /proc/PID/smaps, which has AnonHugePages, THPeligible and the flags of each
+//! mapping.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
@@ -28,7 +29,8 @@ impl Rule for PolicyHadNoEffect {
          speed between it and the baseline would be noise. Evidence: as many bytes were huge under \
          both, with as many faults; the reason is taken from peak memory, the machine's mode and \
          the counters of huge faults. Refuted by huge pages of a kind that was not read (small \
-         folios before Linux 6.12). Next: `hugewise inspect PID` gives the reason for each range."
+         folios before Linux 6.12). Next: /proc/PID/smaps has the \
+         size, THPeligible and the flags of each mapping."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {

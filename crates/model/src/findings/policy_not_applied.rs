@@ -41,20 +41,28 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let record = look.ground.record;
     let realisation = record.header.realisations.get(look.policy);
     let mut trials = 0_usize;
-    let mut wrong = 0_usize;
+    let (mut wrong, mut read) = (0_usize, 0_usize);
     let mut details = BTreeSet::new();
     for trial in arm_trials(record, look.policy) {
         let found: Vec<String> = differences(trial, realisation).collect();
         trials += 1;
         wrong += usize::from(!found.is_empty());
+        read += usize::from(realisation.is_some_and(|set| was_read_back(trial, set)));
         details.extend(found);
     }
     look.evidence.figure("trials", trials);
+    look.evidence.figure("trials_read_back", read);
     look.evidence.figure("trials_not_applied", wrong);
+    let can_be_read = realisation.is_some_and(can_be_read_back);
     Ok(match (trials, details.first()) {
         (0, _) => Said::Nothing,
+        (_, None) if !can_be_read => Said::Nothing,
+        (_, None) if read == 0 => Said::CannotTell(format!(
+            "{}: in none of {trials} trials could what was set be read back",
+            look.policy
+        )),
         (_, None) => Said::NotShown(format!(
-            "{}: all {trials} trials read back as set",
+            "{}: {read} of {trials} trials were read back, all as set",
             look.policy
         )),
         (_, Some(first)) => Said::Shown(format!(
@@ -62,6 +70,21 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             look.policy
         )),
     })
+}
+
+/// Whether a policy sets anything that can be seen from outside; a variable cannot.
+fn can_be_read_back(set: &Realisation) -> bool {
+    !set.files.is_empty() || set.prctl != ThpPrctl::Leave || set.preload.is_some()
+}
+
+/// Whether everything that a policy sets by files, the switch or a library was read back.
+fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
+    let read = &trial.read_back;
+    set.files
+        .iter()
+        .all(|file| read.files.contains_key(&file.path))
+        && (set.prctl == ThpPrctl::Leave || read.thp_disable.is_some())
+        && (set.preload.is_none() || read.allocator.is_some())
 }
 
 fn differences<'t>(

@@ -7,10 +7,11 @@
 
 use serde_json::Map;
 
-use super::ground::{Evidence, Ground};
+use super::ground::{Evidence, Ground, label};
 use super::{Finding, Outcome, Rule};
-use crate::compare::{Answer, Comparison, Control};
-use crate::report::scale::{chosen_percent, percent, percent_change};
+use crate::compare::{Answer, Comparison, Control, Scale};
+use crate::report::effect_of;
+use crate::report::scale::{chosen_percent, percent};
 
 /// See the module.
 #[derive(Debug)]
@@ -51,11 +52,19 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
     evidence.figure("noise_floor", floor);
     evidence.figure("control_ratio", comparison.ratio);
     let (outcome, text) = match floor {
+        _ if !control.passed => (Outcome::Shown, failed(ground, comparison)),
+        None if comparison.low.is_some() => (
+            Outcome::CannotTell,
+            format!(
+                "{} is 0 under {}: its noise is no share of it",
+                label(&comparison.metric),
+                comparison.baseline
+            ),
+        ),
         None => (
             Outcome::CannotTell,
             "the control could not be compared with itself".to_owned(),
         ),
-        Some(_) if !control.passed => (Outcome::Shown, failed(ground, comparison)),
         Some(floor) if floor > threshold && is_open(ground) => {
             (Outcome::Shown, wide(ground, comparison, floor))
         }
@@ -85,16 +94,23 @@ fn is_open(ground: &Ground<'_>) -> bool {
 
 /// What cannot be told from nothing: half of the width of the control's interval.
 fn floor(control: &Comparison) -> Option<f64> {
-    control.ratio?;
-    Some((control.high? - control.low?) / 2.0)
+    let half = (control.high? - control.low?) / 2.0;
+    match control.scale {
+        Scale::Ratio => Some(half),
+        Scale::Difference if half == 0.0 => Some(0.0),
+        Scale::Difference => {
+            let whole = control.baseline_value?.abs();
+            (whole > 0.0).then_some(half / whole)
+        }
+    }
 }
 
 fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
     format!(
-        "{} differs from itself by {} %: something other than the policies acted on the trials, \
+        "{} differs from itself by {}: something other than the policies acted on the trials, \
          unless it is the one run in twenty in which chance does it{}",
         control.baseline,
-        percent_change(control.ratio.unwrap_or(1.0) - 1.0),
+        effect_of(ground.record, control),
         disturbances(ground)
     )
 }

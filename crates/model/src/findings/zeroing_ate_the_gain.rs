@@ -6,7 +6,7 @@
 //! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
 //! compaction or reclaim stalls account for it. In a virtual machine, the first touch of memory
 //! that the host has not backed costs milliseconds and looks the same.
-//! Next: `hugewise trace`: the latency of huge faults, and whether it has two humps.
+//! Next: the latency of huge faults (software events of perf); two humps point to the host.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -27,7 +27,7 @@ impl Rule for ZeroingAteTheGain {
          not fall; kernel time over huge faults says what one may have cost. Refuted when \
          kernel time fell, or when compaction or reclaim stalls account for it. In a virtual \
          machine the first touch of memory that the host has not backed looks the same. Next: \
-         `hugewise trace` shows the latency of huge faults; two humps point to the host."
+         trace the latency of huge faults with perf; two humps point to the host."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {

@@ -187,7 +187,7 @@ impl Effect {
 
 /// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
+pub(super) enum Sign {
     Kept,
     Left,
 }
@@ -204,7 +204,7 @@ fn evidence(metric: &Metric, comparison: &Comparison, sign: Sign) -> String {
     }
 }
 
-fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<String> {
+pub(super) fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<String> {
     let (low, high) = (comparison.low?, comparison.high?);
     let Some(ratio) = comparison.ratio else {
         let scaler = Scaler::for_row(&metric.unit, &[low, high]);
@@ -238,20 +238,27 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     )
 }
 
+/// Nobody waits for more rounds than these, and the guess is too rough to be told.
+const MOST_ROUNDS: u32 = 1000;
+
 fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Option<&str>) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     let more = match (reason, comparison.more_rounds) {
         (Some(reason), _) => format!(": {reason}"),
-        (None, Some(more)) => format!("; {}", enough_rounds(report, more)),
-        (None, None) if comparison.low.is_some() => {
-            "; more than 10,000 more rounds would be needed: a quieter machine, more work for each \
+        (None, Some(more)) if more <= MOST_ROUNDS => {
+            format!("; {}", enough_rounds(report, more))
+        }
+        (None, _) if comparison.low.is_some() => {
+            "; more than 1,000 more rounds would be needed: a quieter machine, more work for each \
              trial or another --threshold would tell sooner"
                 .to_owned()
         }
-        (None, None) => String::new(),
+        (None, _) => String::new(),
     };
+    // More rounds do not remove a reason.
+    let yet = if reason.is_some() { "" } else { " yet" };
     format!(
-        "{} against {}: cannot tell yet{} {}{}.",
+        "{} against {}: cannot tell{yet}{} {}{}.",
         pair.here,
         pair.there,
         pair.subject,

@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::Report;
+use super::answer::{Sign, interval};
 use super::lines::{plain, shortened};
-use super::scale::{chosen_percent, percent_change};
+use super::rows::{effect_of, metric_of};
+use super::scale::chosen_percent;
 use super::table::Grid;
 use crate::compare::Statistic;
 use crate::host::Host;
@@ -145,13 +147,11 @@ fn control(report: &Report<'_>) -> Option<String> {
     let control = report.table.control.as_ref()?;
     let comparison = &control.comparison;
     let baseline = plain(&comparison.baseline);
-    let (ratio, low, high) = match (comparison.ratio, comparison.low, comparison.high) {
-        (Some(ratio), Some(low), Some(high)) => (ratio, low, high),
-        _ => {
-            return Some(format!(
-                "Control: {baseline} could not be compared with itself."
-            ));
-        }
+    let metric = metric_of(report.record, &comparison.metric);
+    let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
+        return Some(format!(
+            "Control: {baseline} could not be compared with itself."
+        ));
     };
     let judgement = if control.passed {
         "passed"
@@ -159,10 +159,8 @@ fn control(report: &Report<'_>) -> Option<String> {
         "FAILED; this run cannot be trusted"
     };
     Some(format!(
-        "Control: {baseline} against itself {} % (95 %: {} to {} %): {judgement}.",
-        percent_change(ratio - 1.0),
-        percent_change(low - 1.0),
-        percent_change(high - 1.0),
+        "Control: {baseline} against itself {} (95 %: {interval}): {judgement}.",
+        effect_of(report.record, comparison)
     ))
 }
 

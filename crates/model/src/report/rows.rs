@@ -62,7 +62,8 @@ pub(super) fn rows<'a>(
         let metric = metric_of(report.record, &name);
         for statistic in statistics(report, &name) {
             let row = row(report, section, &medians, metric.clone(), statistic);
-            if row.is_shown(statistic, verbose) {
+            let decides = name == report.table.verdict.metric && statistic == Statistic::Center;
+            if decides || row.is_shown(statistic, verbose) {
                 rows.push(row);
             }
         }

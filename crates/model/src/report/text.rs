@@ -128,7 +128,7 @@ fn findings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result 
     if !said.is_empty() {
         pen.blank()?;
     }
-    for finding in said {
+    for (index, finding) in said.iter().enumerate() {
         let head = heading(finding.outcome);
         let text = format!("{}: {}", finding.id, plain(&finding.text));
         // The heading keeps its column: it is put in place after the text has been wrapped.
@@ -137,7 +137,10 @@ fn findings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result 
             let head = if index == 0 { head } else { "" };
             writeln!(pen.out, "{head:INDENT$}{line}")?;
         }
-        if verbose {
+        let again = said
+            .get(index + 1)
+            .is_some_and(|next| next.id == finding.id);
+        if verbose && !again {
             explanation(finding, pen)?;
         }
     }

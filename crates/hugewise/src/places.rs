@@ -5,12 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use hugewise_linux::apply::Machine;
 use hugewise_linux::error::Kind;
+use hugewise_linux::identity;
 use hugewise_linux::lock::{self, Hold};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::Identity;
+use hugewise_linux::undo::{self, Place};
 use hugewise_model::host::Host;
+use hugewise_model::policy::realise::Realisation;
 
 use crate::exit;
 
@@ -38,6 +42,29 @@ pub fn hold() -> Result<Hold> {
         )),
         _ => error.into(),
     })
+}
+
+/// Gets ready to write the machine's settings, and puts back what an earlier experiment left.
+pub fn begin(root: &Root, hold: Hold, wanted: &[&Realisation]) -> Result<Machine> {
+    let place = Place::new(root, &machine_state());
+    Machine::begin(hold, place, wanted).map_err(|error| {
+        exit::refused(match root_is_needed() {
+            Some(needed) => format!("nothing was run: {error}; {needed}"),
+            None => format!("nothing was run: {error}"),
+        })
+    })
+}
+
+/// Whether an experiment was cut short and its settings are still to be put back. While one
+/// runs its journal is there too, and it holds the lock.
+pub fn is_left_over() -> bool {
+    machine_state().join(undo::JOURNAL_FILE).exists() && lock::hold(&lock_folder()).is_ok()
+}
+
+/// What an ordinary user is told who meets what root's experiment left.
+pub fn root_is_needed() -> Option<&'static str> {
+    (!identity::is_root() && machine_state().join(undo::JOURNAL_FILE).exists())
+        .then_some("only root may put it back: sudo hugewise doctor --undo")
 }
 
 /// What the environment says of the program's surroundings.

@@ -907,6 +907,18 @@ fn a_killed_experiment_leaves_no_process_and_undo_restores_the_machine() {
         harness::wait_until("no sleep is left", || {
             harness::processes_with("0.02765") == 0
         });
+        if harness::settings() != before {
+            case.hugewise_as_nobody()
+                .args(["run", "--policy", "as-is", "--", "true"])
+                .assert()
+                .code(4)
+                .stderr(contains("sudo hugewise doctor --undo"));
+            case.hugewise()
+                .arg("doctor")
+                .assert()
+                .success()
+                .stderr(contains("doctor --undo"));
+        }
         case.hugewise()
             .args(["doctor", "--undo"])
             .assert()

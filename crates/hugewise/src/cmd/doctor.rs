@@ -12,6 +12,7 @@ use hugewise_model::doctor::{self, Diagnosis};
 
 use crate::cli::{Format, Output};
 use crate::exit::Exit;
+use crate::say::say;
 use crate::{output, places};
 
 /// Flags of `doctor`.
@@ -41,6 +42,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         output::write_file(path, &rendered(&diagnosis, Format::Json)?)?;
     }
     output::print(&rendered(&diagnosis, arguments.output.format)?)?;
+    if arguments.host.is_none() && places::is_left_over() {
+        say("an experiment was cut short; to put its settings back: hugewise doctor --undo");
+    }
     Ok(Exit::Done)
 }
 
@@ -65,6 +69,9 @@ fn undo() -> Result<Exit> {
     let place = Place::new(&Root::real(), &places::machine_state());
     let report = undo::undo(&hold, &place)?;
     output::print(&told(&report))?;
+    if let Some(needed) = places::root_is_needed() {
+        say(needed);
+    }
     Ok(if report.left_behind.is_empty() {
         Exit::Done
     } else {

@@ -5,10 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::apply::Machine;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Launch};
-use hugewise_linux::undo::Place;
 use hugewise_model::observation::Outcome;
 use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, environment};
@@ -72,8 +70,7 @@ const NOT_EXECUTABLE: u8 = 126;
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
     let hold = places::hold()?;
     let relay = Relay::catch()?;
-    let place = Place::new(root, &places::machine_state());
-    let mut machine = Machine::begin(hold, place, &[realisation])?;
+    let mut machine = places::begin(root, hold, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
         spawn::run_plain(launch, || relay.next())

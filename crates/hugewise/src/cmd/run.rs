@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::root::Root;
-use hugewise_linux::undo::{LeftBehind, Place};
+use hugewise_linux::undo::LeftBehind;
 use hugewise_model::compare;
 use hugewise_model::findings;
 use hugewise_model::gate::Gate;
@@ -75,9 +75,8 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     };
     announce(&header, &options, &arguments.output);
 
-    let place = Place::new(&root, &places::machine_state());
     let wanted: Vec<_> = header.realisations.values().collect();
-    let mut machine = Machine::begin(hold, place, &wanted)?;
+    let mut machine = places::begin(&root, hold, &wanted)?;
     tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
     let rounds = Rounds::new(

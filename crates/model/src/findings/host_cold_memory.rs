@@ -7,7 +7,7 @@
 //! Refuted when the same happens on bare metal, or when it stops with other programs' load.
 //! A guest that reports free pages to its host (free page reporting, a balloon) gives memory
 //! back in large blocks, so huge faults meet host-cold memory more often than small ones do.
-//! Next: `hugewise faults`: huge-fault latencies with two humps.
+//! Next: the same experiment with a hugetlb pool, whose pages the host has backed.
 
 use super::ground::{Absent, Look, Said, told};
 use super::medians::arm_trials;
@@ -39,9 +39,9 @@ impl Rule for HostColdMemory {
          virtual machine; kernel time for each huge page in the slowest quarter of the trials \
          is at least four times that in the quickest, the baseline's kernel time is steady, and \
          nothing was compacted or reclaimed. Refuted when the same happens on bare metal, or \
-         when it goes away with other programs' load. Next: `hugewise faults` shows huge-fault \
-         latencies; two humps point to the host. Memory touched once and kept (hugetlb pools, \
-         no free page reporting, no balloon) takes the host out of the question."
+         when it goes away with other programs' load. Next: the same experiment with memory that \
+         is touched once and kept (a hugetlb pool, no free page reporting, no balloon), which \
+         takes the host out of the question."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {

@@ -1,5 +1,6 @@
 //! `hugewise run`: the whole way of the data, from policies to findings.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,10 @@ use hugewise_linux::undo::LeftBehind;
 use hugewise_model::compare;
 use hugewise_model::findings;
 use hugewise_model::gate::Gate;
+use hugewise_model::host::Host;
 use hugewise_model::observation::Trial;
+use hugewise_model::plan::Plan;
+use hugewise_model::policy::realise::Realisation;
 use hugewise_model::policy::{unreached, warnings};
 use hugewise_model::record::{End, Header, Record, StopReason, VERSION};
 use hugewise_model::report::Report;
@@ -56,15 +60,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
 
-    let header = Header {
-        version: VERSION,
-        program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_by: words(std::env::args_os()),
-        created_unix_ms: places::now_unix_ms(),
-        host,
-        plan,
-        realisations,
-    };
+    let header = header(host, plan, realisations);
     let path = match &arguments.out {
         Some(path) => path.clone(),
         None => places::new_record(
@@ -138,6 +134,18 @@ fn shown_before(
         say(chain(&second));
     }
     error
+}
+
+fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -> Header {
+    Header {
+        version: VERSION,
+        program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
+        made_by: words(std::env::args_os()),
+        created_unix_ms: places::now_unix_ms(),
+        host,
+        plan,
+        realisations,
+    }
 }
 
 /// A command line as it can be written down.

@@ -31,6 +31,7 @@ pub(super) fn make(root: &Root, group: Group, main: u32) -> Result<TrialGroup, M
         1 => (own, "memory.max_usage_in_bytes"),
         _ => (parent_with_memory(&own)?, "memory.peak"),
     };
+    sweep(root, &parent);
     let group = TrialGroup {
         path: parent.join(name()),
         peak,
@@ -65,6 +66,25 @@ fn parent_with_memory(own: &Path) -> Result<PathBuf, Missing> {
     })
 }
 
+/// Removes the groups of programs that were killed before they could. Best effort: a group
+/// that still has a process refuses, and an empty one does no harm.
+fn sweep(root: &Root, parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let maker = name.to_str().and_then(maker);
+        if maker.is_some_and(|pid| !root.path(format!("proc/{pid}")).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// The process that made a group of this name, where it is one of ours.
+fn maker(name: &str) -> Option<u32> {
+    let (pid, count) = name.strip_prefix("hugewise-")?.split_once('-')?;
+    count.parse::<u32>().ok()?;
+    pid.parse().ok()
+}
+
 fn name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -97,5 +117,35 @@ impl Drop for TrialGroup {
                 _ => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_ours_name_their_maker() {
+        assert_eq!(maker(&name()), Some(std::process::id()));
+        for other in ["hugewise-1", "hugewise-x-0", "hugewise-1-x", "system.slice"] {
+            assert_eq!(maker(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn groups_of_the_dead_are_swept_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        let parent = root.path("groups");
+        // No process can have the largest number.
+        let dead = format!("hugewise-{}-0", u32::MAX);
+        let living = format!("hugewise-{}-0", std::process::id());
+        fs::create_dir_all(root.path(format!("proc/{}", std::process::id()))).unwrap();
+        for name in [dead.as_str(), &living, "system.slice"] {
+            fs::create_dir_all(parent.join(name)).unwrap();
+        }
+        sweep(&root, &parent);
+        assert!(!parent.join(dead).exists());
+        assert!(parent.join(living).exists() && parent.join("system.slice").exists());
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::exit;
-use crate::experiment::Options;
+use crate::options::Options;
 
 /// Refuses what cannot work.
 pub fn check(options: &Options) -> Result<()> {

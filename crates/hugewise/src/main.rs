@@ -9,6 +9,7 @@ mod experiment;
 mod interrupt;
 mod invoker;
 mod kept;
+mod options;
 mod output;
 mod places;
 mod progress;

@@ -92,7 +92,7 @@ pub fn now_unix_ms() -> u64 {
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
 /// after the moment and the program. The folder is made, for `owner` where one is named.
 pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Result<PathBuf> {
-    let folder = state_home().join("hugewise");
+    let folder = state_home()?.join("hugewise");
     make_folder(&folder, owner).map_err(|error| {
         exit::usage(format!(
             "making {} for the record: {error}; choose another place with --out FILE",
@@ -139,7 +139,8 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-fn state_home() -> PathBuf {
+/// A folder of the user's own: in one that is shared, somebody else could have prepared the names.
+fn state_home() -> Result<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
@@ -147,7 +148,12 @@ fn state_home() -> PathBuf {
     };
     absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-        .unwrap_or_else(std::env::temp_dir)
+        .ok_or_else(|| {
+            exit::usage(
+                "neither HOME nor XDG_STATE_HOME is set, so there is no place for the record; \
+                 name one with --out FILE",
+            )
+        })
 }
 
 /// `20261121T054559Z`.

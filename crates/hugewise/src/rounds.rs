@@ -18,9 +18,9 @@ use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
 use crate::exit;
-use crate::experiment::{Options, Streams, Switch};
 use crate::interrupt::Interrupt;
 use crate::kept::Kept;
+use crate::options::{Options, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 use crate::say::say;

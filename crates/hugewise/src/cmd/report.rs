@@ -13,7 +13,8 @@ use hugewise_model::report::{Other, Report};
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::experiment::{check_gates, parse_share};
+use crate::experiment::check_gates;
+use crate::options::parse_share;
 use crate::output::{self, GateState};
 use crate::recorder;
 

@@ -22,8 +22,9 @@ use hugewise_model::report::Report;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::experiment::{Options, Switch, realise_all};
+use crate::experiment::realise_all;
 use crate::interrupt::Interrupt;
+use crate::options::{Options, Switch};
 use crate::output::{self, GateState};
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;

@@ -216,8 +216,13 @@ fn marks(record: &Record) -> Option<String> {
         .map(|(kind, count)| format!("{kind} {count}"))
         .collect();
     (marked > 0).then(|| {
+        let used = if kinds.contains_key(NOT_APPLIED) {
+            "they are shown, but no answer is given for a policy that was not applied"
+        } else {
+            "they are used"
+        };
         format!(
-            "Marked: {marked} of {} trials ({}); they are used.",
+            "Marked: {marked} of {} trials ({}); {used}.",
             record.trials.len(),
             list.join(", ")
         )
@@ -233,6 +238,8 @@ pub(crate) fn count_marks(record: &Record) -> BTreeMap<&'static str, usize> {
     kinds
 }
 
+const NOT_APPLIED: &str = "policy not applied";
+
 fn kind(mark: &Mark) -> &'static str {
     match mark {
         Mark::SettingDrifted { .. } => "setting changed by somebody else",
@@ -241,7 +248,7 @@ fn kind(mark: &Mark) -> &'static str {
         Mark::Fragmented { .. } => "fragmented memory",
         Mark::ColdCache { .. } => "cold page cache",
         Mark::Swapped { .. } => "swap",
-        Mark::NotApplied { .. } => "policy not applied",
+        Mark::NotApplied { .. } => NOT_APPLIED,
     }
 }
 

@@ -183,7 +183,7 @@ fn host_cold_memory_shows_in_the_slow_quarter() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: kernel time for each huge page was 247 µs in the quickest quarter of the trials and 3.97 ms in the slowest, with no compaction or reclaim: the pattern of memory that the hypervisor (KVM) had to find first. Where memory is backed, expect the quick price
+            thp=always: kernel time was 99.5 ms in the quickest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more for each), with no compaction or reclaim: the pattern of memory that the hypervisor (KVM) had to find first. Where memory is backed, expect the quick price
         "#]],
     );
 
@@ -199,7 +199,7 @@ fn host_cold_memory_shows_in_the_slow_quarter() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: kernel time for each huge page was 247 µs in the quickest quarter of the trials and 3.97 ms in the slowest; the machine also compacted or reclaimed memory
+            thp=always: kernel time was 99.5 ms in the quickest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more for each); the machine also compacted or reclaimed memory
         "#]],
     );
 

@@ -112,8 +112,8 @@ pub static METRICS: &[Metric] = metrics![
         "Largest sum of the resident sets of all processes of the tree, sampled; shared pages count once for each process.";
     "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group OnRequest
         "memory.peak (v2) or memory.max_usage_in_bytes (v1) of the trial's cgroup: page cache and kernel memory included.";
-    "huge_anon_peak_bytes" "huge pages, peak" Bytes Neither Tree Always
-        "Largest sum of PMD-mapped anonymous memory (smaps_rollup AnonHugePages) of the tree, sampled and at exit.";
+    "huge_anon_peak_bytes" "huge pages seen" Bytes Neither Tree Always
+        "Largest sum of PMD-mapped anonymous memory (smaps_rollup AnonHugePages) of the tree that a sample or the exit reading saw: what lived between two samples is not in it.";
     "huge_anon_mean_bytes" "huge pages, mean" Bytes Neither Tree OnRequest
         "Time-weighted mean of PMD-mapped anonymous memory of the tree over the trial.";
     "huge_anon_exit_bytes" "huge pages, at exit" Bytes Neither Main OnRequest
@@ -140,7 +140,7 @@ pub static METRICS: &[Metric] = metrics![
         "Address space of the main process that still mapped the shared huge zero page at its end (PAGEMAP_SCAN, Linux 6.7): memory that was only ever read.";
     "rss_mean_bytes" "memory, mean" Bytes Lower Tree OnRequest
         "Time-weighted mean of the sum of resident sets of the tree.";
-    "thp_fault_alloc_total" "huge pages at fault" Count Neither Machine OnRequest
+    "thp_fault_alloc_total" "huge faults" Count Neither Machine WhenNonZero
         "vmstat thp_fault_alloc: huge pages allocated and charged in a fault.";
     "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero
         "vmstat thp_fault_fallback: no huge page could be allocated or charged in a fault. Faults where the mapping was unfit are not counted by the kernel.";

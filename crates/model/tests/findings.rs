@@ -304,8 +304,8 @@ fn memory_bloat_is_told_from_other_growth() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-        thp=always: huge pages, peak was not measured under as-is: not permitted; needs root
-    "#]],
+            thp=always: huge pages seen was not measured under as-is: not permitted; needs root
+        "#]],
     );
 }
 
@@ -426,8 +426,8 @@ fn khugepaged_needs_time() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-        thp=always: huge pages, peak was not measured under thp=always: not permitted; needs root
-    "#]],
+            thp=always: huge pages seen was not measured under thp=always: not permitted; needs root
+        "#]],
     );
 }
 
@@ -498,7 +498,7 @@ fn no_effect_without_the_pages_cannot_be_explained() {
         "policy-had-no-effect",
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: huge pages, peak was not measured under as-is: not permitted; needs CAP_SYS_PTRACE
+            thp=always: huge pages seen was not measured under as-is: not permitted; needs CAP_SYS_PTRACE
         "#]],
     );
 }

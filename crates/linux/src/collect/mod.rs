@@ -2,7 +2,7 @@
 //! end, the machine after.
 //!
 //! What is read while the workload runs is bounded: the thread that waits for it takes the
-//! samples, and takes no more than 0.5 % of the trial's time for them (see [`sampler`](crate::collect::sampler)).
+//! samples, and takes no more than 3 ms and 0.5 % of the trial's time for them (see [`sampler`](crate::collect::sampler)).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

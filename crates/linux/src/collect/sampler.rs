@@ -10,8 +10,13 @@ use crate::proc::tree;
 use crate::root::Root;
 use crate::spawn::End;
 
-/// Share of the elapsed time that sampling may take of one processor.
+/// Share of the elapsed time that sampling may take of one processor in the long run.
 pub const BUDGET: f64 = 0.005;
+/// What it may take besides, earned evenly over [`HEAD_START`]: a program of a tenth of a second
+/// would else be seen once, and its huge pages perhaps not at all.
+pub const EXTRA: Duration = Duration::from_millis(3);
+/// The time in which the extra is earned.
+pub const HEAD_START: Duration = Duration::from_millis(200);
 /// The shortest time between two samples.
 pub const SHORTEST: Duration = Duration::from_millis(1);
 /// The time between two samples in the long run.
@@ -54,10 +59,24 @@ impl Pace {
         self.due = Self::earliest(spent, last).max(now.saturating_add(self.interval));
     }
 
-    /// The time at which what was spent and one more sample are within the budget.
+    /// What sampling may have cost after this time.
+    #[must_use]
+    pub fn allowance(elapsed: Duration) -> Duration {
+        let earned = elapsed.min(HEAD_START).div_duration_f64(HEAD_START);
+        elapsed.mul_f64(BUDGET) + EXTRA.mul_f64(earned)
+    }
+
+    /// The time at which what was spent and one more sample are within the allowance.
     fn earliest(spent: Duration, next: Duration) -> Duration {
-        let cost = spent.saturating_add(next).as_secs_f64() / BUDGET;
-        Duration::try_from_secs_f64(cost).unwrap_or(Duration::MAX)
+        let cost = spent.saturating_add(next);
+        let at_once = BUDGET + EXTRA.div_duration_f64(HEAD_START);
+        let early = cost.as_secs_f64() / at_once;
+        let seconds = if early <= HEAD_START.as_secs_f64() {
+            early
+        } else {
+            cost.saturating_sub(EXTRA).as_secs_f64() / BUDGET
+        };
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
 
@@ -290,7 +309,7 @@ mod tests {
                 let now = pace.due();
                 // What one sample costs is known only afterwards; what was foreseen fits.
                 let foreseen = (spent + expected).as_secs_f64();
-                prop_assert!(foreseen <= now.as_secs_f64() * BUDGET * 1.000_001);
+                prop_assert!(foreseen <= Pace::allowance(now).as_secs_f64() * 1.000_001);
                 spent += cost;
                 expected = cost;
                 pace.took(now, spent, cost);

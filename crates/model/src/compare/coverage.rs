@@ -47,6 +47,11 @@ pub(super) fn no_effect(
     let rss = typical("peak_rss_bytes").map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
+    // What lived between two samples was still counted when it was made.
+    let (huge, policy_huge) = typical("thp_fault_alloc_total").unwrap_or_default();
+    if (policy_huge - huge).abs() * pmd > allowed {
+        return None;
+    }
     let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
     (apart(farthest) <= allowed).then(|| {
         let pages = pages(&read, farthest, allowed);

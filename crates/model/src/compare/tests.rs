@@ -439,13 +439,14 @@ fn equal_pages_are_no_effect() {
     });
     let reason = &the_table(&nearly).verdict.reasons["always"];
     assert!(
-        reason.contains("huge pages, peak differed most, 8.00 MiB against 8.00 MiB (up to 8.00"),
+        reason
+            .contains("huge pages seen differed most, 8.00 MiB against 8.00 MiB (up to 8.00"),
         "{reason}"
     );
     let equal = same_pages(|trial, _| read(trial, "huge_anon_peak_bytes", 8_388_608.0));
     let reason = &the_table(&equal).verdict.reasons["always"];
     assert!(
-        reason.starts_with("as much was huge under both (huge pages, peak: 8.00 MiB); 51,2"),
+        reason.starts_with("as much was huge under both (huge pages seen: 8.00 MiB); 51,2"),
         "{reason}"
     );
     assert_eq!(
@@ -748,4 +749,17 @@ proptest! {
             prop_assert!((a.expect("positive") / b.expect("positive") - 1.0).abs() < 1e-9);
         }
     }
+}
+
+/// Samples may miss what the machine's own counter saw.
+#[test]
+fn huge_faults_that_differ_are_an_effect() {
+    let unseen = same_pages(|trial, slot| {
+        let made = f64::from(u8::from(slot.policy == 1)) * 73.0;
+        read(trial, "thp_fault_alloc_total", made);
+    });
+    assert_ne!(
+        the_table(&unseen).verdict.policies["always"],
+        Answer::NoEffect
+    );
 }

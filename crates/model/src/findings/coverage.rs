@@ -10,13 +10,18 @@ const KINDS: &[&str] = &[
     "hugetlb_peak_bytes",
 ];
 
+/// Huge pages made at faults, by anybody on the machine.
+const HUGE_FAULTS: &str = "thp_fault_alloc_total";
+
 /// How much was huge, in bytes.
 pub(super) struct Coverage {
     /// Under the baseline.
     pub(super) there: f64,
     /// Under the policy.
     pub(super) here: f64,
-    /// Whether no kind of it differs.
+    /// Huge faults of the machine under the baseline and under the policy, where counted.
+    faults: Option<(f64, f64)>,
+    /// Whether no kind of it differs, and as many huge pages were made.
     pub(super) is_equal: bool,
 }
 
@@ -24,6 +29,15 @@ impl Coverage {
     /// How much was huge, as a clause.
     pub(super) fn told(&self, baseline: &str) -> String {
         let amount = |bytes| told(KINDS[0], bytes);
+        if self.here == 0.0 && self.there == 0.0 && !self.is_equal {
+            let (there, here) = self.faults.unwrap_or_default();
+            let count = |faults| told(HUGE_FAULTS, faults);
+            return format!(
+                "no sample saw a huge page, but the machine made {} at faults under it and {} under {baseline}",
+                count(here),
+                count(there)
+            );
+        }
         if self.here == 0.0 && self.there == 0.0 {
             return format!("no page was huge under it or under {baseline}");
         }
@@ -48,8 +62,13 @@ pub(super) fn compare(look: &mut Look<'_, '_>) -> Result<Coverage, Absent> {
     let mut coverage = Coverage {
         there: 0.0,
         here: 0.0,
+        faults: look.both(HUGE_FAULTS).ok(),
         is_equal: true,
     };
+    // What lived between two samples was still counted when it was made.
+    if let Some((there, here)) = coverage.faults {
+        coverage.is_equal = (there - here).abs() * huge_page <= allowed;
+    }
     for kind in KINDS {
         let (there, here) = match look.both(kind) {
             Ok(values) => values,

@@ -39,8 +39,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     else {
         return Ok(Said::Nothing);
     };
-    let huge = look.here("huge_anon_peak_bytes")?;
+    let seen = look.here("huge_anon_peak_bytes")?;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
+    // What lived between two samples was still counted when it was made.
+    let made = look.here("thp_fault_alloc_total").unwrap_or(0.0) * huge_page;
+    let huge = seen.max(made.min(peak));
     if peak < huge_page || huge * 2.0 >= peak || look.here("thp_collapse_alloc_total")? > 0.0 {
         return Ok(Said::Nothing);
     }

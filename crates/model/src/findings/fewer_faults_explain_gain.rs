@@ -7,8 +7,10 @@
 //! on a machine that has them.
 
 use super::ground::{Absent, Ground, Look, Said, told};
+use super::medians::{arm_trials, median};
 use super::{Finding, Rule};
 use crate::compare::Change;
+use crate::observation::Trial;
 
 /// See the module.
 #[derive(Debug)]
@@ -77,15 +79,26 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     )))
 }
 
-/// Whether processor time is time of the wall: one thread at a time, under both policies. Where
-/// user time was not read this is not known, and nothing may be worked out.
+/// Whether processor time is time of the wall: one thread at a time, under both policies. The
+/// question is asked of each trial, because medians of parts do not add up to that of the whole.
+/// Where user time was not read this is not known, and nothing may be worked out.
 fn runs_alone(look: &mut Look<'_, '_>) -> bool {
     let policies = [look.ground.baseline(), look.policy];
-    policies.iter().all(|policy| {
-        let mut median = |metric| look.median(policy, metric).unwrap_or(f64::NAN);
-        let busy = median("user_seconds") + median("system_seconds");
-        busy <= median("wall_seconds") * ALONE
+    policies.into_iter().all(|policy| {
+        let trials = arm_trials(look.ground.record, policy).filter(|trial| trial.succeeded());
+        let busy: Option<Vec<f64>> = trials.map(processors_used).collect();
+        let Some(busy) = busy.and_then(median) else {
+            return false;
+        };
+        look.evidence.reading("processors_used", policy, busy);
+        busy <= ALONE
     })
+}
+
+/// Processor time over wall time.
+fn processors_used(trial: &Trial) -> Option<f64> {
+    let busy = trial.value("user_seconds")? + trial.value("system_seconds")?;
+    Some(busy / trial.value("wall_seconds").filter(|&wall| wall > 0.0)?)
 }
 
 /// How much of the gain was kernel time, and what is left.

@@ -207,7 +207,8 @@ pub struct Verdict {
     /// `cannot_tell`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<String, String>,
-    /// The policy to choose: the best one that is better than the baseline, or the baseline;
+    /// The policy to choose: the best one that is better than the baseline (of those that are
+    /// equally good as far as can be told, one that leaves the machine's settings alone), or the baseline;
     /// `None` when it cannot be told.
     pub best: Option<String>,
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
@@ -79,14 +78,6 @@ pub fn environment() -> Environment {
 /// The machine under our hands, as facts.
 pub fn host(root: &Root) -> Result<Host> {
     Ok(probe::host(root, &probe::answers(root, environment())?)?)
-}
-
-/// Milliseconds since 1970.
-pub fn now_unix_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named

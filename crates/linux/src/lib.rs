@@ -33,6 +33,9 @@ pub mod spawn;
 /// Observing one trial: before, during, after.
 pub mod collect;
 
+/// The calendar.
+pub mod clock;
+
 /// As whom a workload runs.
 pub mod identity;
 

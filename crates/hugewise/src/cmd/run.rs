@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::apply::Machine;
+use hugewise_linux::clock::unix_ms;
 use hugewise_linux::root::Root;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::compare;
@@ -54,7 +55,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let root = Root::real();
     let options = arguments.options.with_file()?;
     let host = places::host(&root)?;
-    let plan = options.plan(&host, places::now_unix_ms())?;
+    let plan = options.plan(&host, unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
     let identity = invoker::identity()?;
     let hold = places::hold()?;
@@ -89,7 +90,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let (record, trouble) = match ended {
         Ok(reason) => recorder.finish(End {
             reason,
-            ended_unix_ms: places::now_unix_ms(),
+            ended_unix_ms: unix_ms(),
             left_behind,
         }),
         Err(error) => recorder.abandon(error),
@@ -142,7 +143,7 @@ fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -
         version: VERSION,
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
         made_by: words(std::env::args_os()),
-        created_unix_ms: places::now_unix_ms(),
+        created_unix_ms: unix_ms(),
         host,
         plan,
         realisations,

@@ -6,11 +6,11 @@ use std::time::Instant;
 use hugewise_model::host::{Host, THP_DIR};
 use hugewise_model::observation::Missing;
 
-use super::read_back::in_force;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::{MachineTime, read_stat};
 use crate::proc::vmstat::read_vmstat;
 use crate::root::Root;
+use crate::sys::setting::read_setting;
 
 /// One look at the machine; what could not be read says why.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub(super) fn watched_sizes(root: &Root, host: &Host, files: &[String]) -> Vec<u
     let Some(pmd_bytes) = host.pmd_bytes() else {
         return Vec::new();
     };
-    let global = in_force(root, &format!("{THP_DIR}/enabled")).unwrap_or_default();
+    let global = read_setting(root, &format!("{THP_DIR}/enabled")).unwrap_or_default();
     let folders = root.list(THP_DIR).unwrap_or_default();
     let sizes = folders.iter().filter_map(|folder| {
         let kib: u64 = folder
@@ -58,7 +58,7 @@ pub(super) fn watched_sizes(root: &Root, host: &Host, files: &[String]) -> Vec<u
             .parse()
             .ok()?;
         let enabled = format!("{THP_DIR}/{folder}/enabled");
-        let mode = match in_force(root, &enabled)?.as_str() {
+        let mode = match read_setting(root, &enabled).ok()?.as_str() {
             "inherit" => global.clone(),
             own => own.to_owned(),
         };

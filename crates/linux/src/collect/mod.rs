@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use hugewise_model::host::Host;
 use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
 
+use crate::clock::unix_ms;
 use crate::error::Result;
 use crate::root::Root;
 use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
@@ -188,9 +189,4 @@ fn question(host: &Host, watch: &Watch<'_>, sizes: &[u64]) -> Question {
             pmd_bytes,
         }),
     }
-}
-
-fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(0))
 }

@@ -12,5 +12,8 @@ pub mod hugetlb;
 /// Which hypervisor the machine runs on.
 pub mod hypervisor;
 
+/// Files that hold one choice of several, or one value.
+pub mod setting;
+
 /// Transparent huge pages.
 pub mod thp;

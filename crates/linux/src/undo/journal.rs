@@ -2,13 +2,13 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hugewise_model::host::THP_DIR;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
+use crate::clock::since_1970;
 use crate::error::{Error, Kind, Result};
 
 /// Name of the journal in the state folder.
@@ -63,12 +63,11 @@ pub(crate) enum Change {
 
 impl Journal {
     pub(crate) fn new(place: &Place, entries: Vec<Entry>) -> Result<Self> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Ok(Self {
             version: VERSION,
             boot_id: read_boot_id(place)?,
             pid: std::process::id(),
-            created: since.map_or(0, |since| since.as_secs()),
+            created: since_1970().as_secs(),
             entries,
         })
     }

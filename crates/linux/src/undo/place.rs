@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
+use crate::sys::setting::read_setting;
 
 /// Told of every change on disk, just before and just after it: the place where a test dies.
 pub trait Steps: fmt::Debug + Send + Sync {
@@ -68,8 +69,7 @@ impl Place {
     /// # Errors
     /// The file cannot be read.
     pub fn value(&self, relative: &str) -> Result<String> {
-        let text = self.root.read_trimmed(relative)?;
-        Ok(parse_value(&text).to_owned())
+        read_setting(&self.root, relative)
     }
 
     /// Writes a settings file with one system call; the kernel takes or refuses it as a whole.
@@ -136,29 +136,5 @@ impl Place {
         let done = act(path).map_err(|error| Error::io(doing, path, error))?;
         self.steps.step(doing, path);
         Ok(done)
-    }
-}
-
-/// `always [madvise] never` says `madvise`; a file without brackets says what it holds.
-fn parse_value(text: &str) -> &str {
-    text.split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map_or(text, |(value, _)| value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_word_in_brackets_is_in_force() {
-        assert_eq!(parse_value("always [madvise] never"), "madvise");
-        assert_eq!(
-            parse_value("always defer [defer+madvise] never"),
-            "defer+madvise"
-        );
-        assert_eq!(parse_value("511"), "511");
-        assert_eq!(parse_value("[torn"), "[torn");
-        assert_eq!(parse_value(""), "");
     }
 }

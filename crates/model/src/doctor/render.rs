@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::{Diagnosis, Remark, RungReport, Severity, Support};
 use crate::quantity::{GIB, KIB, MIB};
+use crate::report::csv_field;
 
 /// Width of a terminal that everybody has.
 const WIDTH: usize = 80;
@@ -254,7 +255,7 @@ pub fn render_csv(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Result<()>
             &reason(&rung.support),
             &remedy,
         ]
-        .map(csv_cell);
+        .map(csv_field);
         writeln!(out, "{}", row.join(","))?;
     }
     for (kind, remarks) in [
@@ -290,17 +291,8 @@ fn csv_remark(kind: &str, remark: &Remark) -> String {
         &evidence.join("; "),
         &remark.remedy,
     ]
-    .map(csv_cell)
+    .map(csv_field)
     .join(",")
-}
-
-/// RFC 4180: quoted where it must be.
-fn csv_cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]
@@ -324,6 +316,6 @@ mod tests {
 
     #[test]
     fn csv_quotes_what_it_must() {
-        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 }

@@ -7,10 +7,11 @@
 //! on a machine that has them.
 
 use super::ground::{Absent, Ground, Look, Said, told};
-use super::medians::{arm_trials, median};
+use super::medians::arm_trials;
 use super::{Finding, Rule};
 use crate::compare::Change;
 use crate::observation::Trial;
+use crate::stats::median;
 
 /// See the module.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ fn runs_alone(look: &mut Look<'_, '_>) -> bool {
     policies.into_iter().all(|policy| {
         let trials = arm_trials(look.ground.record, policy).filter(|trial| trial.succeeded());
         let busy: Option<Vec<f64>> = trials.map(processors_used).collect();
-        let Some(busy) = busy.and_then(median) else {
+        let Some(busy) = busy.as_deref().and_then(median) else {
             return false;
         };
         look.evidence.reading("processors_used", policy, busy);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::observation::{Missing, Reading, Role, Trial};
 use crate::record::Record;
+use crate::stats::median;
 
 /// Medians over the successful trials of each policy, the control left out.
 #[derive(Clone, Debug)]
@@ -58,23 +59,11 @@ fn middle_reading(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {
     for reading in trials.iter().filter_map(|trial| trial.readings.get(metric)) {
         match reading {
             Reading::Value { value } => values.push(*value),
-            Reading::Values { values: many } => values.extend(median(many.clone())),
+            Reading::Values { values: many } => values.extend(median(many)),
             Reading::Missing { missing } => why = why.or(Some(missing.clone())),
         }
     }
-    median(values).ok_or_else(|| why.unwrap_or(Missing::NotAsked))
-}
-
-/// The middle value, or the mean of the two in the middle; `None` of nothing.
-#[must_use]
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[middle]),
-        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
+    median(&values).ok_or_else(|| why.unwrap_or(Missing::NotAsked))
 }
 
 #[cfg(test)]
@@ -83,8 +72,8 @@ mod tests {
 
     #[test]
     fn the_middle_of_an_even_number_lies_between() {
-        assert_eq!(median(vec![]), None);
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     }
 }

@@ -64,7 +64,8 @@ fn number(value: f64) -> String {
     }
 }
 
-fn field(text: &str) -> String {
+/// RFC 4180: quoted where it must be.
+pub(crate) fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -27,6 +27,7 @@ pub use json::{FORMAT, render_json};
 pub use markdown::render_markdown;
 pub use text::render_text;
 
+pub(crate) use csv::field as csv_field;
 pub(crate) use notes::count_marks;
 pub(crate) use rows::{effect_of, label_of};
 

@@ -15,6 +15,9 @@ pub mod proc;
 /// Readers of `/sys`.
 pub mod sys;
 
+/// How many translations the processor remembers.
+pub mod tlb;
+
 /// What the machine is, and what can be done on it.
 pub mod probe;
 

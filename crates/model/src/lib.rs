@@ -6,6 +6,9 @@
 /// 1. Where: the machine and its settings, as facts.
 pub mod host;
 
+/// How many translations its processor remembers.
+pub mod tlb;
+
 /// What can be measured there, what will mislead, and what is set wrongly.
 pub mod doctor;
 

@@ -24,6 +24,9 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
+/// 5a. What was seen of one address space.
+pub mod space;
+
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
 
@@ -36,6 +39,9 @@ pub mod gate;
 
 /// 8. Why: rules that recognise a cause, or say that they cannot.
 pub mod findings;
+
+/// 8a. Why memory is not huge: a reason for every range.
+pub mod reason;
 
 /// 9. What is said: one report, several renderings.
 pub mod report;

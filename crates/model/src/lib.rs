@@ -43,6 +43,9 @@ pub mod findings;
 /// 8a. Why memory is not huge: a reason for every range.
 pub mod reason;
 
+/// 8a. What can be done to a running process: making its memory huge.
+pub mod collapse;
+
 /// 9. What is said: one report, several renderings.
 pub mod report;
 

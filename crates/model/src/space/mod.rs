@@ -16,6 +16,8 @@ mod flags;
 mod mapping;
 mod process;
 mod run;
+#[cfg(test)]
+pub(crate) mod test_space;
 
 pub use flags::VmFlags;
 pub use mapping::{Kind, Mapping, Memory, Permissions};

@@ -33,6 +33,12 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Events of the kernel that happen in our own thread.
+pub mod tracepoint;
+
+/// Making the memory of a running process huge.
+pub mod collapse;
+
 /// Observing one trial: before, during, after.
 pub mod collect;
 

@@ -43,7 +43,10 @@ pub mod findings;
 /// 8a. Why memory is not huge: a reason for every range.
 pub mod reason;
 
-/// 8a. What can be done to a running process: making its memory huge.
+/// 8a. What huge pages would cost and could be worth, before anything is switched on.
+pub mod forecast;
+
+/// 8b. What can be done to a running process: making its memory huge.
 pub mod collapse;
 
 /// 9. What is said: one report, several renderings.

@@ -1,5 +1,7 @@
 //! One file per verb.
 
+/// `hugewise collapse`.
+pub mod collapse;
 /// `hugewise doctor`.
 pub mod doctor;
 /// `hugewise exec`.

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{Ended, Report};
 use crate::compare::{Change, Comparison, Scale};
+use crate::forecast;
 use crate::metric::Unit;
 use crate::report::lines::{plain, wrapped};
 use crate::report::scale::{Scaler, percent_change, quantity};
@@ -20,6 +21,10 @@ pub fn render_text(report: &Report, width: usize, out: &mut impl Write) -> fmt::
         for line in wrapped(&line, width - indent, 2) {
             writeln!(out, "{lead}{line}")?;
         }
+    }
+    if let Some(forecast) = &report.forecast {
+        writeln!(out)?;
+        forecast::render_text(forecast, width, out)?;
     }
     let rows = measured_rows(report);
     if !rows.is_empty() {
@@ -52,7 +57,7 @@ fn told(report: &Report) -> Vec<(usize, String)> {
         (0, format!("{} ({})", plain(&report.command), report.pid)),
         (2, planned(report)),
     ];
-    if report.ended != Ended::DryRun {
+    if report.ended != Ended::DryRun && report.planned_ranges > 0 {
         lines.push((2, made(report)));
         lines.extend(report.refused.iter().map(|one| {
             let what = format!(
@@ -80,7 +85,9 @@ fn told(report: &Report) -> Vec<(usize, String)> {
             format!("left as they are {ranges}: {}", left.why.words()),
         )
     }));
-    lines.extend(resident(report).map(|line| (2, line)));
+    if report.planned_ranges > 0 {
+        lines.extend(resident(report).map(|line| (2, line)));
+    }
     if let Some(missing) = report
         .reasons_missing
         .as_ref()
@@ -93,6 +100,9 @@ fn told(report: &Report) -> Vec<(usize, String)> {
 }
 
 fn planned(report: &Report) -> String {
+    if report.planned_ranges == 0 {
+        return "nothing can be made huge".to_owned();
+    }
     let verb = match report.ended {
         Ended::DryRun => "would make huge",
         _ => "to be made huge",
@@ -151,9 +161,6 @@ fn measured_rows(report: &Report) -> Vec<Vec<String>> {
     let heading = ["", "before", "after", "change", "95 % interval", ""];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(measured.comparisons.iter().map(measured_row));
-    for (metric, missing) in &measured.missing {
-        rows.push(vec![metric.clone(), format!("not measured: {missing}")]);
-    }
     rows
 }
 
@@ -250,6 +257,11 @@ pub fn render_markdown(report: &Report, out: &mut impl Write) -> fmt::Result {
     }
     for note in notes(report) {
         writeln!(out, "\n{note}")?;
+    }
+    if let Some(forecast) = &report.forecast {
+        let mut text = String::new();
+        forecast::render_text(forecast, 80, &mut text)?;
+        write!(out, "\n```text\n{text}```\n")?;
     }
     Ok(())
 }

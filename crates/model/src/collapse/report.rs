@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ended, Fate, LeftOut, Plan, Refusal, meaning};
 use crate::compare::Comparison;
+use crate::forecast::Forecast;
 use crate::host::{Fact, fact};
 use crate::observation::Missing;
 
@@ -49,6 +50,9 @@ pub struct Report {
     /// Why the kernel's own reasons are not known; `None` where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasons_missing: Option<Missing>,
+    /// What huge pages would cost and could be worth, for a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// The process before and after, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
@@ -90,8 +94,6 @@ pub struct Measured {
     pub window_seconds: f64,
     /// One per metric: after against before.
     pub comparisons: Vec<Comparison>,
-    /// Metrics that could not be read, and why.
-    pub missing: BTreeMap<String, Missing>,
 }
 
 /// What a report is drawn from, besides the plan.
@@ -142,6 +144,7 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
         resident_before_bytes: Err(Missing::NotAsked),
         resident_after_bytes: Err(Missing::NotAsked),
         reasons_missing: None,
+        forecast: None,
         measured: None,
     }
 }

@@ -15,6 +15,7 @@ pub(crate) fn space(mappings: Vec<Mapping>) -> Space {
             uid: 1000,
             threads: 1,
             children: 0,
+            forked: false,
             sort: Sort::Program,
             word_size: Ok(WordSize::Bits64),
             thp_enabled: Some(true),

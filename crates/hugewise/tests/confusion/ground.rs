@@ -15,6 +15,7 @@ use hugewise_model::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;
 
 use crate::answer::Answer;
+use crate::decoy::Decoy;
 use crate::raised::Refused;
 use crate::rows::Outcome;
 
@@ -100,8 +101,9 @@ impl Ground {
             Err(error) => return Outcome::NotHere(error.to_string()),
         };
         let swap = plant.needs.contains(&Need::Swap).then(|| self.beds.swap());
+        let decoy = Decoy::stand(&self.beds.lab());
         let outcome = crate::outcome(trial(&self.beds));
-        drop(swap);
+        drop((decoy, swap));
         let left = applied.release();
         assert!(left.is_empty(), "not put back: {left:?}");
         outcome
@@ -152,7 +154,6 @@ fn common_settings() -> Vec<Setting> {
             value: value.to_owned(),
         });
     };
-    add("khugepaged/scan_sleep_millisecs", "3600000");
     add("enabled", "madvise");
     add("defrag", "madvise");
     add("shmem_enabled", "never");
@@ -169,6 +170,8 @@ fn common_settings() -> Vec<Setting> {
             add(&format!("{name}/shmem_enabled"), own);
         }
     }
+    // Writing it wakes khugepaged for the last time.
+    add("khugepaged/scan_sleep_millisecs", "3600000");
     settings
 }
 
@@ -180,9 +183,10 @@ fn is_pmd_size(folder: &str) -> bool {
 
 /// Where plants and programs lie.
 pub struct Beds {
-    folder: TempDir,
     small_folios: Option<Mounted>,
     group: Option<MemoryGroup>,
+    // Removed last: the others lie in it.
+    folder: TempDir,
 }
 
 impl Beds {
@@ -200,9 +204,9 @@ impl Beds {
         fs::copy(lab, folder.path().join("hugewise-lab")).expect("a copy");
         let small_folios = Mounted::ramfs(&folder.path().join("ramfs"));
         Self {
-            folder,
             small_folios,
             group: MemoryGroup::new(),
+            folder,
         }
     }
 

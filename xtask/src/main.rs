@@ -5,6 +5,7 @@ use clap::Parser;
 mod bench;
 mod calibrate;
 mod capture;
+mod confusion;
 mod program;
 
 /// The project's own tools.
@@ -17,6 +18,8 @@ enum Task {
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
     Capture(capture::Args),
+    /// Plants each reason why memory is not huge and writes what was reported.
+    Confusion(confusion::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -24,5 +27,6 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
+        Task::Confusion(arguments) => confusion::run(&arguments),
     }
 }

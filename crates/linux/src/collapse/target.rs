@@ -45,18 +45,24 @@ pub enum Unusable {
     },
 }
 
-/// Both rights are asked for, in this order (process_madvise, mm/madvise.c): first whether the
-/// caller may read the process, then whether it may change how well it runs. Container root is
-/// not enough: the second counts in the first user namespace only.
+/// What to grant after EPERM or EACCES. Two rights are asked for, in this order
+/// (process_madvise, mm/madvise.c): first whether the caller may read the process, then whether
+/// it may change how well it runs. Root in a container is not enough: the second counts in the
+/// first user namespace only.
 pub(super) fn grant(error: i32) -> &'static str {
     match error {
         libc::EPERM => "CAP_SYS_NICE (in the first user namespace)",
         _ => {
-            "CAP_SYS_NICE and, as it belongs to another user or cannot be dumped, CAP_SYS_PTRACE \
-             (both in the first user namespace)"
+            "CAP_SYS_NICE and, for a process of another user, CAP_SYS_PTRACE and \
+             CAP_DAC_READ_SEARCH (in the first user namespace)"
         }
     }
 }
+
+/// The page map, by which it is proved what became of a range, may be opened by the owner of
+/// the process alone (mode 0400), whatever else is granted.
+const GRANT_OF_PAGE_MAP: &str =
+    "CAP_DAC_READ_SEARCH, to read the page map of another user's process";
 
 impl Target {
     /// Opens a process, after asking the kernel whether its memory may be made huge by us.
@@ -85,7 +91,7 @@ impl Target {
         let open = |name: &str| {
             File::open(format!("/proc/{pid}/{name}")).map_err(|error| match error.raw_os_error() {
                 Some(libc::EACCES | libc::EPERM) => Unusable::NotPermitted {
-                    grant: grant(libc::EACCES).to_owned(),
+                    grant: GRANT_OF_PAGE_MAP.to_owned(),
                 },
                 _ => gone(),
             })

@@ -156,7 +156,8 @@ impl Planner {
                 None => self.take(run),
             }
         }
-        if empty > 0 {
+        // Reservations that cannot be accessed may be terabytes; nobody expects them to be huge.
+        if empty > 0 && mapping.permissions.any() {
             self.leave(unfit.unwrap_or(Unfit::Empty), empty);
         }
     }
@@ -348,6 +349,14 @@ mod tests {
                 (wanted, usize::from(wanted.is_none()))
             );
         }
+    }
+
+    #[test]
+    fn reservations_are_not_told() {
+        let mut reserved = mapping(AT, AT + (1 << 40), Vec::new());
+        reserved.permissions = crate::space::Permissions(*b"---p");
+        let plan = plan(&space(vec![reserved]), &Choice::default());
+        assert!(plan.left_out.is_empty());
     }
 
     #[test]

@@ -119,15 +119,13 @@ fn made(report: &Report) -> String {
     let all = made.ranges + made.claimed_ranges;
     let proof = if made.claimed_ranges > 0 {
         ", as the kernel says; it could not be read again"
-    } else if all > 0 {
-        ", each read again and mapped by a PMD"
     } else {
-        ""
+        ", each read again and mapped by a PMD"
     };
-    let what = format!("made huge {}{proof}", huge(report, all));
     if all == 0 {
-        return what;
+        return "nothing was made huge".to_owned();
     }
+    let what = format!("made huge {}{proof}", huge(report, all));
     let took = quantity(&Unit::Seconds, report.call_seconds);
     format!("{what}; added {}; took {took}", bytes(made.bytes_added))
 }

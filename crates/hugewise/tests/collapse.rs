@@ -205,13 +205,18 @@ fn the_limit_and_the_pattern_bound_it() {
 #[test]
 fn memory_that_it_adds_is_told_and_there() {
     needs_small_memory!("memory_that_it_adds_is_told_and_there");
-    let Some(held) = Held::plant("EMPTY_PTE_TABLE/used") else {
+    // The memory is advised, so khugepaged may be faster: then there is nothing to do.
+    let tried = (0..20).find_map(|_| {
+        let held = Held::plant("EMPTY_PTE_TABLE/used")?;
+        let report = report(held.pid, &[]);
+        (report["planned_ranges"] != 0).then_some(report)
+    });
+    let Some(report) = tried else {
         return skip(
             "memory_that_it_adds_is_told_and_there",
             "no such plant here",
         );
     };
-    let report = report(held.pid, &[]);
     let bytes = |field: &Value| field.as_u64().expect("a number");
     let added = bytes(&report["made"]["bytes_added"]);
     assert!(added > 0, "{report}");

@@ -31,8 +31,8 @@ use measure::Measurement;
 /// Flags of `collapse`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Needs CAP_SYS_NICE; for processes of other users also CAP_SYS_PTRACE and\n\
-                  \x20            CAP_DAC_READ_SEARCH. Root has all three.\n\
+    after_help = "Rights:      CAP_SYS_NICE; for a process of another user CAP_SYS_PTRACE and\n\
+                  \x20            CAP_DAC_READ_SEARCH as well. Root has all three.\n\
                   Exit codes:  0 every range had its turn (the report says which were refused),\n\
                   \x20            2 usage, 3 the process ended or became another program meanwhile,\n\
                   \x20            4 the kernel refuses or memory is short, 130 interrupted"

@@ -52,5 +52,8 @@ pub mod collapse;
 /// 9. What is said: one report, several renderings.
 pub mod report;
 
+/// 9a. What is said of one process: its memory and its reasons.
+pub mod inspection;
+
 /// The units in which all of it is told: bytes and durations as people type and read them.
 pub mod quantity;

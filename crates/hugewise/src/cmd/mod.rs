@@ -6,6 +6,8 @@ pub mod collapse;
 pub mod doctor;
 /// `hugewise exec`.
 pub mod exec;
+/// `hugewise inspect`.
+pub mod inspect;
 /// `hugewise report`.
 pub mod report;
 /// `hugewise run`.

@@ -78,7 +78,7 @@ pub fn parse_format(bytes: &[u8]) -> Parsed<Format> {
     }
 }
 
-/// `field:int status;	offset:32;	size:4;	signed:1;`
+/// A line such as `field:int status; offset:32; size:4; signed:1;`, with tabs between.
 fn parse_field(at: usize, line: &str) -> Parsed<(String, Field)> {
     let part = |key: &str| {
         line.split(';')

@@ -6,13 +6,11 @@
 //! returned: a range is made when it was read again and a PMD maps it.
 
 mod fate;
-mod glob;
 mod plan;
 mod render;
 mod report;
 
 pub use fate::{Ended, Fate, Refusal, meaning};
-pub use glob::Glob;
 pub use plan::{Choice, LeftOut, Plan, Planned, Unfit, plan};
 pub use render::{render_csv, render_markdown, render_text};
-pub use report::{Done, Made, Measured, Refused, Report, SCHEMA, report};
+pub use report::{Done, FORMAT, Made, Measured, Refused, Report, report};

@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Glob;
+use crate::inspection::Glob;
 use crate::space::{Kind, Mapping, Pages, Run, Space};
 
 /// Which ranges are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// Only mappings whose name is so. Files are taken only where this names them.
+    /// Only mappings that are so. Files are taken only where this names them.
     pub mapping: Option<Glob>,
     /// Only mappings of which at least this share was used while it was watched, 0 to 1.
     pub hot_share: Option<f64>,
@@ -195,10 +195,7 @@ fn added(pages: &Pages, huge: u64, page: u64) -> u64 {
 /// Why nothing of a mapping is tried.
 fn unfit_mapping(mapping: &Mapping, choice: &Choice, huge: u64) -> Option<Unfit> {
     let flags = mapping.flags();
-    let named = choice
-        .mapping
-        .as_ref()
-        .map(|glob| glob.matches(&mapping.name));
+    let named = choice.mapping.as_ref().map(|glob| glob.matches(mapping));
     let offset = i128::from(mapping.start) - i128::from(mapping.offset);
     let lines_up = offset.rem_euclid(i128::from(huge)) == 0;
     match mapping.kind {
@@ -327,7 +324,7 @@ mod tests {
             })
         };
         let named = Choice {
-            mapping: Some("/srv/*".parse().unwrap()),
+            mapping: Some(Glob::new("/srv/*")),
             ..Choice::default()
         };
         let all = Choice::default();

@@ -29,11 +29,9 @@ pub fn render_text(report: &Report, width: usize, out: &mut impl Write) -> fmt::
     let rows = measured_rows(report);
     if !rows.is_empty() {
         writeln!(out)?;
+        let cells = |row: &Vec<String>| row.iter().map(|text| Cell::plain(text.as_str())).collect();
         let grid = Grid {
-            rows: rows
-                .iter()
-                .map(|row| row.iter().map(cell).collect())
-                .collect(),
+            rows: rows.iter().map(cells).collect(),
         };
         for line in grid.lines(|text, _: Tone| text.to_owned()) {
             writeln!(out, "{line}")?;
@@ -45,10 +43,6 @@ pub fn render_text(report: &Report, width: usize, out: &mut impl Write) -> fmt::
         }
     }
     Ok(())
-}
-
-fn cell(text: &String) -> Cell {
-    Cell::plain(text.as_str())
 }
 
 /// The report as sentences, each with its indent.

@@ -8,15 +8,16 @@ use crate::forecast::Forecast;
 use crate::host::{Fact, fact};
 use crate::observation::Missing;
 
-/// Version of [`Report`] as JSON. It grows when a field changes its meaning or goes.
-pub const SCHEMA: u32 = 1;
+/// Name and version of [`Report`] as JSON. The number grows when a field changes its meaning or
+/// goes.
+pub const FORMAT: &str = "hugewise-collapse 1";
 
 /// What was done to one process, and what came of it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// The process.
     pub pid: u32,
     /// Its name.
@@ -128,7 +129,7 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
     let mut refused: Vec<Refused> = refused.into_values().collect();
     refused.sort_by_key(|one| std::cmp::Reverse(one.ranges));
     Report {
-        schema: SCHEMA,
+        format: FORMAT.to_owned(),
         pid,
         command: command.to_owned(),
         huge_bytes: plan.huge_bytes,

@@ -10,11 +10,11 @@ use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_space};
 use hugewise_linux::sys::thp::read_thp;
-use hugewise_linux::used_bits::clear_used_bits;
 use hugewise_model::collapse::{
-    Choice, Done, Ended, Glob, Plan, Report, plan, render_csv, render_markdown, render_text, report,
+    Choice, Done, Ended, Plan, Report, plan, render_csv, render_markdown, render_text, report,
 };
 use hugewise_model::host::Fact;
+use hugewise_model::inspection::Glob;
 use hugewise_model::quantity::{parse_duration, parse_size};
 use hugewise_model::space::{Sort, Space};
 
@@ -42,8 +42,11 @@ pub struct Arguments {
     #[arg(value_name = "PID")]
     pid: u32,
 
-    /// Only mappings of this name, as '[heap]', anon, '/dev/shm/*'; files only where it names them
-    #[arg(long, value_name = "GLOB")]
+    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    ///
+    /// A word without `*` and `?` may be any part of the name; memory without a name is called
+    /// anonymous. Files are taken only where this names them.
+    #[arg(long, value_name = "GLOB", value_parser = pattern)]
     mapping: Option<Glob>,
 
     /// Only mappings of which at least half was used while they were watched; see --touch-bits
@@ -78,6 +81,13 @@ pub struct Arguments {
 
     #[command(flatten)]
     output: Output,
+}
+
+fn pattern(text: &str) -> Result<Glob, String> {
+    if text.is_empty() {
+        return Err("it is empty; memory without a name is called anonymous".to_owned());
+    }
+    Ok(Glob::new(text))
 }
 
 /// The share of a mapping that must have been used for it to be hot.
@@ -122,8 +132,7 @@ fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Space> {
     let pid = arguments.pid;
     if arguments.hot {
         let watch = watched(arguments);
-        let cleared = clear_used_bits(root, pid);
-        cleared.map_err(|error| exit::refused(format!("{error}; needs the same user or root")))?;
+        forecast::clear_used(root, pid)?;
         tell(
             arguments,
             format_args!("watching for {} s", watch.as_secs_f64()),
@@ -200,7 +209,7 @@ fn dry(root: &Root, arguments: &Arguments, space: &Space, plan: &Plan) -> Report
 
 /// How long it is watched for what is used.
 fn watched(arguments: &Arguments) -> Duration {
-    arguments.duration.unwrap_or(Duration::from_secs(5))
+    arguments.duration.unwrap_or(forecast::WATCH)
 }
 
 fn act(

@@ -86,7 +86,8 @@ pub fn policies_of_the_system(ground: &Ground) {
 pub fn smaller_sizes(ground: &Ground) {
     let before = settings();
     let sizes = smaller(ground);
-    let named = |size: &u64| format!("{size}:thp=never,mthp={size}K:always");
+    let huge = ground.pages_each() * ground.answers.page_bytes / 1024;
+    let named = |size: &u64| format!("{size}:mthp={huge}K:never+{size}K:always");
     let policies: Vec<String> = sizes.iter().map(named).collect();
     let mut flags = vec!["--system", "--policy", "none:thp=never"];
     for policy in &policies {

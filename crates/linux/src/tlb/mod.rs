@@ -87,13 +87,13 @@ fn real() -> impl Cpuid {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn real() -> impl Cpuid {
-    struct None;
-    impl Cpuid for None {
+    struct Absent;
+    impl Cpuid for Absent {
         fn leaf(&self, _: u32, _: u32) -> [u32; 4] {
             [0; 4]
         }
     }
-    None
+    Absent
 }
 
 #[cfg(test)]

@@ -112,7 +112,10 @@ const STATUSES: &[(&str, &str)] = &[
     ("page_not_anon", "a page belongs to a file"),
     ("page_compound", "a folio of an odd size is in the way"),
     ("scan_aborted", "its pages lie on too many NUMA nodes"),
-    ("failed", "a guard page or another mark is in it"),
+    (
+        "failed",
+        "the kernel gives no closer reason; a guard page inside has this one",
+    ),
     (
         "page_dirty_or_writeback",
         "pages of the file are being written; sync and try again",

@@ -251,6 +251,14 @@ mod tests {
         );
     }
 
+    /// Ten used pages cannot lie in more than ten ranges.
+    #[test]
+    fn few_used_pages_need_few_translations() {
+        let worth = of(&full(64, 10), 4, 16, Some(5.0));
+        assert_eq!((worth.huge.least, worth.huge.most), (1, 10));
+        assert_eq!(worth.fits, Fits::InHugePages);
+    }
+
     #[test]
     fn an_unknown_processor_is_not_a_small_one() {
         let hidden = Err(Missing::NoHardware);

@@ -123,7 +123,11 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run, huge: u64) {
         {
             last.end = run.end;
         }
-        _ => runs.push(run),
+        _ => {
+            // Most mappings have one run: a vector that grows by itself would begin with four.
+            runs.reserve_exact(usize::from(runs.is_empty()));
+            runs.push(run);
+        }
     }
 }
 

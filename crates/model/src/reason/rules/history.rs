@@ -122,11 +122,16 @@ fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
         && bytes < (range.settings.memory_bytes / 100).min(64 * MIB)
 }
 
+/// Each range that fell back has counted once, so fewer events than ranges cannot be all of it.
 fn allocation_failed(range: &Range<'_>, effort: bool) -> Fit {
-    let failed = range.event("thp_fault_fallback");
     let charged = range.event("thp_fault_fallback_charge").unwrap_or(0);
-    let happened = failed.is_none_or(|failed| failed > charged);
-    let fit = if huge_pages_are_scarce(range) {
+    let failed = range
+        .event("thp_fault_fallback")
+        .map(|failed| failed.saturating_sub(charged));
+    let happened = failed != Some(0);
+    let ranges = (range.end - range.start) / range.space.huge_bytes.max(1);
+    let explains_all = failed.is_none_or(|failed| failed >= ranges);
+    let fit = if explains_all && huge_pages_are_scarce(range) {
         Fit::Strong
     } else {
         Fit::Possible

@@ -377,10 +377,13 @@ fn decided() -> Vec<(Code, Planted)> {
         ),
         (
             Code::Swapped,
-            Planted::with(Pages {
-                swapped: 3,
-                ..single(509)
-            }),
+            changed(
+                Pages {
+                    swapped: 3,
+                    ..single(509)
+                },
+                |it| it.memory().swap = 12 << 10,
+            ),
         ),
     ]
 }
@@ -570,6 +573,19 @@ fn what_never_happened_is_excluded() {
     assert_eq!(of(&planted), [Code::PteTableExists, Code::SplitByReclaim]);
     planted.settings.vmstat.clear();
     assert!(of(&planted).contains(&Code::AllocFail), "nobody counts it");
+}
+
+/// Kernels before 6.15 call guards swapped; smaps knows better.
+#[test]
+fn guards_without_a_name_are_not_swap() {
+    let planted = Planted::with(Pages {
+        swapped: 1,
+        guard: None,
+        ..single(511)
+    });
+    let one = planted.only();
+    assert_eq!(one.code, Code::GuardPages);
+    assert!(matches!(one.certainty, Certainty::OneOf(_)), "{one:?}");
 }
 
 /// Four ranges cannot all have fallen back when three faults did.

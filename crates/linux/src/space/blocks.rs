@@ -150,8 +150,9 @@ impl Open {
     fn count(&mut self, start: u64, end: u64, categories: u64, page: u64) {
         let count = u32::try_from((end - start) / page.max(1)).unwrap_or(u32::MAX);
         let has = |category| categories & category != 0;
+        // A guard is an entry that is not present, and the kernel calls it swapped besides.
         if has(GUARD) {
-            add(&mut self.pages.guard, count);
+            return add(&mut self.pages.guard, count);
         }
         if !has(PRESENT | SWAPPED) {
             return;
@@ -237,7 +238,7 @@ mod tests {
                 region(0x20_2000, 0x20_3000, SWAPPED),
                 region(0x20_4000, 0x20_5000, PRESENT | FILE),
                 region(0x20_6000, 0x20_7000, PRESENT | ZERO | FILE),
-                region(0x30_0000, 0x30_1000, GUARD),
+                region(0x30_0000, 0x30_1000, GUARD | SWAPPED),
             ],
         );
         let pages = &mappings[0].runs[0].pages;

@@ -14,7 +14,7 @@ pub(super) fn uffd(range: &Range<'_>) -> bool {
 }
 
 pub(super) fn swapped(range: &Range<'_>) -> bool {
-    range.count(|pages| Some(pages.swapped)) > 0
+    range.swapped() > 0
 }
 
 /// Whether the sources show the range to hold single pages, or cannot tell folios.
@@ -68,7 +68,12 @@ pub(super) fn fork_cow(range: &Range<'_>) -> Fit {
 }
 
 pub(super) fn guard(range: &Range<'_>) -> Fit {
-    Fit::Proved.when(range.count(|pages| pages.guard) > 0)
+    let named = range.pages.is_some_and(|pages| pages.guard.is_some());
+    if named {
+        Fit::Proved.when(range.count(|pages| pages.guard) > 0)
+    } else {
+        Fit::Strong.when(range.marks() > 0)
+    }
 }
 
 pub(super) fn ksm(range: &Range<'_>) -> Fit {

@@ -123,7 +123,11 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run, huge: u64) {
         {
             last.end = run.end;
         }
-        _ => runs.push(run),
+        _ => {
+            // Most mappings have one run: a vector that grows by itself would begin with four.
+            runs.reserve_exact(usize::from(runs.is_empty()));
+            runs.push(run);
+        }
     }
 }
 
@@ -146,8 +150,9 @@ impl Open {
     fn count(&mut self, start: u64, end: u64, categories: u64, page: u64) {
         let count = u32::try_from((end - start) / page.max(1)).unwrap_or(u32::MAX);
         let has = |category| categories & category != 0;
+        // A guard is an entry that is not present, and the kernel calls it swapped besides.
         if has(GUARD) {
-            add(&mut self.pages.guard, count);
+            return add(&mut self.pages.guard, count);
         }
         if !has(PRESENT | SWAPPED) {
             return;
@@ -233,7 +238,7 @@ mod tests {
                 region(0x20_2000, 0x20_3000, SWAPPED),
                 region(0x20_4000, 0x20_5000, PRESENT | FILE),
                 region(0x20_6000, 0x20_7000, PRESENT | ZERO | FILE),
-                region(0x30_0000, 0x30_1000, GUARD),
+                region(0x30_0000, 0x30_1000, GUARD | SWAPPED),
             ],
         );
         let pages = &mappings[0].runs[0].pages;

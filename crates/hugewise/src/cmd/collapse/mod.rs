@@ -107,7 +107,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let plan = plan(&space, &choice(arguments));
     let report = if arguments.dry_run {
         if let Err(unusable) = target {
-            say(format_args!("this is a forecast only: {unusable}"));
+            tell(
+                arguments,
+                format_args!("this is a forecast only: {unusable}"),
+            );
         }
         dry(&root, arguments, &space, &plan)
     } else {

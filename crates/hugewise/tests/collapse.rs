@@ -176,6 +176,8 @@ fn every_whole_range_is_made_huge_and_no_other() {
     assert_eq!(made["made"]["bytes_added"], 0);
     assert_eq!(made["refused"], Value::Array(Vec::new()));
     assert_eq!(held.huge_anon(), ranges * huge_bytes());
+    assert_eq!(made["huge_anon_before_bytes"], 0);
+    assert_eq!(made["huge_anon_after_bytes"], held.huge_anon());
 
     let again = report(held.pid, &[]);
     assert_eq!(again["planned_ranges"], 0);

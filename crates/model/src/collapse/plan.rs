@@ -146,7 +146,9 @@ impl Planner {
             return;
         };
         let mut empty = (last - first) / self.huge;
-        let unfit = unfit_mapping(mapping, choice, self.huge);
+        let unfit = all_huge(mapping, last - first)
+            .then_some(Unfit::AlreadyHuge)
+            .or_else(|| unfit_mapping(mapping, choice, self.huge));
         let huge = self.huge;
         for run in mapping.runs.iter().filter(|run| is_whole(run, huge)) {
             let ranges = run.ranges(self.huge);
@@ -190,6 +192,13 @@ fn is_whole(run: &Run, huge: u64) -> bool {
 /// Zero pages are no resident memory, so a range made huge gains their place as well.
 fn added(pages: &Pages, huge: u64, page: u64) -> u64 {
     huge.saturating_sub(u64::from(pages.small()) * page)
+}
+
+/// Whether smaps says that a mapping is huge in all its whole ranges: all that is known of
+/// single ranges where there is no page scan (before Linux 6.7).
+fn all_huge(mapping: &Mapping, whole_bytes: u64) -> bool {
+    let memory = mapping.memory.as_ref();
+    memory.is_some_and(|memory| memory.anon_huge >= whole_bytes)
 }
 
 /// Why nothing of a mapping is tried.
@@ -346,6 +355,25 @@ mod tests {
                 (wanted, usize::from(wanted.is_none()))
             );
         }
+    }
+
+    #[test]
+    fn without_a_scan_smaps_tells_that_all_is_huge() {
+        let unknown = || Pages {
+            huge: None,
+            zero: None,
+            ..pages(512)
+        };
+        let with = |anon_huge| {
+            let mut one = mapping(AT, AT + 4 * MIB, vec![run(AT, AT + 4 * MIB, unknown())]);
+            one.memory = Some(Memory {
+                anon_huge,
+                ..Memory::default()
+            });
+            plan(&space(vec![one]), &Choice::default())
+        };
+        assert_eq!(left_out(&with(4 * MIB)), [(Unfit::AlreadyHuge, 2)]);
+        assert_eq!(with(2 * MIB).ranges.len(), 2);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::{Ended, Report};
 use crate::compare::{Change, Comparison, Scale};
 use crate::forecast;
+use crate::host::Fact;
 use crate::metric::Unit;
 use crate::report::lines::{plain, wrapped};
 use crate::report::scale::{Scaler, percent_change, quantity};
@@ -80,7 +81,7 @@ fn told(report: &Report) -> Vec<(usize, String)> {
         )
     }));
     if report.planned_ranges > 0 {
-        lines.extend(resident(report).map(|line| (2, line)));
+        lines.extend(memory(report).into_iter().map(|line| (2, line)));
     }
     if let Some(missing) = report
         .reasons_missing
@@ -112,7 +113,7 @@ fn made(report: &Report) -> String {
     let made = &report.made;
     let all = made.ranges + made.claimed_ranges;
     let proof = if made.claimed_ranges > 0 {
-        ", as the kernel says; it could not be read again"
+        ", as the kernel says: without a page scan it cannot be read again"
     } else {
         ", each read again and mapped by a PMD"
     };
@@ -124,14 +125,27 @@ fn made(report: &Report) -> String {
     format!("{what}; added {}; took {took}", bytes(made.bytes_added))
 }
 
-fn resident(report: &Report) -> Option<String> {
-    let before = report.resident_before_bytes.as_ref().ok()?;
-    let after = report.resident_after_bytes.as_ref().ok()?;
-    Some(format!(
-        "resident memory of the process {} before, {} after",
-        bytes(*before),
-        bytes(*after)
-    ))
+/// Memory of the whole process, before and after. How much of it is huge is told where the
+/// ranges themselves could not be read again.
+fn memory(report: &Report) -> Vec<String> {
+    let told = |what: &str, before: &Fact<u64>, after: &Fact<u64>| {
+        let (before, after) = (bytes(*before.as_ref().ok()?), bytes(*after.as_ref().ok()?));
+        Some(format!(
+            "{what} of the process {before} before, {after} after"
+        ))
+    };
+    let resident = told(
+        "resident memory",
+        &report.resident_before_bytes,
+        &report.resident_after_bytes,
+    );
+    let huge = told(
+        "AnonHugePages",
+        &report.huge_anon_before_bytes,
+        &report.huge_anon_after_bytes,
+    );
+    let huge = huge.filter(|_| report.made.claimed_ranges > 0);
+    resident.into_iter().chain(huge).collect()
 }
 
 /// `12 ranges (24 MiB)`.

@@ -48,6 +48,13 @@ pub struct Report {
     /// The same afterwards.
     #[serde(with = "fact")]
     pub resident_after_bytes: Fact<u64>,
+    /// `AnonHugePages` of the whole process before, in bytes: what speaks for ranges that are
+    /// only claimed.
+    #[serde(with = "fact")]
+    pub huge_anon_before_bytes: Fact<u64>,
+    /// The same afterwards.
+    #[serde(with = "fact")]
+    pub huge_anon_after_bytes: Fact<u64>,
     /// Why the kernel's own reasons are not known; `None` where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasons_missing: Option<Missing>,
@@ -108,7 +115,7 @@ pub struct Done {
     pub call_seconds: f64,
 }
 
-/// Sums up what became of a plan. Resident memory, reasons and measurement are for the caller
+/// Sums up what became of a plan. Memory of the process, reasons and measurement are for the caller
 /// to fill in.
 #[must_use]
 pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
@@ -144,6 +151,8 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
         call_seconds: done.call_seconds,
         resident_before_bytes: Err(Missing::NotAsked),
         resident_after_bytes: Err(Missing::NotAsked),
+        huge_anon_before_bytes: Err(Missing::NotAsked),
+        huge_anon_after_bytes: Err(Missing::NotAsked),
         reasons_missing: None,
         forecast: None,
         measured: None,

@@ -233,12 +233,12 @@ fn act(
         })
     };
     let before = watch("before");
-    let resident_before = resident(root, arguments.pid);
+    let memory_before = memory(root, arguments.pid);
     let done = collapse(target, plan, &mut heard, stop.flag(), &mut |_| ());
-    let resident_after = resident(root, arguments.pid);
+    let memory_after = memory(root, arguments.pid);
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
-    report.resident_before_bytes = resident_before;
-    report.resident_after_bytes = resident_after;
+    (report.resident_before_bytes, report.huge_anon_before_bytes) = memory_before;
+    (report.resident_after_bytes, report.huge_anon_after_bytes) = memory_after;
     report.reasons_missing = heard.missing().cloned();
     if done.ended == Ended::Finished
         && let (Some(measurement), Some(before)) = (measurement, before)
@@ -249,11 +249,15 @@ fn act(
     report
 }
 
-fn resident(root: &Root, pid: u32) -> Fact<u64> {
-    let rollup = read_smaps_rollup(root, pid);
-    rollup
-        .map(|rollup| rollup.rss_bytes)
-        .map_err(|error| error.into_missing("the same user id, or CAP_SYS_PTRACE"))
+/// Resident memory of a process, and what of it is huge and anonymous.
+fn memory(root: &Root, pid: u32) -> (Fact<u64>, Fact<u64>) {
+    match read_smaps_rollup(root, pid) {
+        Ok(rollup) => (Ok(rollup.rss_bytes), Ok(rollup.huge_anon_bytes)),
+        Err(error) => {
+            let missing = error.into_missing("the same user id, or CAP_SYS_PTRACE");
+            (Err(missing.clone()), Err(missing))
+        }
+    }
 }
 
 fn tell(arguments: &Arguments, line: impl std::fmt::Display) {

@@ -33,6 +33,9 @@ pub mod spawn;
 /// Observing one trial: before, during, after.
 pub mod collect;
 
+/// Reading one address space: its process, its mappings and how their pages are mapped.
+pub mod space;
+
 /// The calendar.
 pub mod clock;
 

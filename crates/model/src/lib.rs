@@ -43,5 +43,8 @@ pub mod reason;
 /// 9. What is said: one report, several renderings.
 pub mod report;
 
+/// 9a. What is said of one process: its memory and its reasons.
+pub mod inspection;
+
 /// The units in which all of it is told: bytes and durations as people type and read them.
 pub mod quantity;

@@ -4,6 +4,8 @@
 pub mod doctor;
 /// `hugewise exec`.
 pub mod exec;
+/// `hugewise inspect`.
+pub mod inspect;
 /// `hugewise report`.
 pub mod report;
 /// `hugewise run`.

@@ -8,9 +8,19 @@
 //! ([`Certainty::OneOf`](crate::reason::Certainty::OneOf)), never guessed.
 
 mod code;
+mod evidence;
+mod growth;
+mod judge;
 mod judgement;
+mod range;
+mod repair;
+mod rules;
 mod settings;
+mod story;
 
 pub use code::Code;
+pub use growth::{Growth, recognise_growth};
+pub use judge::judge;
 pub use judgement::{Certainty, Judgement, Still};
 pub use settings::{CgroupMemory, Settings};
+pub use story::Story;

@@ -21,6 +21,9 @@ pub struct Process {
     pub threads: u64,
     /// Children that live.
     pub children: u64,
+    /// Whether it was forked and has not executed a program since (`PF_FORKNOEXEC`): then its
+    /// memory began as a copy of its parent's.
+    pub forked: bool,
     /// What sort of process it is.
     pub sort: Sort,
     /// Whether its words and addresses have 32 or 64 bits (ELF class of its program).

@@ -1,0 +1,189 @@
+//! What may have happened to a range that could be huge now: each reason is weighed by what it
+//! leaves behind. Events of vmstat are of the whole machine and since boot, so they only
+//! exclude what never happened.
+
+use crate::quantity::MIB;
+use crate::reason::range::{Fit, Range};
+
+pub(super) fn uffd(range: &Range<'_>) -> bool {
+    range
+        .mapping
+        .flags()
+        .first_of(&["um", "uw", "ui"])
+        .is_some()
+}
+
+pub(super) fn swapped(range: &Range<'_>) -> bool {
+    range.count(|pages| Some(pages.swapped)) > 0
+}
+
+/// Whether the sources show the range to hold single pages, or cannot tell folios.
+fn may_be_single(range: &Range<'_>) -> bool {
+    range.frames().is_none_or(|frames| frames.single > 0)
+}
+
+pub(super) fn pte_table(range: &Range<'_>) -> Fit {
+    let small = range.small() > 0 && may_be_single(range);
+    let mixed = range.frames_in_huge_folios() > 0 || range.frames_in_middle_folios() > 0;
+    let fit = if mixed { Fit::Possible } else { Fit::Likely };
+    fit.when(small && range.is_anonymous())
+}
+
+/// A table that stayed fills up again here and there.
+pub(super) fn empty_table(range: &Range<'_>) -> Fit {
+    let sparse = range.small() < range.pages_per_range();
+    Fit::Possible.when(range.small() > 0 && sparse && may_be_single(range) && range.is_anonymous())
+}
+
+/// Pages of a huge folio that no PMD maps were mapped by one before, unless the kernel cannot
+/// tell which pages a PMD maps.
+pub(super) fn pmd_split(range: &Range<'_>) -> Fit {
+    let huge_known = range.pages.is_some_and(|pages| pages.huge.is_some());
+    match range.frames() {
+        Some(_) if range.frames_in_huge_folios() == 0 => Fit::No,
+        Some(_) if !huge_known => Fit::Possible,
+        Some(frames) if frames.single == 0 && frames.shared == 0 => Fit::Proved,
+        Some(_) => Fit::Likely,
+        None => Fit::Possible.when(range.small() > 0 && range.may_have_happened("thp_split_pmd")),
+    }
+}
+
+/// Parent and child both show the traces. Where a huge folio is left among single pages and
+/// others map it too, one of them has written.
+pub(super) fn fork_cow(range: &Range<'_>) -> Fit {
+    let process = &range.space.process;
+    let related = process.forked || process.children > 0;
+    let anonymous = range.anonymous() > 0;
+    match range.frames() {
+        Some(frames) if frames.single > 0 && range.frames_in_huge_folios() > 0 => {
+            let shared = related || frames.shared > 0;
+            if shared { Fit::Strong } else { Fit::Possible }
+        }
+        Some(frames) => {
+            let shared = frames.shared > 0 || process.forked;
+            Fit::Possible.when(shared && anonymous)
+        }
+        None => Fit::Possible.when(related && anonymous),
+    }
+}
+
+pub(super) fn guard(range: &Range<'_>) -> Fit {
+    Fit::Proved.when(range.count(|pages| pages.guard) > 0)
+}
+
+pub(super) fn ksm(range: &Range<'_>) -> Fit {
+    match range.frames() {
+        Some(frames) => Fit::Proved.when(frames.ksm > 0),
+        None => {
+            let merged = range.mapping.memory.as_ref().and_then(|memory| memory.ksm);
+            Fit::Strong.when(range.mapping.flags().has("mg") && merged != Some(0))
+        }
+    }
+}
+
+pub(super) fn mthp(range: &Range<'_>) -> Fit {
+    match range.frames() {
+        Some(frames) => {
+            let only = frames.single == 0 && range.frames_in_huge_folios() == 0;
+            let fit = if only { Fit::Proved } else { Fit::Strong };
+            fit.when(range.frames_in_middle_folios() > 0)
+        }
+        None => {
+            let enabled = range
+                .thp()
+                .is_some_and(|thp| thp.enabled_mthp_sizes().next().is_some());
+            Fit::Possible.when(enabled && range.small() > 0)
+        }
+    }
+}
+
+/// Whether `defrag` lets a fault do something to get a huge page
+/// (vma_thp_gfp_mask, mm/huge_memory.c).
+fn makes_an_effort(range: &Range<'_>) -> bool {
+    match range.thp().map(|thp| thp.defrag.as_str()) {
+        Some("never") => false,
+        Some("madvise") => range.is_advised(),
+        _ => true,
+    }
+}
+
+/// Whether few blocks are free that a huge page could be made of: a hundredth of the machine,
+/// and less than 64 MiB on any.
+fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
+    let order = range.space.pages_per_range().trailing_zeros() as usize;
+    let blocks = range.settings.free_blocks.get(order..).unwrap_or_default();
+    let free: u64 = blocks
+        .iter()
+        .zip(0_u32..)
+        .map(|(blocks, above)| blocks << above.min(32))
+        .sum();
+    let bytes = free.saturating_mul(range.space.huge_bytes);
+    !range.settings.free_blocks.is_empty()
+        && bytes < (range.settings.memory_bytes / 100).min(64 * MIB)
+}
+
+fn allocation_failed(range: &Range<'_>, effort: bool) -> Fit {
+    let failed = range.event("thp_fault_fallback");
+    let charged = range.event("thp_fault_fallback_charge").unwrap_or(0);
+    let happened = failed.is_none_or(|failed| failed > charged);
+    let fit = if huge_pages_are_scarce(range) {
+        Fit::Strong
+    } else {
+        Fit::Possible
+    };
+    let same_effort = makes_an_effort(range) == effort;
+    fit.when(happened && same_effort && may_be_single(range) && range.anonymous() > 0)
+}
+
+pub(super) fn alloc_fail(range: &Range<'_>) -> Fit {
+    allocation_failed(range, true)
+}
+
+pub(super) fn alloc_no_effort(range: &Range<'_>) -> Fit {
+    allocation_failed(range, false)
+}
+
+/// The cgroup is full where not even one more huge page fits in.
+pub(super) fn memcg(range: &Range<'_>) -> Fit {
+    let full = range.settings.cgroup.as_ref().is_some_and(|cgroup| {
+        let room = cgroup
+            .limit_bytes
+            .zip(cgroup.used_bytes)
+            .map(|(limit, used)| limit.saturating_sub(used));
+        room.is_some_and(|room| room < 2 * range.space.huge_bytes)
+    });
+    let limited = range
+        .settings
+        .cgroup
+        .as_ref()
+        .is_none_or(|cgroup| cgroup.limit_bytes.is_some());
+    let refused = range.may_have_happened("thp_fault_fallback_charge");
+    let fit = if full { Fit::Strong } else { Fit::Possible };
+    fit.when(refused && limited && may_be_single(range) && range.anonymous() > 0)
+}
+
+pub(super) fn numa(range: &Range<'_>) -> Fit {
+    let happened = range.may_have_happened("thp_fault_fallback");
+    let several = range.settings.numa_nodes > 1;
+    Fit::Possible.when(several && happened && may_be_single(range) && range.anonymous() > 0)
+}
+
+pub(super) fn reclaim(range: &Range<'_>) -> Fit {
+    split_event(range, "thp_split_page")
+}
+
+pub(super) fn underused(range: &Range<'_>) -> Fit {
+    let known = range.event("thp_underused_split_page").is_some();
+    split_event(range, "thp_underused_split_page").min(if known { Fit::Proved } else { Fit::No })
+}
+
+fn split_event(range: &Range<'_>, event: &str) -> Fit {
+    let happened = range.may_have_happened(event);
+    Fit::Possible.when(happened && may_be_single(range) && range.anonymous() > 0)
+}
+
+/// Zero pages among written ones: the range was read before it was written.
+pub(super) fn lse(range: &Range<'_>) -> Fit {
+    let arm = range.settings.arch == "aarch64";
+    Fit::Possible.when(arm && range.zero() > 0 && range.small() > 0)
+}

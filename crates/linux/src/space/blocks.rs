@@ -149,10 +149,13 @@ impl Open {
         if has(GUARD) {
             add(&mut self.pages.guard, count);
         }
-        if !has(PRESENT | SWAPPED) {
+        // The marker of a guard stands where that of a swapped page would, and is reported as
+        // both (pagemap_page_category, fs/proc/task_mmu.c).
+        let swapped = has(SWAPPED) && !has(GUARD);
+        if !swapped && !has(PRESENT) {
             return;
         }
-        if has(SWAPPED) {
+        if swapped {
             self.pages.swapped += count;
         }
         if has(PRESENT) {
@@ -233,7 +236,7 @@ mod tests {
                 region(0x20_2000, 0x20_3000, SWAPPED),
                 region(0x20_4000, 0x20_5000, PRESENT | FILE),
                 region(0x20_6000, 0x20_7000, PRESENT | ZERO | FILE),
-                region(0x30_0000, 0x30_1000, GUARD),
+                region(0x30_0000, 0x30_1000, GUARD | SWAPPED),
             ],
         );
         let pages = &mappings[0].runs[0].pages;

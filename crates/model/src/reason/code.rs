@@ -18,7 +18,7 @@ pub enum Code {
     /// An explicit huge page.
     #[serde(rename = "HUGETLB")]
     Hugetlb,
-    /// Nothing was ever used here.
+    /// Nothing is there: never used, or given back.
     #[serde(rename = "UNTOUCHED")]
     Untouched,
     /// Only read so far: the shared huge zero page.
@@ -165,7 +165,11 @@ impl Code {
             "A huge page, mapped by a PMD.",
         ),
         (Self::Hugetlb, "HUGETLB", "An explicit huge page."),
-        (Self::Untouched, "UNTOUCHED", "Nothing was ever used here."),
+        (
+            Self::Untouched,
+            "UNTOUCHED",
+            "Nothing is there: never used, or given back.",
+        ),
         (
             Self::HugeZero,
             "HUGE_ZERO",

@@ -72,11 +72,15 @@ pub(super) fn guard(range: &Range<'_>) -> Fit {
 }
 
 pub(super) fn ksm(range: &Range<'_>) -> Fit {
-    match range.frames() {
-        Some(frames) => Fit::Proved.when(frames.ksm > 0),
-        None => {
-            let merged = range.mapping.memory.as_ref().and_then(|memory| memory.ksm);
-            Fit::Strong.when(range.mapping.flags().has("mg") && merged != Some(0))
+    let mergeable = range.mapping.flags().has("mg");
+    match (range.frames(), &range.mapping.memory) {
+        (Some(frames), _) => Fit::Proved.when(frames.ksm > 0),
+        (None, Some(memory)) if memory.ksm.is_some_and(|ksm| ksm >= memory.resident) => {
+            Fit::Proved.when(mergeable && range.small() > 0)
+        }
+        (None, memory) => {
+            let merged = memory.as_ref().and_then(|memory| memory.ksm);
+            Fit::Strong.when(mergeable && merged != Some(0))
         }
     }
 }
@@ -95,6 +99,12 @@ pub(super) fn mthp(range: &Range<'_>) -> Fit {
             Fit::Possible.when(enabled && range.small() > 0)
         }
     }
+}
+
+/// Whether single pages may stand where no huge page was made, or where one was torn apart:
+/// not where pages of a huge folio are left among them.
+fn may_have_lost_it(range: &Range<'_>) -> bool {
+    may_be_single(range) && range.frames_in_huge_folios() == 0 && range.anonymous() > 0
 }
 
 /// Whether `defrag` lets a fault do something to get a huge page
@@ -132,7 +142,7 @@ fn allocation_failed(range: &Range<'_>, effort: bool) -> Fit {
         Fit::Possible
     };
     let same_effort = makes_an_effort(range) == effort;
-    fit.when(happened && same_effort && may_be_single(range) && range.anonymous() > 0)
+    fit.when(happened && same_effort && may_have_lost_it(range))
 }
 
 pub(super) fn alloc_fail(range: &Range<'_>) -> Fit {
@@ -159,13 +169,13 @@ pub(super) fn memcg(range: &Range<'_>) -> Fit {
         .is_none_or(|cgroup| cgroup.limit_bytes.is_some());
     let refused = range.may_have_happened("thp_fault_fallback_charge");
     let fit = if full { Fit::Strong } else { Fit::Possible };
-    fit.when(refused && limited && may_be_single(range) && range.anonymous() > 0)
+    fit.when(refused && limited && may_have_lost_it(range))
 }
 
 pub(super) fn numa(range: &Range<'_>) -> Fit {
     let happened = range.may_have_happened("thp_fault_fallback");
     let several = range.settings.numa_nodes > 1;
-    Fit::Possible.when(several && happened && may_be_single(range) && range.anonymous() > 0)
+    Fit::Possible.when(several && happened && may_have_lost_it(range))
 }
 
 pub(super) fn reclaim(range: &Range<'_>) -> Fit {
@@ -179,7 +189,7 @@ pub(super) fn underused(range: &Range<'_>) -> Fit {
 
 fn split_event(range: &Range<'_>, event: &str) -> Fit {
     let happened = range.may_have_happened(event);
-    Fit::Possible.when(happened && may_be_single(range) && range.anonymous() > 0)
+    Fit::Possible.when(happened && may_have_lost_it(range))
 }
 
 /// Zero pages among written ones: the range was read before it was written.

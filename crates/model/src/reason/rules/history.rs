@@ -107,13 +107,26 @@ fn may_have_lost_it(range: &Range<'_>) -> bool {
     may_be_single(range) && range.frames_in_huge_folios() == 0 && range.anonymous() > 0
 }
 
-/// Whether `defrag` lets a fault do something to get a huge page
-/// (vma_thp_gfp_mask, mm/huge_memory.c).
-fn makes_an_effort(range: &Range<'_>) -> bool {
+/// What a fault does to get a huge page where none lies ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effort {
+    /// Nothing.
+    None,
+    /// It has others make one, and does without.
+    Background,
+    /// It compacts and reclaims itself.
+    Direct,
+}
+
+/// By `defrag` (vma_thp_gfp_mask, mm/huge_memory.c).
+fn effort(range: &Range<'_>) -> Effort {
+    let advised = range.is_advised();
     match range.thp().map(|thp| thp.defrag.as_str()) {
-        Some("never") => false,
-        Some("madvise") => range.is_advised(),
-        _ => true,
+        Some("never") => Effort::None,
+        Some("madvise") if !advised => Effort::None,
+        Some("defer") => Effort::Background,
+        Some("defer+madvise") if !advised => Effort::Background,
+        _ => Effort::Direct,
     }
 }
 
@@ -132,25 +145,28 @@ fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
         && bytes < (range.settings.memory_bytes / 100).min(64 * MIB)
 }
 
-fn allocation_failed(range: &Range<'_>, effort: bool) -> Fit {
+/// That few huge pages lie ready speaks for a refusal only where the fault takes what lies
+/// ready: one that makes room itself fails for want of memory that can be moved or reclaimed,
+/// which the free blocks do not tell.
+fn allocation_failed(range: &Range<'_>, with: &[Effort]) -> Fit {
     let failed = range.event("thp_fault_fallback");
     let charged = range.event("thp_fault_fallback_charge").unwrap_or(0);
     let happened = failed.is_none_or(|failed| failed > charged);
-    let fit = if huge_pages_are_scarce(range) {
+    let effort = effort(range);
+    let fit = if effort != Effort::Direct && huge_pages_are_scarce(range) {
         Fit::Strong
     } else {
         Fit::Possible
     };
-    let same_effort = makes_an_effort(range) == effort;
-    fit.when(happened && same_effort && may_have_lost_it(range))
+    fit.when(happened && with.contains(&effort) && may_have_lost_it(range))
 }
 
 pub(super) fn alloc_fail(range: &Range<'_>) -> Fit {
-    allocation_failed(range, true)
+    allocation_failed(range, &[Effort::Background, Effort::Direct])
 }
 
 pub(super) fn alloc_no_effort(range: &Range<'_>) -> Fit {
-    allocation_failed(range, false)
+    allocation_failed(range, &[Effort::None])
 }
 
 /// The cgroup is full where not even one more huge page fits in.

@@ -123,7 +123,11 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run, huge: u64) {
         {
             last.end = run.end;
         }
-        _ => runs.push(run),
+        _ => {
+            // Most mappings have one run: a vector that grows by itself would begin with four.
+            runs.reserve_exact(usize::from(runs.is_empty()));
+            runs.push(run);
+        }
     }
 }
 
@@ -146,8 +150,9 @@ impl Open {
     fn count(&mut self, start: u64, end: u64, categories: u64, page: u64) {
         let count = u32::try_from((end - start) / page.max(1)).unwrap_or(u32::MAX);
         let has = |category| categories & category != 0;
+        // A guard is an entry that is not present, and the kernel calls it swapped besides.
         if has(GUARD) {
-            add(&mut self.pages.guard, count);
+            return add(&mut self.pages.guard, count);
         }
         // The marker of a guard stands where that of a swapped page would, and is reported as
         // both (pagemap_page_category, fs/proc/task_mmu.c).

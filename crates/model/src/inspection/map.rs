@@ -57,15 +57,28 @@ pub fn render_map(
     for (letter, colour, meaning) in CELLS {
         writeln!(out, "  {}  {meaning}", paint(letter, colour, style.color))?;
     }
+    let size = inspection.space.huge_bytes.max(1);
     let mut row = Row::new(style);
-    let mut behind = 0;
+    // Mappings that share a range share its cell: the first of them draws it.
+    let mut drawn_to = 0;
     for judgement in &inspection.judgements {
-        if judgement.start != behind {
+        let first = (judgement.start - judgement.start % size).max(drawn_to);
+        let behind = judgement.end.checked_next_multiple_of(size);
+        let behind = behind.unwrap_or(judgement.end);
+        if first >= behind {
+            continue;
+        }
+        if first > drawn_to {
             row.end(out)?;
             writeln!(out, "{:x}", judgement.start)?;
         }
-        behind = judgement.end;
-        row.add(judgement, marked(judgement), out)?;
+        drawn_to = behind;
+        row.add(
+            cell(judgement.code),
+            (behind - first).div_ceil(size),
+            marked(judgement),
+            out,
+        )?;
     }
     row.end(out)
 }
@@ -93,14 +106,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn add(&mut self, judgement: &Judgement, marked: bool, out: &mut impl Write) -> fmt::Result {
-        let kind = cell(judgement.code);
+    fn add(&mut self, kind: usize, cells: u64, marked: bool, out: &mut impl Write) -> fmt::Result {
         if self.count > 0 && (kind != self.kind || marked != self.marked) {
             self.flush(out)?;
         }
         self.kind = kind;
         self.marked = marked;
-        self.count += judgement.ranges;
+        self.count += cells;
         Ok(())
     }
 

@@ -59,7 +59,7 @@ pub fn render_several(briefs: &[Brief], out: &mut impl Write) -> fmt::Result {
     sorted.sort_by_key(|one| Reverse(one.resident_bytes));
     writeln!(
         out,
-        "{:>8} {:<15} {:>10} {:>10} {:>10}  main reason for small memory",
+        "{:>8} {:<15} {:>10} {:>10} {:>10}  why small",
         "process", "command", "resident", "huge", "could be"
     )?;
     for one in sorted {

@@ -18,7 +18,7 @@ pub enum Code {
     /// An explicit huge page.
     #[serde(rename = "HUGETLB")]
     Hugetlb,
-    /// Nothing is there: never used, or given back.
+    /// Empty: never used, or given back.
     #[serde(rename = "UNTOUCHED")]
     Untouched,
     /// Only read so far: the shared huge zero page.
@@ -168,7 +168,7 @@ impl Code {
         (
             Self::Untouched,
             "UNTOUCHED",
-            "Nothing is there: never used, or given back.",
+            "Empty: never used, or given back.",
         ),
         (
             Self::HugeZero,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::bytes_text;
 use crate::space::{Kind, Mapping, Space};
 
-use super::{Code, Judgement};
+use super::{Certainty, Code, Judgement};
 
 /// A mapping that looks as if it had grown in steps.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<Growth> 
             mapping.kind.is_anonymous().then_some(())?;
             let small: Vec<&Judgement> = of_mapping
                 .iter()
-                .filter(|one| one.code == Code::PteTableExists)
+                .filter(|one| had_a_page_table(one))
                 .collect();
             let ranges: u64 = small.iter().map(|one| one.ranges).sum();
             (ranges >= LEAST_RANGES).then_some(())?;
@@ -65,6 +65,11 @@ pub fn recognise_growth(space: &Space, judgements: &[Judgement]) -> Vec<Growth> 
                 })
         })
         .collect()
+}
+
+/// Whether a small page that came first may be the reason.
+fn had_a_page_table(one: &Judgement) -> bool {
+    matches!(&one.certainty, Certainty::OneOf(codes) if codes.contains(&Code::PteTableExists))
 }
 
 type Shape = (Option<u64>, String);
@@ -89,14 +94,8 @@ fn below_a_huge_page(space: &Space, mapping: &Mapping, all: &[Judgement]) -> Opt
 /// Single small ranges at even distances among huge ones.
 fn across_borders(space: &Space, all: &[Judgement], small: &[&Judgement]) -> Option<Shape> {
     let whole = all.iter().all(|one| {
-        matches!(
-            one.code,
-            Code::AlreadyPmd
-                | Code::PteTableExists
-                | Code::VmaSmall
-                | Code::VmaSplit
-                | Code::Untouched
-        )
+        let ends = [Code::VmaSmall, Code::VmaSplit, Code::Untouched];
+        one.code == Code::AlreadyPmd || had_a_page_table(one) || ends.contains(&one.code)
     });
     let single = small.iter().all(|one| one.ranges == 1);
     (whole && single && small.len() as u64 >= LEAST_RANGES).then_some(())?;

@@ -114,6 +114,8 @@ impl<'a> Open<'a> {
             end: self.end,
             ..self.first
         };
+        let mut evidence = evidence(&range, self.code, &self.certainty, &self.totals);
+        evidence.shrink_to_fit();
         Judgement {
             start: range.start,
             end: range.end,
@@ -122,7 +124,7 @@ impl<'a> Open<'a> {
             resident_bytes: range
                 .pages_were_read()
                 .then(|| self.totals.resident_pages() * range.space.page_bytes),
-            evidence: evidence(&range, self.code, &self.certainty, &self.totals),
+            evidence,
             repair: repair(&range, self.code),
             code: self.code,
             certainty: self.certainty,

@@ -112,6 +112,24 @@ impl<'a> Range<'a> {
         self.count(|pages| pages.zero)
     }
 
+    /// Pages in swap in each range. Entries of other sorts that are not present (guards where
+    /// the kernel does not name them, marks of userfaultfd) look the same to the scan, but
+    /// smaps does not count them.
+    pub(super) fn swapped(&self) -> u32 {
+        let none = self
+            .mapping
+            .memory
+            .as_ref()
+            .is_some_and(|memory| memory.swap == 0);
+        let entries = self.count(|pages| Some(pages.swapped));
+        if none { 0 } else { entries }
+    }
+
+    /// Entries that are not present and, by smaps, not in swap.
+    pub(super) fn marks(&self) -> u32 {
+        self.count(|pages| Some(pages.swapped)) - self.swapped()
+    }
+
     /// Small pages that belong to no file.
     pub(super) fn anonymous(&self) -> u32 {
         let file = self.count(|pages| Some(pages.file));

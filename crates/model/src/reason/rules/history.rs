@@ -14,7 +14,7 @@ pub(super) fn uffd(range: &Range<'_>) -> bool {
 }
 
 pub(super) fn swapped(range: &Range<'_>) -> bool {
-    range.count(|pages| Some(pages.swapped)) > 0
+    range.swapped() > 0
 }
 
 /// Whether the sources show the range to hold single pages, or cannot tell folios.
@@ -68,7 +68,12 @@ pub(super) fn fork_cow(range: &Range<'_>) -> Fit {
 }
 
 pub(super) fn guard(range: &Range<'_>) -> Fit {
-    Fit::Proved.when(range.count(|pages| pages.guard) > 0)
+    let named = range.pages.is_some_and(|pages| pages.guard.is_some());
+    if named {
+        Fit::Proved.when(range.count(|pages| pages.guard) > 0)
+    } else {
+        Fit::Strong.when(range.marks() > 0)
+    }
 }
 
 pub(super) fn ksm(range: &Range<'_>) -> Fit {
@@ -145,15 +150,22 @@ fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
         && bytes < (range.settings.memory_bytes / 100).min(64 * MIB)
 }
 
+/// Each range that fell back has counted once, so fewer events than ranges cannot be all of it.
+///
 /// That few huge pages lie ready speaks for a refusal only where the fault takes what lies
 /// ready: one that makes room itself fails for want of memory that can be moved or reclaimed,
 /// which the free blocks do not tell.
 fn allocation_failed(range: &Range<'_>, with: &[Effort]) -> Fit {
-    let failed = range.event("thp_fault_fallback");
     let charged = range.event("thp_fault_fallback_charge").unwrap_or(0);
-    let happened = failed.is_none_or(|failed| failed > charged);
+    let failed = range
+        .event("thp_fault_fallback")
+        .map(|failed| failed.saturating_sub(charged));
+    let happened = failed != Some(0);
+    let ranges = (range.end - range.start) / range.space.huge_bytes.max(1);
+    let explains_all = failed.is_none_or(|failed| failed >= ranges);
     let effort = effort(range);
-    let fit = if effort != Effort::Direct && huge_pages_are_scarce(range) {
+    let takes_what_is_ready = effort != Effort::Direct;
+    let fit = if explains_all && takes_what_is_ready && huge_pages_are_scarce(range) {
         Fit::Strong
     } else {
         Fit::Possible

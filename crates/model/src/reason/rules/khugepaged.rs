@@ -24,7 +24,7 @@ pub(super) fn limits(range: &Range<'_>) -> Fit {
 
 /// Which limit, how many pages of that sort there are, and how many may be.
 pub(in crate::reason) fn exceeded(range: &Range<'_>) -> Option<(&'static str, u32, u64)> {
-    let swapped = range.count(|pages| Some(pages.swapped));
+    let swapped = range.swapped();
     let held = range.small().saturating_add(swapped);
     let none = range.pages_per_range().saturating_sub(held);
     let shared = range.frames().map_or(0, |frames| frames.shared);

@@ -90,8 +90,24 @@ const RULES: [(Code, Rule); 46] = [
     (Code::Unknown, Rule::Unseen),
 ];
 
-/// The reason of a range, and how sure it is.
+/// The reason of a range, and how sure it is. Where nobody can tell which pages a PMD maps, the
+/// range may be huge for all that is known.
 pub(super) fn reason(range: &Range<'_>) -> (Code, Certainty) {
+    let (code, mut certainty) = first(range);
+    if code != Code::AlreadyPmd && state::may_be_huge(range) {
+        certainty = match certainty {
+            Certainty::OneOf(mut codes) => {
+                codes.push(Code::AlreadyPmd);
+                Certainty::OneOf(codes)
+            }
+            Certainty::Proved => Certainty::OneOf(vec![code, Code::AlreadyPmd]),
+            Certainty::Unknown => Certainty::Unknown,
+        };
+    }
+    (code, certainty)
+}
+
+fn first(range: &Range<'_>) -> (Code, Certainty) {
     for (code, rule) in &RULES {
         match rule {
             Rule::Decides(matches) if matches(range) => return (*code, state::sure(*code, range)),

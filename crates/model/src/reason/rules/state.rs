@@ -47,6 +47,16 @@ fn all_by_totals(range: &Range<'_>) -> bool {
         && whole.is_some_and(|(first, last)| range.huge_by_totals() == Some(last - first))
 }
 
+/// Full and whole, without a source for PMDs, in a mapping of which smaps counts a part as huge.
+pub(super) fn may_be_huge(range: &Range<'_>) -> bool {
+    let full = range
+        .pages
+        .is_some_and(|pages| pages.huge.is_none() && pages.present == range.pages_per_range());
+    full && range.is_whole()
+        && range.mapping.kind != Kind::Hugetlb
+        && range.huge_by_totals() != Some(0)
+}
+
 pub(super) fn hugetlb(range: &Range<'_>) -> bool {
     range.mapping.kind == Kind::Hugetlb
 }

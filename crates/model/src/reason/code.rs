@@ -54,7 +54,7 @@ pub enum Code {
     /// The machine is set to `madvise`, and nobody advised this memory.
     #[serde(rename = "POLICY_MADVISE")]
     PolicyMadvise,
-    /// The machine has so little memory that it started with huge pages off.
+    /// With so little memory a machine starts with huge pages off.
     #[serde(rename = "SMALL_RAM_DEFAULT")]
     SmallRamDefault,
     /// Shared memory is set to small pages.
@@ -228,7 +228,7 @@ impl Code {
         (
             Self::SmallRamDefault,
             "SMALL_RAM_DEFAULT",
-            "The machine has so little memory that it started with huge pages off.",
+            "With so little memory a machine starts with huge pages off.",
         ),
         (
             Self::ShmemPolicy,

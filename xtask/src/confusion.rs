@@ -32,7 +32,7 @@ struct Row {
     role: String,
     kind: Kind,
     reported: String,
-    undecided: Option<String>,
+    exception: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn cell(row: &Row, notes: &mut Notes) -> String {
     match row.kind {
         Kind::NotHere | Kind::Spoilt => notes.mark("–", &row.reported),
         Kind::Why | Kind::Still if row.reported == code => "✓".to_owned(),
-        Kind::Why | Kind::Still => match &row.undecided {
+        Kind::Why | Kind::Still => match &row.exception {
             Some(why) => notes.mark(&row.reported, why),
             None => format!("**{}**", row.reported),
         },
@@ -159,13 +159,13 @@ told apart with the rights at hand. `cargo xtask confusion` makes this table ane
 mod tests {
     use super::*;
 
-    fn row(planted: &str, kind: Kind, reported: &str, undecided: Option<&str>) -> Row {
+    fn row(planted: &str, kind: Kind, reported: &str, exception: Option<&str>) -> Row {
         Row {
             planted: planted.to_owned(),
             role: "root".to_owned(),
             kind,
             reported: reported.to_owned(),
-            undecided: undecided.map(str::to_owned),
+            exception: exception.map(str::to_owned),
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use hugewise_model::inspection::Inspection;
 use hugewise_model::reason::{Certainty, Code, Judgement};
-use serde_json::Value;
 
 use crate::ground::{Beds, NOBODY, Role};
 use crate::raised::Raised;
@@ -17,6 +17,8 @@ pub struct Answer {
     pub why: BTreeSet<Said>,
     /// Why it is still not.
     pub still: BTreeSet<Said>,
+    /// Whether its mapping was recognised as grown in small steps.
+    pub growth: bool,
 }
 
 /// One reason, and those that could not be told from it.
@@ -64,19 +66,26 @@ impl Answer {
         let output = command.output().expect("hugewise");
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "inspect failed: {told}");
-        let whole: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let judgements = find_judgements(&whole).expect("judgements");
-        Self::from(
-            judgements
-                .iter()
-                .filter(|each| each.start < raised.end && raised.start < each.end),
-        )
+        let inspection = serde_json::from_slice(&output.stdout).expect("an inspection");
+        Self::within(&inspection, raised.start, raised.end)
+    }
+
+    fn within(inspection: &Inspection, start: u64, end: u64) -> Self {
+        let concerns = |each: &&Judgement| each.start < end && start < each.end;
+        let mut answer = Self::from(inspection.judgements.iter().filter(concerns));
+        let mapping = |index: usize| &inspection.space.mappings[index];
+        answer.growth = inspection.growth.iter().any(|growth| {
+            let grown = mapping(growth.mapping);
+            grown.start < end && start < grown.end
+        });
+        answer
     }
 
     fn from<'a>(judgements: impl Iterator<Item = &'a Judgement>) -> Self {
         let mut answer = Self {
             why: BTreeSet::new(),
             still: BTreeSet::new(),
+            growth: false,
         };
         for each in judgements {
             answer.why.insert(Said::of(each.code, &each.certainty));
@@ -92,17 +101,5 @@ impl Answer {
                 .insert(Said::of(Code::NotMapped, &Certainty::Proved));
         }
         answer
-    }
-}
-
-/// The one list of judgements in the document, wherever it stands.
-fn find_judgements(value: &Value) -> Option<Vec<Judgement>> {
-    match value {
-        Value::Object(members) => match members.get("judgements") {
-            Some(list) => serde_json::from_value(list.clone()).ok(),
-            None => members.values().find_map(find_judgements),
-        },
-        Value::Array(items) => items.iter().find_map(find_judgements),
-        _ => None,
     }
 }

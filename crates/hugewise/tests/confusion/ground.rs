@@ -51,11 +51,6 @@ impl Role {
             Self::Nobody | Self::User => "user",
         }
     }
-
-    /// What this one cannot tell, `other` cannot tell either.
-    pub fn is_at_least(self, other: Self) -> bool {
-        self == Self::Root || other != Self::Root
-    }
 }
 
 fn is_root() -> bool {

@@ -97,7 +97,7 @@ pub fn save(rows: &[Row]) {
                 "role": row.role.name(),
                 "kind": kind,
                 "reported": row.reported(),
-                "undecided": crate::expected::undecided(row),
+                "exception": crate::expected::exception(row),
             })
         })
         .collect();

@@ -21,8 +21,20 @@ pub(super) fn no_huge_page(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small(span, [Fact::Flag("nh")]))
 }
 
-/// Mapped as a stack, without a thread on it.
+/// Mapped as a stack, with a guard below it that belongs to the same mapping, as libraries of
+/// threads and coroutines do.
 pub(super) fn stack(_: &Place) -> Result<Planted, Trouble> {
+    let whole = Span::reserve(3)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
+    whole.map(libc::PROT_NONE, flags, -1, 0)?;
+    let span = whole.part(huge_bytes(), 2 * huge_bytes());
+    span.protect(READ_WRITE)?;
+    span.write();
+    stack_facts(span)
+}
+
+/// The same without a guard: nothing but the call that made it says that it is a stack.
+pub(super) fn bare_stack(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::reserve(2)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
     span.map(READ_WRITE, flags, -1, 0)?;

@@ -68,22 +68,22 @@ fn halves() -> Result<(Span, Span), Trouble> {
 
 /// Grown in steps of a 32nd of a huge page (64 KiB of 2 MiB), each touched at once.
 pub(super) fn grown_by_32nds(_: &Place) -> Result<Planted, Trouble> {
-    grown(Span::reserve(2)?, huge_bytes() / 32)
+    grown(Span::reserve(4)?, huge_bytes() / 32)
 }
 
 /// Grown in steps of half a huge page (1 MiB of 2 MiB), each touched at once, as the heap of
 /// Go did (golang.org/issue/14264).
 pub(super) fn grown_by_halves(_: &Place) -> Result<Planted, Trouble> {
-    grown(Span::reserve(2)?, huge_bytes() / 2)
+    grown(Span::reserve(4)?, huge_bytes() / 2)
 }
 
 /// Grown in steps of a whole huge page, half a huge page beside the boundary: none fits.
 pub(super) fn grown_askew(_: &Place) -> Result<Planted, Trouble> {
     let huge = huge_bytes();
-    let around = Span::reserve(4)?;
-    let planted = grown(around.part(huge / 2, 3 * huge), huge)?;
+    let around = Span::reserve(6)?;
+    let planted = grown(around.part(huge / 2, 5 * huge), huge)?;
     // The huge pages in the middle are judged; at both ends the mapping covers only a half.
-    Ok(planted.narrowed(around.part(huge, 2 * huge)))
+    Ok(planted.narrowed(around.part(huge, 4 * huge)))
 }
 
 /// Maps and touches step by step; in the end there is one mapping, in which huge pages would

@@ -78,7 +78,11 @@ impl Need {
                 let most = huge_bytes() / page_bytes() * 4 / 5;
                 vec![thp("khugepaged/max_ptes_none", &most.to_string())]
             }
-            Self::Ksm => vec![setting("sys/kernel/mm/ksm/run", "1")],
+            // At its usual pace it takes minutes where others have much to be merged.
+            Self::Ksm => vec![
+                setting("sys/kernel/mm/ksm/pages_to_scan", "5000"),
+                setting("sys/kernel/mm/ksm/run", "1"),
+            ],
             Self::PoolPage => {
                 let kib = huge_bytes() / 1024;
                 let file = format!("sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages");

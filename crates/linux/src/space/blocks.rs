@@ -154,10 +154,13 @@ impl Open {
         if has(GUARD) {
             return add(&mut self.pages.guard, count);
         }
-        if !has(PRESENT | SWAPPED) {
+        // The marker of a guard stands where that of a swapped page would, and is reported as
+        // both (pagemap_page_category, fs/proc/task_mmu.c).
+        let swapped = has(SWAPPED) && !has(GUARD);
+        if !swapped && !has(PRESENT) {
             return;
         }
-        if has(SWAPPED) {
+        if swapped {
             self.pages.swapped += count;
         }
         if has(PRESENT) {

@@ -22,8 +22,9 @@ const UNFINISHED: &str = "undo.json.new";
 /// (`set_recommended_min_free_kbytes`, mm/khugepaged.c).
 pub(crate) const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
 
-/// Whether KSM merges equal pages, which are small from then on.
-const KSM_RUN: &str = "sys/kernel/mm/ksm/run";
+/// Whether KSM merges equal pages, which are small from then on, and how many it looks at
+/// before it sleeps.
+const KSM: [&str; 2] = ["sys/kernel/mm/ksm/run", "sys/kernel/mm/ksm/pages_to_scan"];
 
 /// The pools of explicit huge pages, a folder for each size.
 const POOLS: &str = "sys/kernel/mm/hugepages/hugepages-";
@@ -180,7 +181,7 @@ pub(crate) fn is_setting(path: &str) -> bool {
         .all(|part| matches!(part, Component::Normal(_)));
     let below = path.strip_prefix(THP_DIR);
     let thp = below.is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
-    plain && (thp || path == MIN_FREE || path == KSM_RUN || is_pool(path))
+    plain && (thp || path == MIN_FREE || KSM.contains(&path) || is_pool(path))
 }
 
 /// Whether it is the size of a pool of explicit huge pages.
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn a_journal_names_settings_only() {
         let pool = format!("{POOLS}2048kB/nr_hugepages");
-        for path in [&format!("{THP_DIR}/enabled"), MIN_FREE, KSM_RUN, &pool] {
+        for path in [&format!("{THP_DIR}/enabled"), MIN_FREE, KSM[0], &pool] {
             let content = serde_json::to_vec(&journal(path)).unwrap();
             assert_eq!(parse_journal(&content), Ok(journal(path)));
         }
@@ -227,7 +228,7 @@ mod tests {
             "/etc/passwd",
             "etc/passwd",
             "",
-            "sys/kernel/mm/ksm/pages_to_scan",
+            "sys/kernel/mm/ksm/merge_across_nodes",
         ];
         let built = [&climbing, &beside, THP_DIR, &deep, &other];
         for path in elsewhere.into_iter().chain(built) {

@@ -18,7 +18,7 @@ pub enum Code {
     /// An explicit huge page.
     #[serde(rename = "HUGETLB")]
     Hugetlb,
-    /// Nothing was ever used here.
+    /// Empty: never used, or given back.
     #[serde(rename = "UNTOUCHED")]
     Untouched,
     /// Only read so far: the shared huge zero page.
@@ -54,7 +54,7 @@ pub enum Code {
     /// The machine is set to `madvise`, and nobody advised this memory.
     #[serde(rename = "POLICY_MADVISE")]
     PolicyMadvise,
-    /// The machine has so little memory that it started with huge pages off.
+    /// With so little memory a machine starts with huge pages off.
     #[serde(rename = "SMALL_RAM_DEFAULT")]
     SmallRamDefault,
     /// Shared memory is set to small pages.
@@ -165,7 +165,11 @@ impl Code {
             "A huge page, mapped by a PMD.",
         ),
         (Self::Hugetlb, "HUGETLB", "An explicit huge page."),
-        (Self::Untouched, "UNTOUCHED", "Nothing was ever used here."),
+        (
+            Self::Untouched,
+            "UNTOUCHED",
+            "Empty: never used, or given back.",
+        ),
         (
             Self::HugeZero,
             "HUGE_ZERO",
@@ -224,7 +228,7 @@ impl Code {
         (
             Self::SmallRamDefault,
             "SMALL_RAM_DEFAULT",
-            "The machine has so little memory that it started with huge pages off.",
+            "With so little memory a machine starts with huge pages off.",
         ),
         (
             Self::ShmemPolicy,

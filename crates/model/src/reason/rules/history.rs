@@ -77,11 +77,15 @@ pub(super) fn guard(range: &Range<'_>) -> Fit {
 }
 
 pub(super) fn ksm(range: &Range<'_>) -> Fit {
-    match range.frames() {
-        Some(frames) => Fit::Proved.when(frames.ksm > 0),
-        None => {
-            let merged = range.mapping.memory.as_ref().and_then(|memory| memory.ksm);
-            Fit::Strong.when(range.mapping.flags().has("mg") && merged != Some(0))
+    let mergeable = range.mapping.flags().has("mg");
+    match (range.frames(), &range.mapping.memory) {
+        (Some(frames), _) => Fit::Proved.when(frames.ksm > 0),
+        (None, Some(memory)) if memory.ksm.is_some_and(|ksm| ksm >= memory.resident) => {
+            Fit::Proved.when(mergeable && range.small() > 0)
+        }
+        (None, memory) => {
+            let merged = memory.as_ref().and_then(|memory| memory.ksm);
+            Fit::Strong.when(mergeable && merged != Some(0))
         }
     }
 }
@@ -102,13 +106,32 @@ pub(super) fn mthp(range: &Range<'_>) -> Fit {
     }
 }
 
-/// Whether `defrag` lets a fault do something to get a huge page
-/// (vma_thp_gfp_mask, mm/huge_memory.c).
-fn makes_an_effort(range: &Range<'_>) -> bool {
+/// Whether single pages may stand where no huge page was made, or where one was torn apart:
+/// not where pages of a huge folio are left among them.
+fn may_have_lost_it(range: &Range<'_>) -> bool {
+    may_be_single(range) && range.frames_in_huge_folios() == 0 && range.anonymous() > 0
+}
+
+/// What a fault does to get a huge page where none lies ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effort {
+    /// Nothing.
+    None,
+    /// It has others make one, and does without.
+    Background,
+    /// It compacts and reclaims itself.
+    Direct,
+}
+
+/// By `defrag` (vma_thp_gfp_mask, mm/huge_memory.c).
+fn effort(range: &Range<'_>) -> Effort {
+    let advised = range.is_advised();
     match range.thp().map(|thp| thp.defrag.as_str()) {
-        Some("never") => false,
-        Some("madvise") => range.is_advised(),
-        _ => true,
+        Some("never") => Effort::None,
+        Some("madvise") if !advised => Effort::None,
+        Some("defer") => Effort::Background,
+        Some("defer+madvise") if !advised => Effort::Background,
+        _ => Effort::Direct,
     }
 }
 
@@ -128,7 +151,11 @@ fn huge_pages_are_scarce(range: &Range<'_>) -> bool {
 }
 
 /// Each range that fell back has counted once, so fewer events than ranges cannot be all of it.
-fn allocation_failed(range: &Range<'_>, effort: bool) -> Fit {
+///
+/// That few huge pages lie ready speaks for a refusal only where the fault takes what lies
+/// ready: one that makes room itself fails for want of memory that can be moved or reclaimed,
+/// which the free blocks do not tell.
+fn allocation_failed(range: &Range<'_>, with: &[Effort]) -> Fit {
     let charged = range.event("thp_fault_fallback_charge").unwrap_or(0);
     let failed = range
         .event("thp_fault_fallback")
@@ -136,21 +163,22 @@ fn allocation_failed(range: &Range<'_>, effort: bool) -> Fit {
     let happened = failed != Some(0);
     let ranges = (range.end - range.start) / range.space.huge_bytes.max(1);
     let explains_all = failed.is_none_or(|failed| failed >= ranges);
-    let fit = if explains_all && huge_pages_are_scarce(range) {
+    let effort = effort(range);
+    let takes_what_is_ready = effort != Effort::Direct;
+    let fit = if explains_all && takes_what_is_ready && huge_pages_are_scarce(range) {
         Fit::Strong
     } else {
         Fit::Possible
     };
-    let same_effort = makes_an_effort(range) == effort;
-    fit.when(happened && same_effort && may_be_single(range) && range.anonymous() > 0)
+    fit.when(happened && with.contains(&effort) && may_have_lost_it(range))
 }
 
 pub(super) fn alloc_fail(range: &Range<'_>) -> Fit {
-    allocation_failed(range, true)
+    allocation_failed(range, &[Effort::Background, Effort::Direct])
 }
 
 pub(super) fn alloc_no_effort(range: &Range<'_>) -> Fit {
-    allocation_failed(range, false)
+    allocation_failed(range, &[Effort::None])
 }
 
 /// The cgroup is full where not even one more huge page fits in.
@@ -169,13 +197,13 @@ pub(super) fn memcg(range: &Range<'_>) -> Fit {
         .is_none_or(|cgroup| cgroup.limit_bytes.is_some());
     let refused = range.may_have_happened("thp_fault_fallback_charge");
     let fit = if full { Fit::Strong } else { Fit::Possible };
-    fit.when(refused && limited && may_be_single(range) && range.anonymous() > 0)
+    fit.when(refused && limited && may_have_lost_it(range))
 }
 
 pub(super) fn numa(range: &Range<'_>) -> Fit {
     let happened = range.may_have_happened("thp_fault_fallback");
     let several = range.settings.numa_nodes > 1;
-    Fit::Possible.when(several && happened && may_be_single(range) && range.anonymous() > 0)
+    Fit::Possible.when(several && happened && may_have_lost_it(range))
 }
 
 pub(super) fn reclaim(range: &Range<'_>) -> Fit {
@@ -189,7 +217,7 @@ pub(super) fn underused(range: &Range<'_>) -> Fit {
 
 fn split_event(range: &Range<'_>, event: &str) -> Fit {
     let happened = range.may_have_happened(event);
-    Fit::Possible.when(happened && may_be_single(range) && range.anonymous() > 0)
+    Fit::Possible.when(happened && may_have_lost_it(range))
 }
 
 /// Zero pages among written ones: the range was read before it was written.

@@ -14,7 +14,8 @@ pub(super) fn map_stack(range: &Range<'_>) -> bool {
 }
 
 /// A thread's stack: private writable memory without a name above a guard, which is a mapping
-/// of its own or the first pages of this one (glibc since 2.42).
+/// of its own or the first pages of this one (glibc since 2.42). A guard that was mapped
+/// together with the stack has the kernel's flag too; beside other memory it has not.
 fn is_like_a_stack(range: &Range<'_>) -> bool {
     let mapping = range.mapping;
     let plain = mapping.kind == Kind::Anonymous
@@ -22,7 +23,8 @@ fn is_like_a_stack(range: &Range<'_>) -> bool {
         && !mapping.permissions.shared();
     let guard_below = range
         .neighbours()
-        .any(|other| other.end == mapping.start && !other.permissions.any());
+        .filter(|other| other.end == mapping.start && !other.permissions.any())
+        .any(|guard| guard.flags().has("nh"));
     let guard_inside = mapping
         .runs
         .first()

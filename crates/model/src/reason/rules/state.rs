@@ -11,6 +11,10 @@ pub(super) fn sure(code: Code, range: &Range<'_>) -> Certainty {
     let aarch64 = range.settings.arch == "aarch64";
     match code {
         Code::Untouched if !range.pages_were_read() => Certainty::OneOf(vec![code, Code::HugeZero]),
+        // The kernel sets the same flag for stacks, with a guard or without (since Linux 6.8).
+        Code::MadvNohugepage if range.mapping.kind == Kind::Anonymous => {
+            Certainty::OneOf(vec![code, Code::MapStack])
+        }
         Code::HugeZero | Code::Zero4K if aarch64 => {
             Certainty::OneOf(vec![code, Code::LseReadFirst])
         }
@@ -57,7 +61,11 @@ pub(super) fn hugetlb(range: &Range<'_>) -> bool {
     range.mapping.kind == Kind::Hugetlb
 }
 
+/// Memory that drivers map by frame numbers (`pf`) is in no page map: nothing is known of it.
 pub(super) fn untouched(range: &Range<'_>) -> bool {
+    if range.mapping.flags().has("pf") {
+        return false;
+    }
     if range.pages_were_read() {
         let populated = range.count(|pages| Some(pages.populated()));
         return populated == 0 && range.count(|pages| pages.guard) == 0;

@@ -175,7 +175,7 @@ fn other_users_processes_need_a_right_that_is_named() {
         .args(["inspect", "--all"])
         .assert()
         .success()
-        .stderr(contains("were not read"));
+        .stderr(contains("not read: ").and(contains("CAP_SYS_PTRACE")));
 }
 
 #[test]

@@ -29,7 +29,48 @@ pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> 
     }
     match arguments.output.format {
         Format::Json => json(inspection, std::io::stdout().lock()).context("writing to stdout"),
+        Format::Text if !arguments.map => {
+            let mut out = Stream::new();
+            let style = output::style(&arguments.output);
+            let drawn = render_text(inspection, glob(arguments).as_ref(), &style, &mut out);
+            out.finish(drawn)
+        }
         _ => output::print(&text(inspection, arguments)?),
+    }
+}
+
+/// Text that goes to stdout as it is made: with --verbose, that of many mappings is larger than
+/// all that was read.
+struct Stream {
+    out: BufWriter<std::io::StdoutLock<'static>>,
+    /// Formatting has no room for the reason of a failure.
+    failed: Option<std::io::Error>,
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            out: BufWriter::new(std::io::stdout().lock()),
+            failed: None,
+        }
+    }
+
+    /// The end of the text; the first failure, if there was one.
+    fn finish(mut self, drawn: std::fmt::Result) -> Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error).context("writing to stdout");
+        }
+        drawn.context("rendering the inspection")?;
+        self.out.flush().context("writing to stdout")
+    }
+}
+
+impl std::fmt::Write for Stream {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.out.write_all(text.as_bytes()).map_err(|error| {
+            self.failed = Some(error);
+            std::fmt::Error
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod calibrate;
 mod capture;
 mod confusion;
 mod program;
+mod vm;
 
 /// The project's own tools.
 #[derive(Debug, Parser)]
@@ -20,6 +21,8 @@ enum Task {
     Capture(capture::Args),
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
+    /// Runs the tests on other kernels, under QEMU.
+    Vm(vm::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -28,5 +31,6 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
+        Task::Vm(arguments) => vm::run(&arguments),
     }
 }

@@ -1,6 +1,8 @@
 //! Reasons on address spaces that are made for them: one case for each code, and what is told
 //! with less privilege.
 
+#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_model::host::ThpSettings;
@@ -261,12 +263,14 @@ fn changed(pages: Pages, change: impl FnOnce(&mut Planted)) -> Planted {
 
 /// For each code that can be the reason of a range: a range of which it is.
 fn cases() -> Vec<(Code, Planted)> {
-    let mut cases = decided();
+    let mut cases = by_state_and_shape();
+    cases.extend(by_policy());
+    cases.extend(by_file());
     cases.extend(weighed());
     cases
 }
 
-fn decided() -> Vec<(Code, Planted)> {
+fn by_state_and_shape() -> Vec<(Code, Planted)> {
     let no_thp = Missing::NotSupported {
         what: "transparent_hugepage".to_owned(),
     };
@@ -315,6 +319,11 @@ fn decided() -> Vec<(Code, Planted)> {
             Code::VmaType,
             changed(single(512), |it| it.flags(&["rd", "wr", "pf", "hg"])),
         ),
+    ]
+}
+
+fn by_policy() -> Vec<(Code, Planted)> {
+    vec![
         (
             Code::MadvNohugepage,
             changed(single(512), |it| it.flags(&["rd", "wr", "nh"])),
@@ -358,6 +367,11 @@ fn decided() -> Vec<(Code, Planted)> {
                 it.thp().zero_page = false;
             }),
         ),
+    ]
+}
+
+fn by_file() -> Vec<(Code, Planted)> {
+    vec![
         (Code::ShmemPolicy, shared(Kind::Tmpfs)),
         (Code::FileMisaligned, {
             let mut planted = shared(Kind::SharedMemory);

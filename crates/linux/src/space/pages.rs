@@ -131,3 +131,49 @@ fn categories(entry: u64) -> u64 {
     };
     bit(63, PRESENT) | bit(62, SWAPPED) | bit(61, FILE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::smaps::parse_mappings;
+
+    /// The two sources see the same pages, in memory that nobody else touches.
+    #[test]
+    fn entries_and_scan_agree() {
+        let page = rustix::param::page_size();
+        let sizes = Sizes {
+            page: page as u64,
+            huge: 2 << 20,
+        };
+        let mut own = vec![0_u8; 64 << 20];
+        for (place, byte) in own.chunks_mut(page).map(|chunk| &mut chunk[0]).enumerate() {
+            if place % 3 == 0 {
+                *byte = 1;
+            }
+        }
+        let span = own.as_ptr() as u64..own.as_ptr() as u64 + (64 << 20);
+        let pagemap = File::open("/proc/self/pagemap").unwrap();
+        let maps = std::fs::read("/proc/self/maps").unwrap();
+        let mut by_scan = parse_mappings(&maps).unwrap();
+        by_scan.retain(|mapping| mapping.start < span.end && span.start < mapping.end);
+        let mut by_entries = by_scan.clone();
+        read_entries(&pagemap, &mut by_entries, sizes).unwrap();
+        if scan(&pagemap, &mut by_scan, sizes).is_err() {
+            return;
+        }
+        let counts = |mappings: &[Mapping]| -> Vec<(u64, u32, u32)> {
+            let runs = mappings.iter().flat_map(|mapping| &mapping.runs);
+            let whole = runs.flat_map(|run| {
+                (run.start..run.end)
+                    .step_by(2 << 20)
+                    .map(|start| (start, run.pages.populated(), run.pages.islands))
+            });
+            whole
+                .filter(|one| span.start <= one.0 && one.0 + (2 << 20) <= span.end)
+                .collect()
+        };
+        assert!(counts(&by_scan).len() >= 6, "{by_scan:?}");
+        assert_eq!(counts(&by_scan), counts(&by_entries));
+        drop(own);
+    }
+}

@@ -104,6 +104,11 @@ pub(crate) fn scan(
 }
 
 /// Hands over all regions of a span whose pages are as wanted, by rising address.
+///
+/// A buffer that is not full means the end. What the kernel says of how far it came cannot be
+/// trusted alone: it collects regions in pieces of a page table, and when the last piece ends
+/// the walk, it still tells where the piece before ended (do_pagemap_scan, fs/proc/task_mmu.c;
+/// seen on Linux 6.18). Going on from there would hand over the same pages twice.
 pub(crate) fn scan_span(
     pagemap: &File,
     span: Range<u64>,
@@ -116,10 +121,12 @@ pub(crate) fn scan_span(
         let (count, walked) =
             ask(pagemap, start..span.end, wanted, &mut buffer).map_err(|error| missing(&error))?;
         buffer[..count].iter().copied().for_each(&mut take);
-        if walked <= start {
+        let told_to = buffer[..count].last().map_or(start, |region| region.end);
+        let next = walked.max(told_to);
+        if count < buffer.len() || next <= start {
             break;
         }
-        start = walked;
+        start = next;
     }
     Ok(())
 }

@@ -81,11 +81,17 @@ fn below_a_huge_page(space: &Space, mapping: &Mapping, all: &[Judgement]) -> Opt
     let unused = mapping.bytes().saturating_sub(resident);
     (!anywhere_huge && unused < space.huge_bytes).then(|| {
         let huge = bytes_text(space.huge_bytes);
+        let used = match unused {
+            0 => format!("all of {}", bytes_text(mapping.bytes())),
+            _ => format!(
+                "all but {} of {}",
+                bytes_text(unused),
+                bytes_text(mapping.bytes())
+            ),
+        };
         let evidence = format!(
-            "all but {} of {} is used, and nothing of it is huge: the pattern of memory that \
-             grows in steps below {huge} and is used at once",
-            bytes_text(unused),
-            bytes_text(mapping.bytes())
+            "{used} is used, and nothing of it is huge: the pattern of memory that grows in \
+             steps below {huge} and is used at once"
         );
         (None, evidence)
     })

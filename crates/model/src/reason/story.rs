@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::Code;
+use crate::report::lines::wrapped;
 
 /// The whole story of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,8 @@ impl Code {
     #[must_use]
     pub fn explained(self, width: usize) -> String {
         let story = self.story();
-        let mut text = format!("{self}: {}\n", self.sentence());
+        let head = format!("{self}: {}", self.sentence());
+        let mut text = wrapped(&head, width, 2).join("\n") + "\n";
         for (title, body) in [
             ("What it is", story.what),
             ("Kernels", story.kernels),
@@ -48,27 +50,12 @@ impl Code {
             ("Source", story.source),
         ] {
             let _ = writeln!(text, "\n{title}");
-            for line in wrap(body, width.saturating_sub(2)) {
+            for line in wrapped(body, width.saturating_sub(2), 0) {
                 let _ = writeln!(text, "  {line}");
             }
         }
         text
     }
-}
-
-/// Breaks a text at blanks.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_ascii_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 type Row = (

@@ -133,8 +133,8 @@ fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     give::many(&briefs, arguments)?;
     if refused > 0 && !arguments.output.quiet {
         say(format_args!(
-            "{refused} processes of other users were not read; they need the same user id, or \
-             CAP_SYS_PTRACE"
+            "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
+            pids.len()
         ));
     }
     Ok(Exit::Done)

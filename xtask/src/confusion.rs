@@ -116,7 +116,10 @@ fn render(rows: &[Row], kernel: &str) -> String {
 fn cell(row: &Row, notes: &mut Notes) -> String {
     let code = row.planted.split('/').next().unwrap_or_default();
     match row.kind {
-        Kind::NotHere | Kind::Spoilt => notes.mark("–", &row.reported),
+        Kind::NotHere | Kind::Spoilt => {
+            let reason = row.reported.strip_prefix("not here: ");
+            notes.mark("–", reason.unwrap_or(&row.reported))
+        }
         Kind::Why | Kind::Still if row.reported == code => "✓".to_owned(),
         Kind::Why | Kind::Still => match &row.exception {
             Some(why) => notes.mark(&row.reported, why),

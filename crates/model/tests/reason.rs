@@ -334,6 +334,7 @@ fn by_policy() -> Vec<(Code, Planted)> {
                 it.flags(&["rd", "wr", "nh"]);
                 let mut guard = mapping();
                 guard.permissions = Permissions(*b"---p");
+                guard.memory.as_mut().unwrap().flags = VmFlags::of(["nh"]);
                 (guard.start, guard.end) = (START - PAGE, START);
                 it.space.mappings.insert(0, guard);
             }),
@@ -449,7 +450,13 @@ fn weighed() -> Vec<(Code, Planted)> {
         ),
         (Code::Ksm, Planted::with(framed(512, merged))),
         (Code::MthpInstead, Planted::with(folios(16, 512, 0))),
-        (Code::AllocFail, changed(single(512), scarce)),
+        (
+            Code::AllocFail,
+            changed(single(512), |it| {
+                scarce(it);
+                it.thp().defrag = "defer".to_owned();
+            }),
+        ),
         (
             Code::AllocNoEffort,
             changed(single(512), |it| {
@@ -600,6 +607,33 @@ fn guards_without_a_name_are_not_swap() {
     let one = planted.only();
     assert_eq!(one.code, Code::GuardPages);
     assert!(matches!(one.certainty, Certainty::OneOf(_)), "{one:?}");
+}
+
+/// A fault that compacts and reclaims itself does not fail because few huge pages lie ready.
+#[test]
+fn scarcity_speaks_for_a_refusal_only_where_the_fault_takes_what_is_ready() {
+    let (_, mut planted) = weighed()
+        .into_iter()
+        .find(|(code, _)| *code == Code::AllocFail)
+        .unwrap();
+    planted.thp().defrag = "madvise".to_owned();
+    assert_eq!(planted.only().code, Code::PteTableExists);
+}
+
+/// Other inaccessible memory below it makes no stack: its guard has the flag of the stack.
+#[test]
+fn a_stack_is_known_by_the_flag_of_its_guard() {
+    let (_, mut planted) = by_policy()
+        .into_iter()
+        .find(|(code, _)| *code == Code::MapStack)
+        .unwrap();
+    let guard = &mut planted.space.mappings[0];
+    guard.memory.as_mut().unwrap().flags = VmFlags::default();
+    let judgements = judge(&planted.space, &planted.settings);
+    let last = judgements.last().unwrap();
+    assert_eq!(last.code, Code::MadvNohugepage);
+    let both = vec![Code::MadvNohugepage, Code::MapStack];
+    assert_eq!(last.certainty, Certainty::OneOf(both));
 }
 
 /// Four ranges cannot all have fallen back when three faults did.

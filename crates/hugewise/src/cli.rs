@@ -35,6 +35,8 @@ pub enum Verb {
     Collapse(cmd::collapse::Arguments),
     /// Why memory of a running process is huge or not, range by range
     Inspect(cmd::inspect::Arguments),
+    /// Where page faults come from: kinds, latencies, call chains, shapes
+    Faults(Box<cmd::faults::Arguments>),
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
     /// What can be measured here, what will mislead, what to grant, how to undo

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod arguments;
 mod double_fault;
+mod fault_mix;
 pub mod plant;
 mod planted;
 mod region;
@@ -32,6 +33,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
   orphan --pages P            leave a daemon behind that holds P pages; print its pid
+  fault-mix [--write N] [--read N] [--read-write N] [--again N] [--huge N]
+        [--read-huge N] [--copy N] [--file N] [--shared N] [--major N]
+        so many faults of each kind
   threads --end exit|leave|exec
         end from another thread than the first
   fail --code N | --signal N  end badly
@@ -100,6 +104,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),
+        "fault-mix" => fault_mix::run(&mut rest),
         "threads" => threads::run(&mut rest),
         "plant" => plant::run(&mut rest),
         "-h" | "--help" | "help" => {

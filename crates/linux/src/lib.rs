@@ -38,6 +38,8 @@ pub mod tracepoint;
 
 /// Making the memory of a running process huge.
 pub mod collapse;
+/// Events that the kernel writes into rings: page faults, one by one.
+pub mod perf;
 
 /// Observing one trial: before, during, after.
 pub mod collect;
@@ -62,6 +64,9 @@ pub mod signals;
 
 /// The terminal at stdout.
 pub mod terminal;
+
+/// A process that is not our child.
+pub mod process;
 
 /// Files that hold one number.
 pub mod number;

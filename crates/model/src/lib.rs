@@ -24,6 +24,8 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
+/// 5a. What was seen of page faults: one by one, in pairs, by kind, and the shapes they make.
+pub mod fault;
 /// 5a. What was seen of one address space.
 pub mod space;
 

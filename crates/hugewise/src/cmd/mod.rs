@@ -6,9 +6,10 @@ pub mod collapse;
 pub mod doctor;
 /// `hugewise exec`.
 pub mod exec;
+/// `hugewise report`.
+pub mod faults;
 /// `hugewise inspect`.
 pub mod inspect;
-/// `hugewise report`.
 pub mod report;
 /// `hugewise run`.
 pub mod run;

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 pub mod buddyinfo;
 /// Processors.
 pub mod cpuinfo;
+/// Faults of processes, by the kernel's own accounting.
+pub mod fault_counts;
 /// Load averages.
 pub mod loadavg;
 /// Memory and swap.

@@ -21,6 +21,10 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
+/// 5a. What is seen of a running program, interval by interval: events of the hardware, and
+/// what the kernel counts.
+pub mod stat;
+
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
 

@@ -30,6 +30,9 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Counting events of the hardware and of the kernel.
+pub mod perf;
+
 /// Observing one trial: before, during, after.
 pub mod collect;
 

@@ -36,6 +36,9 @@ pub mod perf;
 /// Observing one trial: before, during, after.
 pub mod collect;
 
+/// Observing what runs, interval by interval.
+pub mod stat;
+
 /// The calendar.
 pub mod clock;
 

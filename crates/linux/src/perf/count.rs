@@ -149,7 +149,8 @@ impl Counters {
             pending: Vec::new(),
         };
         if !matches!(target, Target::AtExec(_)) {
-            counters.switch(Switch::On).map_err(unreadable)?;
+            let switched = counters.switch(Switch::On);
+            switched.map_err(|error| unreadable(&error))?;
         }
         Ok(counters)
     }
@@ -237,7 +238,7 @@ impl Member {
         let now = match self.open.read() {
             Ok(now) => now,
             Err(error) => {
-                let missing = unreadable(error);
+                let missing = unreadable(&error);
                 return vec![Tally::Missing { missing }; events.len()];
             }
         };
@@ -274,7 +275,7 @@ fn growth(before: Raws, now: Raws, event: &str) -> Tally {
     }
 }
 
-fn unreadable(error: io::Error) -> Missing {
+fn unreadable(error: &io::Error) -> Missing {
     Missing::Unreadable {
         error: format!("counters: {error}"),
     }
@@ -390,9 +391,9 @@ mod tests {
     fn attach(
         table: &Table,
         groups: Vec<Vec<Chosen>>,
-        target: Target,
+        target: &Target,
     ) -> Result<Counters, Missing> {
-        Counters::attach(table, plan(groups), &target, &Grants::unknown())
+        Counters::attach(table, plan(groups), target, &Grants::unknown())
     }
 
     fn value(counts: &[Count], kind: &str, group: u32) -> Result<u64, Missing> {
@@ -413,7 +414,7 @@ mod tests {
     #[test]
     fn only_one_group_counts_at_a_time() {
         let table = Table::with_counters(4);
-        let mut counters = attach(&table, two_groups(), Target::Tasks(vec![1])).unwrap();
+        let mut counters = attach(&table, two_groups(), &Target::Tasks(vec![1])).unwrap();
         let counts = counters.collect();
         assert_eq!(value(&counts, "a", 0), Ok(1000));
         assert_eq!(value(&counts, "b", 1), Err(Missing::NotItsTurn));
@@ -440,9 +441,9 @@ mod tests {
             ..Table::with_counters(4)
         };
         let group = vec![vec![event("cycles", 0)]];
-        let mut counters = attach(&table, group.clone(), Target::Tasks(vec![1, 2, 3])).unwrap();
+        let mut counters = attach(&table, group.clone(), &Target::Tasks(vec![1, 2, 3])).unwrap();
         assert_eq!(value(&counters.collect(), "cycles", 0), Ok(2000));
-        let gone = attach(&table, group, Target::Tasks(vec![2])).err();
+        let gone = attach(&table, group, &Target::Tasks(vec![2])).err();
         assert_eq!(gone, Some(Missing::TooShort));
     }
 
@@ -459,7 +460,7 @@ mod tests {
             ..Table::with_counters(4)
         };
         let group = vec![vec![event("cycles", 0)]];
-        let mut counters = attach(&table, group, Target::Cpus(vec![0])).unwrap();
+        let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
         assert_eq!(value(&counters.collect(), "cycles", 0), Ok(500));
         let why = value(&counters.collect(), "cycles", 0).unwrap_err();
         assert_eq!(
@@ -477,7 +478,7 @@ mod tests {
             ..Table::with_counters(4)
         };
         let group = vec![vec![event("cycles", 0), event("instructions", 1)]];
-        let mut counters = attach(&table, group, Target::Cpus(vec![0])).unwrap();
+        let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
         let counts = counters.collect();
         let derived = hugewise_model::stat::derive(&counts, None);
         let missing = hugewise_model::observation::Reading::missing(Missing::NeverScheduled);
@@ -491,7 +492,7 @@ mod tests {
             ..Table::with_counters(4)
         };
         let group = vec![vec![event("cycles", 0)]];
-        let why = attach(&table, group, Target::Cpus(vec![0])).err().unwrap();
+        let why = attach(&table, group, &Target::Cpus(vec![0])).err().unwrap();
         assert!(matches!(&why, Missing::NotPermitted { grant } if grant.contains("CAP_PERFMON")));
     }
 

@@ -13,15 +13,17 @@ use crate::root::Root;
 pub(super) struct Faults(BTreeMap<(u32, u64), (u64, u64)>);
 
 impl Faults {
-    pub(super) fn read(root: &Root, processes: &BTreeSet<u32>) -> Self {
+    /// Reads them. Of the `keeper` of a command only what its children left with it counts.
+    pub(super) fn read(root: &Root, processes: &BTreeSet<u32>, keeper: Option<u32>) -> Self {
         let one = |&pid: &u32| {
             let line = parse_process(&root.read(format!("proc/{pid}/stat")).ok()?).ok()?;
-            let minor = line
-                .minor_faults
-                .saturating_add(line.minor_faults_of_children);
-            let major = line
-                .major_faults
-                .saturating_add(line.major_faults_of_children);
+            let own = if keeper == Some(pid) {
+                (0, 0)
+            } else {
+                (line.minor_faults, line.major_faults)
+            };
+            let minor = own.0.saturating_add(line.minor_faults_of_children);
+            let major = own.1.saturating_add(line.major_faults_of_children);
             Some(((pid, line.born_ticks), (minor, major)))
         };
         Self(processes.iter().filter_map(one).collect())

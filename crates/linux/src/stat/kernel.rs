@@ -176,7 +176,9 @@ impl<'a> Kernel<'a> {
         let share = self.memory.read(self.root, &self.subject);
         let all = share.clone().map(|share| share.of_bytes as f64);
         let huge = share.and_then(|share| match share.of_bytes {
-            0 => Err(Missing::TooShort),
+            0 => Err(Missing::NotSupported {
+                what: "memory in use, to take a share of".to_owned(),
+            }),
             all => Ok((share.huge_bytes as f64 / all as f64).min(1.0)),
         });
         [
@@ -194,7 +196,7 @@ fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
     Look {
         machine: read_vmstat(root).map_err(|error| error.into_missing("root")),
         group,
-        faults: Faults::read(root, &subject.processes(root)),
+        faults: Faults::read(root, &subject.processes(root), subject.keeper()),
         khugepaged_ns: khugepaged_ns(root, khugepaged),
     }
 }
@@ -250,6 +252,8 @@ fn khugepaged_ns(root: &Root, pid: Option<u32>) -> Result<u64, Missing> {
 
 #[cfg(test)]
 mod tests {
+    use hugewise_model::stat::READINGS;
+
     use super::*;
 
     fn events(pairs: &[(&str, u64)]) -> Events {
@@ -257,6 +261,24 @@ mod tests {
             .iter()
             .map(|(name, n)| ((*name).to_owned(), *n))
             .collect())
+    }
+
+    #[test]
+    fn every_reading_is_explained() {
+        let root = Root::real();
+        let (subject, huge) = (Subject::Machine, Some(2 << 20));
+        let mut kernel = Kernel {
+            page_bytes: 4096,
+            huge_bytes: huge,
+            khugepaged: None,
+            memory: Memory::new(Duration::from_secs(1)),
+            before: look(&root, &subject, None),
+            root: &root,
+            subject,
+        };
+        let explained = |name: &String| READINGS.iter().any(|reading| reading.name == name);
+        assert!(kernel.grown().keys().all(explained));
+        assert!(kernel.scopes().keys().all(explained));
     }
 
     #[test]

@@ -82,10 +82,7 @@ impl Memory {
 
 /// The processes of the tree; the keeper of a command is not part of what is observed.
 fn tree(root: &Root, subject: &Subject) -> Result<Share, Missing> {
-    let keeper = match subject {
-        Subject::Command { keeper, .. } => Some(*keeper),
-        _ => None,
-    };
+    let keeper = subject.keeper();
     let processes = subject.processes(root);
     let mut refused = None;
     let rollups = processes.iter().filter(|&&pid| Some(pid) != keeper);

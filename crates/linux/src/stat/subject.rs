@@ -149,6 +149,15 @@ impl Subject {
         }
     }
 
+    /// The keeper of a command, which is not part of what is observed.
+    #[must_use]
+    pub fn keeper(&self) -> Option<u32> {
+        match self {
+            Self::Command { keeper, .. } => Some(*keeper),
+            _ => None,
+        }
+    }
+
     /// Its processes that run now, and the keeper of a command; none where memory is not told process by process.
     #[must_use]
     pub fn processes(&self, root: &Root) -> BTreeSet<u32> {

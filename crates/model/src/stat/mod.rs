@@ -19,7 +19,9 @@ use crate::observation::{Missing, Reading};
 
 mod csv;
 mod derive;
+mod markdown;
 mod read;
+mod reading;
 mod summary;
 mod text;
 
@@ -31,9 +33,11 @@ pub mod kind;
 
 pub use csv::{render_csv_header, render_csv_interval};
 pub use derive::{DERIVED, Derived, derive};
+pub use markdown::render_markdown;
 pub use read::{Recording, parse, to_line};
+pub use reading::{READINGS, SoftwareReading};
 pub use summary::Summary;
-pub use text::{render_heading, render_interval, render_summary};
+pub use text::{render_counts, render_heading, render_interval, render_summary};
 
 /// The version of the lines that this program writes.
 pub const VERSION: u32 = 1;

@@ -1,6 +1,6 @@
 //! All intervals together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ pub struct Summary {
     pub counts: Vec<Count>,
     /// Growth of the kernel's counters, summed; of everything else the last state.
     pub readings: BTreeMap<String, Reading>,
+    /// Sums that lack the end: what was observed ended between two looks, and took its last
+    /// figures along.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub at_least: BTreeSet<String>,
     /// Ratios, worked out from the sums.
     #[serde(default, skip_deserializing)]
     pub derived: BTreeMap<String, Reading>,
@@ -35,6 +39,10 @@ impl Summary {
         add_counts(&mut self.counts, &interval.counts);
         for (name, reading) in &interval.readings {
             let sum = match self.readings.get(name) {
+                Some(before @ Reading::Value { .. }) if grows(name) && is_gone(reading) => {
+                    self.at_least.insert(name.clone());
+                    before.clone()
+                }
                 Some(before) => joined(name, before, reading),
                 None => reading.clone(),
             };
@@ -77,6 +85,10 @@ pub(super) fn value(reading: Option<&Reading>) -> Result<f64, Missing> {
 /// Whether a reading grows, so that intervals of it add up; anything else is a state.
 pub(super) fn grows(name: &str) -> bool {
     (name.ends_with("_total") && name != "free_huge_pages_total") || name.ends_with("_seconds")
+}
+
+fn is_gone(reading: &Reading) -> bool {
+    *reading == Reading::missing(Missing::TooShort)
 }
 
 fn joined(name: &str, before: &Reading, now: &Reading) -> Reading {
@@ -134,12 +146,22 @@ mod tests {
     fn a_sum_with_a_hole_is_missing() {
         let mut summary = Summary::default();
         summary.add(&interval(0, &[("minor_faults_total", Reading::of(1.0))]));
-        let hole = Reading::missing(Missing::TooShort);
+        let hole = Reading::missing(Missing::NotAsked);
         summary.add(&interval(1, &[("minor_faults_total", hole)]));
         assert_eq!(
             summary.reading("minor_faults_total"),
-            Err(Missing::TooShort)
+            Err(Missing::NotAsked)
         );
+    }
+
+    #[test]
+    fn what_ended_between_two_looks_leaves_a_lower_bound() {
+        let mut summary = Summary::default();
+        summary.add(&interval(0, &[("minor_faults_total", Reading::of(7.0))]));
+        let gone = Reading::missing(Missing::TooShort);
+        summary.add(&interval(1, &[("minor_faults_total", gone)]));
+        assert_eq!(summary.reading("minor_faults_total"), Ok(7.0));
+        assert!(summary.at_least.contains("minor_faults_total"));
     }
 
     #[test]

@@ -10,17 +10,19 @@ use crate::report::lines::{plain, shortened, wrapped};
 use crate::report::scale::three_digits;
 
 mod conclusion;
+mod counts;
 
 pub use conclusion::render_summary;
+pub use counts::render_counts;
 
 /// Marks figures of the whole machine.
 const MACHINE: char = '†';
 
 /// A column of the table.
-struct Column {
-    head: &'static str,
+pub(super) struct Column {
+    pub(super) head: &'static str,
     width: usize,
-    reading: &'static str,
+    pub(super) reading: &'static str,
     form: Form,
     source: Source,
 }
@@ -75,7 +77,7 @@ static COLUMNS: &[Column] = &[
     column("free", 6, "free_huge_pages_total", Form::Whole, Source::Kernel),
 ];
 
-fn columns(header: &Header) -> impl Iterator<Item = &'static Column> {
+pub(super) fn columns(header: &Header) -> impl Iterator<Item = &'static Column> {
     let counting = header.hardware.missing().is_none();
     COLUMNS
         .iter()
@@ -109,7 +111,7 @@ pub fn render_heading(header: &Header, width: usize, out: &mut impl Write) -> fm
     writeln!(out)
 }
 
-fn target(target: &Target) -> String {
+pub(super) fn target(target: &Target) -> String {
     match target {
         Target::Command { words } => {
             let command = words.join(" ");
@@ -164,7 +166,7 @@ fn source(pmu: &Pmu) -> String {
 }
 
 /// The mark of figures that speak of more than what is observed.
-fn mark(header: &Header, reading: &str) -> &'static str {
+pub(super) fn mark(header: &Header, reading: &str) -> &'static str {
     let machine = header.scopes.get(reading) == Some(&Scope::Machine);
     if machine && header.target != Target::Machine {
         "†"
@@ -185,7 +187,7 @@ pub fn render_interval(header: &Header, interval: &Interval, out: &mut impl Writ
     writeln!(out)
 }
 
-fn cell(interval: &Interval, column: &Column) -> String {
+pub(super) fn cell(interval: &Interval, column: &Column) -> String {
     let reading = interval.readings.get(column.reading);
     let found = value(reading.or_else(|| interval.derived.get(column.reading)));
     let Ok(value) = found else {
@@ -270,7 +272,7 @@ mod tests {
             huge faults†              82 served, 4 refused
             khugepaged, collapses     0 pages made, 24.0 ms of processor time
             compaction                14 stalls
-            huge memory               83.1 % of 1.20 GiB at the end
+            huge memory               83.1 % of 1.20 GiB when last read
             free huge blocks          2101 at the end
             † of the whole machine: other programs are in it
             Not counted: EPT.WALK_PENDING; why: hugewise stat --list
@@ -308,7 +310,7 @@ mod tests {
             huge faults†              41 served, 2 refused
             khugepaged, collapses     0 pages made, 12.0 ms of processor time
             compaction                7 stalls
-            huge memory               83.1 % of 1.20 GiB at the end
+            huge memory               83.1 % of 1.20 GiB when last read
             free huge blocks          2101 at the end
             † of the whole machine: other programs are in it
         "#]]

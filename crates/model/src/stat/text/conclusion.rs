@@ -31,6 +31,9 @@ pub fn render_summary(
 ) -> fmt::Result {
     let drawn = Drawn { header, summary };
     writeln!(out, "{}", drawn.lead())?;
+    if summary.intervals == 0 {
+        return Ok(());
+    }
     let mut rows = Vec::new();
     if header.hardware.missing().is_none() {
         rows.extend(drawn.hardware());
@@ -242,7 +245,12 @@ impl Drawn<'_> {
         };
         let seconds = self.summary.seconds();
         let rate = if seconds > 0.0 { minor / seconds } else { 0.0 };
-        let minor = quantity(&Unit::Count, minor);
+        let at_least = if self.summary.at_least.contains("minor_faults_total") {
+            "at least "
+        } else {
+            ""
+        };
+        let minor = format!("{at_least}{}", quantity(&Unit::Count, minor));
         let major = match self.get("major_faults_total") {
             Ok(major) => format!("; {} more waited for I/O", quantity(&Unit::Count, major)),
             Err(_) => String::new(),
@@ -274,9 +282,11 @@ impl Drawn<'_> {
             Ok(share) => percent(share),
             Err(missing) => return why(&missing),
         };
-        match self.get("rss_bytes") {
-            Ok(bytes) => format!("{share} of {} at the end", quantity(&Unit::Bytes, bytes)),
-            Err(_) => format!("{share} at the end"),
+        let bytes = |name| self.get(name).map(|bytes| quantity(&Unit::Bytes, bytes));
+        match (bytes("rss_bytes"), bytes("anon_bytes")) {
+            (Ok(bytes), _) => format!("{share} of {bytes} when last read"),
+            (_, Ok(bytes)) => format!("{share} of {bytes} of anonymous memory when last read"),
+            _ => format!("{share} when last read"),
         }
     }
 

@@ -357,6 +357,8 @@ fn spin() {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::super::events::processor::Processor;
     use super::super::events::{Family, family};
     use super::super::table::Table;
@@ -373,6 +375,7 @@ mod tests {
             number: 4,
             alone: true,
             family: family(&processor, "cpu"),
+            listed: BTreeSet::new(),
         }
     }
 

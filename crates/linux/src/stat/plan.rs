@@ -1,7 +1,5 @@
 //! What this machine can count of what is wanted.
 
-use std::io;
-
 use hugewise_model::observation::Missing;
 use hugewise_model::stat::{Mode, Refused};
 
@@ -94,7 +92,11 @@ pub fn plan(
             }
         };
         let all = source.family.map_or(&[][..], |family| &family.events[..]);
-        let wanted: Vec<&Event> = all.iter().filter(|one| events.wants(source, one)).collect();
+        let (lacked, wanted): (Vec<&Event>, Vec<&Event>) = all
+            .iter()
+            .filter(|one| events.wants(source, one))
+            .partition(|one| source.lacks(one));
+        refused.extend(lacked.into_iter().map(lacking));
         let fitted = fit(opener, source, found, &wanted, &grants);
         refused.extend(fitted.refused);
         modes.get_or_insert(found);
@@ -122,6 +124,21 @@ pub fn sources(root: &Root) -> Result<Vec<Source>, Missing> {
     read_sources(root).map_err(|error: Error| error.into_missing("root"))
 }
 
+/// An event that the processor says it does not have.
+fn lacking(event: &Event) -> Refused {
+    Refused {
+        kind: event.kind.clone(),
+        event: event.name.clone(),
+        missing: not_here(),
+    }
+}
+
+fn not_here() -> Missing {
+    Missing::NotSupported {
+        what: "this event on this processor".to_owned(),
+    }
+}
+
 /// Whether one event of a source can be counted here, by trying.
 ///
 /// # Errors
@@ -132,9 +149,6 @@ pub fn try_event(
     source: &Source,
     event: &Event,
 ) -> Result<Mode, Missing> {
-    let grants = Grants::read(root);
-    let [cycles, _] = general(source);
-    let permitted = permitted(opener, cycles.code, None, &grants)?;
     let Some(family) = source.family else {
         return Err(Missing::NoHardware);
     };
@@ -142,6 +156,26 @@ pub fn try_event(
         source: source.number,
         config: event.config(family.arch()),
     };
+    let tried = try_code(root, opener, source, code);
+    match source.lacks(event) {
+        true => tried.and(Err(not_here())),
+        false => tried,
+    }
+}
+
+/// The same for any code.
+///
+/// # Errors
+/// Why not.
+pub fn try_code(
+    root: &Root,
+    opener: &dyn PerfOpen,
+    source: &Source,
+    code: Code,
+) -> Result<Mode, Missing> {
+    let grants = Grants::read(root);
+    let [cycles, _] = general(source);
+    let permitted = permitted(opener, cycles.code, None, &grants)?;
     let request = Request {
         events: &[code],
         observed: Observed::Caller,
@@ -151,17 +185,11 @@ pub fn try_event(
     };
     match opener.open(&request) {
         Ok(_) => Ok(permitted.mode),
-        Err(refusal) => Err(here(&refusal.error, permitted.mode, &grants)),
-    }
-}
-
-/// That there is hardware is known: what is refused now is this event.
-fn here(error: &io::Error, mode: Mode, grants: &Grants) -> Missing {
-    match missing(error, mode, grants) {
-        Missing::NoHardware | Missing::Unreadable { .. } => Missing::NotSupported {
-            what: "this event on this processor".to_owned(),
-        },
-        other => other,
+        // That there is hardware is known: what is refused now is this event.
+        Err(refusal) => Err(match missing(&refusal.error, permitted.mode, &grants) {
+            Missing::NoHardware | Missing::Unreadable { .. } => not_here(),
+            other => other,
+        }),
     }
 }
 
@@ -172,7 +200,7 @@ pub fn notes(root: &Root, plan: &Plan) -> Vec<String> {
     let watchdog = root.read_trimmed("proc/sys/kernel/nmi_watchdog");
     if watchdog.is_ok_and(|state| state == "1") {
         notes.push(
-            "the kernel's watchdog holds one counter of each processor \
+            "the kernel's watchdog may hold one counter of each processor \
              (kernel.nmi_watchdog=0 frees it)"
                 .to_owned(),
         );

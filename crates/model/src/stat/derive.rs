@@ -46,7 +46,7 @@ pub static DERIVED: &[Derived] = &[
     derived(
         "code_walk_cycles_ratio",
         "share of cycles with a walk for code, at most",
-        |c| c.cycles_of("itlb"),
+        |c| c.cycles_of("itlb").map_err(no_cycles),
     ),
     derived(
         "stall_data_ratio",
@@ -183,31 +183,42 @@ impl Counts<'_> {
         Ok(share.min(1.0))
     }
 
+    /// Whether an event of this kind is among those that are counted.
+    fn has(&self, kind: &str) -> bool {
+        self.counts.iter().any(|count| count.kind == kind)
+    }
+
+    /// Data as a whole where an event counts that, else loads and stores.
     fn data(&self, what: &str) -> Value {
-        let both = || {
-            let loads = self.kinst(&format!("dtlb_load_{what}"))?;
-            Ok(loads + self.kinst(&format!("dtlb_store_{what}"))?)
-        };
+        let loads = format!("dtlb_load_{what}");
+        if self.has(&loads) {
+            return Ok(self.kinst(&loads)? + self.kinst(&format!("dtlb_store_{what}"))?);
+        }
         self.kinst(&format!("dtlb_{what}"))
-            .or_else(|why| both().map_err(|other| worse(why, other)))
     }
 
     /// Cycles with a walk of one side: by cycles where they are counted, else by walks under way
     /// summed over cycles, which is never less.
     fn cycles_of(&self, side: &str) -> Value {
-        let pending = || Ok(self.per(&format!("{side}_walk_pending"), CYCLES)?.min(1.0));
-        self.share(&format!("{side}_walk_active"))
-            .or_else(|why| match why {
-                Missing::NotSupported { .. } => pending().map_err(|other| worse(why, other)),
-                _ => Err(why),
-            })
+        let (active, pending) = (
+            format!("{side}_walk_active"),
+            format!("{side}_walk_pending"),
+        );
+        if !self.has(&active) && self.has(&pending) {
+            return Ok(self.per(&pending, CYCLES)?.min(1.0));
+        }
+        self.share(&active)
     }
 
     fn data_cycles(&self) -> Value {
-        let both = || Ok((self.cycles_of("dtlb_load")? + self.cycles_of("dtlb_store")?).min(1.0));
-        self.cycles_of("dtlb")
-            .or_else(|why| both().map_err(|other| worse(why, other)))
-            .map_err(no_cycles)
+        let one = ["active", "pending"].map(|what| format!("dtlb_walk_{what}"));
+        let cycles = if one.iter().any(|kind| self.has(kind)) {
+            self.cycles_of("dtlb")
+        } else {
+            let loads = self.cycles_of("dtlb_load");
+            loads.and_then(|loads| Ok((loads + self.cycles_of("dtlb_store")?).min(1.0)))
+        };
+        cycles.map_err(no_cycles)
     }
 
     fn at_most(&self) -> Value {
@@ -279,14 +290,6 @@ impl Sum {
 fn none_of(kind: &str) -> Missing {
     Missing::NotSupported {
         what: format!("an event for {kind}"),
-    }
-}
-
-/// Of two reasons, the one that is not "there is no such event".
-fn worse(one: Missing, other: Missing) -> Missing {
-    match one {
-        Missing::NotSupported { .. } => other,
-        one => one,
     }
 }
 
@@ -407,6 +410,9 @@ mod tests {
         );
         let why = get(&counts, "walk_cycles_at_most_ratio").unwrap_err();
         assert!(why.to_string().contains("cycles of page walks"), "{why}");
+        let walks = [counted(CYCLES, 0, 1), counted("dtlb_walks", 0, 1)];
+        let why = get(&walks, "dtlb_walks_per_kinst").unwrap_err();
+        assert!(why.to_string().contains("instructions"), "{why}");
         let none = derive(&[], Some(&Missing::NoHardware));
         assert!(
             none.values()

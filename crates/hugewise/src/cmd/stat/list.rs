@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use hugewise_linux::perf::events::sources::Source;
+use hugewise_linux::perf::fit::general;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
 use hugewise_linux::root::Root;
@@ -40,7 +41,19 @@ struct Processor {
     source: String,
     family: Option<&'static str>,
     title: Option<&'static str>,
+    /// Cycles and instructions, which the kernel knows by itself.
+    general: Vec<General>,
     events: Vec<Event>,
+}
+
+#[derive(Debug, Serialize)]
+struct General {
+    kind: &'static str,
+    counts: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Mode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<Missing>,
 }
 
 #[derive(Debug, Serialize)]
@@ -129,7 +142,18 @@ fn processor(root: &Root, source: &Source) -> Processor {
             missing: tried.err(),
         })
     };
+    let general = general(source).into_iter().filter_map(|chosen| {
+        let known = kind::find(&chosen.kind)?;
+        let tried = plan::try_code(root, &Kernel, source, chosen.code);
+        Some(General {
+            kind: known.name,
+            counts: known.doc,
+            mode: tried.as_ref().ok().copied(),
+            missing: tried.err(),
+        })
+    });
     Processor {
+        general: general.collect(),
         source: source.name.clone(),
         family: family.map(|family| family.name.as_str()),
         title: family.map(|family| family.title.as_str()),
@@ -165,42 +189,44 @@ fn text(list: &List, width: usize) -> Result<String> {
 }
 
 fn describe(processor: &Processor, width: usize, text: &mut String) -> Result<()> {
-    let Some(title) = processor.title else {
-        let line = format!(
-            "{}: no table knows this processor; cycles and instructions alone are counted.",
-            processor.source
-        );
-        paragraph(&line, width, text)?;
-        return Ok(());
-    };
     let source = &processor.source;
-    writeln!(
-        text,
-        "{title}, event source {source}. * is counted without being asked for."
-    )?;
-    let why = processor
-        .events
-        .iter()
-        .find_map(|event| event.missing.clone());
-    let all = processor.events.iter().all(|event| event.missing == why);
-    if let Some(missing) = why.as_ref().filter(|_| all) {
-        paragraph(
-            &format!("None can be counted here: {missing}."),
-            width,
-            text,
-        )?;
+    let line = match processor.title {
+        Some(title) => {
+            format!("{title}, event source {source}; * is counted without being asked for.")
+        }
+        None => format!("No table knows this processor, event source {source}."),
+    };
+    paragraph(&line, width, text)?;
+    let nothing = processor.general.iter().all(|one| {
+        one.missing
+            .as_ref()
+            .is_some_and(|why| *why == Missing::NoHardware)
+    });
+    if nothing {
+        let why = Missing::NoHardware;
+        paragraph(&format!("None can be counted here: {why}."), width, text)?;
+    }
+    let shown = |missing: &Option<Missing>| missing.clone().filter(|_| !nothing);
+    for one in &processor.general {
+        writeln!(text, "\n* {:<26}{}", one.kind, one.counts)?;
+        not_here(shown(&one.missing), width, text)?;
     }
     for event in &processor.events {
         let mark = if event.usual { "*" } else { " " };
         writeln!(text, "\n{mark} {:<26}{}", event.kind, event.counts)?;
         writeln!(text, "    {}  {}", event.name, event.code)?;
         columns(&format!("    {}", event.not), 4, width, text)?;
-        if let Some(missing) = event.missing.as_ref().filter(|_| !all) {
-            columns(&format!("    not here: {missing}"), 4, width, text)?;
-        }
+        not_here(shown(&event.missing), width, text)?;
     }
     writeln!(text)?;
     Ok(())
+}
+
+fn not_here(missing: Option<Missing>, width: usize, text: &mut String) -> Result<()> {
+    match missing {
+        None => Ok(()),
+        Some(missing) => columns(&format!("    Not counted here: {missing}."), 4, width, text),
+    }
 }
 
 /// A paragraph, all its lines but the first indented.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::processor::{Processor, read_processors};
-use super::{Family, family};
+use super::{Arch, Event, Family, family};
 use crate::error::Result;
 use crate::number;
 use crate::perf::open::RAW;
@@ -23,6 +23,21 @@ pub struct Source {
     pub alone: bool,
     /// The table of events of its processors, where one is known.
     pub family: Option<&'static Family>,
+    /// The numbers of the events that the kernel lists for it, where it lists any.
+    pub listed: BTreeSet<u64>,
+}
+
+impl Source {
+    /// Whether the processor lacks an event. An Arm processor tells which of the first 64 events
+    /// it has (PMCEID), and the kernel lists those; any other opens as well, and counts nothing
+    /// for ever (drivers/perf/arm_pmuv3.c).
+    #[must_use]
+    pub fn lacks(&self, event: &Event) -> bool {
+        const TOLD: u64 = 0x40;
+        let arm = self.family.map(Family::arch) == Some(Arch::Arm);
+        let number = event.config(Arch::Arm);
+        arm && number < TOLD && !self.listed.is_empty() && !self.listed.contains(&number)
+    }
 }
 
 /// The event sources of the processors: `cpu` on most x86 machines, `cpu_core` and `cpu_atom` on
@@ -46,6 +61,7 @@ pub fn read_sources(root: &Root) -> Result<Vec<Source>> {
                 number: u32::try_from(number).ok()?,
                 alone: true,
                 family: family(&processor, &name),
+                listed: listed(root, &name),
                 name,
             })
         })
@@ -57,6 +73,7 @@ pub fn read_sources(root: &Root) -> Result<Vec<Source>> {
             number: RAW,
             alone: true,
             family: family(processor, "cpu"),
+            listed: BTreeSet::new(),
         });
     }
     let alone = found.len() == 1;
@@ -68,6 +85,20 @@ pub fn read_sources(root: &Root) -> Result<Vec<Source>> {
 
 fn is_of_processors(name: &str) -> bool {
     matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") || name.starts_with("armv")
+}
+
+/// The events of a source by their number: files that say `event=0x0011`.
+fn listed(root: &Root, name: &str) -> BTreeSet<u64> {
+    let folder = format!("{DEVICES}/{name}/events");
+    let names = root.list(&folder).unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|event| {
+            let text = root.read_trimmed(format!("{folder}/{event}")).ok()?;
+            let hex = text.strip_prefix("event=0x")?;
+            u64::from_str_radix(hex, 16).ok()
+        })
+        .collect()
 }
 
 /// A processor of the source: of several sorts, its files `cpus` or `cpumask` say which.
@@ -159,6 +190,29 @@ mod tests {
                 ("armv8_neoverse_n1".to_owned(), 9, Some("neoverse-n1")),
             ]
         );
+    }
+
+    #[test]
+    fn an_arm_processor_tells_which_events_it_has() {
+        let pmu = "sys/bus/event_source/devices/armv8_pmuv3";
+        let (_folder, root) = machine(&[
+            (
+                "proc/cpuinfo",
+                "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051\n",
+            ),
+            (&format!("{pmu}/type"), "8\n"),
+            (&format!("{pmu}/events/cpu_cycles"), "event=0x0011\n"),
+            (&format!("{pmu}/events/dtlb_walk"), "event=0x0034\n"),
+        ]);
+        let source = read_sources(&root).unwrap().remove(0);
+        let event = |name: &str| source.family.unwrap().find(name).unwrap();
+        assert!(!source.lacks(event("DTLB_WALK")));
+        assert!(source.lacks(event("ITLB_WALK")));
+        let silent = Source {
+            listed: BTreeSet::new(),
+            ..source.clone()
+        };
+        assert!(!silent.lacks(event("ITLB_WALK")));
     }
 
     #[test]

@@ -190,15 +190,24 @@ pub fn fit(
                 .push(refused(&event, other, permitted, grants)),
         }
     }
-    let mut current = base.clone();
-    for event in chosen(source, wanted) {
-        match trial.run(std::slice::from_ref(&event)) {
-            Fit::Fits => place(&trial, &base, &mut current, event, &mut fitted.groups),
-            other => fitted
-                .refused
-                .push(refused(&event, other, permitted, grants)),
-        }
+    let mut filling = Filling {
+        trial: &trial,
+        current: base.clone(),
+        base,
+        full: &mut fitted.groups,
+    };
+    for unit in units(chosen(source, wanted)) {
+        let (fit, other): (Vec<_>, Vec<_>) = unit
+            .into_iter()
+            .map(|event| (trial.run(std::slice::from_ref(&event)), event))
+            .partition(|(fit, _)| *fit == Fit::Fits);
+        filling.place(fit.into_iter().map(|(_, event)| event).collect());
+        let why = other
+            .into_iter()
+            .map(|(fit, event)| refused(&event, fit, permitted, grants));
+        fitted.refused.extend(why);
     }
+    let Filling { current, base, .. } = filling;
     if current.len() > base.len() || fitted.groups.is_empty() {
         fitted.groups.push(current);
     }
@@ -206,33 +215,73 @@ pub fn fit(
     fitted
 }
 
-/// Adds an event to the group that is being filled, or begins the next one with it.
-fn place(
-    trial: &Trial<'_>,
-    base: &[Chosen],
-    current: &mut Vec<Chosen>,
-    event: Chosen,
-    full: &mut Vec<Vec<Chosen>>,
-) {
-    let candidate = with(current, &event);
-    if trial.run(&candidate) == Fit::Fits {
-        *current = candidate;
-        return;
+/// Events that mean something only together: those of loads and of stores are added up.
+fn units(events: Vec<Chosen>) -> Vec<Vec<Chosen>> {
+    let subject = |event: &Chosen| {
+        let kind = event.kind.strip_prefix("dtlb_load_");
+        let kind = kind.or_else(|| event.kind.strip_prefix("dtlb_store_"));
+        kind.map(str::to_owned)
+    };
+    let mut units: Vec<Vec<Chosen>> = Vec::new();
+    for event in events {
+        let of = subject(&event);
+        let mate = units
+            .iter_mut()
+            .find(|unit| of.is_some() && subject(&unit[0]) == of);
+        match mate {
+            Some(unit) => unit.push(event),
+            None => units.push(vec![event]),
+        }
     }
-    if current.len() > base.len() {
-        full.push(std::mem::replace(current, base.to_vec()));
+    units
+}
+
+/// Groups that are being filled, one after the other.
+struct Filling<'a> {
+    trial: &'a Trial<'a>,
+    base: Vec<Chosen>,
+    current: Vec<Chosen>,
+    full: &'a mut Vec<Vec<Chosen>>,
+}
+
+impl Filling<'_> {
+    /// Adds events to the group that is being filled, or begins the next one with them; where
+    /// even a fresh group cannot hold them together, each for itself.
+    fn place(&mut self, unit: Vec<Chosen>) {
+        if unit.is_empty() || self.add(&unit) {
+            return;
+        }
+        if self.current.len() > self.base.len() {
+            let fresh = self.base.clone();
+            self.full.push(std::mem::replace(&mut self.current, fresh));
+            if self.add(&unit) {
+                return;
+            }
+        }
+        if unit.len() > 1 {
+            unit.into_iter().for_each(|event| self.place(vec![event]));
+            return;
+        }
+        self.alone(&unit[0]);
     }
-    let fresh = with(base, &event);
-    if trial.run(&fresh) == Fit::Fits {
-        *current = fresh;
-        return;
+
+    fn add(&mut self, unit: &[Chosen]) -> bool {
+        let candidate = [&self.current, unit].concat();
+        let fits = self.trial.run(&candidate) == Fit::Fits;
+        if fits {
+            self.current = candidate;
+        }
+        fits
     }
-    // So few counters that not even the general events fit beside it: one of them, or none.
-    let smaller = base.iter().map(|one| vec![one.clone(), event.clone()]);
-    let fits = smaller
-        .into_iter()
-        .find(|group| trial.run(group) == Fit::Fits);
-    full.push(fits.unwrap_or_else(|| vec![event]));
+
+    /// So few counters that not even the general events fit beside it: one of them, or none.
+    fn alone(&mut self, event: &Chosen) {
+        let smaller = self.base.iter().map(|one| vec![one.clone(), event.clone()]);
+        let fits = smaller
+            .into_iter()
+            .find(|group| self.trial.run(group) == Fit::Fits);
+        self.full.push(fits.unwrap_or_else(|| vec![event.clone()]));
+    }
 }
 
 /// The events in the order in which they are worth a counter.

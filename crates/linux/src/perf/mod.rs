@@ -20,4 +20,4 @@ pub mod fit;
 pub mod count;
 
 #[cfg(test)]
-mod table;
+pub(crate) mod table;

@@ -13,32 +13,32 @@ use super::open::{
 
 /// What the kernel has and permits.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Counters of the hardware for events of any kind.
-    pub(super) counters: usize,
+    pub(crate) counters: usize,
     /// How many of them somebody else holds for good.
-    pub(super) reserved: usize,
+    pub(crate) reserved: usize,
     /// Whether cycles and instructions have counters of their own.
-    pub(super) fixed: bool,
+    pub(crate) fixed: bool,
     /// Whether kernel mode may be counted.
-    pub(super) kernel_permitted: bool,
+    pub(crate) kernel_permitted: bool,
     /// Whether user mode may be.
-    pub(super) user_permitted: bool,
+    pub(crate) user_permitted: bool,
     /// Whether `exclude_guest` is understood.
-    pub(super) knows_guests: bool,
+    pub(crate) knows_guests: bool,
     /// Events that are not there.
-    pub(super) absent: Vec<Code>,
+    pub(crate) absent: Vec<Code>,
     /// Threads that have ended.
-    pub(super) ended: BTreeSet<u32>,
+    pub(crate) ended: BTreeSet<u32>,
     /// What an event says each time it is read; the last holds for good. An event without an
     /// entry counts 1000 in each 1000 ns that it is on, which is one reading.
-    pub(super) says: BTreeMap<Code, Vec<Raws>>,
+    pub(crate) says: BTreeMap<Code, Vec<Raws>>,
     /// What was switched, in order: the first event of the group, and to what.
-    pub(super) log: Rc<RefCell<Vec<(Code, Switch)>>>,
+    pub(crate) log: Rc<RefCell<Vec<(Code, Switch)>>>,
 }
 
 impl Table {
-    pub(super) fn with_counters(counters: usize) -> Self {
+    pub(crate) fn with_counters(counters: usize) -> Self {
         Self {
             counters,
             reserved: 0,

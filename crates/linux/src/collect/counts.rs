@@ -7,12 +7,13 @@
 use hugewise_model::host::Host;
 use hugewise_model::observation::{Missing, Reading};
 use hugewise_model::stat::kind::{CYCLES, INSTRUCTIONS};
-use hugewise_model::stat::{Count, Tally, derive};
+use hugewise_model::stat::{Count, Tally, WalkCycles, derive};
 
 use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
 use crate::probe::Grants;
 use crate::root::Root;
+use crate::stat::plan::walk_cycles;
 
 /// What is counted in a trial.
 #[derive(Clone, Copy, Debug)]
@@ -117,10 +118,8 @@ impl Counted<'_> {
             "code_walk_cycles_ratio" => &["itlb"],
             _ => &["dtlb", "dtlb_load"],
         };
-        // Skylake leaves the second dimension of nested paging out: in a guest the cycles of its
-        // walks are a part of the truth, and would be taken for an upper bound.
-        let skylake = |family: &Option<String>| family.as_deref() == Some("skylake");
-        if host.hypervisor.is_some() && plan.sources.iter().any(|one| skylake(&one.family)) {
+        // A part of the truth would be taken for an upper bound.
+        if walk_cycles(plan, host) == WalkCycles::WithoutNested {
             return Err(Missing::NotSupported {
                 what: "an event for walk cycles that holds in a virtual machine".to_owned(),
             });

@@ -83,7 +83,7 @@ impl<'a> Observation<'a> {
         let kernel = Kernel::begin(root, host, wanted.subject.clone(), wanted.interval);
         let mut notes = found
             .as_ref()
-            .map_or_else(|_| Vec::new(), |found| plan::notes(root, found.plan()));
+            .map_or_else(|_| Vec::new(), |_| plan::notes(root));
         notes.extend(kernel.notes());
         let header = Header {
             version: VERSION,
@@ -96,7 +96,7 @@ impl<'a> Observation<'a> {
             huge_bytes: host.pmd_bytes(),
             target: wanted.target.clone(),
             interval_ns: nanos(wanted.interval),
-            hardware: hardware(found.as_ref(), turn),
+            hardware: hardware(found.as_ref(), turn, host),
             scopes: kernel.scopes(),
             notes,
         };
@@ -184,7 +184,7 @@ fn attach(root: &Root, opener: &dyn PerfOpen, wanted: &Wanted) -> Result<Counter
     }
 }
 
-fn hardware(found: Result<&Counters, &Missing>, turn: Duration) -> Hardware {
+fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> Hardware {
     match found {
         Err(missing) => Hardware::Missing {
             missing: missing.clone(),
@@ -194,6 +194,7 @@ fn hardware(found: Result<&Counters, &Missing>, turn: Duration) -> Hardware {
             pmus: counters.plan().pmus(),
             turn_ns: nanos(turn),
             refused: counters.plan().refused.clone(),
+            walk_cycles: plan::walk_cycles(counters.plan(), host),
         },
     }
 }

@@ -1,7 +1,8 @@
 //! What this machine can count of what is wanted.
 
+use hugewise_model::host::Host;
 use hugewise_model::observation::Missing;
-use hugewise_model::stat::{Mode, Refused};
+use hugewise_model::stat::{Mode, Refused, WalkCycles};
 
 use crate::error::Error;
 use crate::perf::count::{Plan, Planned};
@@ -193,23 +194,26 @@ pub fn try_code(
     }
 }
 
+/// What the cycles of page walks hold: Skylake leaves the second dimension of nested paging out.
+#[must_use]
+pub fn walk_cycles(plan: &Plan, host: &Host) -> WalkCycles {
+    let skylake = |source: &Planned| source.family.as_deref() == Some("skylake");
+    if host.hypervisor.is_some() && plan.sources.iter().any(skylake) {
+        WalkCycles::WithoutNested
+    } else {
+        WalkCycles::Whole
+    }
+}
+
 /// What else holds counters, in words for the reader.
 #[must_use]
-pub fn notes(root: &Root, plan: &Plan) -> Vec<String> {
+pub fn notes(root: &Root) -> Vec<String> {
     let mut notes = Vec::new();
     let watchdog = root.read_trimmed("proc/sys/kernel/nmi_watchdog");
     if watchdog.is_ok_and(|state| state == "1") {
         notes.push(
             "the kernel's watchdog may hold one counter of each processor \
              (kernel.nmi_watchdog=0 frees it)"
-                .to_owned(),
-        );
-    }
-    let skylake = |source: &Planned| source.family.as_deref() == Some("skylake");
-    if plan.sources.iter().any(skylake) {
-        notes.push(
-            "this processor leaves the second dimension of nested paging out of its walk cycles: \
-             in a virtual machine they are no upper bound"
                 .to_owned(),
         );
     }

@@ -124,12 +124,26 @@ pub enum Hardware {
         turn_ns: u64,
         /// Events that were wanted and cannot be counted.
         refused: Vec<Refused>,
+        /// What the cycles of page walks hold.
+        walk_cycles: WalkCycles,
     },
     /// They do not.
     Missing {
         /// Why.
         missing: Missing,
     },
+}
+
+/// What the cycles of page walks hold on this machine.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum WalkCycles {
+    /// All of a walk: they bound what cheaper walks can save.
+    #[default]
+    Whole,
+    /// Only the guest's own tables, because the machine is virtual and its processor (Skylake)
+    /// leaves the host's out: they bound nothing.
+    WithoutNested,
 }
 
 impl Hardware {

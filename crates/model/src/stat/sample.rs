@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::kind::{CYCLES, INSTRUCTIONS};
 use super::{
-    Count, Hardware, Header, Interval, Mode, Pmu, Refused, Tally, Target, VERSION, derive,
+    Count, Hardware, Header, Interval, Mode, Pmu, Refused, Tally, Target, VERSION, WalkCycles,
+    derive,
 };
 use crate::metric::Scope;
 use crate::observation::{Missing, Reading};
@@ -41,6 +42,7 @@ pub(super) fn header() -> Header {
                 ],
             }],
             turn_ns: 50_000_000,
+            walk_cycles: WalkCycles::Whole,
             refused: vec![Refused {
                 kind: "ept_walk_cycles".to_owned(),
                 event: "EPT.WALK_PENDING".to_owned(),

@@ -229,7 +229,7 @@ mod tests {
 
     use super::super::sample::{header, interval};
     use super::*;
-    use crate::stat::{Mode, Summary};
+    use crate::stat::{Mode, Summary, WalkCycles};
 
     fn drawn(header: &Header, intervals: &[Interval]) -> String {
         let mut text = String::new();
@@ -278,6 +278,17 @@ mod tests {
             Not counted: EPT.WALK_PENDING; why: hugewise stat --list
         "#]]
         .assert_eq(&text);
+    }
+
+    #[test]
+    fn a_part_of_the_walks_bounds_nothing() {
+        let mut header = header();
+        if let Hardware::Counting { walk_cycles, .. } = &mut header.hardware {
+            *walk_cycles = WalkCycles::WithoutNested;
+        }
+        let text = drawn(&header, &[interval(0)]);
+        assert!(text.contains("no bound"), "{text}");
+        assert!(!text.contains("no more than"), "{text}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::observation::{Missing, Outcome};
 use crate::report::lines::{plain, wrapped};
 use crate::report::scale::{percent as hundredths, quantity};
 use crate::stat::kind::{CYCLES, INSTRUCTIONS};
-use crate::stat::{Hardware, Header, Summary, Tally};
+use crate::stat::{Hardware, Header, Summary, Tally, WalkCycles};
 
 /// A share in words.
 fn percent(share: f64) -> String {
@@ -173,6 +173,13 @@ impl Drawn<'_> {
 
     fn bound(&self) -> Option<String> {
         let most = self.get("walk_cycles_at_most_ratio").ok()?;
+        if let Hardware::Counting {
+            walk_cycles: WalkCycles::WithoutNested,
+            ..
+        } = &self.header.hardware
+        {
+            return Some("no bound: nested paging is left out of them here".to_owned());
+        }
         Some(format!(
             "cheaper walks can save no more than {} of its cycles",
             percent(most)

@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod capture;
 mod program;
+mod vm;
 
 /// The project's own tools.
 #[derive(Debug, Parser)]
@@ -17,6 +18,8 @@ enum Task {
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
     Capture(capture::Args),
+    /// Runs the tests on other kernels, under QEMU.
+    Vm(vm::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -24,5 +27,6 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
+        Task::Vm(arguments) => vm::run(&arguments),
     }
 }

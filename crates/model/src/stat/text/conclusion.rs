@@ -223,6 +223,8 @@ impl Drawn<'_> {
         let made = self.counted(&[("thp_collapse_alloc_total", "pages made")]);
         let busy = self
             .get("khugepaged_seconds")
+            .ok()
+            .filter(|&seconds| seconds > 0.0)
             .map(|seconds| format!(", {} of processor time", quantity(&Unit::Seconds, seconds)));
         rows.push(self.row(
             "khugepaged, collapses",

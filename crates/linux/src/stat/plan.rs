@@ -345,11 +345,17 @@ mod tests {
     fn told(plan: &Plan) -> String {
         let mut text = String::new();
         for source in plan.pmus() {
-            let family = source.family.unwrap_or_default();
+            let family = source.family.unwrap_or_else(|| "no table".to_owned());
             writeln!(text, "  {} {family}", source.name).unwrap();
             for group in source.groups {
                 assert!(group.starts_with(&["cycles".to_owned(), "instructions".to_owned()]));
-                writeln!(text, "    {}", group[2..].join(" ")).unwrap();
+                let own = &group[2..];
+                let own = if own.is_empty() {
+                    "nothing else".to_owned()
+                } else {
+                    own.join(" ")
+                };
+                writeln!(text, "    {own}").unwrap();
             }
         }
         text
@@ -401,8 +407,8 @@ mod tests {
               armv8_pmuv3_0 ampereone
                 dtlb_walks itlb_walks
             unknown
-              cpu 
-    
+              cpu no table
+                nothing else
         "#]].assert_eq(&text);
     }
 

@@ -60,6 +60,23 @@ mod tests {
     }
 
     #[test]
+    fn of_the_keeper_only_its_children_count() {
+        let folder = tempfile::tempdir().unwrap();
+        for pid in [5, 6] {
+            let path = folder.path().join(format!("proc/{pid}"));
+            std::fs::create_dir_all(&path).unwrap();
+            let line = format!("{pid} (x) S 1 1 1 0 -1 0 100 20 3 4 0 0 0 0 20 0 1 0 9 0");
+            std::fs::write(path.join("stat"), line).unwrap();
+        }
+        let root = Root::at(folder.path());
+        let read = |keeper| Faults::read(&root, &[5, 6, 7].into(), keeper);
+        let keeper = read(Some(5)).0;
+        assert_eq!(keeper[&(5, 9)], (20, 4));
+        assert_eq!(keeper[&(6, 9)], (120, 7));
+        assert_eq!(read(None).0[&(5, 9)], (120, 7));
+    }
+
+    #[test]
     fn a_child_that_is_waited_for_counts_once() {
         let before = faults(&[(1, 100, 2), (2, 40, 1)]);
         // The parent took over the 45 of its child, and has 5 more of its own.

@@ -5,6 +5,7 @@ use clap::Parser;
 mod bench;
 mod calibrate;
 mod capture;
+mod confusion;
 mod program;
 mod vm;
 
@@ -18,6 +19,8 @@ enum Task {
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
     Capture(capture::Args),
+    /// Plants each reason why memory is not huge and writes what was reported.
+    Confusion(confusion::Arguments),
     /// Runs the tests on other kernels, under QEMU.
     Vm(vm::Arguments),
 }
@@ -27,6 +30,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
+        Task::Confusion(arguments) => confusion::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),
     }
 }

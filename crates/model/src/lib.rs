@@ -6,6 +6,9 @@
 /// 1. Where: the machine and its settings, as facts.
 pub mod host;
 
+/// How many translations its processor remembers.
+pub mod tlb;
+
 /// What can be measured there, what will mislead, and what is set wrongly.
 pub mod doctor;
 
@@ -21,9 +24,12 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
-/// 5a. What is seen of a running program, interval by interval: events of the hardware, and
+/// 5b. What is seen of a running program, interval by interval: events of the hardware, and
 /// what the kernel counts.
 pub mod stat;
+
+/// 5a. What was seen of one address space.
+pub mod space;
 
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
@@ -38,8 +44,20 @@ pub mod gate;
 /// 8. Why: rules that recognise a cause, or say that they cannot.
 pub mod findings;
 
+/// 8a. Why memory is not huge: a reason for every range.
+pub mod reason;
+
+/// 8a. What huge pages would cost and could be worth, before anything is switched on.
+pub mod forecast;
+
+/// 8b. What can be done to a running process: making its memory huge.
+pub mod collapse;
+
 /// 9. What is said: one report, several renderings.
 pub mod report;
+
+/// 9a. What is said of one process: its memory and its reasons.
+pub mod inspection;
 
 /// The units in which all of it is told: bytes and durations as people type and read them.
 pub mod quantity;

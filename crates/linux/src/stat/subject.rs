@@ -194,6 +194,7 @@ mod tests {
 
     fn mount(point: &str, kind: &str, options: &str) -> Mount {
         Mount {
+            device: (0, 0),
             root: "/".to_owned(),
             point: point.to_owned(),
             kind: kind.to_owned(),

@@ -33,16 +33,20 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Events of the hardware and of the kernel: counted, or one by one in rings.
+pub mod perf;
+
 /// Events of the kernel that happen in our own thread.
 pub mod tracepoint;
 
 /// Making the memory of a running process huge.
 pub mod collapse;
-/// Events that the kernel writes into rings: page faults, one by one.
-pub mod perf;
 
 /// Observing one trial: before, during, after.
 pub mod collect;
+
+/// Observing what runs, interval by interval.
+pub mod stat;
 
 /// Reading one address space: its process, its mappings and how their pages are mapped.
 pub mod space;

@@ -26,7 +26,12 @@ pub mod observation;
 
 /// 5a. What was seen of page faults: one by one, in pairs, by kind, and the shapes they make.
 pub mod fault;
-/// 5a. What was seen of one address space.
+
+/// 5c. What is seen of a running program, interval by interval: events of the hardware, and
+/// what the kernel counts.
+pub mod stat;
+
+/// 5b. What was seen of one address space.
 pub mod space;
 
 /// 6. What is kept: the record, written as it happens.

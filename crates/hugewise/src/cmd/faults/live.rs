@@ -115,7 +115,7 @@ fn watch_process(
 }
 
 fn open(root: &Root, host: &Host, target: &Target, arguments: &Arguments) -> Result<Faults> {
-    let cpus = cpu::read_online_numbers(root)?;
+    let cpus = cpu::read_online_members(root)?;
     Faults::open(target, &cpus, arguments.every, host)
         .map_err(|error| target::advised(error, arguments.pid))
 }

@@ -31,6 +31,8 @@ pub enum Verb {
     Run(Box<cmd::run::Arguments>),
     /// Report again from a record, or compare two records
     Report(cmd::report::Arguments),
+    /// How long the kernel stalls, and where: histograms of its own functions
+    Trace(cmd::trace::Arguments),
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
     /// What can be measured here, what will mislead, what to grant, how to undo

@@ -52,6 +52,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
+        Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
         Verb::Man { verb } => {

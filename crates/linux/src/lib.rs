@@ -33,6 +33,9 @@ pub mod spawn;
 /// Observing one trial: before, during, after.
 pub mod collect;
 
+/// Tracing inside the kernel: BPF programs that keep latencies as histograms.
+pub mod bpf;
+
 /// The calendar.
 pub mod clock;
 

@@ -21,6 +21,12 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
+/// 5a. How long things took: histograms of durations.
+pub mod latency;
+
+/// 5b. Where the kernel stalls: what can be traced there, and what was seen.
+pub mod trace;
+
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
 

@@ -8,3 +8,5 @@ pub mod exec;
 pub mod report;
 /// `hugewise run`.
 pub mod run;
+/// `hugewise trace`.
+pub mod trace;

@@ -1,0 +1,447 @@
+//! One probe: an object of BPF programs in memory that measures one point.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
+use aya::programs::{
+    BtfTracePoint, FEntry, FExit, KProbe, PerfEvent, Program, RawTracePoint, TracePoint,
+};
+use aya::{Btf, Ebpf, EbpfLoader, Pod, VerifierLogLevel};
+use hugewise_model::latency::buckets::{FINE_SLOTS, MICRO_SLOTS};
+use hugewise_model::latency::{Extremes, Histogram};
+use hugewise_model::trace::points::{Edge, Who};
+use hugewise_model::trace::{Kind, Losses, Rung};
+
+use super::ladder::{Attempt, Open, Refusal};
+
+/// The programs; `build.rs` brings them.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
+
+/// `struct settings` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Settings {
+    root: u32,
+    epoch: u32,
+}
+
+/// `struct hist` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RawHistogram {
+    count: u64,
+    total_ns: u64,
+    fine: [u64; FINE_SLOTS],
+    micro: [u64; MICRO_SLOTS],
+}
+
+/// `struct extremes` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct RawExtremes {
+    max_ns: u64,
+    min_complement: u64,
+}
+
+/// `struct losses` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct RawLosses {
+    no_room: u64,
+    reentered: u64,
+}
+
+// SAFETY: plain integers without padding, for which every pattern of bits is a value.
+unsafe impl Pod for Settings {}
+// SAFETY: as above.
+unsafe impl Pod for RawHistogram {}
+// SAFETY: as above.
+unsafe impl Pod for RawExtremes {}
+// SAFETY: as above.
+unsafe impl Pod for RawLosses {}
+
+/// A point that is being traced. Dropping it detaches its programs; the kernel does the same
+/// when the process dies, because nothing is pinned.
+pub struct Probe {
+    /// Holds the programs and their attachments.
+    object: Ebpf,
+    programs: Vec<&'static str>,
+    settings: Array<MapData, Settings>,
+    now: Settings,
+    histograms: PerCpuArray<MapData, RawHistogram>,
+    extremes: PerCpuArray<MapData, RawExtremes>,
+    losses: PerCpuArray<MapData, RawLosses>,
+    keys: u32,
+    /// What was counted when the last window ended.
+    earlier: Vec<Histogram>,
+    earlier_losses: Losses,
+}
+
+impl fmt::Debug for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Probe")
+            .field("programs", &self.programs)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What one probe saw in a window: a histogram for each value of its key, and the losses.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    /// By key; the last one also holds what is beyond.
+    pub histograms: Vec<Histogram>,
+    /// What was not counted.
+    pub losses: Losses,
+}
+
+/// Opens probes on the running kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    /// The kernel's types, as the loader reads them.
+    types: Btf,
+    /// The process whose tree is watched; 0 for everything.
+    root: u32,
+    processors: Vec<u32>,
+    /// A rung that this kernel refuses altogether, and how.
+    refused: Vec<Refusal>,
+}
+
+impl Kernel {
+    /// For tracing everything, or the process `root` and its descendants.
+    ///
+    /// # Errors
+    /// The kernel shows no types, or no processors.
+    pub fn new(root: Option<u32>) -> io::Result<Self> {
+        Ok(Self {
+            types: Btf::from_sys_fs().map_err(io::Error::other)?,
+            root: root.unwrap_or(0),
+            processors: aya::util::online_cpus().map_err(|(_, error)| error)?,
+            refused: Vec::new(),
+        })
+    }
+
+    fn load(&self, attempt: &Attempt) -> Result<Ebpf, aya::EbpfError> {
+        let key = attempt.key.as_ref();
+        let source: u32 = match key.map(|key| key.edge) {
+            None => 0,
+            Some(Edge::Begin) => 1,
+            Some(Edge::End) => 2,
+        };
+        let offset = key.map_or(0, |key| key.offset);
+        let mask = key.map_or(u32::MAX, |key| key.mask);
+        let keys = keys(attempt);
+        let who: u32 = match attempt.who {
+            Who::Everyone => 0,
+            Who::Programs => 1,
+            Who::KernelThreads => 2,
+        };
+        EbpfLoader::new()
+            .btf(Some(&self.types))
+            .verifier_log_level(VerifierLogLevel::DISABLE)
+            .override_global("key_source", &source, true)
+            .override_global("key_offset", &offset, true)
+            .override_global("key_mask", &mask, true)
+            .override_global("keys", &keys, true)
+            .override_global("who", &who, true)
+            .map_max_entries("hists", keys)
+            .map_max_entries("extremes", keys * 2)
+            .load(OBJECT)
+    }
+
+    fn try_open(&self, attempt: &Attempt) -> Result<Probe, Box<dyn std::error::Error>> {
+        if attempt.rung == Rung::Kprobe && !has_kprobes() {
+            // Without this the loader would go by way of tracefs, where a probe outlives us.
+            return Err("this kernel has no kprobes".into());
+        }
+        let mut probe = Probe::new(self.load(attempt)?, keys(attempt), self.root)?;
+        probe.attach(attempt, &self.types, &self.processors)?;
+        Ok(probe)
+    }
+}
+
+/// One histogram for each value of the key, and one for what is beyond.
+fn keys(attempt: &Attempt) -> u32 {
+    attempt.key.map_or(1, |key| key.decode.values())
+}
+
+fn has_kprobes() -> bool {
+    Path::new("/sys/bus/event_source/devices/kprobe/type").exists()
+}
+
+impl Open for Kernel {
+    type Probe = Probe;
+
+    fn open(&mut self, attempt: &Attempt) -> Result<Probe, Refusal> {
+        let known = self.refused.iter().find(|known| known.rung == attempt.rung);
+        if let Some(known) = known {
+            return Err(known.clone());
+        }
+        let refusal = match self.try_open(attempt) {
+            Ok(probe) => return Ok(probe),
+            Err(error) => Refusal {
+                rung: attempt.rung,
+                errno: errno(&*error),
+                error: told(&*error),
+            },
+        };
+        // A lack of permission is the same for every function; a function that cannot be
+        // traced says EINVAL or EBUSY.
+        if matches!(refusal.errno, Some(libc::EPERM | libc::EACCES)) {
+            self.refused.push(refusal.clone());
+        }
+        Err(refusal)
+    }
+}
+
+/// The error number that lies at the bottom of an error.
+fn errno(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
+    let own = error.downcast_ref::<io::Error>();
+    own.and_then(io::Error::raw_os_error)
+        .or_else(|| error.source().and_then(errno))
+}
+
+/// The kernel's word alone where there is one; else the whole of what the loader says, on one
+/// line.
+fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    match errno(error) {
+        Some(number) => io::Error::from_raw_os_error(number).to_string(),
+        None => {
+            let mut text = error.to_string();
+            let mut cause = error.source();
+            while let Some(deeper) = cause {
+                text = format!("{text}: {deeper}");
+                cause = deeper.source();
+            }
+            text.lines().next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+type Attached = Result<(), Box<dyn std::error::Error>>;
+
+impl Probe {
+    fn new(mut object: Ebpf, keys: u32, root: u32) -> Result<Self, Box<dyn std::error::Error>> {
+        let mut take = |name: &str| {
+            let map = object.take_map(name);
+            map.ok_or_else(|| format!("the programs have no map {name}"))
+        };
+        let mut settings = Array::try_from(take("settings")?)?;
+        let now = Settings { root, epoch: 0 };
+        settings.set(0, now, 0)?;
+        Ok(Self {
+            settings,
+            now,
+            histograms: PerCpuArray::try_from(take("hists")?)?,
+            extremes: PerCpuArray::try_from(take("extremes")?)?,
+            losses: PerCpuArray::try_from(take("losses")?)?,
+            object,
+            programs: Vec::new(),
+            keys,
+            earlier: vec![Histogram::default(); keys as usize],
+            earlier_losses: Losses::default(),
+        })
+    }
+
+    /// The end is attached before the begin, so that no begin is left without its end.
+    fn attach(&mut self, attempt: &Attempt, types: &Btf, processors: &[u32]) -> Attached {
+        let begin = &*attempt.begin;
+        let end = attempt.end.as_deref().unwrap_or(begin);
+        match (attempt.rung, attempt.kind) {
+            (Rung::Fentry, _) => {
+                let program: &mut FExit = self.program("fexit_end")?;
+                program.load(begin, types)?;
+                program.attach()?;
+                let program: &mut FEntry = self.program("fentry_begin")?;
+                program.load(begin, types)?;
+                program.attach()?;
+            }
+            (Rung::Kprobe, _) => {
+                self.kprobe("kretprobe_end", begin)?;
+                self.kprobe("kprobe_begin", begin)?;
+            }
+            (Rung::TpBtf, Kind::Events) => self.tp_btf("tp_btf_event", begin, types)?,
+            (Rung::TpBtf, Kind::Durations) => {
+                self.tp_btf("tp_btf_end", end, types)?;
+                self.tp_btf("tp_btf_begin", begin, types)?;
+            }
+            (Rung::RawTp, Kind::Events) => self.raw_tp("raw_tp_event", begin)?,
+            (Rung::RawTp, Kind::Durations) => {
+                self.raw_tp("raw_tp_end", end)?;
+                self.raw_tp("raw_tp_begin", begin)?;
+            }
+            (Rung::Tracepoint, Kind::Events) => {
+                self.tracepoint("tracepoint_event", &attempt.group, begin)?;
+            }
+            (Rung::Tracepoint, Kind::Durations) => {
+                self.tracepoint("tracepoint_end", &attempt.group, end)?;
+                self.tracepoint("tracepoint_begin", &attempt.group, begin)?;
+            }
+            (Rung::PerfEvent, _) => {
+                let events = [
+                    ("minor_fault_end", SoftwareEvent::PageFaultsMin),
+                    ("major_fault_end", SoftwareEvent::PageFaultsMaj),
+                    ("fault_begin", SoftwareEvent::PageFaults),
+                ];
+                for (name, event) in events {
+                    self.every_fault(name, event, processors)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn program<'a, T>(&'a mut self, name: &'static str) -> Result<&'a mut T, String>
+    where
+        &'a mut T: TryFrom<&'a mut Program>,
+    {
+        self.programs.push(name);
+        let program = self.object.program_mut(name);
+        let program = program.ok_or_else(|| format!("there is no program {name}"))?;
+        program
+            .try_into()
+            .map_err(|_| format!("program {name} is of another kind"))
+    }
+
+    fn kprobe(&mut self, name: &'static str, function: &str) -> Attached {
+        let program: &mut KProbe = self.program(name)?;
+        program.load()?;
+        program.attach(function, 0)?;
+        Ok(())
+    }
+
+    fn tp_btf(&mut self, name: &'static str, event: &str, types: &Btf) -> Attached {
+        let program: &mut BtfTracePoint = self.program(name)?;
+        program.load(event, types)?;
+        program.attach()?;
+        Ok(())
+    }
+
+    fn raw_tp(&mut self, name: &'static str, event: &str) -> Attached {
+        let program: &mut RawTracePoint = self.program(name)?;
+        program.load()?;
+        program.attach(event)?;
+        Ok(())
+    }
+
+    fn tracepoint(&mut self, name: &'static str, group: &str, event: &str) -> Attached {
+        let program: &mut TracePoint = self.program(name)?;
+        program.load()?;
+        program.attach(group, event)?;
+        Ok(())
+    }
+
+    fn every_fault(
+        &mut self,
+        name: &'static str,
+        event: SoftwareEvent,
+        processors: &[u32],
+    ) -> Attached {
+        let program: &mut PerfEvent = self.program(name)?;
+        program.load()?;
+        for &cpu in processors {
+            program.attach(
+                PerfEventConfig::Software(event),
+                PerfEventScope::AllProcessesOneCpu { cpu },
+                SamplePolicy::Period(1),
+                false,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// From here on the other extremes are written: those of the window that ends can be read.
+    pub(super) fn turn(&mut self) -> Result<(), MapError> {
+        self.now.epoch ^= 1;
+        self.settings.set(0, self.now, 0)
+    }
+
+    /// From here on the tree of another process counts.
+    pub(super) fn watch(&mut self, root: u32) -> Result<(), MapError> {
+        self.now.root = root;
+        self.settings.set(0, self.now, 0)
+    }
+
+    /// What came in the window that [`turn`](Self::turn) has just ended.
+    pub(super) fn read(&mut self) -> Result<Sight, MapError> {
+        let mut histograms = Vec::new();
+        for key in 0..self.keys {
+            let counted = self.counted(key)?;
+            let extremes = if counted.count > self.earlier[key as usize].count {
+                self.take_extremes(key)?
+            } else {
+                None
+            };
+            histograms.push(counted.since(&self.earlier[key as usize], extremes));
+            self.earlier[key as usize] = counted;
+        }
+        let losses = self.all_losses()?;
+        let sight = Sight {
+            histograms,
+            losses: losses.since(self.earlier_losses),
+        };
+        self.earlier_losses = losses;
+        Ok(sight)
+    }
+
+    fn counted(&self, key: u32) -> Result<Histogram, MapError> {
+        let mut sum = Histogram::default();
+        for raw in self.histograms.get(&key, 0)?.iter() {
+            if raw.count > 0 {
+                sum.add(&Histogram::counted(
+                    raw.count,
+                    raw.total_ns,
+                    &raw.fine,
+                    &raw.micro,
+                ));
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Reads and clears the extremes that are not being written.
+    fn take_extremes(&mut self, key: u32) -> Result<Option<Extremes>, MapError> {
+        let index = key * 2 + (self.now.epoch ^ 1);
+        let values = self.extremes.get(&index, 0)?;
+        let some = values.iter().filter(|raw| raw.min_complement > 0);
+        let extremes = some
+            .map(|raw| Extremes {
+                min_ns: !raw.min_complement,
+                max_ns: raw.max_ns,
+            })
+            .reduce(Extremes::with);
+        let nothing = vec![RawExtremes::default(); values.len()];
+        let nothing = PerCpuValues::try_from(nothing)?;
+        self.extremes.set(index, nothing, 0)?;
+        Ok(extremes)
+    }
+
+    fn all_losses(&self) -> Result<Losses, MapError> {
+        let mut losses = Losses::default();
+        for raw in self.losses.get(&0, 0)?.iter() {
+            losses.no_room += raw.no_room;
+            losses.reentered += raw.reentered;
+        }
+        losses.missed = self.missed();
+        Ok(losses)
+    }
+
+    /// How often the kernel left a program out because it was already running on that
+    /// processor; the kernel shows it where the descriptor is described (since Linux 5.12).
+    fn missed(&self) -> u64 {
+        use std::os::fd::{AsFd, AsRawFd};
+        let of = |name: &&str| {
+            let program = self.object.program(name)?;
+            let fd = program.fd().ok()?.as_fd().as_raw_fd();
+            let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+            let line = text
+                .lines()
+                .find(|line| line.starts_with("recursion_misses"))?;
+            line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+        };
+        self.programs.iter().filter_map(of).sum()
+    }
+}

@@ -8,6 +8,10 @@ use std::{env, fs, io};
 const FOLDER: &str = "src/bpf";
 const OBJECT: &str = "latency.bpf.o";
 
+#[expect(
+    clippy::disallowed_macros,
+    reason = "this is how a build script speaks to cargo"
+)]
 fn main() -> io::Result<()> {
     for path in [
         "src/bpf/latency.bpf.c",

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod fragment;
 mod planted;
 mod region;
 mod threads;
@@ -23,6 +24,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         read N pages, then write them (with --only: just read)
   sparse --huge-pages N       write one byte to each of N advised huge pages
   split --huge-pages N        fill N huge pages, then split their mappings
+  fragment --fill MIB --reserve MIB --huge-pages N
+        leave free memory without huge blocks, then touch N advised huge pages
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
@@ -71,6 +74,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
     let mut rest = Arguments::new(words);
     match workload.as_str() {
         "touch" => touch::run(&mut rest),
+        "fragment" => fragment::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "sparse" => planted::sparse(&mut rest),

@@ -143,7 +143,11 @@ fn observe(launch: &Launch) -> Observed {
 }
 
 fn observe_expecting(launch: &Launch, expected: &Realisation, files: &[String]) -> Observed {
-    let watch = Watch { files, expected };
+    let watch = Watch {
+        files,
+        expected,
+        stalls: None,
+    };
     trial(
         &Root::real(),
         &host(),
@@ -560,6 +564,7 @@ fn interrupts_end_the_trial() {
     let watch = Watch {
         files: &[],
         expected: &expected,
+        stalls: None,
     };
     let launch = shell("sleep 600 & echo $!; wait");
     let seen = trial(&Root::real(), &host(), &launch, &watch, &interrupt).unwrap();

@@ -25,6 +25,9 @@ pub struct Attempt {
     pub group: String,
     /// The function or tracepoint where time begins, or which is counted.
     pub begin: String,
+    /// A plain name and a distance by which a kprobe reaches the function, where its own name
+    /// cannot be used.
+    pub anchor: Option<(String, u64)>,
     /// The tracepoint where it ends; `None` for functions and for single events.
     pub end: Option<String>,
     /// Where the key is, and what it means.
@@ -113,6 +116,7 @@ fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> 
         return Ok(Found {
             name: name.to_owned(),
             whole: true,
+            anchor: None,
         });
     }
     kernel.functions.find(names()).ok_or_else(|| {
@@ -146,6 +150,7 @@ fn of_function(
         rung,
         group: String::new(),
         begin: function.name.clone(),
+        anchor: function.anchor.clone(),
         end: None,
         key: offset
             .zip(key)
@@ -221,6 +226,7 @@ fn of_tracepoints(means: &Means, kernel: &Kernel) -> Vec<Attempt> {
         rung,
         group: (*group).to_owned(),
         begin: (*begin).to_owned(),
+        anchor: None,
         end: end.clone(),
         key,
         who,
@@ -241,6 +247,7 @@ fn of_faults(includes: &str) -> Attempt {
         rung: Rung::PerfEvent,
         group: String::new(),
         begin: "page-faults".to_owned(),
+        anchor: None,
         end: Some("minor-faults, major-faults".to_owned()),
         key: Some(KeyPlace {
             edge: Edge::End,

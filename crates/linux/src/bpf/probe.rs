@@ -260,8 +260,10 @@ impl Probe {
                 program.attach()?;
             }
             (Rung::Kprobe, _) => {
-                self.kprobe("kretprobe_end", begin)?;
-                self.kprobe("kprobe_begin", begin)?;
+                let plain = (attempt.begin.clone(), 0);
+                let (name, distance) = attempt.anchor.as_ref().unwrap_or(&plain);
+                self.kprobe("kretprobe_end", name, *distance)?;
+                self.kprobe("kprobe_begin", name, *distance)?;
             }
             (Rung::TpBtf, Kind::Events) => self.tp_btf("tp_btf_event", begin, types)?,
             (Rung::TpBtf, Kind::Durations) => {
@@ -306,10 +308,10 @@ impl Probe {
             .map_err(|_| format!("program {name} is of another kind"))
     }
 
-    fn kprobe(&mut self, name: &'static str, function: &str) -> Attached {
+    fn kprobe(&mut self, name: &'static str, function: &str, distance: u64) -> Attached {
         let program: &mut KProbe = self.program(name)?;
         program.load()?;
-        program.attach(function, 0)?;
+        program.attach(function, distance)?;
         Ok(())
     }
 

@@ -153,7 +153,7 @@ impl Histogram {
             from: micro_floor(slot),
             count,
         });
-        trimmed(rows.collect())
+        trimmed(&rows.collect::<Vec<Row>>())
     }
 
     /// Rows of powers of two of nanoseconds, from the first that is not empty to the last.
@@ -167,7 +167,7 @@ impl Histogram {
                 _ => rows.push(Row { from: floor, count }),
             }
         }
-        trimmed(rows)
+        trimmed(&rows)
     }
 
     /// The fine buckets that are not empty, by their lower edge in nanoseconds.
@@ -191,7 +191,7 @@ fn add_slots(to: &mut [u64], from: &[u64]) {
     }
 }
 
-fn trimmed(rows: Vec<Row>) -> Vec<Row> {
+fn trimmed(rows: &[Row]) -> Vec<Row> {
     let full = |row: &Row| row.count > 0;
     let Some(first) = rows.iter().position(full) else {
         return Vec::new();

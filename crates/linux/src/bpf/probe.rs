@@ -208,7 +208,7 @@ fn errno(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
 /// line.
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     match errno(error) {
-        Some(number) => io::Error::from_raw_os_error(number).to_string(),
+        Some(number) => word(number),
         None => {
             let mut text = error.to_string();
             let mut cause = error.source();
@@ -219,6 +219,15 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
             text.lines().next().unwrap_or_default().to_owned()
         }
     }
+}
+
+/// An error number in the kernel's words, as `Operation not permitted`.
+fn word(number: i32) -> String {
+    let text = io::Error::from_raw_os_error(number).to_string();
+    let word = text
+        .split_once(" (os error")
+        .map(|(word, _)| word.to_owned());
+    word.unwrap_or(text)
 }
 
 type Attached = Result<(), Box<dyn std::error::Error>>;

@@ -25,6 +25,7 @@ mod policy_had_no_effect;
 mod policy_not_applied;
 mod read_first_zero_page;
 mod run_too_noisy;
+mod where_the_time_went;
 mod win_with_a_loss;
 mod workload_too_short;
 mod zeroing_ate_the_gain;
@@ -41,6 +42,7 @@ pub static RULES: &[&dyn Rule] = &[
     &equal_coverage::EqualCoverage,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &where_the_time_went::WhereTheTimeWent,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,

@@ -3,6 +3,7 @@
 use clap::Parser;
 
 mod bench;
+mod bpf;
 mod calibrate;
 mod capture;
 mod program;
@@ -13,6 +14,8 @@ mod program;
 enum Task {
     /// Measures what the measuring costs a workload, in pairs.
     Bench(bench::Arguments),
+    /// Makes or checks the committed BPF object.
+    Bpf(bpf::Arguments),
     /// Runs simulated experiments through the real statistics and prints how often they err.
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
@@ -22,6 +25,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Bpf(arguments) => bpf::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
     }

@@ -1,6 +1,7 @@
 //! The program as its users meet it: flags, exit codes, oracles, signals and kills.
 
 mod harness;
+mod tracing;
 
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
 
 #[test]
 fn every_verb_has_its_manual_page() {
-    for verb in ["run", "report", "exec", "doctor"] {
+    for verb in ["run", "report", "trace", "exec", "doctor"] {
         Case::new()
             .hugewise()
             .args(["man", verb])

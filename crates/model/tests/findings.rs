@@ -179,9 +179,14 @@ fn where_the_time_went() {
         ("zeroing_seconds", 0.08),
     ];
     let findings = judge(&arms(&stalled));
-    says(&findings, id, Outcome::Shown, &expect![[r#"
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
         thp=always: −826 ms a run on average: user mode −439 ms, in direct compaction +20.0 ms, zeroing huge pages +80.1 ms, other kernel time (page faults in it) −490 ms, neither +3.16 ms; 2 of 5 causes were not timed here
-    "#]]);
+    "#]],
+    );
     let evidence = &of(&findings, id).unwrap().evidence;
     let figure = |name: &str| evidence[name].as_f64().unwrap();
     let sum = figure("mean_change_user_seconds")

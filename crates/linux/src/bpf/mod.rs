@@ -24,6 +24,20 @@ pub mod types;
 use ladder::{Attempt, Kernel, Refusal, attempts, climb};
 use probe::{Probe, Sight};
 
+/// A fingerprint of the programs' sources (FNV-1a), by which a committed object that is older
+/// than its source is recognised without a compiler.
+#[must_use]
+pub fn source_fingerprint() -> u64 {
+    let sources = [
+        include_bytes!("mini.h").as_slice(),
+        include_bytes!("latency.bpf.c"),
+    ];
+    let bytes = sources.concat();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 /// How long a program of ours may still be writing after it was told to write elsewhere; they
 /// take less than a microsecond each.
 const STRAGGLERS: Duration = Duration::from_millis(2);
@@ -309,4 +323,38 @@ fn lacking(root: &Root) -> Option<String> {
     let lacking = wanted.iter().filter(|(one, _)| !has.contains(*one));
     let names: Vec<&str> = lacking.map(|(_, name)| *name).collect();
     (!names.is_empty()).then(|| names.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_object_is_of_these_sources() {
+        let origin = include_str!("prebuilt/ORIGIN");
+        let line = format!("sources {:016x}", source_fingerprint());
+        assert!(
+            origin.contains(&line),
+            "the sources have changed; run: cargo xtask bpf"
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
+        let point = &hugewise_model::trace::points::points()[0];
+        let refusal = Refusal {
+            rung: hugewise_model::trace::Rung::Fentry,
+            errno: Some(libc::EPERM),
+            error: "Operation not permitted".to_owned(),
+        };
+        let refusals = [refusal];
+        let grant = "CAP_BPF".to_owned();
+        let user = refused(point, Vec::new(), &refusals, Some(&grant));
+        assert_eq!(user.why, Missing::NotPermitted { grant });
+        let root = refused(point, vec!["no function x".to_owned()], &refusals, None);
+        assert_eq!(
+            root.why,
+            not_supported("no function x; fentry: Operation not permitted")
+        );
+    }
 }

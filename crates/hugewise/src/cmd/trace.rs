@@ -12,7 +12,7 @@ use hugewise_linux::proc::process::{Watched, numbers_are_global};
 use hugewise_linux::root::Root;
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::trace::points::{Means, Point, Preset, of_function, points};
-use hugewise_model::trace::{self, SCHEMA, Trace, Traced, Untraced, Window};
+use hugewise_model::trace::{self, Rung, SCHEMA, Trace, Traced, Untraced, Window};
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
@@ -44,8 +44,21 @@ pub struct Arguments {
     #[arg(long, short = 'I', value_name = "TIME", value_parser = parse_duration)]
     interval: Option<Duration>,
 
+    /// Only by these means, to compare them: fentry, kprobe, tp_btf, raw_tp, tracepoint,
+    /// perf_event
+    #[arg(long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
+    means: Vec<Rung>,
+
     #[command(flatten)]
     output: Output,
+}
+
+fn parse_means(word: &str) -> Result<Rung, String> {
+    let found = Rung::ALL.into_iter().find(|rung| rung.name() == word);
+    found.ok_or_else(|| {
+        let all = Rung::ALL.map(Rung::name).join(", ");
+        format!("there are {all}")
+    })
 }
 
 /// Runs the verb. Ctrl-C is how most tracings end, so it is no failure.
@@ -56,7 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let process = arguments.pid.map(|pid| watched(&root, pid)).transpose()?;
     output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
-    let (tracer, missing) = Tracer::start(&root, &points, arguments.pid)?;
+    let (tracer, missing) = Tracer::start_by(&root, &points, arguments.pid, |rung| {
+        arguments.means.is_empty() || arguments.means.contains(&rung)
+    })?;
     if !arguments.output.quiet {
         announce(&tracer, &missing);
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hugewise_model::latency::Histogram;
 use hugewise_model::observation::Missing;
 use hugewise_model::trace::points::{Decode, Point};
-use hugewise_model::trace::{Kind, Latencies, Losses, Part, Seen, Traced, Untraced};
+use hugewise_model::trace::{Kind, Latencies, Losses, Part, Rung, Seen, Traced, Untraced};
 
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::root::Root;
@@ -89,6 +89,19 @@ impl Tracer {
     /// # Errors
     /// What the kernel shows of itself was not understood.
     pub fn start(root: &Root, points: &[Point], pid: Option<u32>) -> Result<(Self, Vec<Untraced>)> {
+        Self::start_by(root, points, pid, |_| true)
+    }
+
+    /// The same with some of the means only, to compare them.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_by(
+        root: &Root,
+        points: &[Point],
+        pid: Option<u32>,
+        may: impl Fn(Rung) -> bool,
+    ) -> Result<(Self, Vec<Untraced>)> {
         let none = Self { live: Vec::new() };
         let types = match types::read_types(root) {
             Ok(types) => types,
@@ -108,7 +121,8 @@ impl Tracer {
         let mut tracer = none;
         let mut missing = Vec::new();
         for point in points {
-            let (attempts, absent) = attempts(point, &kernel);
+            let (mut attempts, absent) = attempts(point, &kernel);
+            attempts.retain(|attempt| may(attempt.rung));
             match climb(&attempts, &mut opener) {
                 Ok((attempt, probe)) => {
                     tracer.live.push(Live::new(point, &attempt, probe, &kernel));

@@ -97,6 +97,16 @@ pub enum Rung {
 }
 
 impl Rung {
+    /// All of them, the best first.
+    pub const ALL: [Self; 6] = [
+        Self::Fentry,
+        Self::Kprobe,
+        Self::TpBtf,
+        Self::RawTp,
+        Self::Tracepoint,
+        Self::PerfEvent,
+    ];
+
     /// Its name in all outputs.
     #[must_use]
     pub fn name(self) -> &'static str {

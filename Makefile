@@ -7,13 +7,18 @@ HUGEWISE := target/release/hugewise
 # Command → Debian package that brings it. Only what is missing is installed.
 TOOLS := cc:gcc ld:binutils
 
-.PHONY: help setup build run test test-unit lint calibrate doc clean
+# What the kernel matrix needs besides.
+MATRIX_TOOLS := qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm \
+  cpio:cpio /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg
+
+.PHONY: help setup build run test test-kernels lint calibrate doc clean
 
 help:
-	@echo "make run        measure a real program on this machine, in under five minutes"
-	@echo "make test       format, lints, unit, property, golden and end-to-end tests"
-	@echo "make calibrate  reproduce the error rates of METHODOLOGY.md"
-	@echo "make doc        the API documentation"
+	@echo "make run           measure a real program on this machine, in under five minutes"
+	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
+	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
+	@echo "make calibrate     reproduce the error rates of METHODOLOGY.md"
+	@echo "make doc           the API documentation"
 
 setup:
 	@command -v $(CARGO) >/dev/null || { \
@@ -68,6 +73,11 @@ test: lint
 	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) test --workspace --locked
 	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
 	else echo "no check was skipped"; fi
+
+# Emulated: for function, never for timing. The table says what was skipped and why.
+test-kernels: TOOLS += $(MATRIX_TOOLS)
+test-kernels: setup
+	$(CARGO) xtask vm
 
 calibrate: setup
 	$(CARGO) xtask calibrate

@@ -7,6 +7,7 @@ mod bpf;
 mod calibrate;
 mod capture;
 mod program;
+mod vm;
 
 /// The project's own tools.
 #[derive(Debug, Parser)]
@@ -20,6 +21,8 @@ enum Task {
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
     Capture(capture::Args),
+    /// Runs the tests on other kernels, under QEMU.
+    Vm(vm::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -28,5 +31,6 @@ fn main() -> anyhow::Result<()> {
         Task::Bpf(arguments) => bpf::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
+        Task::Vm(arguments) => vm::run(&arguments),
     }
 }

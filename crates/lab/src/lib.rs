@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod double_fault;
 mod fragment;
 mod planted;
 mod region;
@@ -22,6 +23,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   small --mappings N          touch N mappings of 1 MiB that no huge page fits into
   read-first --pages N [--huge] [--only]
         read N pages, then write them (with --only: just read)
+  double-fault --huge-pages N --first read|atomic
+        touch N advised huge pages without writing, then write; print
+        `huge-pages N faults F splits S`
   sparse --huge-pages N       write one byte to each of N advised huge pages
   split --huge-pages N        fill N huge pages, then split their mappings
   fragment --fill MIB --reserve MIB --huge-pages N
@@ -77,6 +81,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "fragment" => fragment::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
+        "double-fault" => double_fault::run(&mut rest),
         "sparse" => planted::sparse(&mut rest),
         "split" => planted::split(&mut rest),
         "spin" => planted::spin(&mut rest),

@@ -135,6 +135,27 @@ impl Region {
         }
     }
 
+    /// Adds 0 atomically to the word at every multiple of `stride`, by the one instruction that
+    /// the processor has for it.
+    #[inline(never)]
+    pub(crate) fn add_0(&self, stride: usize) {
+        for offset in (0..self.bytes).step_by(stride) {
+            // SAFETY: offset < bytes, the whole region is writable, and a stride of pages keeps
+            // the word aligned and inside.
+            unsafe { add_0(self.start.add(offset).cast()) };
+        }
+    }
+
+    /// Whether this processor has the instruction of [`Region::add_0`].
+    pub(crate) fn can_add_atomically() -> Result<(), Trouble> {
+        #[cfg(target_arch = "aarch64")]
+        if !std::arch::is_aarch64_feature_detected!("lse") {
+            let lacking = std::io::Error::other("this processor has no LSE atomics");
+            return Err(Trouble::Kernel("adding atomically", lacking));
+        }
+        Ok(())
+    }
+
     /// Writes one byte to every page of a part that was opened.
     pub(crate) fn write_part(&self, offset: usize, bytes: usize) {
         let part = Self {
@@ -161,6 +182,39 @@ impl Region {
         // SAFETY: the reservation is ours, and `self` is consumed.
         unsafe { libc::munmap(base, length) };
     }
+}
+
+/// `lock add`, which faults as a write.
+#[cfg(target_arch = "x86_64")]
+unsafe fn add_0(word: *mut u32) {
+    // SAFETY: the caller gives a valid, aligned word; adding 0 leaves its value.
+    unsafe {
+        std::arch::asm!("lock add dword ptr [{word}], 0", word = in(reg) word, options(nostack));
+    }
+}
+
+/// `ldadd`, written out because a library may choose load-exclusive loops instead, which fault
+/// in another way.
+#[cfg(target_arch = "aarch64")]
+unsafe fn add_0(word: *mut u32) {
+    // SAFETY: the caller gives a valid, aligned word, and has asked for LSE; adding 0 leaves
+    // its value.
+    unsafe {
+        std::arch::asm!(
+            ".arch_extension lse",
+            "ldadd wzr, {old:w}, [{word}]",
+            old = out(reg) _,
+            word = in(reg) word,
+            options(nostack)
+        );
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn add_0(word: *mut u32) {
+    // SAFETY: the caller gives a valid, aligned word that only this thread uses.
+    unsafe { std::sync::atomic::AtomicU32::from_ptr(word) }
+        .fetch_add(0, std::sync::atomic::Ordering::Relaxed);
 }
 
 fn reserve(length: usize) -> Result<*mut libc::c_void, Trouble> {

@@ -357,7 +357,7 @@ mod tests {
     fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
         let point = &hugewise_model::trace::points::points()[0];
         let refusal = Refusal {
-            rung: hugewise_model::trace::Rung::Fentry,
+            rung: Rung::Fentry,
             errno: Some(libc::EPERM),
             error: "Operation not permitted".to_owned(),
         };

@@ -177,6 +177,12 @@ pub struct Answers {
     pub bpf_program: Answer,
     /// `/sys/kernel/btf/vmlinux` can be opened.
     pub btf: Answer,
+    /// A breakpoint at the entry of a kernel function.
+    #[serde(default = "not_tried")]
+    pub kprobe: Answer,
+    /// A BPF program at the entry of a kernel function, loaded and attached.
+    #[serde(default = "not_tried")]
+    pub fentry: Answer,
     /// Cycles, instructions and TLB misses in one group: empty where it was never scheduled.
     pub counter_group: Answer,
     /// Software event: page faults.
@@ -188,6 +194,11 @@ pub struct Answers {
     /// What was inherited.
     #[serde(default)]
     pub environment: Environment,
+}
+
+/// What machines say that were frozen before a question was known.
+fn not_tried() -> Answer {
+    Answer::NotTried
 }
 
 /// Reads the answers of a frozen machine.

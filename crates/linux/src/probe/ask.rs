@@ -12,6 +12,7 @@ use crate::root::Root;
 use crate::sys::cgroup;
 
 mod bpf;
+mod btf;
 mod memory;
 mod perf;
 mod process;
@@ -43,6 +44,8 @@ pub fn ask(root: &Root, environment: Environment) -> Answers {
         btf: File::open(root.path("sys/kernel/btf/vmlinux"))
             .map(drop)
             .into(),
+        kprobe: perf::kprobe(root),
+        fentry: bpf::fentry(root),
         page_faults: perf::page_faults(),
         cycles: perf::cycles(),
         tlb_misses: perf::tlb_misses(),

@@ -63,6 +63,9 @@ fn judge(rung: Rung, root: &Root, answers: &Answers, host: &Host, grants: &Grant
         Rung::PageFlags => simple(answers.page_flags, "/proc/kpageflags", "root"),
         Rung::Bpf => bpf(answers, grants),
         Rung::Btf => simple(answers.btf, "/sys/kernel/btf/vmlinux", "root"),
+        // Whatever perf_event_paranoid says (kernel/events/core.c, perf_kprobe_event_init).
+        Rung::Kprobe => simple(answers.kprobe, "kprobes", grants.perf),
+        Rung::Fentry => fentry(answers, grants),
     }
 }
 
@@ -280,6 +283,24 @@ fn bpf(answers: &Answers, grants: &Grants) -> Said {
     match both.into_iter().find(|answer| !answer.is_ok()) {
         None => yes(""),
         Some(refused) => simple(refused, "bpf(2) with raw tracepoints", grants.bpf),
+    }
+}
+
+/// The kernel's own "not supported" (include/linux/errno.h): it is not among those of the C
+/// library, and an architecture that cannot attach such a program answers with it.
+const ENOTSUPP: i32 = 524;
+
+/// EPERM where programs load and this one does not is a locked-down kernel, which no capability
+/// opens.
+fn fentry(answers: &Answers, grants: &Grants) -> Said {
+    let what = "BPF programs at functions (fentry)";
+    match answers.fentry {
+        Answer::NotTried if !answers.btf.is_ok() => not_supported("the kernel's types (BTF)"),
+        Answer::Refused(ENOTSUPP) => not_supported(what),
+        Answer::Refused(libc::EPERM) if answers.bpf_program.is_ok() => {
+            not_supported(format!("{what}: this kernel refuses them to everybody"))
+        }
+        other => simple(other, what, grants.bpf),
     }
 }
 

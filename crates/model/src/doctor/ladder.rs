@@ -47,6 +47,10 @@ pub enum Rung {
     Bpf,
     /// The kernel's own types, for BPF programs that move between kernels.
     Btf,
+    /// Breakpoints at kernel functions (kprobe).
+    Kprobe,
+    /// BPF programs at kernel functions (fentry).
+    Fentry,
 }
 
 /// What is always true of a rung.
@@ -63,11 +67,12 @@ pub struct Step {
 impl Rung {
     /// Every rung, from the bottom.
     #[rustfmt::skip]
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::WallTime, Self::ProcFiles, Self::PageScan, Self::ProcessPolicy, Self::ExceptAdvised,
         Self::Collapse, Self::CollapseRemote, Self::FaultsUser, Self::FaultsKernel, Self::Cycles,
         Self::TlbMisses, Self::CounterGroup, Self::SystemPolicy, Self::OwnCgroup,
         Self::FrameNumbers, Self::PageFlags, Self::Bpf, Self::Btf,
+        Self::Kprobe, Self::Fentry,
     ];
 }
 
@@ -114,6 +119,11 @@ pub fn step(rung: Rung) -> Step {
             "a kernel with BPF", "no latency of zeroing, compaction and reclaim"),
         Rung::Btf => ("the kernel's types (BTF)",
             "a kernel with CONFIG_DEBUG_INFO_BTF", "BPF programs that read kernel structures cannot load"),
+        Rung::Kprobe => ("any kernel function, by breakpoint (kprobe)",
+            "a kernel with CONFIG_KPROBE_EVENTS", "only functions that have a tracepoint can be timed"),
+        Rung::Fentry => ("any kernel function, by call (fentry)",
+            "a kernel with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, not locked down",
+            "functions are timed by breakpoints, which cost more, or not at all"),
     };
     Step { title, remedy, loss }
 }

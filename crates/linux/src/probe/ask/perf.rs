@@ -2,10 +2,11 @@
 
 use std::io;
 
-use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware, Software};
+use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware, KProbe, Software};
 use perf_event::{Builder, ReadFormat};
 
 use crate::probe::answers::{Answer, PerfAnswers};
+use crate::root::Root;
 
 /// Page faults of this thread.
 pub(super) fn page_faults() -> PerfAnswers {
@@ -20,6 +21,17 @@ pub(super) fn cycles() -> PerfAnswers {
 /// Data TLB misses of loads.
 pub(super) fn tlb_misses() -> PerfAnswers {
     both(dtlb_misses)
+}
+
+/// A breakpoint at the entry of a function that is there in every kernel. It is never enabled.
+pub(super) fn kprobe(root: &Root) -> Answer {
+    if !root.path("sys/bus/event_source/devices/kprobe").exists() {
+        return Answer::Refused(libc::ENOENT);
+    }
+    match KProbe::probe("handle_mm_fault", 0) {
+        Ok(probe) => Builder::new(probe).build().map(drop).into(),
+        Err(error) => Err(error).into(),
+    }
 }
 
 fn dtlb_misses() -> Cache {

@@ -1,0 +1,105 @@
+//! What a kernel offers to this user, found by trying.
+
+use hugewise_linux::probe::answers::{Answer, Answers};
+
+/// Something that a test needs and not every kernel has. The names are those of
+/// `xtask/kernels.toml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Effective user 0.
+    Root,
+    /// Transparent huge pages.
+    Thp,
+    /// Sizes between the base page and the huge page (6.8).
+    Mthp,
+    /// `PAGEMAP_SCAN` (6.7).
+    PageScan,
+    /// `/sys/kernel/btf/vmlinux`.
+    Btf,
+    /// A tracing program loads.
+    Bpf,
+    /// The entry of a kernel function can be traced by a breakpoint.
+    Kprobe,
+    /// The entry of a kernel function can be traced by a call of a BPF program.
+    Fentry,
+    /// Cycles can be counted.
+    Pmu,
+    /// An own cgroup of version 2 or 1 with the memory controller.
+    Cgroup,
+}
+
+impl Capability {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Root,
+        Self::Thp,
+        Self::Mthp,
+        Self::PageScan,
+        Self::Btf,
+        Self::Bpf,
+        Self::Kprobe,
+        Self::Fentry,
+        Self::Pmu,
+        Self::Cgroup,
+    ];
+
+    /// The name in results and in the matrix.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Thp => "thp",
+            Self::Mthp => "mthp",
+            Self::PageScan => "page-scan",
+            Self::Btf => "btf",
+            Self::Bpf => "bpf",
+            Self::Kprobe => "kprobe",
+            Self::Fentry => "fentry",
+            Self::Pmu => "pmu",
+            Self::Cgroup => "cgroup",
+        }
+    }
+
+    /// Whether it is here, or in a few words why not.
+    pub fn here(self, answers: &Answers) -> Result<(), String> {
+        match self {
+            Self::Root if answers.euid == 0 => Ok(()),
+            Self::Root => Err(format!("user {}", answers.euid)),
+            Self::Thp => thp_sizes().map(drop),
+            Self::Mthp => match thp_sizes()? {
+                0 | 1 => Err("no sizes but the huge one".to_owned()),
+                _ => Ok(()),
+            },
+            Self::PageScan => accepted(answers.pagemap_scan),
+            Self::Btf => accepted(answers.btf),
+            Self::Bpf => accepted(answers.bpf_program),
+            Self::Kprobe => accepted(answers.kprobe),
+            Self::Fentry => accepted(answers.fentry),
+            Self::Pmu => accepted(answers.cycles.user),
+            Self::Cgroup => accepted(answers.cgroup_write),
+        }
+    }
+}
+
+fn accepted(answer: Answer) -> Result<(), String> {
+    if answer.is_ok() {
+        Ok(())
+    } else {
+        Err(answer.to_string())
+    }
+}
+
+/// How many sizes of transparent huge pages have a policy of their own.
+fn thp_sizes() -> Result<usize, String> {
+    let folder = "/sys/kernel/mm/transparent_hugepage";
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
+    Ok(entries
+        .flatten()
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with("hugepages-")
+        })
+        .filter(|entry| entry.path().join("enabled").exists())
+        .count())
+}

@@ -1,0 +1,41 @@
+//! What must hold on every kernel: run in each guest of the kernel matrix (`cargo xtask vm`), and
+//! on the machine at hand by `cargo test`.
+//!
+//! It runs as root and then starts itself once more as an ordinary user. Each result is a line
+//! that `xtask` reads (`guest USER passed|failed|skipped NAME`); a skip names the capability that
+//! is lacking, and the matrix knows which capabilities a kernel must have.
+
+#![expect(clippy::unwrap_used, reason = "a test program may panic and print")]
+
+use std::process::ExitCode;
+
+mod capability;
+mod cases;
+mod doctor;
+mod expectation;
+mod faults;
+mod ground;
+mod report;
+mod run;
+mod trace;
+
+use expectation::Expectation;
+use ground::Ground;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let expectation = match Expectation::parse(&words) {
+        Ok(expectation) => expectation,
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::from(2);
+        }
+    };
+    let ground = Ground::prepare(expectation);
+    let failed = cases::run_all(&ground);
+    let others = match ground.as_ordinary_user(&words) {
+        Some(status) => status.success(),
+        None => true,
+    };
+    ExitCode::from(u8::from(failed > 0 || !others))
+}

@@ -1,0 +1,45 @@
+//! The lines that the matrix reads.
+
+use super::capability::Capability;
+
+/// The word every line of a result begins with; the console carries other lines too.
+const MARK: &str = "guest";
+
+/// How a test ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should.
+    Passed,
+    /// It did not hold; in one line, what was seen.
+    Failed(String),
+    /// It could not be tried, for want of this.
+    Skipped(Capability, String),
+}
+
+/// Prints one result.
+pub fn print(user: &str, name: &str, outcome: &Outcome) {
+    match outcome {
+        Outcome::Passed => println!("{MARK} {user} passed {name}"),
+        Outcome::Failed(text) => println!("{MARK} {user} failed {name}: {}", one_line(text)),
+        Outcome::Skipped(lacking, why) => println!(
+            "{MARK} {user} skipped {name}: {}: {}",
+            lacking.name(),
+            one_line(why)
+        ),
+    }
+}
+
+/// Prints which capabilities there are.
+pub fn print_capability(user: &str, capability: Capability, here: &Result<(), String>) {
+    let name = capability.name();
+    match here {
+        Ok(()) => println!("{MARK} {user} has {name}"),
+        Err(why) => println!("{MARK} {user} lacks {name}: {}", one_line(why)),
+    }
+}
+
+/// A console line is short, and a result is one line.
+fn one_line(text: &str) -> String {
+    let joined: Vec<&str> = text.split_whitespace().collect();
+    joined.join(" ").chars().take(400).collect()
+}

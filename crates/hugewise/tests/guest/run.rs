@@ -1,0 +1,288 @@
+//! Whole experiments: every policy that can be reached, proved, complete, and undone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hugewise_model::metric::METRICS;
+use serde_json::Value;
+
+use super::ground::Ground;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage";
+/// Enough for huge pages of 32 MiB.
+const BYTES: u64 = 96 << 20;
+
+/// The laboratory's own count arrives in the record, and so do the proved huge pages.
+pub fn oracle(ground: &Ground) {
+    let each = ground.pages_each();
+    let pages = 2 * each + 5;
+    let report = experiment(
+        ground,
+        &["--policy", "huge:as-is", "--policy", "small:thp=never"],
+        &["touch", "--huge", "--pages", &pages.to_string()],
+    );
+    for (policy, faults) in [("huge", 2 + 5), ("small", pages)] {
+        let read = values(&report, policy, "touched");
+        assert!(!read.is_empty(), "{policy}: nothing was read");
+        assert!(
+            read.iter().all(|&value| value == to_f64(faults)),
+            "{policy}: {read:?}"
+        );
+    }
+    let peak = values(&report, "huge", "huge_anon_peak_bytes");
+    let bytes = to_f64(2 * each * ground.answers.page_bytes);
+    assert!(
+        peak.iter().all(|&value| value == bytes),
+        "{peak:?} against {bytes}"
+    );
+}
+
+/// What a user gets who names no policy.
+pub fn policies_of_a_process(ground: &Ground) {
+    let report = experiment(ground, &[], &touch(ground));
+    assert_complete(&report);
+    assert_eq!(settings(), settings_said(&report), "the report's settings");
+}
+
+/// The same with the system's settings allowed: each mode is proved by its pages, and afterwards
+/// every file says what it said.
+pub fn policies_of_the_system(ground: &Ground) {
+    let before = settings();
+    let words = [
+        "as-is",
+        "thp=never",
+        "thp=always",
+        "thp=always,defrag=never",
+        "thp=madvise",
+    ];
+    let mut flags = vec!["--system"];
+    for word in &words {
+        flags.extend(["--policy", word]);
+    }
+    for word in [
+        "thp=always,zero_page=0",
+        "thp=always,khugepaged.max_ptes_none=0",
+    ] {
+        flags.extend(["--policy", word]);
+    }
+    let report = experiment(ground, &flags, &touch(ground));
+    assert_eq!(settings(), before, "settings are not as they were");
+    assert_complete(&report);
+    for (policy, huge) in [
+        ("thp=never", false),
+        ("thp=madvise", false),
+        ("thp=always", true),
+    ] {
+        let peaks = values(&report, policy, "huge_anon_peak_bytes");
+        let right = peaks.iter().all(|&peak| (peak > 0.0) == huge);
+        assert!(right && !peaks.is_empty(), "{policy}: {peaks:?}");
+    }
+}
+
+/// Each size alone: folios of it were allocated, where the kernel counts them.
+pub fn smaller_sizes(ground: &Ground) {
+    let before = settings();
+    let sizes = smaller(ground);
+    let huge = ground.pages_each() * ground.answers.page_bytes / 1024;
+    let named = |size: &u64| format!("{size}:mthp={huge}K:never+{size}K:always");
+    let policies: Vec<String> = sizes.iter().map(named).collect();
+    let mut flags = vec!["--system", "--policy", "none:thp=never"];
+    for policy in &policies {
+        flags.extend(["--policy", policy]);
+    }
+    let report = experiment(ground, &flags, &touch(ground));
+    assert_eq!(settings(), before, "settings are not as they were");
+    assert_complete(&report);
+    let small = values(&report, "none", "minor_faults_total");
+    for size in &sizes {
+        let policy = &size.to_string();
+        let fewer = values(&report, policy, "minor_faults_total");
+        let right = fewer
+            .iter()
+            .zip(&small)
+            .all(|(fewer, small)| *fewer < small * 0.6);
+        assert!(
+            right && !fewer.is_empty(),
+            "{policy}: {fewer:?} against {small:?}"
+        );
+    }
+}
+
+/// SIGKILL in the midst of an experiment; what it left is put back by the doctor.
+pub fn killed_and_undone(ground: &Ground) {
+    let before = settings();
+    let lab = ground.lab();
+    let pages = (BYTES / ground.answers.page_bytes).to_string();
+    let out = ground.path("killed.jsonl");
+    let mut child = Command::new(lab.with_file_name("hugewise"))
+        .args([
+            "run",
+            "--system",
+            "--policy",
+            "defrag=never",
+            "--policy",
+            "defrag=always",
+            "--out",
+        ])
+        .arg(&out)
+        .arg("--")
+        .args([lab.as_os_str()])
+        .args(["touch", "--hold", "200", "--pages", &pages])
+        .env("XDG_STATE_HOME", ground.path("state"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the experiment changes a setting", || settings() != before);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_ne!(settings(), before, "it was killed too late");
+    // The keeper lets go of the machine a moment after it has seen its parent die.
+    wait_until("the machine is free again", || {
+        ground.hugewise(&["doctor", "--undo"]).status.success()
+    });
+    assert_eq!(settings(), before, "settings are not as they were");
+}
+
+/// The peak of a whole tree, with its page cache.
+pub fn own_cgroup(ground: &Ground) {
+    let flags = ["--policy", "as-is", "--own-cgroup", "on"];
+    let report = experiment(ground, &flags, &touch(ground));
+    let peaks = values(&report, "as-is", "cgroup_peak_bytes");
+    let right = peaks.iter().all(|&peak| peak >= to_f64(BYTES));
+    assert!(right && !peaks.is_empty(), "{peaks:?}");
+}
+
+fn experiment(ground: &Ground, flags: &[&str], workload: &[impl AsRef<str>]) -> Value {
+    let out = ground.path("run.jsonl");
+    let _ = fs::remove_file(&out);
+    let lab = ground.lab();
+    let mut words = vec!["run", "--max-rounds", "2", "--warmup", "0", "--quiet"];
+    words.extend([
+        "--format",
+        "json",
+        "--metric",
+        "touched=faults ([0-9]+)",
+        "--out",
+    ]);
+    words.push(out.to_str().unwrap());
+    words.extend(flags);
+    words.extend(["--", lab.to_str().unwrap()]);
+    words.extend(workload.iter().map(AsRef::as_ref));
+    ground.hugewise_json(&words)
+}
+
+fn touch(ground: &Ground) -> [String; 3] {
+    let pages = (BYTES / ground.answers.page_bytes).to_string();
+    ["touch".to_owned(), "--pages".to_owned(), pages]
+}
+
+/// Every policy has its trials, and every trial a value or a reason for each metric.
+fn assert_complete(report: &Value) {
+    let trials = report["trials"].as_array().unwrap();
+    for policy in report["policies"].as_array().unwrap() {
+        let name = &policy["name"];
+        let own: Vec<&Value> = trials
+            .iter()
+            .filter(|trial| trial["policy"] == *name)
+            .collect();
+        assert!(own.len() >= 2, "{name}: {} trials", own.len());
+        for trial in own {
+            assert_eq!(trial["outcome"]["code"], 0, "{name}: {}", trial["outcome"]);
+            for metric in METRICS.iter().filter(|metric| !metric.name.contains('*')) {
+                let reading = &trial["readings"][metric.name.as_ref()];
+                let said = reading["value"].is_number()
+                    || reading["why"].is_string()
+                    || reading["missing"]["why"].is_string();
+                assert!(said, "{name}: {}: {reading}", metric.name);
+            }
+        }
+    }
+}
+
+fn values(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
+    let trials = report["trials"].as_array().unwrap().iter();
+    trials
+        .filter(|trial| trial["policy"] == policy)
+        .filter_map(|trial| trial["readings"][metric]["value"].as_f64())
+        .collect()
+}
+
+/// Sizes in KiB below the huge page that this kernel offers to anonymous memory.
+fn smaller(ground: &Ground) -> Vec<u64> {
+    let huge = ground.pages_each() * ground.answers.page_bytes / 1024;
+    let entries = fs::read_dir(THP).unwrap().flatten();
+    let mut sizes: Vec<u64> = entries
+        .filter(|entry| entry.path().join("enabled").exists())
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            name.strip_prefix("hugepages-")?
+                .strip_suffix("kB")?
+                .parse()
+                .ok()
+        })
+        .filter(|&size| size < huge)
+        .collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+/// Every THP setting of the machine; counters are left out.
+fn settings() -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let khugepaged = Path::new(THP).join("khugepaged");
+    let mut folders = vec![PathBuf::from(THP), khugepaged];
+    let sizes = fs::read_dir(THP)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    folders.extend(sizes.filter(|path| path.join("enabled").exists()));
+    for entry in folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap().flatten())
+    {
+        let name = entry.file_name();
+        if entry.path().is_file() && name != "pages_collapsed" && name != "full_scans" {
+            found.insert(
+                entry.path(),
+                fs::read_to_string(entry.path()).unwrap_or_default(),
+            );
+        }
+    }
+    found
+}
+
+/// What the report says of `enabled`, in the form of [`settings`], with the rest as it is.
+fn settings_said(report: &Value) -> BTreeMap<PathBuf, String> {
+    let mut said = settings();
+    let enabled = Path::new(THP).join("enabled");
+    let chosen = report["host"]["thp"]["enabled"].as_str().unwrap();
+    let text = ["always", "madvise", "never"].map(|word| {
+        if word == chosen {
+            format!("[{word}]")
+        } else {
+            word.to_owned()
+        }
+    });
+    said.insert(enabled, text.join(" ") + "\n");
+    said
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "waited in vain: {what}"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+fn to_f64(number: u64) -> f64 {
+    number as f64
+}

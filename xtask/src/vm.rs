@@ -1,0 +1,239 @@
+//! `xtask vm`: the kernel matrix. Builds the programs statically, fetches kernels, boots each
+//! under QEMU, runs the tests in it as root and as an ordinary user, and prints one table.
+//!
+//! Emulation is for function, never for timing.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+mod apt;
+mod arm;
+mod boot;
+mod command;
+mod initramfs;
+mod kernels;
+mod programs;
+mod results;
+mod store;
+mod table;
+
+use boot::Ended;
+use initramfs::Parts;
+use kernels::{Kernel, Machine, kernels};
+use store::{Store, When};
+use table::Column;
+
+/// Run the tests on other kernels, under QEMU
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only kernels whose name contains one of these words, for example `6.12`
+    kernels: Vec<String>,
+    /// Only kernels of this machine
+    #[arg(long)]
+    machine: Option<Machine>,
+    /// Freeze each guest as a fixture instead of running the tests
+    #[arg(long)]
+    capture: bool,
+    /// Look for newer packages than those in the cache
+    #[arg(long)]
+    update: bool,
+    /// Show the console of each guest
+    #[arg(long)]
+    console: bool,
+    /// Where kernels, the root for cross-building and programs are kept
+    #[arg(long, default_value = ".cache/matrix")]
+    cache: PathBuf,
+}
+
+/// What guests are booted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To run the tests.
+    Test,
+    /// To be frozen.
+    Capture,
+}
+
+/// Runs the matrix.
+///
+/// # Errors
+/// A test failed, or a guest of this machine's own architecture could not be run.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let kernels = kernels(&arguments.kernels, arguments.machine)?;
+    let mut matrix = Matrix::new(arguments)?;
+    let columns: Vec<Column> = kernels.iter().map(|kernel| matrix.column(kernel)).collect();
+    if matrix.purpose == Purpose::Capture {
+        return told_of_captures(&columns);
+    }
+    println!("{}", table::render(&columns));
+    let count = table::count(&columns);
+    println!(
+        "{} kernels: {} passed, {} failed, {} skipped",
+        columns.len(),
+        count.passed,
+        count.failed,
+        count.skipped
+    );
+    list_skips(&columns)?;
+    ensure!(
+        count.failed == 0,
+        "{} tests failed in the kernel matrix",
+        count.failed
+    );
+    Ok(())
+}
+
+fn told_of_captures(columns: &[Column]) -> Result<()> {
+    for column in columns {
+        if let Err(why) = &column.results {
+            bail!("{}: {why}", column.name);
+        }
+    }
+    Ok(())
+}
+
+/// Adds what could not be tried to the list that `make` counts.
+fn list_skips(columns: &[Column]) -> Result<()> {
+    let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") else {
+        return Ok(());
+    };
+    let mut file = File::options().append(true).create(true).open(path)?;
+    for column in columns {
+        if let Err(why) = &column.results {
+            writeln!(file, "SKIP kernel matrix, {}: {why}", column.name)?;
+        }
+        for result in column.results.iter().flatten() {
+            if let results::Outcome::Skipped(why) = &result.outcome {
+                let (name, user, test) = (&column.name, &result.user, &result.test);
+                writeln!(file, "SKIP kernel matrix, {name}, {user}, {test}: no {why}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What all kernels share.
+struct Matrix {
+    purpose: Purpose,
+    sources: PathBuf,
+    cache: PathBuf,
+    store: Store,
+    programs: BTreeMap<Machine, std::result::Result<PathBuf, String>>,
+    console: bool,
+}
+
+impl Matrix {
+    fn new(arguments: &Arguments) -> Result<Self> {
+        fs::create_dir_all(&arguments.cache)?;
+        let cache = arguments.cache.canonicalize()?;
+        let when = if arguments.update {
+            When::Always
+        } else {
+            When::Lacking
+        };
+        let purpose = if arguments.capture {
+            Purpose::Capture
+        } else {
+            Purpose::Test
+        };
+        Ok(Self {
+            purpose,
+            sources: std::env::current_dir()?,
+            store: Store::new(&cache, when),
+            cache,
+            programs: BTreeMap::new(),
+            console: arguments.console,
+        })
+    }
+
+    /// The results of one kernel. What is lacking for the architecture of this machine is an
+    /// error and counts as a failure; for another one it is a skip with its reason.
+    fn column(&mut self, kernel: &Kernel) -> Column {
+        eprintln!("{} …", kernel.name);
+        let began = Instant::now();
+        let results = match self.run(kernel) {
+            Ok(ended) => Ok(results::results(kernel, &ended)),
+            Err(error) if kernel.machine.name() == std::env::consts::ARCH => {
+                Ok(vec![not_run(&error)])
+            }
+            Err(error) => Err(format!("{error:#}")),
+        };
+        eprintln!("{}: {:.0} s", kernel.name, began.elapsed().as_secs_f64());
+        Column {
+            name: kernel.name.clone(),
+            results,
+        }
+    }
+
+    fn run(&mut self, kernel: &Kernel) -> Result<Ended> {
+        let programs = self.programs(kernel.machine)?;
+        let image = self.store.image(kernel)?;
+        let busybox = self.store.busybox(kernel.machine)?;
+        let parts = Parts {
+            busybox: &busybox,
+            programs: &programs,
+            golden: &self.sources.join("fixtures/golden"),
+        };
+        let folder = self.cache.join("guests").join(kernel.slug());
+        fs::create_dir_all(&folder)?;
+        let initramfs = initramfs::make(kernel, &parts, self.purpose, &folder)?;
+        let ended = boot::boot(kernel.machine, &image, &initramfs)?;
+        fs::write(folder.join("console.txt"), ended.lines.join("\n"))?;
+        if self.console {
+            eprintln!("{}", ended.lines.join("\n"));
+        }
+        if self.purpose == Purpose::Capture {
+            thaw(&ended.lines, &self.sources.join("fixtures/hosts"))?;
+        }
+        Ok(ended)
+    }
+
+    /// Builds once for each machine.
+    fn programs(&mut self, machine: Machine) -> Result<PathBuf> {
+        let (sources, cache) = (&self.sources, &self.cache);
+        let built = self.programs.entry(machine).or_insert_with(|| {
+            eprintln!("building for {} …", machine.name());
+            programs::build(machine, sources, cache).map_err(|error| format!("{error:#}"))
+        });
+        built.clone().map_err(anyhow::Error::msg)
+    }
+}
+
+fn not_run(error: &anyhow::Error) -> results::Result {
+    results::Result {
+        user: "root".to_owned(),
+        test: "the guest: booted and came to its end".to_owned(),
+        outcome: results::Outcome::Failed(format!("{error:#}")),
+    }
+}
+
+/// Unpacks the frozen machines that a guest printed between two lines.
+fn thaw(lines: &[String], folder: &Path) -> Result<()> {
+    let begin = lines.iter().position(|line| line == "guest begins hosts");
+    let end = lines.iter().position(|line| line == "guest ends hosts");
+    let (Some(begin), Some(end)) = (begin, end) else {
+        bail!("the guest printed no frozen machine");
+    };
+    let mut child = Command::new("sh")
+        .args(["-c", "base64 -d | tar -xz -C \"$0\""])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .spawn()
+        .context("starting a shell")?;
+    let mut input = child.stdin.take().context("the shell has no stdin")?;
+    for line in lines.get(begin + 1..end).unwrap_or_default() {
+        writeln!(input, "{line}")?;
+    }
+    drop(input);
+    ensure!(
+        child.wait()?.success(),
+        "the frozen machine does not unpack"
+    );
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Debian packages from a private root of apt: the machine's own configuration is neither read
+//! for packages nor changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::command::{run, said};
+use super::kernels::Machine;
+
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// Whence packages come, if not from where the machine's own come.
+const MIRROR: &str = "HUGEWISE_DEBIAN_MIRROR";
+const SUITES: [&str; 3] = ["bookworm", "bookworm-backports", "sid"];
+
+/// The mirror of Debian that this machine uses.
+///
+/// # Errors
+/// The machine has none, or is no Debian.
+pub fn mirror() -> Result<String> {
+    if let Ok(mirror) = std::env::var(MIRROR) {
+        return Ok(mirror);
+    }
+    let format = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)"];
+    let targets = said(Command::new("apt-get").args(format))?;
+    let debian = targets.lines().find_map(|line| {
+        let uri = line.strip_prefix("Debian ")?.trim_end_matches('/');
+        uri.ends_with("/debian").then(|| uri.to_owned())
+    });
+    debian.with_context(|| {
+        format!("this machine's apt names no mirror of Debian; set {MIRROR} to one")
+    })
+}
+
+/// A root of apt for one architecture.
+pub struct Apt {
+    folder: PathBuf,
+    machine: Machine,
+}
+
+impl Apt {
+    /// Makes the root and fetches the lists of packages.
+    ///
+    /// # Errors
+    /// There is no mirror, or it does not answer.
+    pub fn new(cache: &Path, machine: Machine) -> Result<Self> {
+        let folder = cache.join(format!("apt-{}", machine.debian()));
+        for part in [
+            "state/lists/partial",
+            "cache/archives/partial",
+            "etc/preferences.d",
+        ] {
+            fs::create_dir_all(folder.join(part))?;
+        }
+        let folder = folder.canonicalize()?;
+        fs::write(folder.join("state/status"), "")?;
+        let mirror = mirror()?;
+        let sources = SUITES.map(|suite| format!("deb [signed-by={KEYS}] {mirror} {suite} main\n"));
+        fs::write(folder.join("etc/sources.list"), sources.concat())?;
+        let apt = Self { folder, machine };
+        run(apt.command("apt-get").arg("update")).context("fetching the lists of packages")?;
+        Ok(apt)
+    }
+
+    /// Fetches the newest package of a suite whose name fits into a folder of its own name, and
+    /// gives its file. Debug symbols and unsigned twins never fit.
+    ///
+    /// # Errors
+    /// There is no such package, or it cannot be fetched.
+    pub fn fetch(&self, suite: &str, pattern: &str, packages: &Path) -> Result<PathBuf> {
+        let name = self.newest(pattern)?;
+        let folder = packages.join(&name);
+        fs::create_dir_all(&folder)?;
+        let word = format!("{name}/{suite}");
+        run(self
+            .command("apt-get")
+            .args(["download", &word])
+            .current_dir(&folder))
+        .with_context(|| format!("fetching {word}"))?;
+        package_in(&folder)?.with_context(|| format!("{word} brought no file"))
+    }
+
+    fn newest(&self, pattern: &str) -> Result<String> {
+        if !pattern.contains('*') {
+            return Ok(pattern.to_owned());
+        }
+        let names = said(self.command("apt-cache").arg("pkgnames"))?;
+        let mut fitting: Vec<&str> = names.lines().filter(|name| fits(pattern, name)).collect();
+        fitting.sort_by_key(|name| numbers(name));
+        match fitting.last() {
+            Some(name) => Ok((*name).to_owned()),
+            None => bail!(
+                "Debian has no package {pattern} for {}",
+                self.machine.debian()
+            ),
+        }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let folder = self.folder.display();
+        let architecture = self.machine.debian();
+        let mut command = Command::new(program);
+        for option in [
+            format!("Dir={folder}"),
+            format!("Dir::State={folder}/state"),
+            format!("Dir::State::status={folder}/state/status"),
+            format!("Dir::Cache={folder}/cache"),
+            format!("Dir::Etc={folder}/etc"),
+            "Dir::Etc::Parts=/dev/null".to_owned(),
+            format!("APT::Architecture={architecture}"),
+            format!("APT::Architectures={architecture}"),
+            "APT::Sandbox::User=".to_owned(),
+            "Acquire::Languages=none".to_owned(),
+            "Acquire::Check-Valid-Until=false".to_owned(),
+        ] {
+            command.arg("-o").arg(option);
+        }
+        command
+    }
+}
+
+/// The newest package that was fetched before and whose name fits.
+///
+/// # Errors
+/// A folder of the cache holds several packages.
+pub fn fetched(pattern: &str, packages: &Path) -> Result<Option<PathBuf>> {
+    let Ok(entries) = fs::read_dir(packages) else {
+        return Ok(None);
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut fitting: Vec<String> = names.filter(|name| fits(pattern, name)).collect();
+    fitting.sort_by_key(|name| numbers(name));
+    match fitting.last() {
+        Some(name) => package_in(&packages.join(name)),
+        None => Ok(None),
+    }
+}
+
+/// The one package in a folder; a download that was cut off leaves none.
+fn package_in(folder: &Path) -> Result<Option<PathBuf>> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(None);
+    };
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|end| end == "deb");
+    let found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_package)
+        .collect();
+    ensure!(
+        found.len() < 2,
+        "{} holds several packages",
+        folder.display()
+    );
+    Ok(found.into_iter().next())
+}
+
+/// Whether a name fits a pattern with one `*`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((start, end)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+}
+
+/// The numbers in a name, by which newer packages come later.
+fn numbers(name: &str) -> Vec<u64> {
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_is_found_by_its_numbers() {
+        let pattern = "linux-image-6.12.*-cloud-amd64";
+        assert!(fits(pattern, "linux-image-6.12.9+deb12-cloud-amd64"));
+        assert!(!fits(
+            pattern,
+            "linux-image-6.12.9+deb12-cloud-amd64-unsigned"
+        ));
+        assert!(!fits(pattern, "linux-image-6.1.0-50-cloud-amd64"));
+        assert!(numbers("linux-6.12.95+deb12") > numbers("linux-6.12.9+deb12.1"));
+    }
+}

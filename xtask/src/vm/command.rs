@@ -1,0 +1,39 @@
+//! Running other programs to their end.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// Runs a command quietly; when it fails, the end of what it said is the error.
+pub fn run(command: &mut Command) -> Result<()> {
+    said(command).map(drop)
+}
+
+/// The same, and what it said on stdout.
+pub fn said(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("starting {name}"))?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    let last: Vec<&str> = error.lines().rev().take(12).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    ensure!(
+        output.status.success(),
+        "{name} ended with {}:\n{}",
+        output.status,
+        last.join("\n")
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether a program is on the `PATH`, or in a folder that only root has there.
+pub fn is_installed(name: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let root_only = ["/usr/sbin", "/sbin"].map(Into::into);
+    std::env::split_paths(&folders)
+        .chain(root_only)
+        .any(|folder| Path::new(&folder).join(name).is_file())
+}

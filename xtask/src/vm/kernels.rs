@@ -1,0 +1,139 @@
+//! Which kernels there are, and what each must have.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+const KERNELS: &str = include_str!("../../kernels.toml");
+
+/// A kind of machine that QEMU emulates.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lowercase")]
+#[expect(non_camel_case_types, reason = "the names are those of uname(2)")]
+pub enum Machine {
+    /// 64-bit x86.
+    #[value(name = "x86_64")]
+    x86_64,
+    /// 64-bit Arm.
+    aarch64,
+}
+
+impl Machine {
+    /// The name of the architecture as Debian has it.
+    pub fn debian(self) -> &'static str {
+        match self {
+            Self::x86_64 => "amd64",
+            Self::aarch64 => "arm64",
+        }
+    }
+
+    /// The name of `uname(2)`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::x86_64 => "x86_64",
+            Self::aarch64 => "aarch64",
+        }
+    }
+
+    /// What rustc calls it, with the C library of Debian.
+    pub fn target(self) -> &'static str {
+        match self {
+            Self::x86_64 => "x86_64-unknown-linux-gnu",
+            Self::aarch64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+}
+
+/// One line of `kernels.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Kernel {
+    /// Its name in the table.
+    #[serde(skip)]
+    pub name: String,
+    /// Where it runs.
+    pub machine: Machine,
+    /// The suite of Debian.
+    pub suite: String,
+    /// The package, in which `*` stands for any characters.
+    pub package: String,
+    /// What a write does after a read, in the word that the guest takes.
+    pub after_read: String,
+    /// Capabilities that root must have there.
+    pub must: Vec<String>,
+    /// Capabilities that an ordinary user must have there.
+    pub user_must: Vec<String>,
+}
+
+impl Kernel {
+    /// The name as a part of a file's name.
+    pub fn slug(&self) -> String {
+        self.name.replace(' ', "-")
+    }
+
+    /// Whether this user must find this capability there.
+    pub fn requires(&self, user: &str, capability: &str) -> bool {
+        let list = if user == "root" {
+            &self.must
+        } else {
+            &self.user_must
+        };
+        list.iter().any(|name| name == capability)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    kernels: BTreeMap<String, Kernel>,
+}
+
+/// The kernels of the matrix, those of x86_64 first; all, or those whose name contains a word of
+/// `wanted`.
+///
+/// # Errors
+/// `kernels.toml` has a mistake, or no kernel is wanted.
+pub fn kernels(wanted: &[String], machine: Option<Machine>) -> Result<Vec<Kernel>> {
+    let file: File = toml::from_str(KERNELS).context("xtask/kernels.toml")?;
+    let mut kernels: Vec<Kernel> = file
+        .kernels
+        .into_iter()
+        .map(|(name, kernel)| Kernel { name, ..kernel })
+        .filter(|kernel| machine.is_none_or(|machine| kernel.machine == machine))
+        .filter(|kernel| wanted.is_empty() || wanted.iter().any(|word| kernel.name.contains(word)))
+        .collect();
+    kernels.sort_by_key(|kernel| (kernel.machine, version(&kernel.name)));
+    if kernels.is_empty() {
+        bail!("no kernel of xtask/kernels.toml has a name with {wanted:?}");
+    }
+    Ok(kernels)
+}
+
+/// The numbers in a name, so that 6.12 comes after 6.1.
+fn version(name: &str) -> Vec<u32> {
+    let release = name.split(' ').skip(1);
+    let numbers = release.flat_map(|part| part.split(|c: char| !c.is_ascii_digit()));
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_lines_are_understood_and_in_order() {
+        let kernels = kernels(&[], None).unwrap();
+        let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!(names[..3], ["x86_64 6.1", "x86_64 6.12", "x86_64 7.2"]);
+        assert!(names.contains(&"aarch64 6.12 16k"), "{names:?}");
+        assert!(kernels.iter().all(|kernel| kernel.requires("root", "root")));
+    }
+
+    #[test]
+    fn kernels_are_chosen_by_a_part_of_their_name() {
+        assert_eq!(kernels(&["7.2".to_owned()], None).unwrap().len(), 2);
+        assert!(kernels(&["5.4".to_owned()], None).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! The programs that go into a guest, each in one file that needs no library.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::arm;
+use super::command::run;
+use super::kernels::Machine;
+
+/// Of the workspace's profiles, the one for guests: small, and quick under emulation.
+const PROFILE: &str = "guest";
+const PROGRAMS: [&str; 3] = ["hugewise", "hugewise-lab", "xtask"];
+
+/// Builds for a machine and gives the folder in which the programs are, and the test program
+/// `guest` beside them.
+///
+/// # Errors
+/// They cannot be built here; the error says why.
+pub fn build(machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
+    let words = [
+        "--profile",
+        PROFILE,
+        "-p",
+        "hugewise",
+        "-p",
+        "hugewise-lab",
+        "-p",
+        "xtask",
+    ];
+    let build = [&["build"], &words[..]].concat();
+    let test = [&["test", "--no-run", "--test", "guest"], &words[..4]].concat();
+    let folder = match machine {
+        Machine::x86_64 => {
+            native(sources, machine.target(), &build)?;
+            native(sources, machine.target(), &test)?;
+            sources.join("target").join(machine.target())
+        }
+        Machine::aarch64 => {
+            let root = arm::prepare(cache)?;
+            arm::build(&root, sources, machine.target(), &build)?;
+            arm::build(&root, sources, machine.target(), &test)?
+        }
+    };
+    collect(
+        &folder.join(PROFILE),
+        &cache.join("programs").join(machine.name()),
+    )
+}
+
+/// The target is named although it is the host's: only so are macros, which are libraries of the
+/// compiler, built without the flag for static programs.
+fn native(sources: &Path, target: &str, words: &[&str]) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command
+        .args(words)
+        .args(["--locked", "--target", target])
+        .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
+        .current_dir(sources);
+    run(&mut command).context("building for the guests")
+}
+
+/// Puts the programs into one folder.
+fn collect(built: &Path, folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    for name in PROGRAMS {
+        fs::copy(built.join(name), folder.join(name))
+            .with_context(|| format!("{} was not built", built.join(name).display()))?;
+    }
+    fs::copy(newest_test(built)?, folder.join("guest"))?;
+    Ok(folder.to_owned())
+}
+
+/// Cargo gives test programs a name with a hash; of several the newest is this build's.
+fn newest_test(built: &Path) -> Result<PathBuf> {
+    let entries = fs::read_dir(built.join("deps"))?.flatten();
+    let programs = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("guest-") && !name.contains('.')
+    });
+    programs
+        .max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok())
+        .map(|entry| entry.path())
+        .context("the guests' test program was not built")
+}

@@ -29,12 +29,16 @@ fn main() -> io::Result<()> {
     fs::copy(prebuilt, target).map(drop)
 }
 
-/// Compiles with the clang that `HUGEWISE_CLANG` names, or the first of the usual names. A clang
-/// without the BPF target, or none, is no fault: the committed object takes its place.
+/// Compiles with the clang that `HUGEWISE_CLANG` names, or else the first of the usual names. A
+/// clang without the BPF target, or none, is no fault: the committed object takes its place.
 fn compiled(target: &Path) -> bool {
-    let named = env::var("HUGEWISE_CLANG").ok();
-    let usual = ["clang", "clang-19", "clang-16", "clang-14"].map(str::to_owned);
-    named.into_iter().chain(usual).any(|clang| {
+    let clangs = match env::var("HUGEWISE_CLANG") {
+        Ok(named) => vec![named],
+        Err(_) => ["clang", "clang-19", "clang-16", "clang-14"]
+            .map(str::to_owned)
+            .to_vec(),
+    };
+    clangs.into_iter().any(|clang| {
         let output = Command::new(clang)
             .args([
                 "-target", "bpfel", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror",

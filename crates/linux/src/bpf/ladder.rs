@@ -25,9 +25,6 @@ pub struct Attempt {
     pub group: String,
     /// The function or tracepoint where time begins, or which is counted.
     pub begin: String,
-    /// A plain name and a distance by which a kprobe reaches the function, where its own name
-    /// cannot be used.
-    pub anchor: Option<(String, u64)>,
     /// The tracepoint where it ends; `None` for functions and for single events.
     pub end: Option<String>,
     /// Where the key is, and what it means.
@@ -116,7 +113,6 @@ fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> 
         return Ok(Found {
             name: name.to_owned(),
             whole: true,
-            anchor: None,
         });
     }
     kernel.functions.find(names()).ok_or_else(|| {
@@ -150,7 +146,6 @@ fn of_function(
         rung,
         group: String::new(),
         begin: function.name.clone(),
-        anchor: function.anchor.clone(),
         end: None,
         key: offset
             .zip(key)
@@ -226,7 +221,6 @@ fn of_tracepoints(means: &Means, kernel: &Kernel) -> Vec<Attempt> {
         rung,
         group: (*group).to_owned(),
         begin: (*begin).to_owned(),
-        anchor: None,
         end: end.clone(),
         key,
         who,
@@ -247,7 +241,6 @@ fn of_faults(includes: &str) -> Attempt {
         rung: Rung::PerfEvent,
         group: String::new(),
         begin: "page-faults".to_owned(),
-        anchor: None,
         end: Some("minor-faults, major-faults".to_owned()),
         key: Some(KeyPlace {
             edge: Edge::End,

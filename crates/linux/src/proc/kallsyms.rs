@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::error::Result;
 use crate::root::Root;
@@ -6,8 +6,7 @@ use crate::root::Root;
 /// The functions of the running kernel and its modules, by name (`/proc/kallsyms`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Functions {
-    /// Where each is; `None` where the address is hidden, or the name stands for several.
-    names: BTreeMap<String, Option<u64>>,
+    names: BTreeSet<String>,
 }
 
 /// What became of a function.
@@ -18,9 +17,6 @@ pub struct Found {
     /// Whether that is its own name; otherwise the compiler has made another one from it, with
     /// other parameters, or of a part of it.
     pub whole: bool,
-    /// By which plain name it is reached where its own has a dot, and how many bytes behind it:
-    /// probes by name take no dots (`trace_probe_init`, kernel/trace/trace_probe.c).
-    pub anchor: Option<(String, u64)>,
 }
 
 /// What compilers append to the name of a function that they have changed. A `.cold` part is
@@ -38,11 +34,10 @@ impl Functions {
     }
 
     fn find_one(&self, name: &str) -> Option<Found> {
-        if self.names.contains_key(name) {
+        if self.names.contains(name) {
             return Some(Found {
                 name: name.to_owned(),
                 whole: true,
-                anchor: None,
             });
         }
         let start = format!("{name}.");
@@ -53,22 +48,12 @@ impl Functions {
         Some(Found {
             name: changed.to_owned(),
             whole: false,
-            anchor: self.anchor(changed),
         })
-    }
-
-    /// The nearest plain name before a function.
-    fn anchor(&self, name: &str) -> Option<(String, u64)> {
-        let target = (*self.names.get(name)?)?;
-        let plain = self.names.iter().filter(|(name, _)| !name.contains('.'));
-        let before = plain.filter_map(|(name, place)| Some((name, target.checked_sub((*place)?)?)));
-        let (name, distance) = before.min_by_key(|(_, distance)| *distance)?;
-        Some((name.clone(), distance))
     }
 
     fn beginning_with<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a str> {
         let from = self.names.range(start.to_owned()..);
-        from.map(|(name, _)| name.as_str())
+        from.map(String::as_str)
             .take_while(move |name| name.starts_with(start))
     }
 
@@ -78,7 +63,7 @@ impl Functions {
         const MOST: usize = 5;
         let mut similar: Vec<&str> = self
             .names
-            .keys()
+            .iter()
             .map(String::as_str)
             .filter(|found| found.contains(name) && !found.contains('.'))
             .collect();
@@ -98,26 +83,16 @@ impl Functions {
 /// and all that is not code are left out.
 #[must_use]
 pub fn parse_kallsyms(bytes: &[u8]) -> Functions {
-    let mut names = BTreeMap::new();
-    for line in bytes.split(|&byte| byte == b'\n') {
-        let Some((name, place)) = function_of(line) else {
-            continue;
-        };
-        // A name that stands for several functions is no place to start from.
-        let several = names.contains_key(name);
-        names.insert(name.to_owned(), place.filter(|_| !several));
+    let lines = bytes.split(|&byte| byte == b'\n');
+    Functions {
+        names: lines.filter_map(function_of).map(str::to_owned).collect(),
     }
-    Functions { names }
 }
 
-fn function_of(line: &[u8]) -> Option<(&str, Option<u64>)> {
-    let line = std::str::from_utf8(line).ok()?;
-    let mut fields = line.split_ascii_whitespace();
-    let (place, kind, name) = (fields.next()?, fields.next()?, fields.next()?);
-    let place = u64::from_str_radix(place, 16)
-        .ok()
-        .filter(|&place| place > 0);
-    matches!(kind, "t" | "T" | "w" | "W").then_some((name, place))
+fn function_of(line: &[u8]) -> Option<&str> {
+    let mut fields = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let (_, kind, name) = (fields.next()?, fields.next()?, fields.next()?);
+    matches!(kind, "t" | "T" | "w" | "W").then_some(name)
 }
 
 /// Reads `/proc/kallsyms`; addresses may be hidden, names never are.
@@ -136,10 +111,7 @@ mod tests {
 
     fn functions() -> Functions {
         parse_kallsyms(
-            b"ffffffff816207a0 t warn_alloc\n\
-              ffffffff816207b0 t twice\n\
-              ffffffff816207b8 t twice\n\
-              ffffffff816207e0 t __alloc_pages_slowpath.constprop.0\n\
+            b"ffffffff816207e0 t __alloc_pages_slowpath.constprop.0\n\
               ffffffff816207e1 t __alloc_pages_slowpath.constprop.0.cold\n\
               0000000000000000 T folio_zero_user\n\
               0000000000000000 t do_wp_page.cold\n\
@@ -156,7 +128,6 @@ mod tests {
             .expect("it is there");
         assert_eq!(found.name, "__alloc_pages_slowpath.constprop.0");
         assert!(!found.whole);
-        assert_eq!(found.anchor, Some(("warn_alloc".to_owned(), 0x40)));
     }
 
     #[test]
@@ -165,7 +136,6 @@ mod tests {
         let whole = Found {
             name: "folio_zero_user".to_owned(),
             whole: true,
-            anchor: None,
         };
         assert_eq!(found, Some(whole));
         assert_eq!(functions().find(["do_wp_page"]), None, "only its cold part");

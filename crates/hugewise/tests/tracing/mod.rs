@@ -1,5 +1,6 @@
 //! `hugewise trace` as its users meet it.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Command as Plain, Stdio};
 use std::time::{Duration, Instant};
 
@@ -175,11 +176,14 @@ fn ctrl_c_ends_with_the_report() {
     }
     let mut child = Case::new()
         .plain()
-        .args(["trace", "fault", "--quiet"])
+        .args(["trace", "fault"])
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("the program runs");
-    std::thread::sleep(Duration::from_millis(1500));
+    let said = BufReader::new(child.stderr.take().expect("its stderr")).lines();
+    let mut said = said.map_while(Result::ok);
+    assert!(said.any(|line| line.contains(": tracing ")));
     let pid = child.id().to_string();
     let sent = Plain::new("kill").args(["-INT", &pid]).status();
     assert!(sent.expect("there is kill").success());

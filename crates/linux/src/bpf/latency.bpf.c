@@ -37,7 +37,7 @@ const volatile u32 who = EVERYONE;
 
 struct settings {
 	u32 root; /* process whose descendants count, itself included; 0: all */
-	u32 epoch; /* 0 or 1: which extremes are being written */
+	u32 epoch; /* 0 or 1: which half is being written, so that the other can be read whole */
 };
 
 struct start {
@@ -78,7 +78,7 @@ struct {
 
 struct {
 	NUMBER(type, PERCPU_ARRAY);
-	NUMBER(max_entries, 1);
+	NUMBER(max_entries, 2);
 	TYPE(key, u32);
 	TYPE(value, struct hist);
 } hists SEC(".maps");
@@ -214,10 +214,9 @@ INLINE u32 micro_slot(u64 ns)
 
 INLINE void record(const struct settings *set, u64 ns, u64 key)
 {
-	u32 index = key < keys ? key : keys - 1;
-	u32 edge = index * 2 + (set->epoch & 1);
+	u32 index = (key < keys ? key : keys - 1) * 2 + (set->epoch & 1);
 	struct hist *hist = map_lookup(&hists, &index);
-	struct extremes *extreme = map_lookup(&extremes, &edge);
+	struct extremes *extreme = map_lookup(&extremes, &index);
 	u32 fine = fine_slot(ns), micro = micro_slot(ns);
 
 	if (!hist || !extreme)

@@ -73,7 +73,7 @@ pub struct Probe {
     extremes: PerCpuArray<MapData, RawExtremes>,
     losses: PerCpuArray<MapData, RawLosses>,
     keys: u32,
-    /// What was counted when the last window ended.
+    /// What each half had counted when it was last read.
     earlier: Vec<Histogram>,
     earlier_losses: Losses,
 }
@@ -145,7 +145,7 @@ impl Kernel {
             .override_global("key_mask", &mask, true)
             .override_global("keys", &keys, true)
             .override_global("who", &who, true)
-            .map_max_entries("hists", keys)
+            .map_max_entries("hists", keys * 2)
             .map_max_entries("extremes", keys * 2)
             .load(OBJECT)
     }
@@ -246,12 +246,12 @@ impl Probe {
             object,
             programs: Vec::new(),
             keys,
-            earlier: vec![Histogram::default(); keys as usize],
+            earlier: vec![Histogram::default(); keys as usize * 2],
             earlier_losses: Losses::default(),
         })
     }
 
-    /// From here on the other extremes are written: those of the window that ends can be read.
+    /// From here on the other half is written: that of the window that ends can be read whole.
     pub(super) fn turn(&mut self) -> Result<(), MapError> {
         self.now.epoch ^= 1;
         self.settings.set(0, self.now, 0)
@@ -267,14 +267,17 @@ impl Probe {
     pub(super) fn read(&mut self) -> Result<Sight, MapError> {
         let mut histograms = Vec::new();
         for key in 0..self.keys {
-            let counted = self.counted(key)?;
-            let extremes = if counted.count > self.earlier[key as usize].count {
-                self.take_extremes(key)?
+            // A half that is being written would be read torn: a count without its bucket.
+            let index = key * 2 + (self.now.epoch ^ 1);
+            let counted = self.counted(index)?;
+            let earlier = &mut self.earlier[index as usize];
+            let earlier = std::mem::replace(earlier, counted.clone());
+            let extremes = if counted.count > earlier.count {
+                self.take_extremes(index)?
             } else {
                 None
             };
-            histograms.push(counted.since(&self.earlier[key as usize], extremes));
-            self.earlier[key as usize] = counted;
+            histograms.push(counted.since(&earlier, extremes));
         }
         let losses = self.all_losses()?;
         let sight = Sight {
@@ -285,9 +288,9 @@ impl Probe {
         Ok(sight)
     }
 
-    fn counted(&self, key: u32) -> Result<Histogram, MapError> {
+    fn counted(&self, index: u32) -> Result<Histogram, MapError> {
         let mut sum = Histogram::default();
-        for raw in self.histograms.get(&key, 0)?.iter() {
+        for raw in self.histograms.get(&index, 0)?.iter() {
             if raw.count > 0 {
                 sum.add(&Histogram::counted(
                     raw.count,
@@ -301,8 +304,7 @@ impl Probe {
     }
 
     /// Reads and clears the extremes that are not being written.
-    fn take_extremes(&mut self, key: u32) -> Result<Option<Extremes>, MapError> {
-        let index = key * 2 + (self.now.epoch ^ 1);
+    fn take_extremes(&mut self, index: u32) -> Result<Option<Extremes>, MapError> {
         let values = self.extremes.get(&index, 0)?;
         let some = values.iter().filter(|raw| raw.min_complement > 0);
         let extremes = some

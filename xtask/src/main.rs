@@ -6,6 +6,7 @@ mod bench;
 mod bpf;
 mod calibrate;
 mod capture;
+mod confusion;
 mod program;
 mod vm;
 
@@ -21,6 +22,8 @@ enum Task {
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
     Capture(capture::Args),
+    /// Plants each reason why memory is not huge and writes what was reported.
+    Confusion(confusion::Arguments),
     /// Runs the tests on other kernels, under QEMU.
     Vm(vm::Arguments),
 }
@@ -31,6 +34,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bpf(arguments) => bpf::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
+        Task::Confusion(arguments) => confusion::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),
     }
 }

@@ -33,6 +33,10 @@ pub enum Verb {
     Report(cmd::report::Arguments),
     /// How long the kernel stalls, and where: histograms of its own functions
     Trace(cmd::trace::Arguments),
+    /// Make the memory of a running process huge, and prove it
+    Collapse(cmd::collapse::Arguments),
+    /// Why memory of a running process is huge or not, range by range
+    Inspect(cmd::inspect::Arguments),
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
     /// What can be measured here, what will mislead, what to grant, how to undo

@@ -76,6 +76,15 @@ pub fn refused(message: impl fmt::Display) -> anyhow::Error {
     .into()
 }
 
+/// A signal ended it before there was anything to report.
+pub fn interrupted(message: impl fmt::Display) -> anyhow::Error {
+    Fault {
+        exit: Exit::Interrupted,
+        message: format!("interrupted: {message}"),
+    }
+    .into()
+}
+
 /// A command of the experiment failed before anything could be measured.
 pub fn trial_failed(message: impl fmt::Display) -> anyhow::Error {
     Fault {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_linux::signals;
@@ -47,6 +47,19 @@ impl Interrupt {
             }
         });
         later
+    }
+
+    /// Waits, but no longer than until the end is asked for.
+    pub fn wait(&self, time: Duration) {
+        const LOOK: Duration = Duration::from_millis(20);
+        let began = Instant::now();
+        while !self.asked() {
+            let left = time.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
     }
 
     /// Whether the end was asked for.

@@ -6,6 +6,7 @@ mod cmd;
 mod command;
 mod exit;
 mod experiment;
+mod forecast;
 mod interrupt;
 mod invoker;
 mod kept;
@@ -53,7 +54,9 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
+        Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
+        Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
         Verb::Man { verb } => {
             manual(verb.as_deref())?;

@@ -5,24 +5,9 @@ mod tracing;
 
 use std::time::Duration;
 
-use harness::{Case, is_root, lab, one_at_a_time, skip};
+use harness::{Case, is_root, lab, one_at_a_time, readings, skip};
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::Value;
-
-/// Readings of one policy, in the order of the trials.
-fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
-    let trials = report["trials"].as_array().expect("trials");
-    trials
-        .iter()
-        .filter(|trial| trial["policy"] == policy)
-        .map(|trial| {
-            trial["readings"][metric]["value"]
-                .as_f64()
-                .unwrap_or(f64::NAN)
-        })
-        .collect()
-}
 
 // ---- what the user typed ----------------------------------------------------------------------
 
@@ -58,7 +43,9 @@ fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
 
 #[test]
 fn every_verb_has_its_manual_page() {
-    for verb in ["run", "report", "trace", "exec", "doctor"] {
+    for verb in [
+        "run", "report", "trace", "collapse", "inspect", "exec", "doctor",
+    ] {
         Case::new()
             .hugewise()
             .args(["man", verb])

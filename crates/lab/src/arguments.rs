@@ -49,6 +49,12 @@ impl Arguments {
             .ok_or_else(|| Trouble::Usage(format!("{name} is missing")))
     }
 
+    /// Takes the first word that is left, unless it looks like an option.
+    pub(crate) fn next_word(&mut self) -> Option<String> {
+        let first = self.words.first().filter(|word| !word.starts_with('-'));
+        first.is_some().then(|| self.words.remove(0))
+    }
+
     /// All options have been asked for: whatever is left is unknown.
     pub(crate) fn finish(&self) -> Result<(), Trouble> {
         match self.words.first() {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod arguments;
 mod double_fault;
 mod fragment;
+pub mod plant;
 mod planted;
 mod region;
 mod threads;
@@ -36,7 +37,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   orphan --pages P            leave a daemon behind that holds P pages; print its pid
   threads --end exit|leave|exec
         end from another thread than the first
-  fail --code N | --signal N  end badly";
+  fail --code N | --signal N  end badly
+  plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
+        one region of memory that is in one known state; print
+        `plant NAME PID START-END` (`plant --list` names them)";
 
 /// Runs the workload that `arguments` name, without the name of the program.
 #[must_use]
@@ -51,6 +55,14 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
             eprintln!("hugewise-lab: {doing}: {error}");
             ExitCode::from(1)
         }
+        Err(Trouble::Premise(problem)) => {
+            eprintln!("hugewise-lab: the plant did not come up: {problem}");
+            ExitCode::from(3)
+        }
+        Err(Trouble::NotHere(reason)) => {
+            eprintln!("hugewise-lab: not on this machine: {reason}");
+            ExitCode::from(4)
+        }
     }
 }
 
@@ -61,6 +73,10 @@ enum Trouble {
     Usage(String),
     /// The kernel refused what was being done.
     Kernel(&'static str, std::io::Error),
+    /// A plant is not what it is called, and what it is instead.
+    Premise(String),
+    /// This machine cannot have such a plant, and why.
+    NotHere(String),
 }
 
 impl Trouble {
@@ -89,6 +105,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),
         "threads" => threads::run(&mut rest),
+        "plant" => plant::run(&mut rest),
         "-h" | "--help" | "help" => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

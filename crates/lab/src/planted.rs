@@ -175,7 +175,7 @@ fn fork() -> Result<Side, Trouble> {
 }
 
 /// A pipe: its reading and its writing end.
-fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
+pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for both descriptors.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {

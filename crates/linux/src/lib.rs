@@ -15,6 +15,9 @@ pub mod proc;
 /// Readers of `/sys`.
 pub mod sys;
 
+/// How many translations the processor remembers.
+pub mod tlb;
+
 /// What the machine is, and what can be done on it.
 pub mod probe;
 
@@ -30,11 +33,25 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Events of the kernel that happen in our own thread.
+pub mod tracepoint;
+
+/// Making the memory of a running process huge.
+pub mod collapse;
+
 /// Observing one trial: before, during, after.
 pub mod collect;
 
 /// Tracing inside the kernel: BPF programs that keep latencies as histograms.
 pub mod bpf;
+/// Reading one address space: its process, its mappings and how their pages are mapped.
+pub mod space;
+
+/// What a running process does, as rates.
+pub mod activity;
+
+/// Which memory of a process is used.
+pub mod used_bits;
 
 /// The calendar.
 pub mod clock;

@@ -179,7 +179,7 @@ pub struct User {
 }
 
 /// Serialises a [`Fact`] as its value or as `{"missing": …}`.
-mod fact {
+pub(crate) mod fact {
     use serde::de::{DeserializeOwned, Error};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;
@@ -193,7 +193,7 @@ mod fact {
         Known(&'a T),
     }
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
         fact: &Fact<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -206,7 +206,7 @@ mod fact {
 
     /// By way of a [`Value`]: serde's own buffer for untagged enums refuses numbers as the
     /// keys of a map, which the folio sizes of [`super::ThpSettings`] are.
-    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Fact<T>, D::Error> {
         let value = Value::deserialize(deserializer)?;

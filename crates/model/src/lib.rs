@@ -6,6 +6,9 @@
 /// 1. Where: the machine and its settings, as facts.
 pub mod host;
 
+/// How many translations its processor remembers.
+pub mod tlb;
+
 /// What can be measured there, what will mislead, and what is set wrongly.
 pub mod doctor;
 
@@ -21,10 +24,12 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
-/// 5a. How long things took: histograms of durations.
+/// 5b. How long things took: histograms of durations.
 pub mod latency;
+/// 5a. What was seen of one address space.
+pub mod space;
 
-/// 5b. Where the kernel stalls: what can be traced there, and what was seen.
+/// 5c. Where the kernel stalls: what can be traced there, and what was seen.
 pub mod trace;
 
 /// 6. What is kept: the record, written as it happens.
@@ -40,8 +45,20 @@ pub mod gate;
 /// 8. Why: rules that recognise a cause, or say that they cannot.
 pub mod findings;
 
+/// 8a. Why memory is not huge: a reason for every range.
+pub mod reason;
+
+/// 8a. What huge pages would cost and could be worth, before anything is switched on.
+pub mod forecast;
+
+/// 8b. What can be done to a running process: making its memory huge.
+pub mod collapse;
+
 /// 9. What is said: one report, several renderings.
 pub mod report;
+
+/// 9a. What is said of one process: its memory and its reasons.
+pub mod inspection;
 
 /// The units in which all of it is told: bytes and durations as people type and read them.
 pub mod quantity;

@@ -49,9 +49,47 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| fault())
 }
 
+/// An amount of memory as people read it: in the largest unit that it fills, whole where it
+/// is, else with one decimal.
+#[must_use]
+pub fn bytes_text(bytes: u64) -> String {
+    let units = [
+        (GIB * 1024, "TiB"),
+        (GIB, "GiB"),
+        (MIB, "MiB"),
+        (KIB, "KiB"),
+    ];
+    let Some((unit, name)) = units.into_iter().find(|&(unit, _)| bytes >= unit) else {
+        return format!("{bytes} B");
+    };
+    // Tenths, rounded to the nearest.
+    let tenths = (u128::from(bytes) * 10 + u128::from(unit) / 2) / u128::from(unit);
+    if tenths.is_multiple_of(10) {
+        format!("{} {name}", tenths / 10)
+    } else {
+        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_are_read_in_the_largest_unit() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (4096, "4 KiB"),
+            (135_168, "132 KiB"),
+            (3 * MIB / 2, "1.5 MiB"),
+            (25_276_502_016, "23.5 GiB"),
+            (20 * GIB, "20 GiB"),
+            (u64::MAX, "16777216 TiB"),
+        ] {
+            assert_eq!(bytes_text(bytes), text);
+        }
+    }
 
     #[test]
     fn sizes_are_powers_of_1024() {

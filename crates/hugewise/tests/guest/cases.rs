@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use super::capability::Capability;
 use super::ground::Ground;
 use super::report::{self, Outcome};
-use super::{doctor, faults, run, trace};
+use super::{collapse, doctor, faults, run, trace};
 
 /// One thing that must hold.
 pub struct Case {
@@ -88,6 +88,16 @@ const CASES: &[Case] = &[
         name: "run: a cgroup for each trial",
         needs: &[Capability::Cgroup],
         test: run::own_cgroup,
+    },
+    Case {
+        name: "collapse: every whole range, proved",
+        needs: &[Capability::Thp, Capability::Root],
+        test: collapse::proved,
+    },
+    Case {
+        name: "collapse: refused in the kernel's words",
+        needs: &[Capability::Thp, Capability::Root],
+        test: collapse::refused_in_words,
     },
     Case {
         name: "doctor: as expected of this kernel",

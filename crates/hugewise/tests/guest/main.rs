@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 mod capability;
 mod cases;
+mod collapse;
 mod doctor;
 mod expectation;
 mod faults;

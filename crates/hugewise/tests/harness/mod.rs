@@ -40,6 +40,20 @@ pub fn is_root() -> bool {
     status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
 }
 
+/// Readings of one policy, in the order of the trials.
+pub fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
+    let trials = report["trials"].as_array().expect("trials");
+    trials
+        .iter()
+        .filter(|trial| trial["policy"] == policy)
+        .map(|trial| {
+            trial["readings"][metric]["value"]
+                .as_f64()
+                .unwrap_or(f64::NAN)
+        })
+        .collect()
+}
+
 /// The laboratory, built beside the program.
 pub fn lab() -> PathBuf {
     let path = Path::new(HUGEWISE).with_file_name("hugewise-lab");
@@ -206,21 +220,21 @@ impl Case {
             / page;
         let expected = (23_029.0 / huge).floor() + 23_029.0 % huge;
         for (policy, faults) in [("huge", expected), ("small", 23_029.0)] {
-            let read = super::readings(&report, policy, "touched");
+            let read = readings(&report, policy, "touched");
             assert!(
                 !read.is_empty() && read.iter().all(|&value| value == faults),
                 "{policy}: {read:?}"
             );
         }
         // The whole process takes some more faults, for its own start: the same under both.
-        let total = |policy| super::readings(&report, policy, "minor_faults_total")[0];
+        let total = |policy| readings(&report, policy, "minor_faults_total")[0];
         let difference = total("small") - total("huge");
         assert!(
             (difference - (23_029.0 - expected)).abs() <= 8.0,
             "{difference}"
         );
         let bytes = (23_029.0 / huge).floor() * huge * page;
-        let peaks = super::readings(&report, "huge", "huge_anon_peak_bytes");
+        let peaks = readings(&report, "huge", "huge_anon_peak_bytes");
         assert!(
             peaks.iter().all(|&peak| peak == bytes),
             "{peaks:?} against {bytes}"

@@ -3,6 +3,8 @@
 /// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
+    /// Device of the file system, as `major:minor`.
+    pub device: (u32, u32),
     /// The part of the file system that is shown here.
     pub root: String,
     /// Where it is shown.
@@ -14,6 +16,14 @@ pub struct Mount {
 }
 
 impl Mount {
+    /// The value of an option such as `huge=always`.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options
+            .split(',')
+            .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+
     /// Whether an option is set, such as `ro` or, for a cgroup, the name of a controller.
     #[must_use]
     pub fn has_option(&self, name: &str) -> bool {
@@ -33,11 +43,13 @@ pub fn parse_mounts(content: &[u8]) -> Vec<Mount> {
 /// `id parent major:minor root point options [optional…] - type source super-options`
 fn parse_mount(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ').skip(3);
+    let mut left = left.split(' ').skip(2);
+    let (major, minor) = left.next()?.split_once(':')?;
     let mut right = right.split(' ');
     let (root, point, own) = (left.next()?, left.next()?, left.next()?);
     let (kind, _source) = (right.next()?, right.next()?);
     Some(Mount {
+        device: (major.parse().ok()?, minor.parse().ok()?),
         root: unescape(root),
         point: unescape(point),
         kind: kind.to_owned(),
@@ -78,6 +90,7 @@ mod tests {
         let line = b"36 35 98:0 /a\\040b /mnt\\134x rw,noatime master:1 - ext4 /dev/root rw,errors=continue\n";
         let mounts = parse_mounts(line);
         assert_eq!(mounts.len(), 1);
+        assert_eq!(mounts[0].device, (98, 0));
         assert_eq!(mounts[0].root, "/a b");
         assert_eq!(mounts[0].point, "/mnt\\x");
         assert_eq!(mounts[0].kind, "ext4");

@@ -17,11 +17,11 @@ use super::page_scan::{FILE, HUGE, PRESENT, Wanted, scan};
 use crate::error::Error;
 
 /// Bits of `/proc/kpageflags` (linux/kernel-page-flags.h).
-const HEAD: u64 = 1 << 15;
+pub(crate) const HEAD: u64 = 1 << 15;
 const TAIL: u64 = 1 << 16;
-const THP: u64 = 1 << 22;
+pub(crate) const THP: u64 = 1 << 22;
 /// The frame number in an entry of `/proc/PID/pagemap`.
-const FRAME: u64 = (1 << 55) - 1;
+pub(crate) const FRAME: u64 = (1 << 55) - 1;
 /// The process is held meanwhile: after this time the question is given up.
 const LONGEST: Duration = Duration::from_millis(200);
 
@@ -38,6 +38,8 @@ pub(super) fn count(
     let wanted = Wanted {
         with: PRESENT,
         without: FILE | HUGE,
+        told: PRESENT,
+        ..Wanted::default()
     };
     let mut counter = Counter::new(flags, sizes);
     let deadline = Instant::now() + LONGEST;
@@ -118,7 +120,7 @@ impl Counter {
 
 /// The length of the folio around `place` in the flags of a block: its head, and the tails
 /// that follow it.
-fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
+pub(crate) fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
     let here = flags.get(place)?;
     if here & THP == 0 || here & (HEAD | TAIL) == 0 {
         return None;
@@ -133,7 +135,7 @@ fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
 }
 
 /// `count` words of eight bytes from the word `first` on; fewer at the end of the file.
-fn words(file: &File, first: u64, count: u64) -> std::io::Result<Vec<u64>> {
+pub(crate) fn words(file: &File, first: u64, count: u64) -> std::io::Result<Vec<u64>> {
     let mut bytes = vec![0; usize::try_from(count * 8).unwrap_or(0)];
     let read = file.read_at(&mut bytes, first * 8)?;
     let whole = bytes[..read].as_chunks::<8>().0;

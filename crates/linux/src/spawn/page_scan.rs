@@ -11,13 +11,18 @@ use hugewise_model::observation::Missing;
 use crate::error::Error;
 
 /// The page is in a file or is shared.
-pub(super) const FILE: u64 = 1 << 2;
+pub(crate) const FILE: u64 = 1 << 2;
 /// The page is in memory.
-pub(super) const PRESENT: u64 = 1 << 3;
+pub(crate) const PRESENT: u64 = 1 << 3;
+/// The page is in swap.
+pub(crate) const SWAPPED: u64 = 1 << 4;
 /// The page is a zero page.
-pub(super) const ZERO: u64 = 1 << 5;
+pub(crate) const ZERO: u64 = 1 << 5;
 /// A PMD, or hugetlb, maps the page.
-pub(super) const HUGE: u64 = 1 << 6;
+pub(crate) const HUGE: u64 = 1 << 6;
+
+/// The page is a guard (`MADV_GUARD_INSTALL`); unknown before Linux 6.15.
+pub(crate) const GUARD: u64 = 1 << 8;
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::Ioctl = 0xC060_6610_u32 as libc::Ioctl;
@@ -43,23 +48,28 @@ struct Scan {
 /// `struct page_region`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Region {
-    start: u64,
-    end: u64,
-    categories: u64,
+pub(crate) struct Region {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// What was asked for and holds.
+    pub(crate) categories: u64,
 }
 
 /// Which pages are looked for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
     /// Categories that must hold.
-    pub(super) with: u64,
+    pub(crate) with: u64,
     /// Categories that must not.
-    pub(super) without: u64,
+    pub(crate) without: u64,
+    /// Categories of which one must hold; 0 for no such condition.
+    pub(crate) any_of: u64,
+    /// Categories that are told, and that part one region from the next.
+    pub(crate) told: u64,
 }
 
 /// Opens the page map of a process.
-pub(super) fn open(pid: u32) -> Result<File, Missing> {
+pub(crate) fn open(pid: u32) -> Result<File, Missing> {
     let path = format!("/proc/{pid}/pagemap");
     File::open(&path).map_err(|error| {
         Error::io("opening", Path::new(&path), error).into_missing("CAP_SYS_PTRACE")
@@ -67,17 +77,18 @@ pub(super) fn open(pid: u32) -> Result<File, Missing> {
 }
 
 /// Bytes that map the shared huge zero page.
-pub(super) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
+pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
     let wanted = Wanted {
         with: HUGE | ZERO,
-        without: 0,
+        told: HUGE | ZERO,
+        ..Wanted::default()
     };
     let regions = scan(pagemap, maps, wanted)?;
     Ok(regions.iter().map(|region| region.end - region.start).sum())
 }
 
 /// All address ranges whose pages are as wanted.
-pub(super) fn scan(
+pub(crate) fn scan(
     pagemap: &File,
     maps: &[u8],
     wanted: Wanted,
@@ -86,22 +97,38 @@ pub(super) fn scan(
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
-    let mut start = all.start;
-    while start < all.end {
-        let mut buffer = [Region::default(); 512];
+    scan_span(pagemap, all, wanted, |region| {
+        found.push(region.start..region.end);
+    })?;
+    Ok(found)
+}
+
+/// Hands over all regions of a span whose pages are as wanted, by rising address.
+///
+/// A buffer that is not full means the end. What the kernel says of how far it came cannot be
+/// trusted alone: it collects regions in pieces of a page table, and when the last piece ends
+/// the walk, it still tells where the piece before ended (do_pagemap_scan, fs/proc/task_mmu.c;
+/// seen on Linux 6.18). Going on from there would hand over the same pages twice.
+pub(crate) fn scan_span(
+    pagemap: &File,
+    span: Range<u64>,
+    wanted: Wanted,
+    mut take: impl FnMut(Region),
+) -> Result<(), Missing> {
+    let mut buffer = vec![Region::default(); 2048];
+    let mut start = span.start;
+    while start < span.end {
         let (count, walked) =
-            ask(pagemap, start..all.end, wanted, &mut buffer).map_err(|error| missing(&error))?;
-        found.extend(
-            buffer[..count]
-                .iter()
-                .map(|region| region.start..region.end),
-        );
-        if walked <= start {
+            ask(pagemap, start..span.end, wanted, &mut buffer).map_err(|error| missing(&error))?;
+        buffer[..count].iter().copied().for_each(&mut take);
+        let told_to = buffer[..count].last().map_or(start, |region| region.end);
+        let next = walked.max(told_to);
+        if count < buffer.len() || next <= start {
             break;
         }
-        start = walked;
+        start = next;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// One call: how many regions were found, and how far it came.
@@ -119,7 +146,8 @@ fn ask(
         vec_len: buffer.len() as u64,
         category_mask: wanted.with | wanted.without,
         category_inverted: wanted.without,
-        return_mask: wanted.with,
+        category_anyof_mask: wanted.any_of,
+        return_mask: wanted.told,
         ..Scan::default()
     };
     // SAFETY: the structure has the kernel's layout and says its size; the buffer has room for

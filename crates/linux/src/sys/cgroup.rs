@@ -73,7 +73,12 @@ pub fn parse_membership(content: &[u8]) -> (Option<String>, Option<String>) {
 /// # Errors
 /// `/proc/self/cgroup` or `/proc/self/mountinfo` could not be read.
 pub fn read_place(root: &Root) -> Result<Option<Place>> {
-    let (v1, v2) = parse_membership(&root.read("proc/self/cgroup")?);
+    read_place_of(root, "self")
+}
+
+/// The same for another process; `process` is its number, as text.
+fn read_place_of(root: &Root, process: &str) -> Result<Option<Place>> {
+    let (v1, v2) = parse_membership(&root.read(format!("proc/{process}/cgroup"))?);
     let mounts = parse_mounts(&root.read("proc/self/mountinfo")?);
     let first = v1.and_then(|path| {
         let mount = mounts
@@ -116,7 +121,15 @@ fn place(version: u8, path: &str, mount: &Mount) -> Place {
 /// # Errors
 /// A limit is there and was not understood, or the membership could not be read.
 pub fn read_memory_group(root: &Root) -> Result<MemoryGroup> {
-    let Some(place) = read_place(root)? else {
+    read_memory_group_of(root, "self")
+}
+
+/// The same for another process; `process` is its number, as text.
+///
+/// # Errors
+/// As [`read_memory_group`].
+pub fn read_memory_group_of(root: &Root, process: &str) -> Result<MemoryGroup> {
+    let Some(place) = read_place_of(root, process)? else {
         return Ok(MemoryGroup {
             cgroup: Cgroup {
                 version: 0,

@@ -22,6 +22,13 @@ const UNFINISHED: &str = "undo.json.new";
 /// (`set_recommended_min_free_kbytes`, mm/khugepaged.c).
 pub(crate) const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
 
+/// Whether KSM merges equal pages, which are small from then on, and how many it looks at
+/// before it sleeps.
+const KSM: [&str; 2] = ["sys/kernel/mm/ksm/run", "sys/kernel/mm/ksm/pages_to_scan"];
+
+/// The pools of explicit huge pages, a folder for each size.
+const POOLS: &str = "sys/kernel/mm/hugepages/hugepages-";
+
 /// The format of the journal.
 const VERSION: u32 = 1;
 
@@ -173,7 +180,16 @@ pub(crate) fn is_setting(path: &str) -> bool {
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
     let below = path.strip_prefix(THP_DIR);
-    plain && (path == MIN_FREE || below.is_some_and(|rest| rest.starts_with('/') && rest.len() > 1))
+    let thp = below.is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
+    plain && (thp || path == MIN_FREE || KSM.contains(&path) || is_pool(path))
+}
+
+/// Whether it is the size of a pool of explicit huge pages.
+fn is_pool(path: &str) -> bool {
+    let size = path
+        .strip_prefix(POOLS)
+        .and_then(|rest| rest.strip_suffix("/nr_hugepages"));
+    size.is_some_and(|size| !size.is_empty() && !size.contains('/'))
 }
 
 #[cfg(test)]
@@ -199,13 +215,23 @@ mod tests {
 
     #[test]
     fn a_journal_names_settings_only() {
-        for path in [&format!("{THP_DIR}/enabled"), MIN_FREE] {
+        let pool = format!("{POOLS}2048kB/nr_hugepages");
+        for path in [&format!("{THP_DIR}/enabled"), MIN_FREE, KSM[0], &pool] {
             let content = serde_json::to_vec(&journal(path)).unwrap();
             assert_eq!(parse_journal(&content), Ok(journal(path)));
         }
         let climbing = format!("{THP_DIR}/../../../../etc/passwd");
         let beside = format!("{THP_DIR}x/enabled");
-        for path in ["/etc/passwd", "etc/passwd", "", &climbing, &beside, THP_DIR] {
+        let deep = format!("{POOLS}2048kB/x/nr_hugepages");
+        let other = format!("{POOLS}2048kB/nr_overcommit_hugepages");
+        let elsewhere = [
+            "/etc/passwd",
+            "etc/passwd",
+            "",
+            "sys/kernel/mm/ksm/merge_across_nodes",
+        ];
+        let built = [&climbing, &beside, THP_DIR, &deep, &other];
+        for path in elsewhere.into_iter().chain(built) {
             let content = serde_json::to_vec(&journal(path)).unwrap();
             assert!(
                 parse_journal(&content).unwrap_err().contains("no setting"),

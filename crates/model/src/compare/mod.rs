@@ -18,12 +18,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod windows;
 
 pub use between::{Across, between};
 pub use progress::{Progress, Running, progress};
 pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, table};
+pub use windows::{FEWEST_WINDOWS, Windows, windows};
 
 /// Why records cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

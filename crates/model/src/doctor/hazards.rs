@@ -1,9 +1,10 @@
 //! What will mislead a measurement on this machine. One function a hazard.
 
-use super::render::{seconds, size};
+use super::render::seconds;
 use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
 use crate::host::{THP_DIR, ThpDisable};
 use crate::observation::Missing;
+use crate::quantity::bytes_text;
 use crate::quantity::{GIB, MIB};
 
 pub(super) const RULES: &[Rule] = &[
@@ -77,7 +78,7 @@ fn fragmented(seen: &Examination) -> Option<Remark> {
             Severity::Warning,
             vec![Evidence::new(
                 "/proc/buddyinfo",
-                format!("{} of {} free in blocks of {} or more", size(huge), size(free), size(pmd)),
+                format!("{} of {} free in blocks of {} or more", bytes_text(huge), bytes_text(free), bytes_text(pmd)),
             )],
             "faults will find few huge pages without compaction; results will differ from a \
              machine that was booted lately",
@@ -142,7 +143,11 @@ fn swap_in_use(seen: &Examination) -> Option<Remark> {
         Severity::Warning,
         vec![Evidence::new(
             "/proc/meminfo SwapTotal - SwapFree",
-            format!("{} of {}", size(used), size(seen.host.swap_bytes)),
+            format!(
+                "{} of {}",
+                bytes_text(used),
+                bytes_text(seen.host.swap_bytes)
+            ),
         )],
         "memory was short here; a workload may wait for the disk, and huge pages may be split to be swapped",
         "free memory, then `swapoff -a` for the time of the experiment",
@@ -163,7 +168,7 @@ fn cgroup_limit(seen: &Examination) -> Option<Remark> {
                     "/{}",
                     seen.facts.cgroup_folder.as_deref().unwrap_or_default()
                 ),
-                format!("{} of {}", size(used), size(limit)),
+                format!("{} of {}", bytes_text(used), bytes_text(limit)),
             )],
             "a huge page is charged whole: near the limit it is refused or causes reclaim where a \
              small page would fit (page cache counts, and is what is reclaimed first)",

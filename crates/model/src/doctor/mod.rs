@@ -209,11 +209,11 @@ fn apply(rules: &[Rule], examination: &Examination) -> Vec<Remark> {
 
 /// The machine in one line, as every report's head has it.
 fn machine(host: &Host) -> String {
-    let pages = render::size(host.page_bytes);
+    let pages = crate::quantity::bytes_text(host.page_bytes);
     let huge = match &host.thp {
         Ok(thp) => format!(
             "{} huge pages, THP {}",
-            render::size(thp.pmd_bytes),
+            crate::quantity::bytes_text(thp.pmd_bytes),
             thp.effective_pmd_mode()
         ),
         Err(Missing::NotSupported { .. }) => "no transparent huge pages".to_owned(),

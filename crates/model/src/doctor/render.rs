@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use super::{Diagnosis, Remark, RungReport, Severity, Support};
-use crate::quantity::{GIB, KIB, MIB};
 use crate::report::csv_field;
 
 /// Width of a terminal that everybody has.
@@ -14,24 +13,6 @@ const BODY: &str = "    ";
 
 /// Before every line below a rung: as wide as its answer.
 const BELOW: &str = "         ";
-
-/// Bytes with one fitting unit: `4 KiB`, `512 MiB`, `23.5 GiB`.
-pub(super) fn size(bytes: u64) -> String {
-    const TIB: u64 = 1024 * GIB;
-    let (unit, name) = match bytes {
-        TIB.. => (TIB, "TiB"),
-        GIB.. => (GIB, "GiB"),
-        MIB.. => (MIB, "MiB"),
-        KIB.. => (KIB, "KiB"),
-        _ => (1, "B"),
-    };
-    if bytes.is_multiple_of(unit) {
-        return format!("{} {name}", bytes / unit);
-    }
-    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-    let number = bytes as f64 / unit as f64;
-    format!("{number:.1} {name}")
-}
 
 /// A duration as one reads it: `45 s`, `11 min`, `3 h`.
 pub(super) fn seconds(seconds: f64) -> String {
@@ -300,10 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_have_one_unit() {
-        assert_eq!(size(4096), "4 KiB");
-        assert_eq!(size(512 * MIB), "512 MiB");
-        assert_eq!(size(25_276_502_016), "23.5 GiB");
+    fn times_have_one_unit() {
         assert_eq!(seconds(640.0), "11 min");
     }
 

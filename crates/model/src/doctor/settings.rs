@@ -255,7 +255,7 @@ fn idle_hugetlb_pool(seen: &Examination) -> Option<Remark> {
         ],
         format!(
             "{} are set aside and nothing uses them; no other program can",
-            super::render::size(bytes.saturating_mul(pool.total))
+            crate::quantity::bytes_text(bytes.saturating_mul(pool.total))
         ),
         format!("echo 0 > {folder}/nr_hugepages, or find out why its program does not take them"),
     ))

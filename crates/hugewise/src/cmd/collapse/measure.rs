@@ -1,0 +1,113 @@
+//! The process before and after, in windows of equal length.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use hugewise_linux::activity::{Rates, read_activity};
+use hugewise_linux::root::Root;
+use hugewise_model::collapse::Measured;
+use hugewise_model::compare::{FEWEST_WINDOWS, Windows, windows};
+use hugewise_model::metric::Better;
+
+use crate::exit;
+use crate::interrupt::Interrupt;
+
+/// Windows on each side.
+const WINDOWS: u32 = 10;
+const _: () = assert!(WINDOWS >= FEWEST_WINDOWS);
+
+/// Time in the kernel is counted in ticks of 10 ms: a window must hold many of them.
+const SHORTEST_WINDOW: Duration = Duration::from_millis(200);
+
+/// The smallest difference of practical interest, as in `run`.
+const THRESHOLD: f64 = 0.01;
+
+/// One metric: its name, which direction is good, and where it stands in the rates.
+type Metric = (&'static str, Better, fn(&Rates) -> f64);
+
+const METRICS: [Metric; 5] = [
+    ("processor_use_ratio", Better::Lower, |rates| {
+        rates.processor
+    }),
+    ("system_use_ratio", Better::Lower, |rates| rates.system),
+    ("minor_faults_per_second", Better::Lower, |rates| {
+        rates.minor_faults
+    }),
+    ("major_faults_per_second", Better::Lower, |rates| {
+        rates.major_faults
+    }),
+    ("resident_bytes", Better::Lower, |rates| {
+        rates.resident_bytes
+    }),
+];
+
+/// How it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measurement {
+    window: Duration,
+}
+
+/// The measurement that was asked for.
+pub(super) fn asked(side: Option<Duration>) -> Result<Option<Measurement>> {
+    let Some(side) = side else {
+        return Ok(None);
+    };
+    let window = side / WINDOWS;
+    if window < SHORTEST_WINDOW {
+        let least = (SHORTEST_WINDOW * WINDOWS).as_secs_f64();
+        return Err(exit::usage(format!(
+            "--measure {}s: {WINDOWS} windows need at least {least}s",
+            side.as_secs_f64()
+        )));
+    }
+    Ok(Some(Measurement { window }))
+}
+
+impl Measurement {
+    /// Time on each side.
+    pub(super) fn side(self) -> Duration {
+        self.window * WINDOWS
+    }
+
+    /// Watches one side; fewer windows where the process ends or the user asks for the end.
+    pub(super) fn watch(
+        self,
+        root: &Root,
+        pid: u32,
+        page_bytes: u64,
+        stop: &Interrupt,
+    ) -> Vec<Rates> {
+        let mut rates = Vec::new();
+        let Ok(mut last) = read_activity(root, pid) else {
+            return rates;
+        };
+        for _ in 0..WINDOWS {
+            stop.wait(self.window.saturating_sub(last.at.elapsed()));
+            let Ok(now) = read_activity(root, pid) else {
+                break;
+            };
+            if stop.asked() {
+                break;
+            }
+            rates.extend(now.since(&last, page_bytes));
+            last = now;
+        }
+        rates
+    }
+
+    /// After against before.
+    pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> Measured {
+        let column = |side: &[Rates], get: fn(&Rates) -> f64| side.iter().map(get).collect();
+        let samples = METRICS.map(|(metric, better, get)| Windows {
+            metric: metric.to_owned(),
+            better,
+            before: column(before, get),
+            after: column(after, get),
+        });
+        Measured {
+            windows: u32::try_from(before.len().min(after.len())).unwrap_or(u32::MAX),
+            window_seconds: self.window.as_secs_f64(),
+            comparisons: windows(&samples, THRESHOLD),
+        }
+    }
+}

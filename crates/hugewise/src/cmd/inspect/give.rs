@@ -1,0 +1,143 @@
+//! Giving an inspection out, in the form that was asked for.
+
+use std::io::{BufWriter, Write};
+
+use anyhow::{Context, Result};
+use hugewise_model::forecast;
+use hugewise_model::inspection::{
+    Brief, Inspection, render_csv, render_map, render_markdown, render_several, render_several_csv,
+    render_text,
+};
+use serde::Serialize;
+
+use super::{Arguments, glob};
+use crate::cli::Format;
+use crate::exit;
+use crate::output;
+
+/// One process, in full. JSON is written as it is made: for many mappings it is larger than
+/// all that was read.
+pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.output.json {
+        let file = std::fs::File::create(path).map_err(|error| {
+            exit::usage(format!(
+                "--json {}: {error}; name a file in a folder where you may write",
+                path.display()
+            ))
+        })?;
+        json(inspection, file).with_context(|| format!("writing {}", path.display()))?;
+    }
+    match arguments.output.format {
+        Format::Json => json(inspection, std::io::stdout().lock()).context("writing to stdout"),
+        Format::Text if !arguments.map => {
+            let mut out = Stream::new();
+            let style = output::style(&arguments.output);
+            let drawn = render_text(inspection, glob(arguments).as_ref(), &style, &mut out);
+            out.finish(drawn)
+        }
+        _ => output::print(&text(inspection, arguments)?),
+    }
+}
+
+/// Text that goes to stdout as it is made: with --verbose, that of many mappings is larger than
+/// all that was read.
+struct Stream {
+    out: BufWriter<std::io::StdoutLock<'static>>,
+    /// Formatting has no room for the reason of a failure.
+    failed: Option<std::io::Error>,
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            out: BufWriter::new(std::io::stdout().lock()),
+            failed: None,
+        }
+    }
+
+    /// The end of the text; the first failure, if there was one.
+    fn finish(mut self, drawn: std::fmt::Result) -> Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error).context("writing to stdout");
+        }
+        drawn.context("rendering the inspection")?;
+        self.out.flush().context("writing to stdout")
+    }
+}
+
+impl std::fmt::Write for Stream {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.out.write_all(text.as_bytes()).map_err(|error| {
+            self.failed = Some(error);
+            std::fmt::Error
+        })
+    }
+}
+
+/// One process as text, Markdown or CSV.
+pub(super) fn text(inspection: &Inspection, arguments: &Arguments) -> Result<String> {
+    let mut text = String::new();
+    let style = output::style(&arguments.output);
+    let all = std::slice::from_ref(inspection);
+    match arguments.output.format {
+        Format::Csv => render_csv(all, &mut text),
+        Format::Markdown => render_markdown(all, &mut text),
+        _ if arguments.map => render_map(inspection, &style, &|_| false, &mut text),
+        _ => render_text(inspection, glob(arguments).as_ref(), &style, &mut text),
+    }
+    .context("rendering the inspection")?;
+    append_forecast(inspection, arguments, &mut text).context("rendering the forecast")?;
+    Ok(text)
+}
+
+/// The forecast as a section of its own; CSV has none, because it is no list.
+fn append_forecast(
+    inspection: &Inspection,
+    arguments: &Arguments,
+    text: &mut String,
+) -> std::fmt::Result {
+    let Some(forecast) = &inspection.forecast else {
+        return Ok(());
+    };
+    match arguments.output.format {
+        Format::Csv | Format::Json => Ok(()),
+        Format::Text => {
+            text.push('\n');
+            forecast::render_text(forecast, output::style(&arguments.output).width, text)
+        }
+        Format::Markdown => {
+            text.push_str("\n```text\n");
+            forecast::render_text(forecast, 80, text)?;
+            text.push_str("```\n");
+            Ok(())
+        }
+    }
+}
+
+/// Many processes, one line each.
+pub(super) fn many(briefs: &[Brief], arguments: &Arguments) -> Result<()> {
+    let object = serde_json::json!({ "format": "hugewise-inspections 1", "processes": briefs });
+    if let Some(path) = &arguments.output.json {
+        output::write_file(path, &format!("{object:#}\n"))?;
+    }
+    let mut text = String::new();
+    match arguments.output.format {
+        Format::Json => text = format!("{object:#}\n"),
+        Format::Csv => render_several_csv(briefs, &mut text).context("rendering")?,
+        Format::Text => render_several(briefs, &mut text).context("rendering")?,
+        Format::Markdown => {
+            text.push_str("```\n");
+            render_several(briefs, &mut text).context("rendering")?;
+            text.push_str("```\n");
+        }
+    }
+    output::print(&text)
+}
+
+fn json(value: &impl Serialize, out: impl Write) -> Result<()> {
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
+    out.write_all(b"\n")?;
+    out.flush()?;
+    Ok(())
+}

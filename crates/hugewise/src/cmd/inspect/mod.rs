@@ -1,0 +1,201 @@
+//! `hugewise inspect`: why the memory of a running process is huge or not, range by range.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::root::Root;
+use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
+use hugewise_model::inspection::{Brief, Glob, Inspection};
+use hugewise_model::quantity::parse_duration;
+use hugewise_model::reason::Code;
+
+use crate::cli::Output;
+use crate::exit::{self, Exit};
+use crate::forecast;
+use crate::say::say;
+
+mod give;
+mod target;
+mod watch;
+
+use target::Targets;
+
+/// How long the frames of one process may take to read.
+const FRAMES: Duration = Duration::from_secs(10);
+
+/// Flags of `inspect`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Processes: numbers, or names of programs; all where none is given
+    #[arg(value_name = "PID|NAME")]
+    targets: Vec<String>,
+
+    /// A process, by its number
+    #[arg(short, long, value_name = "PID")]
+    pid: Vec<u32>,
+
+    /// All processes, one line each
+    #[arg(short, long, conflicts_with_all = ["targets", "pid", "cgroup"])]
+    all: bool,
+
+    /// The processes of a cgroup and those below it
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["targets", "pid"])]
+    cgroup: Option<String>,
+
+    /// Tell the whole story of a reason, such as VMA_SMALL
+    #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "", exclusive = true)]
+    explain: Option<String>,
+
+    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    #[arg(long, value_name = "GLOB")]
+    mapping: Option<String>,
+
+    /// Draw the address space, one cell for each huge-page range
+    #[arg(long)]
+    map: bool,
+
+    /// Say what huge pages would add, and what they could be worth
+    #[arg(long, conflicts_with_all = ["all", "cgroup", "watch", "map"])]
+    forecast: bool,
+
+    /// Allow clearing the used bits of the process's pages, to see for 5 s which are used
+    ///
+    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
+    /// by these bits what to reclaim, and starts to learn anew.
+    #[arg(long, requires = "forecast")]
+    touch_bits: bool,
+
+    /// Look again every so often (2s, 500ms) and mark what changed
+    #[arg(long, value_name = "INTERVAL", value_parser = parse_duration)]
+    watch: Option<Duration>,
+
+    /// Stop watching after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "watch")]
+    duration: Option<Duration>,
+
+    /// Judge again what `--format json` has written
+    #[arg(long, hide = true, value_name = "FILE", conflicts_with_all = ["targets", "pid", "all", "cgroup", "watch"])]
+    from: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    if let Some(name) = &arguments.explain {
+        return explain(name);
+    }
+    if let Some(path) = &arguments.from {
+        give::one(&again(path)?, arguments)?;
+        return Ok(Exit::Done);
+    }
+    let root = Root::real();
+    match target::find(&root, arguments)? {
+        Targets::One(pid) if arguments.watch.is_some() => watch::watch(&root, pid, arguments),
+        Targets::One(pid) => {
+            let watched = watch_use(&root, pid, arguments)?;
+            let mut inspection = inspect(&root, pid, Depth::Frames(FRAMES))?;
+            inspection.forecast = arguments
+                .forecast
+                .then(|| forecast::of(&root, &inspection.space, watched));
+            give::one(&inspection, arguments)?;
+            Ok(Exit::Done)
+        }
+        Targets::Many(_) if arguments.watch.is_some() => {
+            Err(exit::usage("--watch looks at one process; name one"))
+        }
+        Targets::Many(pids) => many(&root, &pids, arguments),
+    }
+}
+
+/// Clears the used bits and waits, where that is allowed; for how many seconds.
+fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<Option<f64>> {
+    if !arguments.touch_bits {
+        return Ok(None);
+    }
+    forecast::clear_used(root, pid)?;
+    let seconds = forecast::WATCH.as_secs_f64();
+    if !arguments.output.quiet {
+        say(format_args!("watching for {seconds} s"));
+    }
+    std::thread::sleep(forecast::WATCH);
+    Ok(Some(seconds))
+}
+
+/// Reads and judges one process.
+fn inspect(root: &Root, pid: u32, depth: Depth) -> Result<Inspection> {
+    look(root, pid, depth)?.map_err(|why| {
+        let sentence = format!("process {pid}: {why}");
+        match why {
+            Unread::Gone => exit::usage(sentence),
+            Unread::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
+            _ => exit::refused(sentence),
+        }
+    })
+}
+
+fn look(root: &Root, pid: u32, depth: Depth) -> Result<Result<Inspection, Unread>> {
+    let settings = read_settings(root, pid)?;
+    let huge_bytes = settings.thp.as_ref().ok().map(|thp| thp.pmd_bytes);
+    let space = read_space(root, pid, huge_bytes, depth);
+    Ok(space.map(|space| Inspection::of(space, settings)))
+}
+
+/// One line for each process. Who comes and goes meanwhile is no error among many.
+fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
+    if arguments.map || arguments.mapping.is_some() || arguments.forecast {
+        return Err(exit::usage(
+            "--map, --mapping and --forecast are of one process; name one",
+        ));
+    }
+    let mut briefs = Vec::new();
+    let mut refused = 0_u32;
+    for &pid in pids {
+        match look(root, pid, Depth::Pages)? {
+            Ok(inspection) => briefs.extend(Brief::of(&inspection)),
+            Err(Unread::NotPermitted { .. }) => refused += 1,
+            Err(Unread::Failed(error)) => say(format_args!("process {pid}: {error}")),
+            Err(_) => {}
+        }
+    }
+    give::many(&briefs, arguments)?;
+    if refused > 0 && !arguments.output.quiet {
+        say(format_args!(
+            "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
+            pids.len()
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+/// The story of a reason, or the list of all.
+fn explain(name: &str) -> Result<Exit> {
+    if name.is_empty() {
+        let line = |code: Code| format!("{:<21}{}\n", code.name(), code.sentence());
+        crate::output::print(&Code::all().map(line).collect::<String>())?;
+        return Ok(Exit::Done);
+    }
+    let code = Code::named(name).ok_or_else(|| {
+        exit::usage(format!(
+            "--explain {name}: there is no such reason; --explain alone lists them all"
+        ))
+    })?;
+    crate::output::print(&code.explained(80))?;
+    Ok(Exit::Done)
+}
+
+fn again(path: &std::path::Path) -> Result<Inspection> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
+    let read: Inspection = serde_json::from_slice(&bytes)
+        .map_err(|error| exit::usage(format!("--from {name}: not an inspection: {error}")))?;
+    Ok(Inspection::of(read.space, read.settings))
+}
+
+/// The pattern of `--mapping`.
+fn glob(arguments: &Arguments) -> Option<Glob> {
+    arguments.mapping.as_deref().map(Glob::new)
+}

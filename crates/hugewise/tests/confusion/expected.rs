@@ -1,0 +1,152 @@
+//! What must be reported for a plant: its code, and no other. Where less is enough, it stands
+//! here with the reason.
+
+use hugewise_model::reason::Code;
+
+use crate::answer::{Answer, Said};
+use crate::ground::Role;
+use crate::rows::{Outcome, Row};
+
+/// What is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Enough {
+    /// The code comes first, and what else looks the same is named with it.
+    First,
+    /// The code is among those named.
+    Among,
+    /// It is this other code, proved: the state is no different.
+    Same(Code),
+}
+
+/// For whom less is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    Everybody,
+    /// Those who may not see page frames.
+    Users,
+}
+
+const STACK: &str = "the flag of a stack is the one that MADV_NOHUGEPAGE sets (since Linux 6.8)";
+const MODE: &str = "the mode of the process is in no file; only the kernel's refusal shows it";
+const ASKED: &str =
+    "whether a file system can do better shows only where it has done so in the same process";
+const HISTORY: &str = "what was there earlier leaves no trace in the pages; refused allocations \
+    and splits are counted for the whole machine, since boot";
+const FRAMES: &str = "folios are to be seen with CAP_SYS_ADMIN only";
+const PIN: &str = "that a page is pinned shows only when it is to be moved";
+const FORK: &str = "pages given back and used again look like pages copied";
+const EMPTY: &str = "an empty table is not to be seen until the memory is used again";
+
+/// The plants for which less is enough. The first entry that fits counts.
+const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
+    ("MADV_NOHUGEPAGE", For::Everybody, Enough::First, STACK),
+    ("MAP_STACK", For::Everybody, Enough::First, STACK),
+    ("MAP_STACK/bare", For::Everybody, Enough::Among, STACK),
+    ("MAP_STACK/thread", For::Everybody, Enough::First, STACK),
+    ("PRCTL_EXCEPT_ADVISED", For::Everybody, Enough::First, MODE),
+    ("FILE_NO_LARGE_FOLIO", For::Everybody, Enough::First, ASKED),
+    ("FILE_SMALL_FOLIOS", For::Users, Enough::Among, FRAMES),
+    ("PTE_TABLE_EXISTS", For::Everybody, Enough::First, HISTORY),
+    (
+        "PTE_TABLE_EXISTS/one-page",
+        For::Everybody,
+        Enough::First,
+        HISTORY,
+    ),
+    (
+        "PTE_TABLE_EXISTS/populated",
+        For::Everybody,
+        Enough::First,
+        HISTORY,
+    ),
+    (
+        "PTE_TABLE_EXISTS/grown-32nds",
+        For::Everybody,
+        Enough::First,
+        HISTORY,
+    ),
+    (
+        "PTE_TABLE_EXISTS/grown-halves",
+        For::Everybody,
+        Enough::First,
+        HISTORY,
+    ),
+    (
+        "PTE_TABLE_EXISTS/grown-askew",
+        For::Everybody,
+        Enough::First,
+        HISTORY,
+    ),
+    (
+        "EMPTY_PTE_TABLE",
+        For::Everybody,
+        Enough::Same(Code::Untouched),
+        EMPTY,
+    ),
+    (
+        "EMPTY_PTE_TABLE/used",
+        For::Everybody,
+        Enough::Among,
+        HISTORY,
+    ),
+    ("PMD_SPLIT", For::Users, Enough::Among, FRAMES),
+    ("PMD_SPLIT/freed", For::Users, Enough::Among, FRAMES),
+    ("FORK_COW", For::Users, Enough::Among, FRAMES),
+    ("FORK_COW", For::Everybody, Enough::First, FORK),
+    ("MTHP_INSTEAD", For::Users, Enough::Among, FRAMES),
+    ("ALLOC_FAIL", For::Everybody, Enough::First, HISTORY),
+    ("ALLOC_NO_EFFORT", For::Everybody, Enough::First, HISTORY),
+    ("MEMCG_LIMIT", For::Everybody, Enough::First, HISTORY),
+    ("SPLIT_BY_RECLAIM", For::Everybody, Enough::Among, HISTORY),
+    ("SPLIT_UNDERUSED", For::Everybody, Enough::Among, HISTORY),
+    ("PINNED", For::Everybody, Enough::Among, PIN),
+    ("KHP_NOT_REGISTERED", For::Everybody, Enough::First, PIN),
+    ("KHP_PENDING", For::Everybody, Enough::First, PIN),
+];
+
+/// Why less than the one code is enough for a row.
+pub fn exception(row: &Row) -> Option<&'static str> {
+    enough(row).map(|(_, why)| why)
+}
+
+fn enough(row: &Row) -> Option<(Enough, &'static str)> {
+    let fits = |who| who == For::Everybody || row.role != Role::Root;
+    EXCEPTIONS
+        .iter()
+        .find(|&&(name, who, ..)| name == row.planted && fits(who))
+        .map(|&(.., enough, why)| (enough, why))
+}
+
+/// What is wrong with a row, if anything is.
+pub fn fault(row: &Row) -> Option<String> {
+    let right = match &row.outcome {
+        Outcome::NotHere(_) => true,
+        Outcome::Spoilt(_) => false,
+        Outcome::Reported(answer) => is_right(row, answer),
+    };
+    let (planted, role) = (row.planted, row.role.name());
+    (!right).then(|| format!("{planted} as {role}: {}", row.reported()))
+}
+
+/// One thing was said of all of the plant, and it is enough.
+fn is_right(row: &Row, answer: &Answer) -> bool {
+    let code = row.planted.split('/').next().and_then(Code::named);
+    let code = code.expect("plants are named after codes");
+    let mut said = row.answers(answer).iter();
+    let (Some(said), None) = (said.next(), said.next()) else {
+        return false;
+    };
+    let proved = |code: Code| said.code == code && said.is_proved();
+    let enough = match enough(row) {
+        None => false,
+        Some((Enough::First, _)) => is_first(said, code),
+        Some((Enough::Among, _)) => said.allows(code),
+        Some((Enough::Same(other), _)) => proved(other),
+    };
+    let grown = row.planted.contains("/grown") && code == Code::PteTableExists;
+    (proved(code) || enough) && (!grown || answer.growth)
+}
+
+fn is_first(said: &Said, code: Code) -> bool {
+    said.code == code && said.others.is_some()
+}

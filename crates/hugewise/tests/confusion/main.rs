@@ -1,0 +1,99 @@
+//! Memory in a known state, judged: for every reason that can be planted on this machine,
+//! `hugewise inspect` must name that reason and no other.
+//!
+//! The laboratory makes the plants and looks up their premises by other means than the ones
+//! under test. Here the machine is prepared for each, and put back; `inspect` is run as root
+//! and as an ordinary user, and what it says is set against what was planted. The whole table
+//! is in docs/CONFUSION.md, made by `cargo xtask confusion`.
+
+mod answer;
+mod decoy;
+mod expected;
+mod ground;
+mod raised;
+mod rows;
+
+use std::time::{Duration, Instant};
+
+use hugewise_lab::plant::{PLANTS, Plant};
+
+use answer::Answer;
+use ground::{Ground, Role};
+use raised::{Raised, Refused};
+use rows::{Outcome, Row};
+
+/// How often a plant is made again that somebody else's doing spoilt.
+const ATTEMPTS: usize = 5;
+
+/// When a plant that would not come up is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A test that cannot run here says so; `make test` names the file in which skips are counted.
+fn skip(name: &str, reason: &str) {
+    use std::io::Write;
+    println!("SKIP {name}: {reason}");
+    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
+        let mut file = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(path)
+            .expect("the list of skips");
+        writeln!(file, "SKIP {name}: {reason}").expect("the list of skips");
+    }
+}
+
+#[test]
+fn what_was_planted_is_what_is_reported() {
+    let mut ground = Ground::prepare();
+    let mut rows = Vec::new();
+    // One plant alone, for those who look into it.
+    let only = std::env::var("HUGEWISE_PLANT").ok();
+    let wanted = |plant: &&Plant| only.as_deref().is_none_or(|name| name == plant.name);
+    for role in Role::of_this_machine() {
+        for plant in PLANTS.iter().filter(wanted) {
+            rows.push(judge(&mut ground, plant, role));
+        }
+    }
+    ground.put_back();
+    for row in &rows {
+        if let Outcome::NotHere(reason) = &row.outcome {
+            skip(&format!("{} as {}", row.planted, row.role.name()), reason);
+        }
+    }
+    rows::print(&rows);
+    rows::save(&rows);
+    let wrong: Vec<String> = rows.iter().filter_map(expected::fault).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Plants, asks, and lets go. What was said counts only if the premise held to the end.
+fn judge(ground: &mut Ground, plant: &'static Plant, role: Role) -> Row {
+    let mut outcome = Outcome::NotHere("never tried".to_owned());
+    let began = Instant::now();
+    for _ in 0..ATTEMPTS {
+        outcome = ground.for_plant(plant, role, |beds| {
+            let raised = Raised::plant(beds, plant, role)?;
+            let answer = Answer::about(beds, &raised, role);
+            raised.let_go()?;
+            Ok(answer)
+        });
+        if !matches!(outcome, Outcome::Spoilt(_)) || began.elapsed() > PATIENCE {
+            break;
+        }
+    }
+    Row {
+        planted: plant.name,
+        asked: plant.asked,
+        role,
+        outcome,
+    }
+}
+
+/// How a trial that gave an answer, or none, is entered.
+fn outcome(result: Result<Answer, Refused>) -> Outcome {
+    match result {
+        Ok(answer) => Outcome::Reported(answer),
+        Err(Refused::NotHere(reason)) => Outcome::NotHere(reason),
+        Err(Refused::Spoilt(reason)) => Outcome::Spoilt(reason),
+    }
+}

@@ -1,0 +1,133 @@
+//! What must be so for a plant to be what it is called.
+
+use super::look::{self, Mapping, Page};
+use super::span::Span;
+use crate::Trouble;
+use crate::region::huge_bytes;
+
+/// One thing that the kernel says about a planted span.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fact {
+    /// So many pages are present: in memory, and in the page table.
+    Present(usize),
+    /// So many pages are in swap.
+    Swapped(usize),
+    /// So many present pages are anonymous: not of a file, nor of shared memory.
+    Anonymous(usize),
+    /// So many mappings lie in the span.
+    Mappings(usize),
+    /// No other mapping lies in the aligned huge pages that the span touches.
+    Alone,
+    /// Every mapping has these two letters among `VmFlags`.
+    Flag(&'static str),
+    /// Every mapping has at least one of these.
+    SomeFlag(&'static [&'static str]),
+    /// No mapping has them.
+    NoFlag(&'static str),
+    /// A field of smaps, in bytes, summed over the mappings.
+    Field(&'static str, usize),
+    /// The same, at least.
+    FieldAtLeast(&'static str, usize),
+}
+
+impl Fact {
+    /// Nothing of the span is mapped by huge pages, of any kind.
+    pub(crate) const NOTHING_HUGE: [Self; 3] = [
+        Self::Field("AnonHugePages", 0),
+        Self::Field("ShmemPmdMapped", 0),
+        Self::Field("FilePmdMapped", 0),
+    ];
+
+    /// Asks the kernel; `Err` says what it answered instead.
+    pub(crate) fn check(self, span: Span) -> Result<(), Trouble> {
+        match self {
+            Self::Present(count) => count_is(span, "present", count, Page::present),
+            Self::Swapped(count) => count_is(span, "in swap", count, Page::swapped),
+            Self::Anonymous(count) => count_is(span, "anonymous", count, |page| {
+                page.present() && !page.of_file()
+            }),
+            Self::Mappings(count) => {
+                let found = look::mappings(span)?.len();
+                demand(found == count, || {
+                    format!("{found} mappings instead of {count}")
+                })
+            }
+            Self::Alone => alone(span),
+            Self::Flag(letters) => {
+                let found = look::mappings(span)?;
+                let all = !found.is_empty() && found.iter().all(|each| each.flag(letters));
+                demand(all, || format!("`{letters}` is not among VmFlags"))
+            }
+            Self::SomeFlag(several) => {
+                let found = look::mappings(span)?;
+                let has = |each: &Mapping| several.iter().any(|letters| each.flag(letters));
+                let all = !found.is_empty() && found.iter().all(has);
+                demand(all, || format!("none of {several:?} is among VmFlags"))
+            }
+            Self::NoFlag(letters) => {
+                let found = look::mappings(span)?;
+                let none = !found.iter().any(|each| each.flag(letters));
+                demand(none, || format!("`{letters}` is among VmFlags"))
+            }
+            Self::Field(name, bytes) => {
+                let found = field(span, name)?;
+                demand(found == bytes, || {
+                    format!("{name} is {found} instead of {bytes}")
+                })
+            }
+            Self::FieldAtLeast(name, bytes) => {
+                let found = field(span, name)?;
+                demand(found >= bytes, || {
+                    format!("{name} is only {found}, not {bytes}")
+                })
+            }
+        }
+    }
+}
+
+/// The premise does not hold unless `so`.
+pub(crate) fn demand(so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Trouble> {
+    if so {
+        return Ok(());
+    }
+    Err(Trouble::Premise(otherwise()))
+}
+
+fn count_is(
+    span: Span,
+    what: &str,
+    count: usize,
+    which: impl Fn(Page) -> bool,
+) -> Result<(), Trouble> {
+    let found = look::pages(span)?
+        .into_iter()
+        .filter(|&page| which(page))
+        .count();
+    demand(found == count, || {
+        format!(
+            "{found} of {} pages are {what} instead of {count}",
+            span.pages()
+        )
+    })
+}
+
+/// The sum over the mappings; before Linux 4.8 and in kernels without huge pages a field may
+/// be missing, and is nothing then.
+fn field(span: Span, name: &str) -> Result<usize, Trouble> {
+    let found = look::mappings(span)?;
+    Ok(found.iter().filter_map(|each| each.field(name)).sum())
+}
+
+fn alone(span: Span) -> Result<(), Trouble> {
+    let huge = huge_bytes();
+    let around = Span {
+        start: span.start / huge * huge,
+        end: span.end.next_multiple_of(huge),
+    };
+    let own = |each: &Mapping| each.start >= span.start && each.end <= span.end;
+    let found = look::mappings(around)?;
+    let strangers = found.iter().filter(|each| !own(each)).count();
+    demand(strangers == 0, || {
+        format!("{strangers} other mappings are close by")
+    })
+}

@@ -1,0 +1,117 @@
+//! What memory pressure does: swap, limits, splits. The pressure is that of a memory cgroup
+//! with nothing but the plant in it; the machine does not feel it.
+
+use super::Planted;
+use super::group::Group;
+use super::look::{counter, pages};
+use super::place::Place;
+use super::premise::{Fact, demand};
+use super::span::Span;
+use crate::Trouble;
+use crate::region::{huge_bytes, page_bytes};
+
+/// How often the kernel is asked again before it is believed.
+const ATTEMPTS: usize = 20;
+
+/// Huge pages that were swapped out.
+pub(super) fn swapped(_: &Place) -> Result<Planted, Trouble> {
+    let span = Span::fresh(2)?;
+    span.advise(libc::MADV_HUGEPAGE)?;
+    span.write();
+    for _ in 0..ATTEMPTS {
+        span.advise(libc::MADV_PAGEOUT)?;
+        if pages(span)?.iter().all(|page| page.swapped()) {
+            break;
+        }
+    }
+    let facts = vec![
+        Fact::Present(0),
+        Fact::Swapped(span.pages()),
+        Fact::Flag("hg"),
+    ];
+    Ok(Planted::new(span, facts))
+}
+
+/// Touched when the cgroup had no room for a huge page left, and some for small ones.
+pub(super) fn beyond_limit(_: &Place) -> Result<Planted, Trouble> {
+    let group = Group::own()?;
+    let _kept = fill_all_but(&group, huge_bytes() / 2)?;
+    let span = Span::fresh(1)?;
+    span.advise(libc::MADV_HUGEPAGE)?;
+    let refused = || counter("thp_fault_fallback_charge");
+    let before = refused();
+    let few = span.part(0, 16 * page_bytes());
+    few.write();
+    demand(refused() > before, || {
+        "the kernel refused no huge page".to_owned()
+    })?;
+    let gone = span.pages() - few.pages();
+    Ok(Planted::small_but(span, gone, [Fact::Flag("hg")]))
+}
+
+/// Fills the group with small pages that cannot be reclaimed, until so many bytes are left.
+fn fill_all_but(group: &Group, left: usize) -> Result<Span, Trouble> {
+    let room = group.room()?;
+    let filler = Span::fresh(room / huge_bytes() + 1)?;
+    filler.advise(libc::MADV_NOHUGEPAGE)?;
+    for page in filler.pieces(page_bytes()) {
+        if group.room()? <= left {
+            return Ok(filler);
+        }
+        // SAFETY: the page is ours; locked, it is written too.
+        if unsafe { libc::mlock(page.pointer(), page.bytes()) } != 0 {
+            let error = std::io::Error::last_os_error();
+            return Err(Trouble::NotHere(format!(
+                "memory cannot be locked: {error}"
+            )));
+        }
+    }
+    Err(Trouble::Premise("the group would not fill".to_owned()))
+}
+
+/// Huge pages of which every other small page was given back, split when the cgroup reclaimed.
+pub(super) fn split(_: &Place) -> Result<Planted, Trouble> {
+    let group = Group::own()?;
+    let span = Span::fresh(2)?;
+    span.advise(libc::MADV_HUGEPAGE)?;
+    span.write();
+    Fact::Field("AnonHugePages", span.bytes()).check(span)?;
+    for page in span.pieces(page_bytes()).step_by(2) {
+        page.advise(libc::MADV_DONTNEED)?;
+    }
+    reclaimed(&group, "thp_split_page", span.huge_pages())?;
+    let kept = span.pages() / 2;
+    Ok(Planted::small_but(
+        span,
+        span.pages() - kept,
+        [Fact::Flag("hg")],
+    ))
+}
+
+/// Huge pages with one page of content each, split when the cgroup reclaimed. In place of the
+/// empty pages stands the small zero page.
+pub(super) fn split_underused(_: &Place) -> Result<Planted, Trouble> {
+    let group = Group::own()?;
+    let span = Span::fresh(2)?;
+    span.advise(libc::MADV_HUGEPAGE)?;
+    span.middles().for_each(Span::write);
+    Fact::Field("AnonHugePages", span.bytes()).check(span)?;
+    reclaimed(&group, "thp_underused_split_page", span.huge_pages())?;
+    let content = Fact::Field("Rss", span.huge_pages() * page_bytes());
+    Ok(Planted::small(span, [content, Fact::Flag("hg")]))
+}
+
+/// Has the group reclaim until a counter has risen by so much.
+fn reclaimed(group: &Group, name: &str, by: usize) -> Result<(), Trouble> {
+    let count = || {
+        counter(name).ok_or_else(|| Trouble::NotHere(format!("this kernel does not count {name}")))
+    };
+    let before = count()?;
+    for _ in 0..ATTEMPTS {
+        group.reclaim()?;
+        if count()? >= before + by as u64 {
+            return Ok(());
+        }
+    }
+    Err(Trouble::Premise(format!("{name} did not rise by {by}")))
+}

@@ -1,0 +1,296 @@
+//! `/proc/PID/smaps` and `/proc/PID/maps` (fs/proc/task_mmu.c): tens of megabytes for a process
+//! with many mappings, so it is parsed line by line while it is read.
+
+use std::io::{ErrorKind, Read};
+
+use hugewise_model::space::{Kind, Mapping, Memory, Permissions, VmFlags};
+
+use crate::proc::Parsed;
+
+/// Bytes asked for at once. The kernel gives about a page of text a time.
+const CHUNK: usize = 64 << 10;
+
+/// What a text of mappings turned out to be.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    mappings: Vec<Mapping>,
+    line: usize,
+    /// Page size for [`Memory::kernel_page`] of hugetlb is told in KiB; so is all else.
+    current: Option<Memory>,
+}
+
+/// Parses the text of `maps` or `smaps`.
+///
+/// # Errors
+/// A line is neither a mapping nor a field of one, or a number is none.
+pub fn parse_mappings(bytes: &[u8]) -> Parsed<Vec<Mapping>> {
+    let mut reader = Reader::default();
+    for line in bytes.split(|&byte| byte == b'\n') {
+        reader.line(line)?;
+    }
+    Ok(reader.finish())
+}
+
+/// Reads and parses such a file. A process whose memory is gone has an empty one.
+pub(super) fn read_mappings(file: &mut impl Read) -> std::io::Result<Parsed<Vec<Mapping>>> {
+    let mut reader = Reader::default();
+    let mut buffer = vec![0; CHUNK];
+    let mut held = 0;
+    loop {
+        if held == buffer.len() {
+            buffer.resize(buffer.len() * 2, 0);
+        }
+        let read = match file.read(&mut buffer[held..]) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // The kernel's word for an address space that is being torn down.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
+            Err(error) => return Err(error),
+        };
+        let filled = held + read;
+        match reader.lines(&buffer[..filled]) {
+            Ok(used) => {
+                buffer.copy_within(used..filled, 0);
+                held = filled - used;
+            }
+            Err(fault) => return Ok(Err(fault)),
+        }
+    }
+    Ok(reader.line(&buffer[..held]).map(|()| reader.finish()))
+}
+
+impl Reader {
+    /// Takes all whole lines of a piece of text; how many bytes they were.
+    fn lines(&mut self, bytes: &[u8]) -> Parsed<usize> {
+        let mut used = 0;
+        while let Some(length) = bytes[used..].iter().position(|&byte| byte == b'\n') {
+            self.line(&bytes[used..used + length])?;
+            used += length + 1;
+        }
+        Ok(used)
+    }
+
+    fn line(&mut self, line: &[u8]) -> Parsed<()> {
+        self.line += 1;
+        let done = match line.first() {
+            None => return Ok(()),
+            Some(b'0'..=b'9' | b'a'..=b'f') => self.begin(line),
+            Some(_) => self.field(line),
+        };
+        done.map_err(|what| format!("line {}: {what}", self.line))
+    }
+
+    /// `start-end rwxp offset major:minor inode   name`
+    fn begin(&mut self, line: &[u8]) -> Parsed<()> {
+        let fault = || {
+            let text = String::from_utf8_lossy(line);
+            format!("no mapping: `{}`", crate::number::shorten(&text))
+        };
+        let mapping = mapping(line).ok_or_else(fault)?;
+        self.settle();
+        self.mappings.push(mapping);
+        Ok(())
+    }
+
+    fn field(&mut self, line: &[u8]) -> Parsed<()> {
+        let colon = line.iter().position(|&byte| byte == b':');
+        let (Some(colon), false) = (colon, self.mappings.is_empty()) else {
+            let text = String::from_utf8_lossy(line);
+            return Err(format!(
+                "neither a mapping nor a field: `{}`",
+                crate::number::shorten(&text)
+            ));
+        };
+        let memory = self.current.get_or_insert_default();
+        set(memory, &line[..colon], &line[colon + 1..])
+    }
+
+    /// Hands the fields read last to the mapping read last.
+    fn settle(&mut self) {
+        let fields = self.current.take();
+        if let (Some(memory), Some(mapping)) = (fields, self.mappings.last_mut()) {
+            mapping.memory = Some(memory);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Mapping> {
+        self.settle();
+        self.mappings
+    }
+}
+
+fn set(memory: &mut Memory, field: &[u8], value: &[u8]) -> Parsed<()> {
+    let place = match field {
+        b"Rss" => &mut memory.resident,
+        b"Anonymous" => &mut memory.anonymous,
+        b"Referenced" => &mut memory.referenced,
+        b"AnonHugePages" => &mut memory.anon_huge,
+        b"ShmemPmdMapped" => &mut memory.shmem_huge,
+        b"FilePmdMapped" => memory.file_huge.insert(0),
+        b"Shared_Hugetlb" | b"Private_Hugetlb" => &mut memory.hugetlb,
+        b"Swap" => &mut memory.swap,
+        b"KSM" => memory.ksm.insert(0),
+        b"Locked" => &mut memory.locked,
+        b"KernelPageSize" => &mut memory.kernel_page,
+        b"THPeligible" => {
+            memory.thp_eligible = Some(decimal(field, value)? != 0);
+            return Ok(());
+        }
+        b"VmFlags" => {
+            let words = value.split(|&byte| byte == b' ');
+            memory.flags = words.fold(VmFlags::default(), |mut flags, word| {
+                flags.insert(word);
+                flags
+            });
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let bytes = decimal(field, value)?.checked_mul(1024);
+    let sum = bytes.and_then(|bytes| place.checked_add(bytes));
+    *place = sum.ok_or_else(|| format!("{} is out of range", String::from_utf8_lossy(field)))?;
+    Ok(())
+}
+
+/// The number in a value such as `      12 kB`.
+fn decimal(field: &[u8], value: &[u8]) -> Parsed<u64> {
+    let value = value.trim_ascii();
+    let digits = value.strip_suffix(b"kB").unwrap_or(value).trim_ascii_end();
+    let number = digits.iter().try_fold(0_u64, |number, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    });
+    number.filter(|_| !digits.is_empty()).ok_or_else(|| {
+        format!(
+            "{} is not a number: `{}`",
+            String::from_utf8_lossy(field),
+            String::from_utf8_lossy(value)
+        )
+    })
+}
+
+fn mapping(line: &[u8]) -> Option<Mapping> {
+    let (start, rest) = hexadecimal(line, b'-')?;
+    let (end, rest) = hexadecimal(rest, b' ')?;
+    let (permissions, rest) = rest.split_first_chunk::<4>()?;
+    let (offset, rest) = hexadecimal(rest.strip_prefix(b" ")?, b' ')?;
+    let (major, rest) = hexadecimal(rest, b':')?;
+    let (minor, rest) = hexadecimal(rest, b' ')?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let inode = decimal(b"inode", &rest[..digits]).ok()?;
+    let name = rest[digits..].trim_ascii();
+    let sound = start < end && permissions.is_ascii();
+    sound.then_some(())?;
+    Some(Mapping {
+        start,
+        end,
+        permissions: Permissions(*permissions),
+        offset,
+        device: (u32::try_from(major).ok()?, u32::try_from(minor).ok()?),
+        inode,
+        name: String::from_utf8_lossy(name).into(),
+        kind: Kind::Anonymous,
+        file_system: None,
+        mount_huge: None,
+        memory: None,
+        runs: Vec::new(),
+    })
+}
+
+/// A hexadecimal number and what follows the byte behind it.
+fn hexadecimal(bytes: &[u8], behind: u8) -> Option<(u64, &[u8])> {
+    let mut number = 0_u64;
+    for (place, &byte) in bytes.iter().enumerate() {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => {
+                let sound = byte == behind && place > 0;
+                return sound.then(|| (number, &bytes[place + 1..]));
+            }
+        };
+        number = number.checked_mul(16)?.checked_add(u64::from(digit))?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const REAL: &str = "\
+55965522d000-55965522f000 r-xp 00001000 fe:00 247278                     /usr/bin/a b (deleted)
+Size:                  8 kB
+KernelPageSize:        4 kB
+Rss:                   8 kB
+Shared_Hugetlb:     2048 kB
+Private_Hugetlb:    2048 kB
+THPeligible:           1
+VmFlags: rd ex mr mw me hg 
+7ffcc0000000-7ffcc0200000 ---p 00000000 00:00 0 
+Rss:                   0 kB
+KSM:                   4 kB
+VmFlags: mr mw me 
+";
+
+    #[test]
+    fn a_real_one() {
+        let mappings = parse_mappings(REAL.as_bytes()).unwrap();
+        let [program, empty] = &mappings[..] else {
+            panic!("{mappings:?}");
+        };
+        assert_eq!(program.start, 0x5596_5522_d000);
+        assert_eq!(program.offset, 0x1000);
+        assert_eq!((program.device, program.inode), ((0xfe, 0), 247_278));
+        assert_eq!(&*program.name, "/usr/bin/a b (deleted)");
+        let memory = program.memory.as_ref().unwrap();
+        assert_eq!((memory.resident, memory.hugetlb), (8 << 10, 4 << 20));
+        assert_eq!((memory.ksm, memory.file_huge), (None, None));
+        assert_eq!(memory.thp_eligible, Some(true));
+        assert!(memory.flags.has("hg") && memory.flags.has("ex"));
+        assert_eq!(empty.bytes(), 2 << 20);
+        assert!(!empty.permissions.any() && empty.name.is_empty());
+        assert_eq!(empty.memory.as_ref().unwrap().ksm, Some(4 << 10));
+    }
+
+    #[test]
+    fn pieces_of_any_size_give_the_same() {
+        struct Dribble<'a>(&'a [u8], usize);
+        impl Read for Dribble<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let length = self.1.min(self.0.len()).min(buffer.len());
+                buffer[..length].copy_from_slice(&self.0[..length]);
+                self.0 = &self.0[length..];
+                Ok(length)
+            }
+        }
+        let whole = parse_mappings(REAL.as_bytes());
+        for size in [1, 7, 100, 4096] {
+            let mut file = Dribble(REAL.as_bytes(), size);
+            assert_eq!(read_mappings(&mut file).unwrap(), whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn faults_name_line_and_field() {
+        let torn = REAL.replace("Rss:                   0 kB", "Rss:   many kB");
+        let fault = parse_mappings(torn.as_bytes()).unwrap_err();
+        assert_eq!(fault, "line 10: Rss is not a number: `many kB`");
+        assert!(parse_mappings(b"Rss: 4 kB\n").is_err());
+        assert!(parse_mappings(b"1000-0800 r--p 0 00:00 0\n").is_err());
+        assert!(parse_mappings(b"1000-2000 r--p 0 00:00\n").is_err());
+        let huge = format!("{REAL}Rss: {} kB\n", u64::MAX);
+        assert!(parse_mappings(huge.as_bytes()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, line in "[0-9a-f]{0,17}-[0-9a-f]{0,17} [rwxps-]{0,5} [0-9a-f:]{0,9} .{0,9}") {
+            let _ = parse_mappings(&bytes);
+            let _ = parse_mappings(line.as_bytes());
+            let _ = parse_mappings(format!("{REAL}{line}").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Arm cores have no register that describes their TLB, so what there is stands in a table,
+//! with the manual that says it. A part without a row is not known: no number is guessed from
+//! a relative, and a part whose second level has no public source at hand (Neoverse V1, V2, N2)
+//! has no row, because its first level alone would be taken for all there is.
+
+use std::collections::BTreeMap;
+
+use hugewise_model::observation::Missing;
+use hugewise_model::tlb::{Holds, Structure, Tlb};
+
+use super::{GIB_1, KIB_4, MIB_2};
+use crate::root::Root;
+
+/// What a manual says of one core.
+struct Core {
+    /// `CPU part` of `/proc/cpuinfo` (bits 15:4 of MIDR_EL1), for implementer 0x41 (Arm).
+    part: u32,
+    /// First level, for data.
+    data: u32,
+    /// Second level, for instructions and data.
+    second: u32,
+    source: &'static str,
+}
+
+/// `Implementer` of cores by Arm.
+const ARM: &str = "0x41";
+
+const CORES: &[Core] = &[
+    Core {
+        part: 0xd08,
+        data: 32,
+        second: 1024,
+        source: "Arm Cortex-A72 MPCore Processor TRM (100095), 5.2",
+    },
+    Core {
+        part: 0xd0b,
+        data: 48,
+        second: 1280,
+        source: "Arm Cortex-A76 Core TRM (100798), A5.2",
+    },
+    Core {
+        part: 0xd0c,
+        data: 48,
+        second: 1280,
+        source: "Arm Neoverse N1 Core TRM (100616), A5.2",
+    },
+];
+
+/// Page sizes with a PMD or PUD entry of the three granules, and base pages.
+const SIZES: [u64; 7] = [KIB_4, 16 << 10, 64 << 10, MIB_2, 32 << 20, 512 << 20, GIB_1];
+
+pub(super) fn read(root: &Root) -> Result<Tlb, Missing> {
+    let content = root
+        .read("proc/cpuinfo")
+        .map_err(|error| error.into_missing("read access to /proc/cpuinfo"))?;
+    from_cpuinfo(&content)
+}
+
+fn from_cpuinfo(content: &[u8]) -> Result<Tlb, Missing> {
+    let text = String::from_utf8_lossy(content);
+    let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+    for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        first.entry(key.trim()).or_insert(value.trim());
+    }
+    let field = |name| first.get(name).copied().unwrap_or("?");
+    let (implementer, part) = (field("CPU implementer"), field("CPU part"));
+    let number = part
+        .strip_prefix("0x")
+        .and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    CORES
+        .iter()
+        .find(|core| implementer == ARM && Some(core.part) == number)
+        .map(described)
+        .ok_or_else(|| Missing::NotSupported {
+            what: format!("the TLB of implementer {implementer}, part {part}, in the table"),
+        })
+}
+
+fn described(core: &Core) -> Tlb {
+    let data = Structure {
+        level: 1,
+        holds: Holds::Data,
+        // The first level keeps larger ones in pieces of these sizes.
+        page_bytes: SIZES.into_iter().filter(|&size| size <= MIB_2).collect(),
+        entries: core.data,
+    };
+    let second = Structure {
+        level: 2,
+        holds: Holds::Both,
+        page_bytes: SIZES.to_vec(),
+        entries: core.second,
+    };
+    Tlb {
+        source: core.source.to_owned(),
+        structures: vec![data, second],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::tlb::Room;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn room(part: &str, page_bytes: u64) -> Option<Room> {
+        let text = format!("processor : 0\nCPU implementer : 0x41\nCPU part : {part}\n");
+        from_cpuinfo(text.as_bytes()).ok()?.room(page_bytes)
+    }
+
+    #[test]
+    fn parts_of_the_table_and_no_others() {
+        let second = |entries| Some(Room { level: 2, entries });
+        assert_eq!(room("0xd0c", KIB_4), second(1280));
+        assert_eq!(room("0xd0c", 32 << 20), second(1280));
+        assert_eq!(room("0xd08", MIB_2), second(1024));
+        assert_eq!(room("0xd49", KIB_4), None);
+        let other = b"CPU implementer : 0xc0\nCPU part : 0xd0c\n";
+        let missing = from_cpuinfo(other).expect_err("another implementer");
+        assert!(missing.to_string().contains("0xc0"), "{missing}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = from_cpuinfo(&bytes);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Intel 64 Software Developer's Manual, volume 2A, CPUID: leaf 18h where there is one, else
+//! the one-byte descriptors of leaf 2 (table 3-12), which FEh hands over to leaf 18h.
+
+use hugewise_model::tlb::{Holds, Structure, Tlb};
+
+use super::{Cpuid, GIB_1, KIB_4, MIB_2, MIB_4};
+
+/// More subleaves than any processor has: a bound for a number that a hypervisor invents.
+const MOST_SUBLEAVES: u32 = 64;
+
+pub(super) fn read(cpuid: &impl Cpuid) -> Tlb {
+    let parameters: Vec<Structure> = subleaves(cpuid).collect();
+    if !parameters.is_empty() {
+        return Tlb {
+            source: "CPUID 18h".to_owned(),
+            structures: parameters,
+        };
+    }
+    Tlb {
+        source: "CPUID 2".to_owned(),
+        structures: descriptors(cpuid.leaf(2, 0)),
+    }
+}
+
+fn subleaves(cpuid: &impl Cpuid) -> impl Iterator<Item = Structure> {
+    let last = cpuid.leaf(0x18, 0)[0].min(MOST_SUBLEAVES);
+    (0..=last).filter_map(|subleaf| parameters(cpuid.leaf(0x18, subleaf)))
+}
+
+/// One subleaf: page sizes and ways in EBX, sets in ECX, kind and level in EDX.
+fn parameters([_, sizes, sets, kind]: [u32; 4]) -> Option<Structure> {
+    let holds = match kind & 0x1f {
+        1 | 4 => Holds::Data,
+        2 => Holds::Instructions,
+        3 => Holds::Both,
+        5 => Holds::Stores,
+        _ => return None,
+    };
+    let level = u8::try_from(kind >> 5 & 0x7).ok()?;
+    let all = [KIB_4, MIB_2, MIB_4, GIB_1];
+    let page_bytes: Vec<u64> = (0..)
+        .zip(all)
+        .filter(|(bit, _)| sizes >> bit & 1 == 1)
+        .map(|(_, size)| size)
+        .collect();
+    let entries = (sizes >> 16).checked_mul(sets)?;
+    (entries > 0 && !page_bytes.is_empty()).then_some(Structure {
+        level,
+        holds,
+        page_bytes,
+        entries,
+    })
+}
+
+/// The descriptors in the bytes of a register, unless its top bit says that there are none.
+/// The lowest byte of EAX is a number from an older time, always 1.
+fn descriptors(registers: [u32; 4]) -> Vec<Structure> {
+    let mut found = Vec::new();
+    for (place, register) in registers.into_iter().enumerate() {
+        if register >> 31 == 1 {
+            continue;
+        }
+        let skip = usize::from(place == 0);
+        for byte in register.to_le_bytes().into_iter().skip(skip) {
+            let rows = DESCRIPTORS.iter().filter(|row| row.0 == byte);
+            found.extend(rows.map(|&(_, level, holds, sizes, entries)| Structure {
+                level,
+                holds,
+                page_bytes: sizes.to_vec(),
+                entries,
+            }));
+        }
+    }
+    found
+}
+
+type Row = (u8, u8, Holds, &'static [u64], u32);
+
+const SMALL: &[u64] = &[KIB_4];
+const LARGE: &[u64] = &[MIB_2, MIB_4];
+const BOTH: &[u64] = &[KIB_4, MIB_2];
+const GIANT: &[u64] = &[GIB_1];
+
+/// Descriptors of processors that run 64-bit Linux and have no leaf 18h (Core 2 to Cascade
+/// Lake): value, level, kind, page sizes, entries. A byte with two rows stands for two buffers.
+/// Linux has most of them, too (arch/x86/kernel/cpu/cpuid_0x2_table.c).
+const DESCRIPTORS: &[Row] = &[
+    (0x03, 1, Holds::Data, SMALL, 64),
+    (0x55, 1, Holds::Instructions, LARGE, 7),
+    (0x57, 1, Holds::Data, SMALL, 16),
+    (0x5a, 1, Holds::Data, LARGE, 32),
+    (0x61, 1, Holds::Instructions, SMALL, 48),
+    (0x63, 1, Holds::Data, LARGE, 32),
+    (0x63, 1, Holds::Data, GIANT, 4),
+    (0x76, 1, Holds::Instructions, LARGE, 8),
+    (0xb2, 1, Holds::Instructions, SMALL, 64),
+    (0xb5, 1, Holds::Instructions, SMALL, 64),
+    (0xb6, 1, Holds::Instructions, SMALL, 128),
+    (0xba, 1, Holds::Data, SMALL, 64),
+    (0xc1, 2, Holds::Both, BOTH, 1024),
+    (0xc3, 2, Holds::Both, BOTH, 1536),
+    (0xc3, 2, Holds::Both, GIANT, 16),
+    (0xca, 2, Holds::Both, SMALL, 512),
+];

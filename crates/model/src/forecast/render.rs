@@ -1,0 +1,310 @@
+use std::fmt::{self, Write};
+
+use super::{Bloat, Extent, Fits, Forecast, Growth, Need, Worth};
+use crate::host::Fact;
+use crate::metric::Unit;
+use crate::quantity::{GIB, KIB, MIB};
+use crate::report::lines::wrapped;
+use crate::report::scale::{percent, quantity, three_digits};
+use crate::report::table::{Cell, Grid};
+
+/// Writes the forecast as a section of text for a terminal of `width` columns.
+///
+/// # Errors
+/// The writer failed.
+pub fn render_text(forecast: &Forecast, width: usize, out: &mut impl Write) -> fmt::Result {
+    writeln!(out, "Forecast: resident memory")?;
+    write_grid(&bloat_rows(&forecast.bloat), out)?;
+    write_notes(&bloat_notes(&forecast.bloat), width, out)?;
+    writeln!(out, "\nForecast: translations")?;
+    write_grid(&worth_rows(&forecast.worth), out)?;
+    write_notes(&worth_notes(&forecast.worth), width, out)
+}
+
+fn write_grid(rows: &[Vec<String>], out: &mut impl Write) -> fmt::Result {
+    let cells = |row: &Vec<String>| row.iter().map(|text| Cell::plain(text.as_str())).collect();
+    let grid = Grid {
+        rows: rows.iter().map(cells).collect(),
+    };
+    for line in grid.lines(|text, _| text.to_owned()) {
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
+fn write_notes(notes: &[String], width: usize, out: &mut impl Write) -> fmt::Result {
+    for note in notes {
+        for line in wrapped(note, width.saturating_sub(2), 2) {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn row(cells: [&str; 3]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}
+
+fn bloat_rows(bloat: &Bloat) -> Vec<Vec<String>> {
+    let mut rows = vec![row(["if these became huge", "ranges", "adds"])];
+    let known = |name: &str, growth: &Growth| {
+        vec![
+            name.to_owned(),
+            count(growth.ranges),
+            bytes(growth.bytes_added),
+        ]
+    };
+    let of_fact = |name: &str, growth: &Fact<Growth>| match growth {
+        Ok(growth) => known(name, growth),
+        Err(_) => row([name, "not known", ""]),
+    };
+    rows.push(known("every range with a page in it", &bloat.populated));
+    rows.push(of_fact("by khugepaged, as set now", &bloat.khugepaged_now));
+    rows.push(of_fact(
+        "by khugepaged, if enabled=always",
+        &bloat.khugepaged_always,
+    ));
+    rows.push(known("every range, untouched ones too", &bloat.worst));
+    rows
+}
+
+fn bloat_notes(bloat: &Bloat) -> Vec<String> {
+    let mut notes = vec![format!(
+        "Of {} ranges of private anonymous memory that can be huge, {} are; {} lie in small pages \
+         of the others. Assumed: pages stay as they are now, and khugepaged's limits on absent \
+         and swapped pages alone decide (not on shared or unused ones).",
+        count(bloat.eligible_ranges),
+        count(bloat.huge_ranges),
+        bytes(bloat.small_bytes),
+    )];
+    let limits = [&bloat.khugepaged_now, &bloat.khugepaged_always];
+    if let Some(missing) = limits.into_iter().find_map(|one| one.as_ref().err()) {
+        notes.push(format!("What khugepaged would do: {missing}."));
+    }
+    notes
+}
+
+fn worth_rows(worth: &Worth) -> Vec<Vec<String>> {
+    let mut rows = vec![row(["pages of", "translations needed", "TLB has"])];
+    rows.extend([&worth.base, &worth.huge].map(need_row));
+    rows
+}
+
+fn need_row(need: &Need) -> Vec<String> {
+    let needed = if need.least == need.most {
+        count(need.most)
+    } else {
+        format!("{} to {}", count(need.least), count(need.most))
+    };
+    let room = need.room.map_or_else(
+        || "not known".to_owned(),
+        |room| format!("{} (level {})", count(room.entries), room.level),
+    );
+    vec![page_size(need.page_bytes), needed, room]
+}
+
+fn worth_notes(worth: &Worth) -> Vec<String> {
+    let mut notes = vec![conclusion(worth)];
+    let of = match worth.extent {
+        Extent::Used { seconds } => format!(
+            "Of {} in small pages, {} were used within {} s. Which pages of a mapping were used is \
+             not known, so huge pages are a range: close together, or far apart.",
+            bytes(worth.small_bytes),
+            worth
+                .hot_bytes
+                .as_ref()
+                .map_or_else(|_| "~".to_owned(), |hot| bytes(*hot)),
+            three_digits(seconds)
+        ),
+        Extent::Resident => match &worth.hot_bytes {
+            Err(missing) => format!(
+                "Assumed: all {} in small pages are in use, an upper bound; what is really used: \
+                 {missing}.",
+                bytes(worth.small_bytes)
+            ),
+            Ok(_) => String::new(),
+        },
+    };
+    notes.push(of);
+    notes.push(match &worth.tlb {
+        Ok(tlb) => format!(
+            "TLB by {}; one core, shared with whatever else runs on it; neighbours that the \
+             processor merges into one entry are not counted.",
+            tlb.source
+        ),
+        Err(missing) => format!("TLB: {missing}."),
+    });
+    notes.push(match &worth.walk_share {
+        Ok(share) => format!(
+            "Page walks take {} % of the time: no page size gains more by cheaper translation.",
+            percent(*share)
+        ),
+        Err(missing) => format!(
+            "The share of time in page walks, the upper bound of any gain by cheaper translation: \
+             {missing}."
+        ),
+    });
+    notes
+}
+
+fn conclusion(worth: &Worth) -> String {
+    let all = match worth.extent {
+        Extent::Resident => "all of it",
+        Extent::Used { .. } => "all that was used",
+    };
+    match worth.fits {
+        Fits::AlreadyInBasePages => format!(
+            "With small pages {all} fits already: cheaper translation is no reason for huge pages \
+             (fewer faults may be one)."
+        ),
+        Fits::InHugePages => format!(
+            "With huge pages {all} fits, with small ones it does not: the case in which there is \
+             most to gain."
+        ),
+        Fits::InNeither => format!(
+            "With neither {all} fits; huge pages need {} times fewer translations.",
+            three_digits(worth.base.least as f64 / worth.huge.most.max(1) as f64)
+        ),
+        Fits::CannotTell => {
+            "Whether it fits depends on where the used pages lie, which is not known.".to_owned()
+        }
+        Fits::NotKnown if worth.base.most == 0 && worth.small_bytes > 0 => {
+            "Nothing of it was used meanwhile: there was nothing to gain in that time.".to_owned()
+        }
+        Fits::NotKnown if worth.base.most == 0 => {
+            "No small pages lie in memory that could be huge: there is nothing to gain.".to_owned()
+        }
+        Fits::NotKnown => "Whether it fits is not known.".to_owned(),
+    }
+}
+
+fn count(count: u64) -> String {
+    quantity(&Unit::Count, count as f64)
+}
+
+/// Sizes of pages are whole: `4 KiB`, `2 MiB`, `64 KiB`.
+fn page_size(bytes: u64) -> String {
+    let units = [(GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
+    let whole = units
+        .into_iter()
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    match whole {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    quantity(&Unit::Bytes, bytes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::observation::Missing;
+    use crate::tlb::{Room, Tlb};
+
+    fn forecast(extent: Extent, fits: Fits) -> Forecast {
+        let growth = |ranges, bytes_added| Growth {
+            ranges,
+            bytes_added,
+        };
+        let need = |page_bytes, least, most| Need {
+            page_bytes,
+            least,
+            most,
+            room: Some(Room {
+                level: 2,
+                entries: 3072,
+            }),
+        };
+        Forecast {
+            bloat: Bloat {
+                eligible_ranges: 1200,
+                huge_ranges: 200,
+                small_bytes: 1 << 30,
+                populated: growth(700, 300 << 20),
+                khugepaged_now: Ok(growth(0, 0)),
+                khugepaged_always: Err(Missing::NotSupported {
+                    what: "khugepaged/max_ptes_none".to_owned(),
+                }),
+                worst: growth(1000, 900 << 20),
+            },
+            worth: Worth {
+                extent,
+                small_bytes: 1 << 30,
+                hot_bytes: match extent {
+                    Extent::Used { .. } => Ok(100 << 20),
+                    Extent::Resident => Err(Missing::NotAsked),
+                },
+                base: need(4096, 25_600, 25_600),
+                huge: need(2 << 20, 50, 512),
+                tlb: Ok(Tlb {
+                    source: "CPUID 18h".to_owned(),
+                    structures: Vec::new(),
+                }),
+                walk_share: Err(Missing::NoHardware),
+                fits,
+            },
+        }
+    }
+
+    fn text(forecast: &Forecast) -> String {
+        let mut text = String::new();
+        render_text(forecast, 80, &mut text).expect("text");
+        text
+    }
+
+    #[test]
+    fn every_number_says_what_it_assumes() {
+        let shown = text(&forecast(Extent::Used { seconds: 5.0 }, Fits::InHugePages));
+        expect![[r#"
+            Forecast: resident memory
+              if these became huge                 ranges     adds
+              every range with a page in it           700  300 MiB
+              by khugepaged, as set now                 0        0
+              by khugepaged, if enabled=always  not known
+              every range, untouched ones too        1000  900 MiB
+              Of 1200 ranges of private anonymous memory that can be huge, 200 are; 1.00 GiB
+                lie in small pages of the others. Assumed: pages stay as they are now, and
+                khugepaged's limits on absent and swapped pages alone decide (not on shared
+                or unused ones).
+              What khugepaged would do: not on this machine: khugepaged/max_ptes_none.
+
+            Forecast: translations
+              pages of  translations needed         TLB has
+              4 KiB                  25.6 k  3072 (level 2)
+              2 MiB               50 to 512  3072 (level 2)
+              With huge pages all that was used fits, with small ones it does not: the case
+                in which there is most to gain.
+              Of 1.00 GiB in small pages, 100 MiB were used within 5.00 s. Which pages of a
+                mapping were used is not known, so huge pages are a range: close together,
+                or far apart.
+              TLB by CPUID 18h; one core, shared with whatever else runs on it; neighbours
+                that the processor merges into one entry are not counted.
+              The share of time in page walks, the upper bound of any gain by cheaper
+                translation: this machine has no hardware counters.
+        "#]]
+        .assert_eq(&shown);
+    }
+
+    #[test]
+    fn it_fits_eighty_columns_whatever_follows() {
+        let all = [
+            Fits::AlreadyInBasePages,
+            Fits::InHugePages,
+            Fits::InNeither,
+            Fits::CannotTell,
+            Fits::NotKnown,
+        ];
+        for fits in all {
+            let shown = text(&forecast(Extent::Resident, fits));
+            assert!(
+                shown.lines().all(|line| line.chars().count() <= 80),
+                "{shown}"
+            );
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether the mapping covers the range, and whether it is of a kind that can be huge.
+
+use crate::reason::range::Range;
+use crate::space::{Kind, Mapping};
+
+pub(super) fn vma_small(range: &Range<'_>) -> bool {
+    !range.is_whole() && !neighbours_cover(range)
+}
+
+pub(super) fn vma_split(range: &Range<'_>) -> bool {
+    !range.is_whole() && neighbours_cover(range)
+}
+
+/// Whether mappings without a gap cover the aligned range around a cut-off one.
+fn neighbours_cover(range: &Range<'_>) -> bool {
+    let huge = range.space.huge_bytes.max(1);
+    let first = range.start - range.start % huge;
+    let behind = first.saturating_add(huge);
+    let mappings = &range.space.mappings;
+    let below = mappings[..range.index].iter().rev();
+    let above = mappings.get(range.index + 1..).unwrap_or_default().iter();
+    let low = below
+        .scan(range.mapping.start, |start, other| {
+            (other.end == *start).then(|| *start = other.start)?;
+            Some(*start)
+        })
+        .find(|&start| start <= first)
+        .is_some()
+        || range.mapping.start <= first;
+    let high = above
+        .scan(range.mapping.end, |end, other| {
+            (other.start == *end).then(|| *end = other.end)?;
+            Some(*end)
+        })
+        .find(|&end| end >= behind)
+        .is_some()
+        || range.mapping.end >= behind;
+    low && high
+}
+
+/// `VM_SPECIAL` of the kernel, and what it maps for itself.
+pub(super) fn vma_type(range: &Range<'_>) -> bool {
+    let special = range.mapping.flags().first_of(&["io", "pf", "mm", "de"]);
+    special.is_some() || matches!(range.mapping.kind, Kind::Kernel | Kind::Device)
+}
+
+/// What keeps two mappings that touch from being one.
+pub(in crate::reason) fn difference(one: &Mapping, other: &Mapping) -> String {
+    if one.permissions != other.permissions {
+        let text = |mapping: &Mapping| String::from(mapping.permissions);
+        return format!("permissions: {} against {}", text(one), text(other));
+    }
+    let file = |mapping: &Mapping| (mapping.device, mapping.inode);
+    if file(one) != file(other) {
+        return "they map different files".to_owned();
+    }
+    if one.name != other.name {
+        return format!("names: `{}` against `{}`", one.name, other.name);
+    }
+    let flags = one.flags().difference(other.flags());
+    if flags.is_empty() {
+        "no difference is to be seen in /proc (a NUMA policy, or separate anonymous histories)"
+            .to_owned()
+    } else {
+        let words: Vec<&str> = flags.words().collect();
+        format!("flags: {}", words.join(" "))
+    }
+}

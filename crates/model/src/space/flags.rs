@@ -1,0 +1,101 @@
+use serde::{Deserialize, Serialize};
+
+/// The words of the line `VmFlags` in `/proc/PID/smaps` (show_smap_vma_flags,
+/// fs/proc/task_mmu.c): a set of two-letter words, of which any may occur.
+///
+/// Kept as bits: one address space can have tens of thousands of them. Words that this list
+/// does not have are left out; none of them changes whether memory can be huge.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(from = "Vec<String>", into = "Vec<String>")]
+pub struct VmFlags(u64);
+
+/// Every word, at the place of its bit.
+const WORDS: [&str; 38] = [
+    "rd", "wr", "ex", "sh", "mr", "mw", "me", "ms", "gd", "pf", "lo", "io", "sr", "rr", "dc", "de",
+    "lf", "ac", "nr", "ht", "sf", "ar", "wf", "dd", "sd", "mm", "hg", "nh", "mg", "bt", "mt", "um",
+    "uw", "ui", "ss", "sl", "dp", "gu",
+];
+
+impl VmFlags {
+    /// The set of these words.
+    #[must_use]
+    pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        words.into_iter().fold(Self::default(), |mut set, word| {
+            set.insert(word.as_bytes());
+            set
+        })
+    }
+
+    /// Adds a word, if the list has it.
+    pub fn insert(&mut self, word: &[u8]) {
+        if let Some(bit) = WORDS.iter().position(|known| known.as_bytes() == word) {
+            self.0 |= 1 << bit;
+        }
+    }
+
+    /// Whether a word is in the set.
+    #[must_use]
+    pub fn has(self, word: &str) -> bool {
+        WORDS
+            .iter()
+            .position(|&known| known == word)
+            .is_some_and(|bit| self.0 & (1 << bit) != 0)
+    }
+
+    /// Whether any of these words is in the set; which is the first.
+    #[must_use]
+    pub fn first_of(self, words: &[&'static str]) -> Option<&'static str> {
+        words.iter().copied().find(|word| self.has(word))
+    }
+
+    /// The words of the set, in the kernel's order.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        WORDS
+            .iter()
+            .enumerate()
+            .filter(move |(bit, _)| self.0 & (1 << bit) != 0)
+            .map(|(_, &word)| word)
+    }
+
+    /// The words that are in one of two sets only.
+    #[must_use]
+    pub fn difference(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+
+    /// Whether the set is empty: for a real mapping it never is.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl From<Vec<String>> for VmFlags {
+    fn from(words: Vec<String>) -> Self {
+        Self::of(words.iter().map(String::as_str))
+    }
+}
+
+impl From<VmFlags> for Vec<String> {
+    fn from(flags: VmFlags) -> Self {
+        flags.words().map(str::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        let flags = VmFlags::of(["rd", "wr", "hg", "zz"]);
+        assert_eq!(flags.words().collect::<Vec<_>>(), ["rd", "wr", "hg"]);
+        assert!(flags.has("hg") && !flags.has("nh") && !flags.has("zz"));
+        assert_eq!(flags.first_of(&["nh", "wr", "hg"]), Some("wr"));
+        let advised = flags.difference(VmFlags::of(["rd", "wr"]));
+        assert_eq!(advised, VmFlags::of(["hg"]));
+        let json = serde_json::to_string(&flags).unwrap();
+        assert_eq!(json, r#"["rd","wr","hg"]"#);
+        assert_eq!(serde_json::from_str::<VmFlags>(&json).unwrap(), flags);
+    }
+}

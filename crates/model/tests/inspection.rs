@@ -1,0 +1,149 @@
+//! Frozen processes of `fixtures/spaces`, drawn in every form against `fixtures/golden`.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-model --test inspection` rewrites the expected files;
+//! read the difference before it is committed.
+
+#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
+
+use std::path::PathBuf;
+
+use expect_test::expect_file;
+use hugewise_model::inspection::{
+    Brief, Glob, Inspection, changes, render_csv, render_map, render_markdown, render_several,
+    render_text,
+};
+use hugewise_model::reason::{Certainty, Code};
+use hugewise_model::report::{Style, Verbosity};
+
+fn fixture(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fixtures", name]
+        .iter()
+        .collect()
+}
+
+/// Judged anew: the judgements in the file are those of the day it was written.
+fn inspection(name: &str) -> Inspection {
+    let text = match name {
+        "grown" => include_str!("../../../fixtures/spaces/grown.json"),
+        _ => include_str!("../../../fixtures/spaces/grown-user.json"),
+    };
+    let read: Inspection = serde_json::from_str(text).unwrap();
+    Inspection::of(read.space, read.settings)
+}
+
+fn text(inspection: &Inspection, only: Option<&Glob>, verbose: Verbosity) -> String {
+    let style = Style {
+        verbose,
+        ..Style::default()
+    };
+    let mut text = String::new();
+    render_text(inspection, only, &style, &mut text).unwrap();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "too wide: {line}");
+    }
+    text
+}
+
+/// The same program, seen by root and by its own ordinary user.
+const FROZEN: [&str; 2] = ["grown", "grown-user"];
+
+#[test]
+fn as_text() {
+    for name in FROZEN {
+        let inspection = inspection(name);
+        let short = text(&inspection, None, Verbosity::Normal);
+        expect_file![fixture(&format!("golden/inspect-{name}.txt"))].assert_eq(&short);
+    }
+    let inspection = inspection("grown");
+    let heap = text(&inspection, Some(&Glob::new("heap")), Verbosity::Normal);
+    expect_file![fixture("golden/inspect-heap.txt")].assert_eq(&heap);
+    let all = text(&inspection, None, Verbosity::Verbose);
+    let mappings = all
+        .lines()
+        .filter(|line| line.contains(" of ") && line.contains('-'));
+    assert!(mappings.count() >= inspection.space.mappings.len());
+}
+
+#[test]
+fn as_a_map_and_for_programs() {
+    let inspection = inspection("grown");
+    let mut map = String::new();
+    render_map(&inspection, &Style::default(), &|_| false, &mut map).unwrap();
+    expect_file![fixture("golden/inspect-map.txt")].assert_eq(&map);
+    let (mut csv, mut markdown) = (String::new(), String::new());
+    let all = std::slice::from_ref(&inspection);
+    render_csv(all, &mut csv).unwrap();
+    expect_file![fixture("golden/inspect-grown.csv")].assert_eq(&csv);
+    render_markdown(all, &mut markdown).unwrap();
+    expect_file![fixture("golden/inspect-grown.md")].assert_eq(&markdown);
+}
+
+/// What the program did is known: see `fixtures/spaces/README.md`.
+#[test]
+fn both_users_see_what_was_done() {
+    for name in FROZEN {
+        let inspection = inspection(name);
+        let growth = &inspection.growth;
+        assert_eq!(growth.len(), 1, "{name}: {growth:?}");
+        assert_eq!(growth[0].resident_bytes, 12 << 20);
+        let zero = inspection.summary.huge_zero;
+        assert_eq!(zero, Some(4 << 20), "{name}");
+        assert_eq!(inspection.summary.huge_anonymous, Some(6 << 20), "{name}");
+        let parted = inspection
+            .judgements
+            .iter()
+            .filter(|one| one.code == Code::VmaSplit);
+        assert_eq!(parted.map(|one| one.ranges).sum::<u64>(), 3, "{name}");
+        let grown = &inspection.of_mapping(growth[0].mapping)[0];
+        let Certainty::OneOf(codes) = &grown.certainty else {
+            panic!("{grown:?}");
+        };
+        let split_is_possible = codes.contains(&Code::PmdSplit);
+        assert_eq!(
+            split_is_possible,
+            name == "grown-user",
+            "only frames exclude it"
+        );
+    }
+}
+
+#[test]
+fn changes_are_told_by_what_became_of_it() {
+    let before = inspection("grown");
+    let mut now = before.clone();
+    let grown = now
+        .judgements
+        .iter_mut()
+        .find(|one| one.code == Code::PteTableExists)
+        .unwrap();
+    grown.code = Code::AlreadyPmd;
+    let (first, bytes) = (grown.start, grown.end - grown.start);
+    let told = changes(&before, &now);
+    let [one] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(
+        (one.from, one.to),
+        (Some(Code::PteTableExists), Some(Code::AlreadyPmd))
+    );
+    assert_eq!((one.first, one.bytes), (first, bytes));
+    assert!(changes(&now, &now).is_empty());
+    now.judgements.retain(|one| one.code != Code::AlreadyPmd);
+    assert!(changes(&before, &now).iter().all(|one| one.to.is_none()));
+}
+
+#[test]
+fn many_are_a_line_each_the_largest_first() {
+    let briefs: Vec<Brief> = FROZEN
+        .iter()
+        .filter_map(|name| Brief::of(&inspection(name)))
+        .collect();
+    let mut table = String::new();
+    render_several(&briefs, &mut table).unwrap();
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    assert!(table.contains("PTE_TABLE_EXISTS"), "{table}");
+}

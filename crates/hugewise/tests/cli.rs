@@ -2,6 +2,7 @@
 
 mod faults;
 mod harness;
+mod tracing;
 
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
 #[test]
 fn every_verb_has_its_manual_page() {
     for verb in [
-        "run", "report", "collapse", "inspect", "faults", "stat", "exec", "doctor",
+        "run", "report", "trace", "collapse", "inspect", "faults", "stat", "exec", "doctor",
     ] {
         Case::new()
             .hugewise()

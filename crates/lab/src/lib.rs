@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod arguments;
 mod double_fault;
 mod fault_mix;
+mod fragment;
 pub mod plant;
 mod planted;
 mod region;
@@ -29,6 +30,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         `huge-pages N faults F splits S`
   sparse --huge-pages N       write one byte to each of N advised huge pages
   split --huge-pages N        fill N huge pages, then split their mappings
+  fragment --fill MIB --reserve MIB --huge-pages N
+        leave free memory without huge blocks, then touch N advised huge pages
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
@@ -95,6 +98,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
     let mut rest = Arguments::new(words);
     match workload.as_str() {
         "touch" => touch::run(&mut rest),
+        "fragment" => fragment::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),

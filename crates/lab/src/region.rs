@@ -178,6 +178,16 @@ impl Region {
         part.write(page_bytes());
     }
 
+    /// Gives the pages of a part back; it reads as zero afterwards.
+    pub(crate) fn forget(&self, offset: usize, bytes: usize) -> Result<(), Trouble> {
+        let start = self.start.wrapping_add(offset).cast();
+        // SAFETY: the part lies in our own private mapping, to which nothing else refers.
+        match unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) } {
+            0 => Ok(()),
+            _ => Err(Trouble::last("giving memory back")),
+        }
+    }
+
     /// Gives the memory back.
     pub(crate) fn unmap(self) {
         let (base, length) = self.reservation;

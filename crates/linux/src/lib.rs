@@ -48,6 +48,9 @@ pub mod collect;
 /// Observing what runs, interval by interval.
 pub mod stat;
 
+/// Tracing inside the kernel: BPF programs that keep latencies as histograms.
+pub mod bpf;
+
 /// Reading one address space: its process, its mappings and how their pages are mapped.
 pub mod space;
 

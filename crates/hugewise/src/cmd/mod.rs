@@ -15,3 +15,5 @@ pub mod report;
 pub mod run;
 /// `hugewise stat`.
 pub mod stat;
+/// `hugewise trace`.
+pub mod trace;

@@ -58,6 +58,8 @@ fn every_verb_has_its_manual_page() {
 
 #[test]
 fn wrong_flags_and_policies_name_the_fix() {
+    // Some mistakes show only when the machine is held.
+    let _turn = one_at_a_time();
     let cases: &[(&[&str], &str)] = &[
         (&["run", "--polcy", "thp=never", "--", "true"], "--policy"),
         (&["run", "--policy", "thp=alway", "--", "true"], "always"),

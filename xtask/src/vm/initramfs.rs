@@ -38,7 +38,7 @@ pub fn make(kernel: &Kernel, parts: &Parts, purpose: Purpose, folder: &Path) -> 
     }
     program(parts.busybox, &tree.join("bin/busybox"))?;
     symlink("busybox", tree.join("bin/sh"))?;
-    for name in ["hugewise", "hugewise-lab", "guest", "xtask"] {
+    for name in ["hugewise", "hugewise-lab", "guest", "confusion", "xtask"] {
         program(
             &parts.programs.join(name),
             &tree.join("programs").join(name),

@@ -13,35 +13,27 @@ use super::kernels::Machine;
 /// Of the workspace's profiles, the one for guests: small, and quick under emulation.
 const PROFILE: &str = "guest";
 const PROGRAMS: [&str; 3] = ["hugewise", "hugewise-lab", "xtask"];
+/// Test programs of the crate `hugewise` that run in guests.
+const TESTS: [&str; 2] = ["guest", "confusion"];
 
-/// Builds for a machine and gives the folder in which the programs are, and the test program
-/// `guest` beside them.
+/// Builds for a machine and gives the folder in which the programs are, and the test programs
+/// beside them.
 ///
 /// # Errors
 /// They cannot be built here; the error says why.
 pub fn build(machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> {
-    let words = [
-        "--profile",
-        PROFILE,
-        "-p",
-        "hugewise",
-        "-p",
-        "hugewise-lab",
-        "-p",
-        "xtask",
-    ];
-    let build = [&["build"], &words[..]].concat();
-    let test = [&["test", "--no-run", "--test", "guest"], &words[..4]].concat();
+    // One command for all of it: of two, each would choose features for itself and build twice.
+    let mut words = vec!["build", "--profile", PROFILE, "--bins"];
+    words.extend(["-p", "hugewise", "-p", "hugewise-lab", "-p", "xtask"]);
+    words.extend(TESTS.iter().flat_map(|test| ["--test", test]));
     let folder = match machine {
         Machine::x86_64 => {
-            native(sources, machine.target(), &build)?;
-            native(sources, machine.target(), &test)?;
+            native(sources, machine.target(), &words)?;
             sources.join("target").join(machine.target())
         }
         Machine::aarch64 => {
             let root = arm::prepare(cache)?;
-            arm::build(&root, sources, machine.target(), &build)?;
-            arm::build(&root, sources, machine.target(), &test)?
+            arm::build(&root, sources, machine.target(), &words)?
         }
     };
     collect(
@@ -69,19 +61,24 @@ fn collect(built: &Path, folder: &Path) -> Result<PathBuf> {
         fs::copy(built.join(name), folder.join(name))
             .with_context(|| format!("{} was not built", built.join(name).display()))?;
     }
-    fs::copy(newest_test(built)?, folder.join("guest"))?;
+    for name in TESTS {
+        fs::copy(newest_test(built, name)?, folder.join(name))?;
+    }
     Ok(folder.to_owned())
 }
 
 /// Cargo gives test programs a name with a hash; of several the newest is this build's.
-fn newest_test(built: &Path) -> Result<PathBuf> {
+fn newest_test(built: &Path, test: &str) -> Result<PathBuf> {
     let entries = fs::read_dir(built.join("deps"))?.flatten();
     let programs = entries.filter(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        name.starts_with("guest-") && !name.contains('.')
+        let hash = name
+            .strip_prefix(test)
+            .and_then(|rest| rest.strip_prefix('-'));
+        hash.is_some_and(|hash| !hash.contains('.'))
     });
     programs
         .max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok())
         .map(|entry| entry.path())
-        .context("the guests' test program was not built")
+        .with_context(|| format!("the test program `{test}` was not built"))
 }

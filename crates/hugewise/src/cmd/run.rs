@@ -58,8 +58,8 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let plan = options.plan(&host, unix_ms())?;
     let realisations = realise_all(&plan, &host, options.reach())?;
     let identity = invoker::identity()?;
-    let hold = places::hold()?;
     output::check_file(&arguments.output)?;
+    let hold = places::hold()?;
     let interrupt = Interrupt::catch()?;
 
     let header = header(host, plan, realisations);

@@ -192,10 +192,13 @@ impl Beds {
             .expect("a folder");
         open_to_all(folder.path());
         // The build folder may lie where only root can go.
-        let hugewise = Path::new(env!("CARGO_BIN_EXE_hugewise"));
+        let hugewise = std::env::var_os("HUGEWISE_PROGRAMS").map_or_else(
+            || PathBuf::from(env!("CARGO_BIN_EXE_hugewise")),
+            |folder| Path::new(&folder).join("hugewise"),
+        );
         let lab = hugewise.with_file_name("hugewise-lab");
         assert!(lab.exists(), "build it first: cargo build -p hugewise-lab");
-        fs::copy(hugewise, folder.path().join("hugewise")).expect("a copy");
+        fs::copy(&hugewise, folder.path().join("hugewise")).expect("a copy");
         fs::copy(lab, folder.path().join("hugewise-lab")).expect("a copy");
         let small_folios = Mounted::ramfs(&folder.path().join("ramfs"));
         Self {

@@ -66,7 +66,12 @@ impl Ground {
 
     /// The path of the laboratory.
     pub fn lab(&self) -> PathBuf {
-        self.programs.join("hugewise-lab")
+        self.program("hugewise-lab")
+    }
+
+    /// The path of a program, whether it is there or not.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
     }
 
     /// The program, ready to be started.

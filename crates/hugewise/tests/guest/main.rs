@@ -18,6 +18,7 @@ mod faults;
 mod ground;
 mod report;
 mod run;
+mod suites;
 mod trace;
 mod watched;
 
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         }
     };
     let ground = Ground::prepare(expectation);
-    let failed = cases::run_all(&ground);
+    let failed = cases::run_all(&ground) + suites::run_all(&ground);
     let others = match ground.as_ordinary_user(&words) {
         Some(status) => status.success(),
         None => true,

@@ -1,5 +1,7 @@
 //! The lines that the matrix reads.
 
+use serde_json::Value;
+
 use super::capability::Capability;
 
 /// The word every line of a result begins with; the console carries other lines too.
@@ -35,6 +37,14 @@ pub fn print_capability(user: &str, capability: Capability, here: &Result<(), St
     match here {
         Ok(()) => println!("{MARK} {user} has {name}"),
         Err(why) => println!("{MARK} {user} lacks {name}: {}", one_line(why)),
+    }
+}
+
+/// Prints what a suite wrote, for the matrix to keep: the rows of a JSON array, one a line.
+pub fn print_table(suite: &str, json: &str) {
+    let rows: Vec<Value> = serde_json::from_str(json).unwrap_or_default();
+    for row in rows {
+        println!("{MARK} row {suite} {row}");
     }
 }
 

@@ -1,0 +1,44 @@
+//! Test programs of their own that lie beside the others in a guest. On the machine at hand
+//! `cargo test` runs them by itself.
+
+use std::fs;
+use std::process::Command;
+
+use super::ground::Ground;
+use super::report::{self, Outcome};
+
+/// The suite that plants memory in a known state and has it judged.
+const CONFUSION: &str = "confusion";
+/// Its name in the table.
+const NAME: &str = "inspect: what was planted is reported";
+
+/// Runs the suites that are here, as root; they become an ordinary user by themselves. The number
+/// that failed.
+pub fn run_all(ground: &Ground) -> usize {
+    if ground.user() != "root" || !ground.program(CONFUSION).exists() {
+        return 0;
+    }
+    let outcome = confusion(ground);
+    report::print(ground.user(), NAME, &outcome);
+    usize::from(outcome != Outcome::Passed)
+}
+
+fn confusion(ground: &Ground) -> Outcome {
+    let table = ground.path("confusion.json");
+    let output = Command::new(ground.program(CONFUSION))
+        .arg("--nocapture")
+        .env("HUGEWISE_CONFUSION", &table)
+        .current_dir(ground.path(""))
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => return Outcome::Failed(format!("it did not start: {error}")),
+    };
+    report::print_table(CONFUSION, &fs::read_to_string(table).unwrap_or_default());
+    if output.status.success() {
+        return Outcome::Passed;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let start = said.find("panicked").unwrap_or(0);
+    Outcome::Failed(said[start..].to_owned())
+}

@@ -14,6 +14,8 @@ pub(super) struct Whole {
     pub(super) registered: bool,
     /// Devices of which some mapping shows a folio of more than one page.
     pub(super) large_folios: BTreeSet<(u32, u32)>,
+    /// Stretches of address space without a gap between mappings, by rising address.
+    covered: Vec<(u64, u64)>,
 }
 
 impl Whole {
@@ -26,8 +28,23 @@ impl Whole {
                 .filter(|mapping| mapping.kind == Kind::File && shows_large_folios(mapping))
                 .map(|mapping| mapping.device)
                 .collect(),
+            covered: covered(space),
         }
     }
+
+    /// Whether mappings without a gap between them cover all of a span.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        let place = self.covered.partition_point(|&(_, behind)| behind <= start);
+        let stretch = self.covered.get(place);
+        stretch.is_some_and(|&(first, behind)| first <= start && end <= behind)
+    }
+}
+
+fn covered(space: &Space) -> Vec<(u64, u64)> {
+    let touching = space.mappings.chunk_by(|one, next| one.end == next.start);
+    touching
+        .filter_map(|all| Some((all.first()?.start, all.last()?.end)))
+        .collect()
 }
 
 /// Advice and huge-page faults register a process with khugepaged. Both leave traces: the flag,

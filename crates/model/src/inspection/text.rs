@@ -316,7 +316,8 @@ fn judgement<W: Write>(one: &Judgement, pen: &mut Pen<'_, W>) -> fmt::Result {
         let indent = if place == 0 { "  " } else { "    " };
         pen.line(&format!("{indent}{line}"))?;
     }
-    if !is_small(one.code) && one.code != Code::HugeZero {
+    let proved = one.certainty == Certainty::Proved;
+    if !is_small(one.code) && one.code != Code::HugeZero && proved {
         return Ok(());
     }
     if !one.evidence.is_empty() {

@@ -6,6 +6,7 @@ use crate::host::ThpSettings;
 use crate::space::{Frames, Kind, Mapping, Pages, Space};
 
 use super::Settings;
+use super::tables::Tables;
 
 /// What rules ask of the whole address space, found out once.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Whole {
     pub(super) large_folios: BTreeSet<(u32, u32)>,
     /// Stretches of address space without a gap between mappings, by rising address.
     covered: Vec<(u64, u64)>,
+    /// Page tables, where they could be added up.
+    pub(super) tables: Option<Tables>,
 }
 
 impl Whole {
@@ -29,6 +32,7 @@ impl Whole {
                 .map(|mapping| mapping.device)
                 .collect(),
             covered: covered(space),
+            tables: Tables::of(space),
         }
     }
 

@@ -13,7 +13,7 @@ mod vm;
 #[derive(Debug, Parser)]
 #[command(name = "xtask")]
 enum Task {
-    /// Measures what the measuring costs a workload, in pairs.
+    /// Measures what the measuring costs a workload, or what `inspect` takes, in pairs.
     Bench(bench::Arguments),
     /// Runs simulated experiments through the real statistics and prints how often they err.
     Calibrate(calibrate::Arguments),

@@ -42,6 +42,23 @@ pub fn render_text(
     sources(inspection, &mut pen)
 }
 
+/// Draws one inspection without its mappings.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_summary(inspection: &Inspection, style: &Style, out: &mut impl Write) -> fmt::Result {
+    let mut pen = Pen {
+        width: style.width.max(60),
+        out,
+    };
+    head(inspection, &mut pen)?;
+    if inspection.space.mappings.is_empty() {
+        return Ok(());
+    }
+    kinds(inspection, &mut pen)?;
+    reasons(inspection, &mut pen)
+}
+
 struct Pen<'a, W> {
     width: usize,
     out: &'a mut W,

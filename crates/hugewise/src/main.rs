@@ -53,7 +53,10 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
+        Verb::Stat(arguments) => cmd::stat::run(&arguments)?,
+        Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
         Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
+        Verb::Faults(arguments) => cmd::faults::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,

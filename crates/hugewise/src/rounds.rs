@@ -1,15 +1,20 @@
 //! The rounds of an experiment: warm up, then every policy once a round until it is enough.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::{self, Observed, Watch};
+use hugewise_linux::collect::stalls::{Stalls, Wanted};
+use hugewise_linux::collect::{self, Counting, Observed, Watch};
+use hugewise_linux::perf::count::Plan as CounterPlan;
+use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Stdout};
+use hugewise_linux::stat::plan::{Events, plan as plan_counters};
 use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
-use hugewise_model::observation::{Outcome, Role, Trial};
+use hugewise_model::observation::{Missing, Outcome, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::environment;
@@ -20,7 +25,7 @@ use crate::cli::Output;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::kept::Kept;
-use crate::options::{Options, Streams, Switch};
+use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 use crate::say::say;
@@ -37,6 +42,10 @@ pub struct Rounds<'a> {
     files: Vec<String>,
     /// Where what the trials print is kept.
     kept: Option<Kept>,
+    /// What the hardware can count, or why nothing.
+    counters: std::result::Result<CounterPlan, Missing>,
+    /// The kernel's stalls, where they are timed.
+    stalls: Option<RefCell<Stalls>>,
 }
 
 /// Where a trial stands in the experiment.
@@ -46,6 +55,17 @@ struct Place {
     index: Option<u32>,
     round: u32,
     slot: Slot,
+}
+
+/// The stalls that were asked for; what cannot be timed here is a reading that says so.
+fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
+    let wanted = match choice.unwrap_or(StallChoice::Rare) {
+        StallChoice::Off => return Ok(None),
+        StallChoice::Rare => Wanted::Rare,
+        StallChoice::All => Wanted::All,
+    };
+    let stalls = Stalls::start(root, wanted).context("preparing to time the kernel's stalls")?;
+    Ok(Some(RefCell::new(stalls)))
 }
 
 impl<'a> Rounds<'a> {
@@ -65,10 +85,15 @@ impl<'a> Rounds<'a> {
             interrupt,
             identity,
             files: written_files(&recorder.record().header),
+            counters: match options.counters {
+                Some(Switch::Off) => Err(Missing::NotAsked),
+                _ => plan_counters(root, &Kernel, None, &Events::Walks),
+            },
             kept: match options.output {
                 Some(Streams::Keep) => Some(Kept::beside(recorder.path())?),
                 _ => None,
             },
+            stalls: watched_stalls(root, options.stalls)?,
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -183,7 +208,7 @@ impl<'a> Rounds<'a> {
                         policy.name
                     ))
                 })?;
-                let observed = self.observe(header, realisation)?;
+                let observed = self.observe(header, realisation, place.round)?;
                 drop(applied);
                 if let (Some(kept), Some(index)) = (&self.kept, place.index) {
                     kept.keep(index, &observed)?;
@@ -206,11 +231,16 @@ impl<'a> Rounds<'a> {
         Ok((trial, flow))
     }
 
-    fn observe(&self, header: &Header, realisation: &Realisation) -> Result<Observed> {
+    fn observe(&self, header: &Header, realisation: &Realisation, round: u32) -> Result<Observed> {
         let launch = self.launch(&header.plan, realisation);
         let watch = Watch {
             files: &self.files,
             expected: realisation,
+            counting: Counting {
+                plan: self.counters.as_ref(),
+                round,
+            },
+            stalls: self.stalls.as_ref(),
         };
         collect::trial(
             self.root,

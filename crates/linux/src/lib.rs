@@ -33,6 +33,9 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Events of the hardware and of the kernel: counted, or one by one in rings.
+pub mod perf;
+
 /// Events of the kernel that happen in our own thread.
 pub mod tracepoint;
 
@@ -41,6 +44,12 @@ pub mod collapse;
 
 /// Observing one trial: before, during, after.
 pub mod collect;
+
+/// Observing what runs, interval by interval.
+pub mod stat;
+
+/// Tracing inside the kernel: BPF programs that keep latencies as histograms.
+pub mod bpf;
 
 /// Reading one address space: its process, its mappings and how their pages are mapped.
 pub mod space;
@@ -62,6 +71,9 @@ pub mod signals;
 
 /// The terminal at stdout.
 pub mod terminal;
+
+/// A process that is not our child.
+pub mod process;
 
 /// Files that hold one number.
 pub mod number;

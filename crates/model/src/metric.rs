@@ -140,6 +140,18 @@ pub static METRICS: &[Metric] = metrics![
         "Address space of the main process that still mapped the shared huge zero page at its end (PAGEMAP_SCAN, Linux 6.7): memory that was only ever read.";
     "rss_mean_bytes" "memory, mean" Bytes Lower Tree OnRequest
         "Time-weighted mean of the sum of resident sets of the tree.";
+    "cycles_total" "cycles" Count Lower Tree OnRequest
+        "Cycles of the processors in the tree, from exec on, in the modes that are permitted (perf_event_open).";
+    "instructions_total" "instructions" Count Lower Tree OnRequest
+        "Instructions that retired in the tree, from exec on; the other events of the trial's group are counted over the same time.";
+    "dtlb_walks_total" "page walks, data" Count Lower Tree WhenNonZero
+        "Page walks for data: completed walks (Intel), misses of the second level (AMD), DTLB_WALK (Arm). Not comparable between makers.";
+    "itlb_walks_total" "page walks, code" Count Lower Tree WhenNonZero
+        "Page walks for code, by the same events of the other side.";
+    "data_walk_cycles_ratio" "cycles with data walk" Ratio Lower Tree WhenNonZero
+        "Share of cycles with a page walk for data under way, at most: walks for loads and stores may overlap, and the core computes meanwhile. Not on AMD Zen.";
+    "code_walk_cycles_ratio" "cycles with code walk" Ratio Lower Tree WhenNonZero
+        "Share of cycles with a page walk for code under way, at most.";
     "thp_fault_alloc_total" "huge faults" Count Neither Machine WhenNonZero
         "vmstat thp_fault_alloc: huge pages allocated and charged in a fault.";
     "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero
@@ -168,6 +180,20 @@ pub static METRICS: &[Metric] = metrics![
         "vmstat compact_fail.";
     "allocstall_total" "reclaim stalls" Count Lower Machine WhenNonZero
         "vmstat allocstall_*, summed over zones: an allocation reclaimed memory itself.";
+    "direct_compaction_seconds" "in direct compaction" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent compacting memory for their own allocations, waits included (BPF at try_to_compact_pages, or mm_compaction_begin and _end).";
+    "direct_reclaim_seconds" "in direct reclaim" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent reclaiming memory for their own allocations, waits included (BPF at try_to_free_pages, or mm_vmscan_direct_reclaim_begin and _end).";
+    "cgroup_reclaim_seconds" "in cgroup reclaim" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent reclaiming memory at the limit of their cgroup (BPF at try_to_free_mem_cgroup_pages, or mm_vmscan_memcg_reclaim_begin and _end).";
+    "zeroing_seconds" "zeroing huge pages" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent clearing huge pages and folios of several pages (BPF at folio_zero_user or clear_huge_page); small pages are not in it.";
+    "split_seconds" "splitting huge mappings" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent turning PMD mappings into small ones (BPF at __split_huge_pmd).";
+    "copy_on_write_seconds" "in copy-on-write" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
+    "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero
+        "Time from wanting the lock of an address space to having it, over the threads of the tree (BPF at mmap_lock_start_locking and mmap_lock_acquire_returned); only with --stalls all.";
     "swapped_pages_total" "pages swapped" Count Lower Machine WhenNonZero
         "vmstat pswpin and pswpout.";
     "voluntary_switches_total" "waits" Count Lower Tree OnRequest

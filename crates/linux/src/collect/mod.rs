@@ -4,6 +4,7 @@
 //! What is read while the workload runs is bounded: the thread that waits for it takes the
 //! samples, and takes no more than 3 ms and 0.5 % of the trial's time for them (see [`sampler`](crate::collect::sampler)).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use crate::error::Result;
 use crate::root::Root;
 use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
 
+mod counts;
 mod group;
 mod machine;
 mod marks;
@@ -26,12 +28,17 @@ mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
 pub mod sampler;
+/// Time in the kernel's slow paths.
+pub mod stalls;
 
+pub use counts::Counting;
 pub use marks::{Circumstances, marks};
 
+use counts::TrialCounters;
 use machine::Machine;
 use readings::Evidence;
 use sampler::Sampler;
+use stalls::Stalls;
 
 /// What a trial is watched for beyond the table of metrics.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,10 @@ pub struct Watch<'a> {
     pub files: &'a [String],
     /// What was done to put the policy in force; its library is looked for in the workload.
     pub expected: &'a Realisation,
+    /// What the hardware counts.
+    pub counting: Counting<'a>,
+    /// The stalls that are watched; `None` where none are.
+    pub stalls: Option<&'a RefCell<Stalls>>,
 }
 
 /// Everything that was seen of one trial.
@@ -112,10 +123,18 @@ pub fn trial(
     let thp_disable = suspended.thp_disable();
     let library = question.preload.as_deref();
     let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
+    let counters = TrialCounters::attach(root, watch.counting, suspended.main());
     let before = Machine::read(root, &sizes);
+    if let Some(stalls) = watch.stalls {
+        stalls.borrow_mut().begin(suspended.keeper())?;
+    }
     let started_unix_ms = unix_ms();
     let mut running = suspended.release()?;
     let end = observe(&mut running, &mut sampler, interrupt)?;
+    let stalls = match watch.stalls {
+        Some(stalls) => stalls.borrow_mut().end()?,
+        None => stalls::Seconds::default(),
+    };
     let after = Machine::read(root, &sizes);
     if let Outcome::NotStarted { error } = end.outcome {
         return Ok(Observed::not_run(Outcome::NotStarted { error }));
@@ -123,14 +142,17 @@ pub fn trial(
     let files_after = read_back::files(root, watch.files);
     let cgroup_peak = group.and_then(|group| group.peak_bytes());
     let samples = sampler.finish(&end);
+    let counted = counters.finish();
 
     let evidence = Evidence {
         host,
         end: &end,
         samples: &samples,
+        counted: &counted,
         before: &before,
         after: &after,
         cgroup_peak,
+        stalls: &stalls,
     };
     let read_back = ReadBack {
         files: files_before,

@@ -1,30 +1,56 @@
-//! What the measuring costs the workload: paired ratios in one run, never a timed test.
+//! What the measuring costs the workload, and what `inspect` takes: paired ratios in one run,
+//! never a timed test.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hugewise_model::stats::{ALPHA, median, paired};
 
 use crate::program;
 
+mod inspect;
+
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct Arguments {
+    /// What is measured
+    #[arg(value_enum, default_value_t = What::Run)]
+    what: What,
     /// Pairs of a bare run and a measured one
     #[arg(long, default_value_t = 30)]
     pairs: u32,
     /// Seed of the order within pairs
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// For `inspect`: the script tools/mm/thpmaps of the kernel's sources, to compare with
+    #[arg(long, value_name = "PATH")]
+    thpmaps: Option<PathBuf>,
 }
 
-/// Measures two kinds of workload and prints a table in Markdown.
+/// What is measured.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// A workload under `run` against the same workload bare
+    Run,
+    /// `inspect` against the kernel's own cost of its reads, and against others that read them
+    Inspect,
+}
+
+/// Measures, and prints a table in Markdown.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    match arguments.what {
+        What::Run => workloads(arguments),
+        What::Inspect => inspect::run(arguments),
+    }
+}
+
+/// Two kinds of workload.
+fn workloads(arguments: &Arguments) -> Result<()> {
     let program = program::build()?;
     println!("| workload | bare | measured | measured ÷ bare | 95 % interval | pairs |");
     println!("|---|--:|--:|--:|---|--:|");

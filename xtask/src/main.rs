@@ -14,7 +14,7 @@ mod vm;
 #[derive(Debug, Parser)]
 #[command(name = "xtask")]
 enum Task {
-    /// Measures what the measuring costs a workload, in pairs.
+    /// Measures what the measuring costs a workload, or what `inspect` takes, in pairs.
     Bench(bench::Arguments),
     /// Makes or checks the committed BPF object.
     Bpf(bpf::Arguments),

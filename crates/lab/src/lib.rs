@@ -9,8 +9,10 @@ mod arguments;
 mod double_fault;
 mod fault_mix;
 mod fragment;
+mod mappings;
 pub mod plant;
 mod planted;
+mod reads;
 mod region;
 mod threads;
 mod touch;
@@ -42,6 +44,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   threads --end exit|leave|exec
         end from another thread than the first
   fail --code N | --signal N  end badly
+  mappings --count N [--pages P [--touch T]]
+        N mappings of two pages, half of them used, and one of P small pages, T of them used;
+        print `mappings PID` and hold them until stdin closes
+  reads --pid PID             read what `hugewise inspect` reads, and throw it away
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
         one region of memory that is in one known state; print
         `plant NAME PID START-END` (`plant --list` names them)";
@@ -110,6 +116,8 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "fail" => planted::fail(&mut rest),
         "fault-mix" => fault_mix::run(&mut rest),
         "threads" => threads::run(&mut rest),
+        "mappings" => mappings::run(&mut rest),
+        "reads" => reads::run(&mut rest),
         "plant" => plant::run(&mut rest),
         "-h" | "--help" | "help" => {
             println!("{USAGE}");

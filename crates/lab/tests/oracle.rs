@@ -94,3 +94,40 @@ fn wrong_words_are_usage_errors() {
         assert_eq!(lab(wrong), (String::new(), Some(2)), "{wrong:?}");
     }
 }
+
+/// It holds what was asked for until its stdin closes, and its reads can be repeated.
+#[test]
+fn mappings_are_held_and_can_be_read() {
+    let mut held = std::process::Command::new(env!("CARGO_BIN_EXE_hugewise-lab"))
+        .args([
+            "mappings", "--count", "600", "--pages", "100", "--touch", "40",
+        ])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stdout = held.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
+    assert_eq!(line, format!("mappings {}\n", held.id()));
+    let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", held.id())).unwrap();
+    let with = |text: &str| smaps.lines().filter(|line| line.starts_with(text)).count();
+    assert!((600..700).contains(&with("Size:")), "{}", with("Size:"));
+    let one = format!("Rss:            {:8} kB", 4);
+    let kib = page_kib();
+    if kib == 4 {
+        assert!(with(&one) >= 300, "{}", with(&one));
+    }
+    drop(held.stdin.take());
+    assert!(held.wait().unwrap().success());
+    assert_eq!(
+        lab(&["mappings", "--count", "2", "--touch", "1"]).1,
+        Some(2)
+    );
+}
+
+fn page_kib() -> usize {
+    // SAFETY: sysconf has no preconditions.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).unwrap() / 1024
+}

@@ -32,6 +32,7 @@ fn process() -> Process {
         sort: Sort::Program,
         word_size: Ok(WordSize::Bits64),
         thp_enabled: Some(true),
+        page_table_bytes: None,
     }
 }
 
@@ -284,7 +285,12 @@ fn by_state_and_shape() -> Vec<(Code, Planted)> {
             Code::Hugetlb,
             changed(huge(), |it| it.mapping().kind = Kind::Hugetlb),
         ),
-        (Code::Untouched, Planted::with(pages(0))),
+        (
+            Code::Untouched,
+            changed(pages(0), |it| {
+                it.space.process.page_table_bytes = Some(0);
+            }),
+        ),
         (
             Code::HugeZero,
             Planted::with(Pages {

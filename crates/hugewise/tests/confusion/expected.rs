@@ -14,8 +14,6 @@ enum Enough {
     First,
     /// The code is among those named.
     Among,
-    /// It is this other code, proved: the state is no different.
-    Same(Code),
 }
 
 /// For whom less is enough.
@@ -35,7 +33,7 @@ const HISTORY: &str = "what was there earlier leaves no trace in the pages; refu
 const FRAMES: &str = "folios are to be seen with CAP_SYS_ADMIN only";
 const PIN: &str = "that a page is pinned shows only when it is to be moved";
 const FORK: &str = "pages given back and used again look like pages copied";
-const EMPTY: &str = "an empty table is not to be seen until the memory is used again";
+const EMPTY: &str = "an empty table is seen only as one that nothing populated needs, somewhere";
 
 /// The plants for which less is enough. The first entry that fits counts.
 const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
@@ -77,12 +75,7 @@ const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
         Enough::First,
         HISTORY,
     ),
-    (
-        "EMPTY_PTE_TABLE",
-        For::Everybody,
-        Enough::Same(Code::Untouched),
-        EMPTY,
-    ),
+    ("EMPTY_PTE_TABLE", For::Everybody, Enough::Among, EMPTY),
     (
         "EMPTY_PTE_TABLE/used",
         For::Everybody,
@@ -141,7 +134,6 @@ fn is_right(row: &Row, answer: &Answer) -> bool {
         None => false,
         Some((Enough::First, _)) => is_first(said, code),
         Some((Enough::Among, _)) => said.allows(code),
-        Some((Enough::Same(other), _)) => proved(other),
     };
     let grown = row.planted.contains("/grown") && code == Code::PteTableExists;
     (proved(code) || enough) && (!grown || answer.growth)

@@ -11,7 +11,7 @@ use hugewise_model::space::{FolioCount, Frames, Kind, Mapping, Pages, Run, Sourc
 use super::blocks::{Sizes, push};
 use crate::error::Error;
 use crate::root::Root;
-use crate::spawn::folios::{FRAME, HEAD, THP, folio_around, words};
+use crate::spawn::folios::{FRAME, HEAD, THP, Words, folio_around};
 
 /// Bits of an entry of the page map.
 const PRESENT: u64 = 1 << 63;
@@ -20,6 +20,10 @@ const EXCLUSIVE: u64 = 1 << 56;
 /// Bits of `/proc/kpageflags`.
 const KSM: u64 = 1 << 21;
 const ZERO_PAGE: u64 = 1 << 24;
+/// Entries of the page map read at once, and how many in between may be of no interest: small
+/// mappings side by side are one read.
+const ENTRIES: u64 = 8192;
+const GAP: u64 = 64;
 
 /// Adds to the runs what the frames of their small pages are. Runs whose ranges turn out to
 /// differ are parted.
@@ -39,10 +43,14 @@ pub(super) fn read_frames(
         }
     };
     let mut reader = Reader {
-        pagemap,
-        flags,
+        entries: Entries::of(pagemap, mappings, sizes),
+        folios: Folios {
+            flags,
+            sizes,
+            stretch: Words::default(),
+            window: (u64::MAX, Words::default()),
+        },
         sizes,
-        window: (u64::MAX, Vec::new()),
         deadline: Instant::now() + longest,
         longest,
     };
@@ -55,22 +63,97 @@ pub(super) fn read_frames(
     }
 }
 
-struct Reader<'a> {
+/// The page map, read ahead.
+struct Entries<'a> {
     pagemap: &'a File,
-    flags: File,
+    page: u64,
+    /// What will be asked for, by rising address, the last first.
+    ahead: Vec<(u64, u64)>,
+    /// Number of the page that the first entry read is of.
+    first: u64,
+    read: Words,
+}
+
+impl<'a> Entries<'a> {
+    fn of(pagemap: &'a File, mappings: &[Mapping], sizes: Sizes) -> Self {
+        let mut ahead: Vec<(u64, u64)> = Vec::new();
+        let wanted = mappings.iter().filter(|mapping| is_wanted(mapping));
+        let runs = wanted.flat_map(|mapping| &mapping.runs);
+        for run in runs.filter(|run| run.pages.small() > 0) {
+            match ahead.last_mut() {
+                Some((_, end)) if run.start.saturating_sub(*end) <= GAP * sizes.page => {
+                    *end = run.end;
+                }
+                _ => ahead.push((run.start, run.end)),
+            }
+        }
+        ahead.reverse();
+        Self {
+            pagemap,
+            page: sizes.page.max(1),
+            ahead,
+            first: 0,
+            read: Words::default(),
+        }
+    }
+
+    /// The entries of a span, fewer where the page map ends. Spans come by rising address.
+    fn of_span(&mut self, start: u64, end: u64) -> io::Result<&[u64]> {
+        let first = start / self.page;
+        let count = (end - start) / self.page;
+        let behind = self.first + self.read.all.len() as u64;
+        if first < self.first || behind < first + count {
+            let ahead = self.reach(start, end).saturating_sub(start) / self.page;
+            self.first = first;
+            self.read
+                .read(self.pagemap, first, ahead.min(ENTRIES).max(count))?;
+        }
+        let from = usize::try_from(first - self.first).unwrap_or(usize::MAX);
+        let rest = self.read.all.get(from..).unwrap_or_default();
+        let most = usize::try_from(count).unwrap_or(usize::MAX);
+        Ok(&rest[..rest.len().min(most)])
+    }
+
+    /// Where the stretch ends in which a span lies.
+    fn reach(&mut self, start: u64, end: u64) -> u64 {
+        while self
+            .ahead
+            .pop_if(|&mut (_, behind)| behind <= start)
+            .is_some()
+        {}
+        self.ahead
+            .last()
+            .map_or(end, |&(_, behind)| behind.max(end))
+    }
+}
+
+/// Hugetlb and pages of devices are what they are; their frames tell nothing.
+fn is_wanted(mapping: &Mapping) -> bool {
+    !matches!(mapping.kind, Kind::Hugetlb | Kind::Kernel | Kind::Device)
+}
+
+struct Reader<'a> {
+    entries: Entries<'a>,
+    folios: Folios,
     sizes: Sizes,
-    /// The flags of the aligned huge-page range of frames that was looked at last, and its
-    /// first frame.
-    window: (u64, Vec<u64>),
     deadline: Instant,
     longest: Duration,
 }
 
+/// The flags of frames.
+struct Folios {
+    flags: File,
+    sizes: Sizes,
+    /// The flags of the frames that follow each other, read last.
+    stretch: Words,
+    /// The flags of the aligned huge-page range of frames that was looked at last, and its
+    /// first frame.
+    window: (u64, Words),
+}
+
 impl Reader<'_> {
-    /// Hugetlb and pages of devices are what they are; their frames tell nothing.
     fn mapping(&mut self, mapping: &mut Mapping) -> Result<(), Missing> {
-        let told = matches!(mapping.kind, Kind::Hugetlb | Kind::Kernel | Kind::Device);
-        if told || mapping.runs.is_empty() {
+        if !is_wanted(mapping) || mapping.runs.iter().all(|run| run.pages.small() == 0) {
             return Ok(());
         }
         let before = std::mem::take(&mut mapping.runs);
@@ -111,8 +194,7 @@ impl Reader<'_> {
                 error: format!("frames were not all read within {:?}", self.longest),
             });
         }
-        let count = (end - start) / self.sizes.page;
-        let entries = words(self.pagemap, start / self.sizes.page, count);
+        let entries = self.entries.of_span(start, end);
         let entries = entries.map_err(|error| unreadable(&error))?;
         let first = entries.iter().find(|&&entry| entry & PRESENT != 0);
         if first.is_some_and(|entry| entry & FRAME == 0) {
@@ -120,12 +202,17 @@ impl Reader<'_> {
                 grant: "CAP_SYS_ADMIN".to_owned(),
             });
         }
-        self.frames(&entries).map_err(|error| unreadable(&error))
+        self.folios
+            .frames(entries)
+            .map_err(|error| unreadable(&error))
     }
+}
 
+impl Folios {
     fn frames(&mut self, entries: &[u64]) -> io::Result<Frames> {
         let mut frames = Frames::default();
         let mut rest = entries;
+        let mut stretch_flags = std::mem::take(&mut self.stretch);
         while let Some((&entry, behind)) = rest.split_first() {
             if entry & PRESENT == 0 {
                 rest = behind;
@@ -133,12 +220,13 @@ impl Reader<'_> {
             }
             let length = stretch(rest);
             let first = entry & FRAME;
-            let flags = words(&self.flags, first, length as u64)?;
-            for ((flags, frame), entry) in flags.iter().zip(first..).zip(rest) {
+            stretch_flags.read(&self.flags, first, length as u64)?;
+            for ((flags, frame), entry) in stretch_flags.all.iter().zip(first..).zip(rest) {
                 self.count(&mut frames, *flags, frame, *entry)?;
             }
             rest = &rest[length..];
         }
+        self.stretch = stretch_flags;
         frames.one_huge_folio = self.is_one_huge_folio(entries, &frames);
         Ok(frames)
     }
@@ -181,10 +269,12 @@ impl Reader<'_> {
         let per_range = (self.sizes.huge / self.sizes.page).max(1);
         let first = frame - frame % per_range;
         if self.window.0 != first {
-            self.window = (first, words(&self.flags, first, per_range)?);
+            self.window.0 = u64::MAX;
+            self.window.1.read(&self.flags, first, per_range)?;
+            self.window.0 = first;
         }
         let place = usize::try_from(frame - first).unwrap_or(usize::MAX);
-        let pages = folio_around(&self.window.1, place);
+        let pages = folio_around(&self.window.1.all, place);
         Ok(pages.and_then(|pages| u32::try_from(pages).ok()))
     }
 
@@ -194,7 +284,12 @@ impl Reader<'_> {
             if u64::from(folio.folio_pages) == per_range && u64::from(folio.frames) == per_range);
         all && stretch(entries) as u64 == per_range
             && entries[0] & FRAME & (per_range - 1) == 0
-            && self.window.1.first().is_some_and(|flags| flags & HEAD != 0)
+            && self
+                .window
+                .1
+                .all
+                .first()
+                .is_some_and(|flags| flags & HEAD != 0)
     }
 }
 

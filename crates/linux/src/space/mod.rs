@@ -118,7 +118,7 @@ pub fn read_space(
 
 fn attempt(root: &Root, pid: u32, huge_bytes: Option<u64>, depth: Depth) -> Result<Space, Unread> {
     let before = read_pid_stat(root, pid)?;
-    let process = read_process(root, pid, &before)?;
+    let mut process = read_process(root, pid, &before)?;
     let sizes = sizes(huge_bytes);
     let Some(folder) = folder_with_memory(root, pid, &before) else {
         return Ok(without_memory(process, sizes));
@@ -133,6 +133,9 @@ fn attempt(root: &Root, pid: u32, huge_bytes: Option<u64>, depth: Depth) -> Resu
         Ok(after) if after.sort != before.sort => return Err(Unread::Ended),
         Ok(_) => {}
     }
+    let tables = process.page_table_bytes.take();
+    process.page_table_bytes =
+        tables.filter(|_| tables == process::read_page_table_bytes(root, pid));
     let (mappings, read_with) = read?;
     if mappings.is_empty() {
         return Err(Unread::Ended);

@@ -78,26 +78,41 @@ pub(super) fn read_pid_stat(root: &Root, pid: u32) -> Result<Stat> {
 /// The process is gone, or its files could not be understood.
 pub(super) fn read_process(root: &Root, pid: u32, stat: &Stat) -> Result<Process> {
     let path = format!("proc/{pid}/status");
-    let (uid, thp_enabled) = parse_owner(&root.read(&path)?)
+    let status = parse_status(&root.read(&path)?)
         .map_err(|what| Error::malformed(&root.path(&path), what))?;
     Ok(Process {
         pid,
         parent: stat.parent,
         started_ticks: stat.identity.started_ticks,
         command: stat.command.clone(),
-        uid,
+        uid: status.uid,
         threads: stat.threads,
         children: tree::read_children(root, pid).len() as u64,
         forked: stat.forked,
         sort: stat.sort,
         word_size: read_word_size(root, pid, stat.sort),
-        thp_enabled,
+        thp_enabled: status.thp_enabled,
+        page_table_bytes: status.page_table_bytes,
     })
 }
 
-/// The effective user id and `THP_enabled` of `/proc/PID/status`.
-fn parse_owner(bytes: &[u8]) -> Parsed<(u32, Option<bool>)> {
-    let (mut uid, mut thp_enabled) = (None, None);
+/// `VmPTE` of `/proc/PID/status`, in bytes; `None` where it cannot be read.
+pub(super) fn read_page_table_bytes(root: &Root, pid: u32) -> Option<u64> {
+    let bytes = root.read(format!("proc/{pid}/status")).ok()?;
+    parse_status(&bytes).ok()?.page_table_bytes
+}
+
+/// `/proc/PID/status` (proc_pid_status(5)), what is needed of it.
+#[derive(Debug, PartialEq, Eq)]
+struct Status {
+    /// The effective user id.
+    uid: u32,
+    thp_enabled: Option<bool>,
+    page_table_bytes: Option<u64>,
+}
+
+fn parse_status(bytes: &[u8]) -> Parsed<Status> {
+    let (mut uid, mut thp_enabled, mut page_table_bytes) = (None, None, None);
     for (at, line) in lines(bytes) {
         match line.split_once(':') {
             Some((field @ "Uid", value)) => {
@@ -107,10 +122,18 @@ fn parse_owner(bytes: &[u8]) -> Parsed<(u32, Option<bool>)> {
             Some((field @ "THP_enabled", value)) => {
                 thp_enabled = Some(number(at, field, value.trim())? != 0);
             }
+            Some((field @ "VmPTE", value)) => {
+                let kib = number(at, field, value.trim_end_matches("kB").trim())?;
+                page_table_bytes = kib.checked_mul(1024);
+            }
             _ => {}
         }
     }
-    Ok((uid.ok_or("no line `Uid`")?, thp_enabled))
+    Ok(Status {
+        uid: uid.ok_or("no line `Uid`")?,
+        thp_enabled,
+        page_table_bytes,
+    })
 }
 
 /// From the fifth byte of its program, which is an ELF file (binfmt_elf has no other).
@@ -168,18 +191,25 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_effective() {
-        let text = b"Name:\tx\nUid:\t1000\t0\t0\t0\nTHP_enabled:\t0\n";
-        assert_eq!(parse_owner(text), Ok((0, Some(false))));
-        assert_eq!(parse_owner(b"Uid:\t1\t2\t3\t4\n"), Ok((2, None)));
-        assert!(parse_owner(b"Name:\tx\n").is_err());
+    fn owners_are_effective_and_tables_are_bytes() {
+        let text = b"Name:\tx\nUid:\t1000\t0\t0\t0\nVmPTE:\t    1012 kB\nTHP_enabled:\t0\n";
+        let status = Status {
+            uid: 0,
+            thp_enabled: Some(false),
+            page_table_bytes: Some(1012 << 10),
+        };
+        assert_eq!(parse_status(text), Ok(status));
+        let bare = parse_status(b"Uid:\t1\t2\t3\t4\n").unwrap();
+        assert_eq!((bare.uid, bare.page_table_bytes), (2, None));
+        assert!(parse_status(b"Name:\tx\n").is_err());
+        assert!(parse_status(b"Uid:\t1\t2\nVmPTE:\tmany kB\n").is_err());
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
             let _ = parse_pid_stat(&bytes);
-            let _ = parse_owner(&bytes);
+            let _ = parse_status(&bytes);
         }
     }
 }

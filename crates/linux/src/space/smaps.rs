@@ -1,9 +1,9 @@
 //! `/proc/PID/smaps` and `/proc/PID/maps` (fs/proc/task_mmu.c): tens of megabytes for a process
 //! with many mappings, so it is parsed line by line while it is read.
 
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, ErrorKind, Read};
 
-use hugewise_model::space::{Kind, Mapping, Memory, Permissions, VmFlags};
+use hugewise_model::space::{Kind, Mapping, Memory, Permissions};
 
 use crate::proc::Parsed;
 
@@ -63,12 +63,12 @@ pub(super) fn read_mappings(file: &mut impl Read) -> std::io::Result<Parsed<Vec<
 impl Reader {
     /// Takes all whole lines of a piece of text; how many bytes they were.
     fn lines(&mut self, bytes: &[u8]) -> Parsed<usize> {
-        let mut used = 0;
-        while let Some(length) = bytes[used..].iter().position(|&byte| byte == b'\n') {
-            self.line(&bytes[used..used + length])?;
-            used += length + 1;
+        let mut rest = bytes;
+        while let Some((line, behind)) = whole_line(rest) {
+            self.line(line)?;
+            rest = behind;
         }
-        Ok(used)
+        Ok(bytes.len() - rest.len())
     }
 
     fn line(&mut self, line: &[u8]) -> Parsed<()> {
@@ -139,10 +139,7 @@ fn set(memory: &mut Memory, field: &[u8], value: &[u8]) -> Parsed<()> {
         }
         b"VmFlags" => {
             let words = value.split(|&byte| byte == b' ');
-            memory.flags = words.fold(VmFlags::default(), |mut flags, word| {
-                flags.insert(word);
-                flags
-            });
+            words.for_each(|word| memory.flags.insert(word));
             return Ok(());
         }
         _ => return Ok(()),
@@ -153,21 +150,47 @@ fn set(memory: &mut Memory, field: &[u8], value: &[u8]) -> Parsed<()> {
     Ok(())
 }
 
+/// The first line, without its end, and what follows; `None` where no line ends.
+///
+/// A slice that is read as a file finds its line ends with the search of the C library: a
+/// process with many mappings has millions of lines.
+fn whole_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut behind = bytes;
+    let taken = behind.skip_until(b'\n').ok()?;
+    let line = bytes[..taken].strip_suffix(b"\n")?;
+    Some((line, behind))
+}
+
 /// The number in a value such as `      12 kB`.
 fn decimal(field: &[u8], value: &[u8]) -> Parsed<u64> {
-    let value = value.trim_ascii();
-    let digits = value.strip_suffix(b"kB").unwrap_or(value).trim_ascii_end();
-    let number = digits.iter().try_fold(0_u64, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    });
-    number.filter(|_| !digits.is_empty()).ok_or_else(|| {
+    number(value).ok_or_else(|| {
         format!(
             "{} is not a number: `{}`",
             String::from_utf8_lossy(field),
-            String::from_utf8_lossy(value)
+            String::from_utf8_lossy(value.trim_ascii())
         )
     })
+}
+
+/// From its end, because the kernel fills up with blanks in front.
+fn number(value: &[u8]) -> Option<u64> {
+    let value = value.trim_ascii_end();
+    let value = value.strip_suffix(b"kB").unwrap_or(value).trim_ascii_end();
+    let digits = value.iter().rev();
+    let length = digits.take_while(|byte| byte.is_ascii_digit()).count();
+    let (blanks, digits) = value.split_at(value.len() - length);
+    let sound = !digits.is_empty() && are_blank(blanks);
+    sound.then_some(())?;
+    digits.iter().try_fold(0_u64, |number, &digit| {
+        let digit = u64::from(digit - b'0');
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+fn are_blank(bytes: &[u8]) -> bool {
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let blanks = |eight: &[u8; 8]| eight == b"        " || eight.trim_ascii().is_empty();
+    eights.iter().all(blanks) && rest.trim_ascii().is_empty()
 }
 
 fn mapping(line: &[u8]) -> Option<Mapping> {

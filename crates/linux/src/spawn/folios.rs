@@ -137,10 +137,34 @@ pub(crate) fn folio_around(flags: &[u64], place: usize) -> Option<u64> {
 
 /// `count` words of eight bytes from the word `first` on; fewer at the end of the file.
 pub(crate) fn words(file: &File, first: u64, count: u64) -> std::io::Result<Vec<u64>> {
-    let mut bytes = vec![0; usize::try_from(count * 8).unwrap_or(0)];
-    let read = file.read_at(&mut bytes, first * 8)?;
-    let whole = bytes[..read].as_chunks::<8>().0;
-    Ok(whole.iter().copied().map(u64::from_ne_bytes).collect())
+    let mut words = Words::default();
+    words.read(file, first, count)?;
+    Ok(words.all)
+}
+
+/// Words that were read, and the room for the next: reading millions of them must not take
+/// memory anew for each.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    /// What was read last.
+    pub(crate) all: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl Words {
+    /// Reads `count` words from the word `first` on; fewer at the end of the file.
+    pub(crate) fn read(&mut self, file: &File, first: u64, count: u64) -> std::io::Result<()> {
+        self.all.clear();
+        let length = usize::try_from(count * 8).unwrap_or(0);
+        if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+        let read = file.read_at(&mut self.bytes[..length], first * 8)?;
+        let whole = self.bytes[..read].as_chunks::<8>().0;
+        self.all
+            .extend(whole.iter().copied().map(u64::from_ne_bytes));
+        Ok(())
+    }
 }
 
 fn unreadable(error: &std::io::Error) -> Missing {

@@ -22,7 +22,7 @@ pub use markdown::render_markdown;
 pub use pick::Glob;
 pub use several::{Brief, render_several, render_several_csv};
 pub use summary::{FolioBytes, ReasonBytes, Summary};
-pub use text::render_text;
+pub use text::{render_summary, render_text};
 
 pub use csv::render_csv;
 

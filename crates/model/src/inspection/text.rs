@@ -42,6 +42,23 @@ pub fn render_text(
     sources(inspection, &mut pen)
 }
 
+/// Draws one inspection without its mappings.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_summary(inspection: &Inspection, style: &Style, out: &mut impl Write) -> fmt::Result {
+    let mut pen = Pen {
+        width: style.width.max(60),
+        out,
+    };
+    head(inspection, &mut pen)?;
+    if inspection.space.mappings.is_empty() {
+        return Ok(());
+    }
+    kinds(inspection, &mut pen)?;
+    reasons(inspection, &mut pen)
+}
+
 struct Pen<'a, W> {
     width: usize,
     out: &'a mut W,
@@ -316,7 +333,8 @@ fn judgement<W: Write>(one: &Judgement, pen: &mut Pen<'_, W>) -> fmt::Result {
         let indent = if place == 0 { "  " } else { "    " };
         pen.line(&format!("{indent}{line}"))?;
     }
-    if !is_small(one.code) && one.code != Code::HugeZero {
+    let proved = one.certainty == Certainty::Proved;
+    if !is_small(one.code) && one.code != Code::HugeZero && proved {
         return Ok(());
     }
     if !one.evidence.is_empty() {

@@ -128,6 +128,23 @@ impl Totals {
     }
 }
 
+fn untouched(range: &Range<'_>, certainty: &Certainty) -> Vec<String> {
+    let mut evidence = vec!["no page is present".to_owned()];
+    match (certainty, range.whole.tables) {
+        (Certainty::OneOf(_), Some(tables)) => evidence.push(format!(
+            "page tables: VmPTE {}, of which populated ranges need {}: what is left may be \
+             tables of ranges that were emptied",
+            bytes_text(tables.held),
+            bytes_text(tables.needed)
+        )),
+        (Certainty::OneOf(_), None) => {
+            evidence.push("page tables could not be added up".to_owned());
+        }
+        _ => {}
+    }
+    evidence
+}
+
 /// What was read for a reason.
 pub(super) fn evidence(
     range: &Range<'_>,
@@ -139,7 +156,7 @@ pub(super) fn evidence(
         Code::AlreadyPmd if totals.huge > 0 => vec!["the page scan says HUGE".to_owned()],
         Code::AlreadyPmd => vec!["smaps counts all of the mapping as huge".to_owned()],
         Code::Hugetlb => hugetlb(range),
-        Code::Untouched if range.pages_were_read() => vec!["no page is present".to_owned()],
+        Code::Untouched if range.pages_were_read() => untouched(range, certainty),
         Code::Untouched => vec!["smaps counts no page of the mapping".to_owned()],
         Code::HugeZero => vec!["the page scan says HUGE and PFNZERO".to_owned()],
         Code::Zero4K => vec![format!(

@@ -17,6 +17,7 @@ mod repair;
 mod rules;
 mod settings;
 mod story;
+mod tables;
 
 pub use code::Code;
 pub use growth::{Growth, recognise_growth};

@@ -6,6 +6,7 @@ use crate::host::ThpSettings;
 use crate::space::{Frames, Kind, Mapping, Pages, Space};
 
 use super::Settings;
+use super::tables::Tables;
 
 /// What rules ask of the whole address space, found out once.
 #[derive(Debug)]
@@ -14,6 +15,10 @@ pub(super) struct Whole {
     pub(super) registered: bool,
     /// Devices of which some mapping shows a folio of more than one page.
     pub(super) large_folios: BTreeSet<(u32, u32)>,
+    /// Stretches of address space without a gap between mappings, by rising address.
+    covered: Vec<(u64, u64)>,
+    /// Page tables, where they could be added up.
+    pub(super) tables: Option<Tables>,
 }
 
 impl Whole {
@@ -26,8 +31,24 @@ impl Whole {
                 .filter(|mapping| mapping.kind == Kind::File && shows_large_folios(mapping))
                 .map(|mapping| mapping.device)
                 .collect(),
+            covered: covered(space),
+            tables: Tables::of(space),
         }
     }
+
+    /// Whether mappings without a gap between them cover all of a span.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        let place = self.covered.partition_point(|&(_, behind)| behind <= start);
+        let stretch = self.covered.get(place);
+        stretch.is_some_and(|&(first, behind)| first <= start && end <= behind)
+    }
+}
+
+fn covered(space: &Space) -> Vec<(u64, u64)> {
+    let touching = space.mappings.chunk_by(|one, next| one.end == next.start);
+    touching
+        .filter_map(|all| Some((all.first()?.start, all.last()?.end)))
+        .collect()
 }
 
 /// Advice and huge-page faults register a process with khugepaged. Both leave traces: the flag,

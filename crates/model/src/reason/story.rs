@@ -111,7 +111,9 @@ const STORIES: [Row; 46] = [
         "No page of the range was ever used, or all were given back. It costs no memory, and \
          the first use decides how it is mapped.",
         "all",
-        "PAGEMAP_SCAN, or the page map, has no present and no swapped page there.",
+        "PAGEMAP_SCAN, or the page map, has no present and no swapped page there. Proved where \
+         the populated ranges account for all page tables of the process (VmPTE); otherwise it \
+         may be EMPTY_PTE_TABLE.",
         "Nothing, unless faults at first use hurt: then madvise(MADV_POPULATE_WRITE) (5.14) \
          before that.",
         "madvise(2)",
@@ -326,8 +328,8 @@ const STORIES: [Row; 46] = [
         "The range was emptied in pieces (MADV_DONTNEED below the huge-page size, MADV_FREE), and \
          its page table stayed: what is used again is small again.",
         "all; a DONTNEED of the whole range frees the table since 6.14 on x86, 7.0 elsewhere",
-        "Not to be told from UNTOUCHED while it is empty; afterwards sparse small pages in a \
-         range that could be huge.",
+        "While it is empty, only that the process has more page tables (VmPTE) than its \
+         populated ranges need; afterwards sparse small pages in a range that could be huge.",
         "Let the allocator give memory back in whole huge pages; MADV_COLLAPSE.",
         "CONFIG_PT_RECLAIM in mm/Kconfig",
     ),

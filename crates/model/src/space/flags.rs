@@ -28,18 +28,13 @@ impl VmFlags {
 
     /// Adds a word, if the list has it.
     pub fn insert(&mut self, word: &[u8]) {
-        if let Some(bit) = WORDS.iter().position(|known| known.as_bytes() == word) {
-            self.0 |= 1 << bit;
-        }
+        self.0 |= bit(word);
     }
 
     /// Whether a word is in the set.
     #[must_use]
     pub fn has(self, word: &str) -> bool {
-        WORDS
-            .iter()
-            .position(|&known| known == word)
-            .is_some_and(|bit| self.0 & (1 << bit) != 0)
+        self.0 & bit(word.as_bytes()) != 0
     }
 
     /// Whether any of these words is in the set; which is the first.
@@ -69,6 +64,27 @@ impl VmFlags {
         self.0 == 0
     }
 }
+
+/// The bit of a word, or none for one that the list does not have. Pairs of bytes are compared
+/// in one step, where slices would call the C library for each.
+fn bit(word: &[u8]) -> u64 {
+    let place = <[u8; 2]>::try_from(word)
+        .ok()
+        .and_then(|word| PAIRS.iter().position(|&known| known == word));
+    place.map_or(0, |place| 1 << place)
+}
+
+/// [`WORDS`], as bytes.
+const PAIRS: [[u8; 2]; WORDS.len()] = {
+    let mut pairs = [[0; 2]; WORDS.len()];
+    let mut place = 0;
+    while place < WORDS.len() {
+        let word = WORDS[place].as_bytes();
+        pairs[place] = [word[0], word[1]];
+        place += 1;
+    }
+    pairs
+};
 
 impl From<Vec<String>> for VmFlags {
     fn from(words: Vec<String>) -> Self {

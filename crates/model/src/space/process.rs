@@ -34,6 +34,11 @@ pub struct Process {
     /// excepts advised memory (Linux 6.18) shows as true (fs/proc/array.c). `None` where the
     /// kernel does not say.
     pub thp_enabled: Option<bool>,
+    /// `VmPTE` of `/proc/PID/status`, in bytes: page tables of all levels but the topmost, those
+    /// that are kept under huge pages included (mm_pgtables_bytes, fs/proc/task_mmu.c). `None`
+    /// where the kernel does not say, or said otherwise before and after the pages were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_table_bytes: Option<u64>,
 }
 
 /// What sort of process it is.

@@ -1,4 +1,4 @@
-//! Looking again and again, and marking what changed.
+//! Looking again and again: all of it once, then the summary and what changed.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread};
-use hugewise_model::inspection::{Change, Inspection, changes, render_map};
+use hugewise_model::inspection::{Change, Inspection, changes, render_map, render_summary};
 use hugewise_model::quantity::bytes_text;
 use hugewise_model::reason::Code;
 use std::io::IsTerminal;
@@ -27,7 +27,7 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     }
     let began = Instant::now();
     let mut last = inspect(root, pid, Depth::Frames(FRAMES))?;
-    draw(&last, &[], &last, arguments)?;
+    output::print(&opening(&last, arguments)?)?;
     while arguments.duration.is_none_or(|most| began.elapsed() < most) {
         std::thread::sleep(arguments.watch.unwrap_or_default());
         let now = match look(root, pid, Depth::Frames(FRAMES))? {
@@ -50,22 +50,42 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     Ok(Exit::Done)
 }
 
+/// The first look, in full: what follows shows only what changed.
+fn opening(first: &Inspection, arguments: &Arguments) -> Result<String> {
+    let mut text = String::new();
+    if std::io::stdout().is_terminal() {
+        text.push_str(REDRAW);
+    }
+    text.push_str(&give::text(first, arguments)?);
+    Ok(text)
+}
+
 fn draw(
     now: &Inspection,
     changes: &[Change],
     last: &Inspection,
     arguments: &Arguments,
 ) -> Result<()> {
-    let mut text = String::new();
-    if std::io::stdout().is_terminal() {
-        text.push_str(REDRAW);
-    }
+    let terminal = std::io::stdout().is_terminal();
+    let mut text = if terminal { REDRAW } else { "\n" }.to_owned();
+    let style = output::style(&arguments.output);
     if arguments.map {
-        let style = output::style(&arguments.output);
         let changed = |one: &hugewise_model::reason::Judgement| !last.judgements.contains(one);
         render_map(now, &style, &changed, &mut text).context("drawing the map")?;
-    } else {
+    } else if arguments.mapping.is_some() {
         text.push_str(&give::text(now, arguments)?);
+    } else {
+        render_summary(now, &style, &mut text).context("drawing the summary")?;
+        text.push('\n');
+    }
+    text.push_str(&told(changes)?);
+    output::print(&text)
+}
+
+fn told(changes: &[Change]) -> Result<String> {
+    let mut text = String::new();
+    if changes.is_empty() {
+        text.push_str("* nothing changed\n");
     }
     for change in changes {
         let name = |code: Option<Code>| code.map_or("unmapped", Code::name);
@@ -78,5 +98,5 @@ fn draw(
             change.first
         )?;
     }
-    output::print(&text)
+    Ok(text)
 }

@@ -16,26 +16,7 @@ fn neighbours_cover(range: &Range<'_>) -> bool {
     let huge = range.space.huge_bytes.max(1);
     let first = range.start - range.start % huge;
     let behind = first.saturating_add(huge);
-    let mappings = &range.space.mappings;
-    let below = mappings[..range.index].iter().rev();
-    let above = mappings.get(range.index + 1..).unwrap_or_default().iter();
-    let low = below
-        .scan(range.mapping.start, |start, other| {
-            (other.end == *start).then(|| *start = other.start)?;
-            Some(*start)
-        })
-        .find(|&start| start <= first)
-        .is_some()
-        || range.mapping.start <= first;
-    let high = above
-        .scan(range.mapping.end, |end, other| {
-            (other.start == *end).then(|| *end = other.end)?;
-            Some(*end)
-        })
-        .find(|&end| end >= behind)
-        .is_some()
-        || range.mapping.end >= behind;
-    low && high
+    range.whole.covers(first, behind)
 }
 
 /// `VM_SPECIAL` of the kernel, and what it maps for itself.

@@ -11,6 +11,9 @@ pub(super) fn sure(code: Code, range: &Range<'_>) -> Certainty {
     let aarch64 = range.settings.arch == "aarch64";
     match code {
         Code::Untouched if !range.pages_were_read() => Certainty::OneOf(vec![code, Code::HugeZero]),
+        Code::Untouched if may_hold_a_table(range) => {
+            Certainty::OneOf(vec![code, Code::EmptyPteTable])
+        }
         // The kernel sets the same flag for stacks, with a guard or without (since Linux 6.8).
         Code::MadvNohugepage if range.mapping.kind == Kind::Anonymous => {
             Certainty::OneOf(vec![code, Code::MapStack])
@@ -59,6 +62,15 @@ pub(super) fn may_be_huge(range: &Range<'_>) -> bool {
 
 pub(super) fn hugetlb(range: &Range<'_>) -> bool {
     range.mapping.kind == Kind::Hugetlb
+}
+
+/// Whether an empty page table may be left in a mapping: not where all tables of the process
+/// are needed by what is populated. In a mapping without a whole range it would make no
+/// difference.
+fn may_hold_a_table(range: &Range<'_>) -> bool {
+    let spare = range.whole.tables.map(|tables| tables.spare());
+    let large = range.mapping.whole_ranges(range.space.huge_bytes);
+    range.is_anonymous() && large.is_some() && spare != Some(0)
 }
 
 /// Memory that drivers map by frame numbers (`pf`) is in no page map: nothing is known of it.

@@ -1,0 +1,37 @@
+//! `mappings`: an address space that is dear to read.
+
+use std::process::ExitCode;
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+use crate::region::{Advice, Align, Region, page_bytes};
+
+/// Pages of one of the small mappings.
+const PAGES: usize = 2;
+
+/// N mappings of two pages side by side, every other one writable and with one page used; and
+/// one mapping of `--pages P` small pages, of which the first `--touch T` are used. Prints
+/// `mappings PID` and holds them until its stdin closes.
+pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let count = arguments.needed("--count")?;
+    let pages = arguments.number("--pages")?.unwrap_or(0);
+    let touch = arguments.number("--touch")?.unwrap_or(0);
+    arguments.finish()?;
+    if touch > pages {
+        let problem = format!("--touch {touch} is more than --pages {pages}");
+        return Err(Trouble::Usage(problem));
+    }
+    let bytes = PAGES * page_bytes();
+    let too_many = || Trouble::Usage(format!("{count} mappings are more than fit"));
+    let small = Region::reserved(count.checked_mul(bytes).ok_or_else(too_many)?)?;
+    for index in (0..count).step_by(2) {
+        small.open(index * bytes, bytes)?;
+        small.write_part(index * bytes, page_bytes());
+    }
+    let large = Region::fresh(pages, Align::Huge, Advice::Small)?;
+    large.write_part(0, touch * page_bytes());
+    println!("mappings {}", std::process::id());
+    // That it cannot be read any more is the end, too.
+    let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,161 @@
+//! `reads`: what the kernel itself takes for the reads of `hugewise inspect`, and nothing more.
+//! They are asked for in the same pieces, and what comes is thrown away, but for the frame
+//! numbers, which decide what is read next.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::process::ExitCode;
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+use crate::region::{huge_bytes, page_bytes};
+
+/// Bytes of smaps, regions of the scan and entries of the page map asked for at once.
+const TEXT: usize = 64 << 10;
+const REGIONS: usize = 2048;
+const ENTRIES: u64 = 8192;
+/// Pages between two spans that are read over.
+const GAP: u64 = 64;
+
+/// Of an entry of the page map: the page is there; its frame.
+const PRESENT: u64 = 1 << 63;
+const FRAME: u64 = (1 << 55) - 1;
+
+/// `_IOWR('f', 16, struct pm_scan_arg)` and its categories (linux/fs.h).
+const PAGEMAP_SCAN: libc::Ioctl = 0xC060_6610_u32 as libc::Ioctl;
+const SCAN_FILE: u64 = 1 << 2;
+const SCAN_PRESENT: u64 = 1 << 3;
+const SCAN_SWAPPED: u64 = 1 << 4;
+const SCAN_ZERO: u64 = 1 << 5;
+const SCAN_HUGE: u64 = 1 << 6;
+const SCAN_GUARD: u64 = 1 << 8;
+
+/// `struct page_region`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Found {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// `reads --pid P`: reads smaps, scans the page map, and reads the flags of the frames of all
+/// small pages.
+pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let pid = arguments.needed("--pid")?;
+    arguments.finish()?;
+    let open = |path: String| File::open(path).map_err(|e| Trouble::Kernel("opening", e));
+    read_text(&mut open(format!("/proc/{pid}/smaps"))?)
+        .map_err(|error| Trouble::Kernel("reading smaps", error))?;
+    let pagemap = open(format!("/proc/{pid}/pagemap"))?;
+    let flags = open("/proc/kpageflags".to_owned())?;
+    for (start, end) in scan(&pagemap)? {
+        read_frames(&pagemap, &flags, start, end)
+            .map_err(|error| Trouble::Kernel("reading frames", error))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_text(file: &mut File) -> std::io::Result<()> {
+    let mut buffer = vec![0; TEXT];
+    while file.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
+/// The spans with small pages, by page number.
+fn scan(pagemap: &File) -> Result<Vec<(u64, u64)>, Trouble> {
+    let page = page_bytes() as u64;
+    let mut found = vec![Found::default(); REGIONS];
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    let mut start = 0;
+    let end = user_space();
+    loop {
+        let (count, walked) = ask(pagemap, start, end, &mut found)?;
+        let small = |one: &&Found| one.categories & (SCAN_PRESENT | SCAN_HUGE) == SCAN_PRESENT;
+        for one in found[..count].iter().filter(small) {
+            let (first, behind) = (one.start / page, one.end / page);
+            match spans.last_mut() {
+                Some((_, end)) if first - *end <= GAP => *end = behind,
+                _ => spans.push((first, behind)),
+            }
+        }
+        let told_to = found[..count].last().map_or(0, |last| last.end);
+        start = walked.max(told_to);
+        if count < REGIONS || start >= end {
+            return Ok(spans);
+        }
+    }
+}
+
+/// The stack lies at the top of the user's half of the address space.
+fn user_space() -> u64 {
+    let here = 0_u8;
+    (std::ptr::from_ref(&here) as u64).next_power_of_two() - page_bytes() as u64
+}
+
+fn ask(pagemap: &File, start: u64, end: u64, found: &mut [Found]) -> Result<(usize, u64), Trouble> {
+    let any_of = SCAN_PRESENT | SCAN_SWAPPED | SCAN_GUARD;
+    let told = any_of | SCAN_FILE | SCAN_ZERO | SCAN_HUGE;
+    // `struct pm_scan_arg`: size, flags, start, end, walk_end, vec, vec_len, max_pages, and the
+    // four masks: inverted, all of, any of, told.
+    let mut question = [
+        96,
+        0,
+        start,
+        end,
+        0,
+        found.as_mut_ptr() as u64,
+        found.len() as u64,
+        0,
+        0,
+        0,
+        any_of,
+        told,
+    ];
+    // SAFETY: the question is as long as it says, and the kernel writes into `found` at most as
+    // many regions as it has room for.
+    let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, question.as_mut_ptr()) };
+    let count = usize::try_from(count).map_err(|_| Trouble::last("scanning pages"))?;
+    Ok((count, question[4]))
+}
+
+/// Reads the entries of pages, and the flags of their frames: one read for all that follow each
+/// other in one huge-page range.
+fn read_frames(pagemap: &File, flags: &File, start: u64, end: u64) -> std::io::Result<()> {
+    let per_range = (huge_bytes() / page_bytes()) as u64;
+    let mut bytes = vec![0; ENTRIES as usize * 8];
+    let mut out = vec![0; per_range as usize * 8];
+    let mut first = start;
+    while first < end {
+        let count = (end - first).min(ENTRIES);
+        let read = pagemap.read_at(&mut bytes[..count as usize * 8], first * 8)?;
+        let mut stretch: Option<(u64, u64)> = None;
+        for (entry, page) in bytes[..read].as_chunks::<8>().0.iter().zip(first..) {
+            let entry = u64::from_ne_bytes(*entry);
+            let frame = (entry & PRESENT != 0).then_some(entry & FRAME);
+            match (&mut stretch, frame) {
+                (Some((from, length)), Some(frame))
+                    if *from + *length == frame && page % per_range != 0 =>
+                {
+                    *length += 1;
+                }
+                _ => {
+                    read_flags(flags, stretch, &mut out)?;
+                    stretch = frame.map(|frame| (frame, 1));
+                }
+            }
+        }
+        read_flags(flags, stretch, &mut out)?;
+        first += count;
+    }
+    Ok(())
+}
+
+fn read_flags(flags: &File, stretch: Option<(u64, u64)>, out: &mut [u8]) -> std::io::Result<()> {
+    if let Some((frame, length)) = stretch {
+        flags.read_at(&mut out[..length as usize * 8], frame * 8)?;
+    }
+    Ok(())
+}

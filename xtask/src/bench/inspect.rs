@@ -1,0 +1,207 @@
+//! What `hugewise inspect` takes, against what else reads the same process: paired ratios of
+//! processor time in one run.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use hugewise_model::stats::{ALPHA, median, paired};
+
+use super::Arguments;
+use crate::program;
+
+/// What stays free while memory is touched.
+const RESERVE: u64 = 4 << 30;
+/// The large process.
+const LARGE: u64 = 20 << 30;
+/// The process of many mappings; vm.max_map_count is 65,530 by default.
+const MAPPINGS: u32 = 60_000;
+
+/// Measures on two processes and prints a table in Markdown.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = program::build()?;
+    let lab = program.with_file_name("hugewise-lab");
+    println!(
+        "| process | command | processor | wall | peak memory | ÷ reads | 95 % interval | n |"
+    );
+    println!("|---|---|--:|--:|--:|--:|---|--:|");
+    let touched = free_bytes()?.saturating_sub(RESERVE).min(LARGE);
+    let page = page_bytes()?;
+    let large = [
+        ("--count", 0),
+        ("--pages", LARGE / page),
+        ("--touch", touched / page),
+    ];
+    let name = format!("20 GiB mapped, {:.1} GiB used", gib(touched));
+    table(arguments, &program, &name, &Subject::start(&lab, &large)?)?;
+    let many = [("--count", u64::from(MAPPINGS))];
+    table(
+        arguments,
+        &program,
+        "60,000 mappings",
+        &Subject::start(&lab, &many)?,
+    )
+}
+
+/// A process that is read, until it is dropped.
+struct Subject {
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl Subject {
+    fn start(lab: &Path, options: &[(&str, u64)]) -> Result<Self> {
+        let mut command = Command::new(lab);
+        command.arg("mappings");
+        for (name, value) in options {
+            command.arg(name).arg(value.to_string());
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("starting the laboratory")?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().context("no stdout")?;
+        let subject = Self { child, stdin };
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        ensure!(
+            line.starts_with("mappings "),
+            "the laboratory said {line:?}"
+        );
+        Ok(subject)
+    }
+}
+
+impl Drop for Subject {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// What one command took.
+struct Cost {
+    processor: f64,
+    wall: f64,
+    peak: f64,
+}
+
+fn table(arguments: &Arguments, program: &Path, name: &str, subject: &Subject) -> Result<()> {
+    let commands = commands(arguments, program, subject.child.id());
+    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    let mut costs: Vec<Vec<Cost>> = commands.iter().map(|_| Vec::new()).collect();
+    // The first round warms the page cache.
+    for round in 0..=arguments.pairs {
+        let mut order: Vec<usize> = (0..commands.len()).collect();
+        random.shuffle(&mut order);
+        for place in order {
+            let cost = measure(program, &commands[place].1)?;
+            if round > 0 {
+                costs[place].push(cost);
+            }
+        }
+    }
+    for (place, (label, _)) in commands.iter().enumerate() {
+        println!("| {name} | {label} |{}", row(&costs[place], &costs[0])?);
+    }
+    Ok(())
+}
+
+/// The commands; the first is what the others are compared with.
+fn commands(arguments: &Arguments, program: &Path, pid: u32) -> Vec<(String, Vec<OsString>)> {
+    let lab = program.with_file_name("hugewise-lab");
+    let pid = pid.to_string();
+    let smaps = format!("/proc/{pid}/smaps");
+    let line = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let of = |program: &Path, words: &[&str]| {
+        let mut all = vec![program.as_os_str().to_owned()];
+        all.extend(line(words));
+        all
+    };
+    let mut commands = vec![
+        (
+            "the same reads alone".to_owned(),
+            of(&lab, &["reads", "--pid", &pid]),
+        ),
+        ("`inspect`".to_owned(), of(program, &["inspect", &pid])),
+        (
+            "`inspect --verbose`".to_owned(),
+            of(program, &["inspect", "--verbose", &pid]),
+        ),
+        (
+            "`inspect --format json`".to_owned(),
+            of(program, &["inspect", "--format", "json", &pid]),
+        ),
+        ("`cat smaps`".to_owned(), line(&["cat", &smaps])),
+    ];
+    if let Some(path) = &arguments.thpmaps {
+        commands.push(("`thpmaps`".to_owned(), of(path, &["--pid", &pid])));
+    }
+    commands
+}
+
+/// As the program itself measures a trial.
+fn measure(program: &Path, command: &[OsString]) -> Result<Cost> {
+    let flags = ["--policy", "as-is", "--max-rounds", "1", "--warmup", "0"];
+    let report = program::report(program, &flags, command)?;
+    let readings = &report["trials"][0]["readings"];
+    let reading = |name: &str| {
+        let value = readings[name]["value"].as_f64();
+        value.with_context(|| format!("no {name}"))
+    };
+    Ok(Cost {
+        processor: reading("user_seconds")? + reading("system_seconds")?,
+        wall: reading("wall_seconds")?,
+        peak: reading("peak_rss_bytes")?,
+    })
+}
+
+fn row(costs: &[Cost], reads: &[Cost]) -> Result<String> {
+    let middle = |of: fn(&Cost) -> f64| {
+        let values: Vec<f64> = costs.iter().map(of).collect();
+        median(&values).context("nothing was measured")
+    };
+    let logs: Vec<f64> = costs
+        .iter()
+        .zip(reads)
+        .map(|(one, reads)| (one.processor / reads.processor).ln())
+        .collect();
+    let shift = paired(&logs, ALPHA).context("too few pairs")?;
+    let interval = shift.interval.map_or_else(
+        || "too few pairs".to_owned(),
+        |(low, high)| format!("{:.2} to {:.2}", low.exp(), high.exp()),
+    );
+    Ok(format!(
+        " {:.3} s | {:.3} s | {:.1} MiB | {:.2} | {interval} | {} |",
+        middle(|cost| cost.processor)?,
+        middle(|cost| cost.wall)?,
+        middle(|cost| cost.peak)? / f64::from(1 << 20),
+        shift.estimate.exp(),
+        shift.n,
+    ))
+}
+
+/// `MemAvailable`.
+fn free_bytes() -> Result<u64> {
+    let text = fs::read_to_string("/proc/meminfo").context("reading /proc/meminfo")?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    Ok(kib.context("no MemAvailable")? * 1024)
+}
+
+fn page_bytes() -> Result<u64> {
+    let output = Command::new("getconf").arg("PAGESIZE").output()?;
+    let text = String::from_utf8(output.stdout).context("getconf PAGESIZE")?;
+    text.trim().parse().context("getconf PAGESIZE")
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
+}

@@ -454,7 +454,12 @@ fn weighed() -> Vec<(Code, Planted)> {
                 ..single(511)
             }),
         ),
-        (Code::Ksm, Planted::with(framed(512, merged))),
+        (
+            Code::Ksm,
+            changed(framed(512, merged), |it| {
+                it.flags(&["rd", "wr", "hg", "mg"]);
+            }),
+        ),
         (Code::MthpInstead, Planted::with(folios(16, 512, 0))),
         (
             Code::AllocFail,

@@ -16,7 +16,10 @@ mkdir -p /tmp /run /var/lib /dev/shm
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /dev/shm
-chmod 1777 /tmp /dev/shm
+# Files that are no shared memory.
+mkdir /files
+mount -t ramfs ramfs /files
+chmod 1777 /tmp /dev/shm /files
 mkdir -p /run/lock
 chmod 1777 /run/lock
 

@@ -1,6 +1,10 @@
 //! What must be reported for a plant: its code, and no other. Where less is enough, it stands
 //! here with the reason.
 
+use std::sync::OnceLock;
+
+use hugewise_linux::probe::{Environment, ask};
+use hugewise_linux::root::Root;
 use hugewise_model::reason::Code;
 
 use crate::answer::{Answer, Said};
@@ -22,6 +26,30 @@ enum For {
     Everybody,
     /// Those who may not see page frames.
     Users,
+    /// Everybody on a kernel without `PAGEMAP_SCAN` (before Linux 6.7).
+    WithoutScan,
+    /// Ordinary users there.
+    UsersWithoutScan,
+}
+
+impl For {
+    fn includes(self, role: Role) -> bool {
+        let user = role != Role::Root;
+        match self {
+            Self::Everybody => true,
+            Self::Users => user,
+            Self::WithoutScan => !has_page_scan(),
+            Self::UsersWithoutScan => user && !has_page_scan(),
+        }
+    }
+}
+
+fn has_page_scan() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let answers = ask::ask(&Root::real(), Environment::default());
+        answers.pagemap_scan.is_ok()
+    })
 }
 
 const STACK: &str = "the flag of a stack is the one that MADV_NOHUGEPAGE sets (since Linux 6.8)";
@@ -35,8 +63,19 @@ const PIN: &str = "that a page is pinned shows only when it is to be moved";
 const FORK: &str = "pages given back and used again look like pages copied";
 const EMPTY: &str = "an empty table is seen only as one that nothing populated needs, somewhere";
 
+const ZERO: &str = "smaps does not count zero pages, and without PAGEMAP_SCAN (Linux 6.7) memory that \
+    it counts as empty is not read page by page";
+const MERGED: &str = "smaps counts merged pages since Linux 6.6";
+const TRACEFS: &str =
+    "whether khugepaged asks for a writable page stands in tracefs, which is root's";
+
 /// The plants for which less is enough. The first entry that fits counts.
 const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
+    ("UNTOUCHED", For::WithoutScan, Enough::First, ZERO),
+    ("HUGE_ZERO", For::WithoutScan, Enough::Among, ZERO),
+    ("ZERO_4K", For::WithoutScan, Enough::Among, ZERO),
+    ("KSM", For::UsersWithoutScan, Enough::First, MERGED),
+    ("READONLY_ANON", For::Users, Enough::Among, TRACEFS),
     ("MADV_NOHUGEPAGE", For::Everybody, Enough::First, STACK),
     ("MAP_STACK", For::Everybody, Enough::First, STACK),
     ("MAP_STACK/bare", For::Everybody, Enough::Among, STACK),
@@ -103,10 +142,9 @@ pub fn exception(row: &Row) -> Option<&'static str> {
 }
 
 fn enough(row: &Row) -> Option<(Enough, &'static str)> {
-    let fits = |who| who == For::Everybody || row.role != Role::Root;
     EXCEPTIONS
         .iter()
-        .find(|&&(name, who, ..)| name == row.planted && fits(who))
+        .find(|&&(name, who, ..)| name == row.planted && who.includes(row.role))
         .map(|&(.., enough, why)| (enough, why))
 }
 

@@ -2,6 +2,7 @@
 //! `cargo test` runs them by itself.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use super::ground::Ground;
@@ -9,6 +10,8 @@ use super::report::{self, Outcome};
 
 /// The suite that plants memory in a known state and has it judged.
 const CONFUSION: &str = "confusion";
+/// Where a guest has files that are not shared memory, as those of a tmpfs are.
+const FILES: &str = "/files";
 /// Its name in the table.
 const NAME: &str = "inspect: what was planted is reported";
 
@@ -25,11 +28,15 @@ pub fn run_all(ground: &Ground) -> usize {
 
 fn confusion(ground: &Ground) -> Outcome {
     let table = ground.path("confusion.json");
-    let output = Command::new(ground.program(CONFUSION))
+    let mut command = Command::new(ground.program(CONFUSION));
+    command
         .arg("--nocapture")
         .env("HUGEWISE_CONFUSION", &table)
-        .current_dir(ground.path(""))
-        .output();
+        .current_dir(ground.path(""));
+    if Path::new(FILES).exists() {
+        command.env("TMPDIR", FILES);
+    }
+    let output = command.output();
     let output = match output {
         Ok(output) => output,
         Err(error) => return Outcome::Failed(format!("it did not start: {error}")),

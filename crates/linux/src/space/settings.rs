@@ -39,7 +39,7 @@ pub fn read_settings(root: &Root, pid: u32) -> Result<Settings> {
         khugepaged_wants_writable: EVENT
             .iter()
             .find_map(|path| root.read(path).ok())
-            .map(|format| String::from_utf8_lossy(&format).contains("page_ro")),
+            .map(|format| String::from_utf8_lossy(&format).contains("no_writable_page")),
         vmstat: read_events(root),
         free_blocks: buddyinfo::read_buddyinfo(root).unwrap_or_default(),
         cgroup: read_cgroup(root, pid),

@@ -82,7 +82,7 @@ const STATUSES: &[(&str, &str)] = &[
     ),
     ("pte_uffd_wp", "userfaultfd write-protects pages in it"),
     ("pte_uffd", "userfaultfd watches pages in it"),
-    ("page_ro", "nothing in it can be written"),
+    ("no_writable_page", "nothing in it can be written"),
     (
         "not_suitable_page_count",
         "pages are pinned (I/O in flight, io_uring, RDMA, vmsplice); try again without",

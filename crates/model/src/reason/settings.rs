@@ -32,7 +32,7 @@ pub struct Settings {
     #[serde(default)]
     pub khugepaged_runs: Option<bool>,
     /// Whether khugepaged leaves read-only memory alone, by the words that its trace event
-    /// knows (`page_ro`, gone in Linux 6.18); `None` where tracefs cannot be read.
+    /// knows (`no_writable_page`, gone in Linux 6.18); `None` where tracefs cannot be read.
     #[serde(default)]
     pub khugepaged_wants_writable: Option<bool>,
     /// `/proc/vmstat`: events since boot, of the whole machine.

@@ -485,7 +485,7 @@ const STORIES: [Row; 46] = [
         Code::ReadonlyAnon,
         "Anonymous memory that cannot be written is not collapsed.",
         "up to 6.17",
-        "No `w` in the permissions, and khugepaged's trace event knows `page_ro` (root).",
+        "No `w` in the permissions, and khugepaged's trace event knows `no_writable_page` (root).",
         "mprotect to read and write, collapse, mprotect back.",
         "SCAN_PAGE_RO in mm/khugepaged.c",
     ),

@@ -76,17 +76,23 @@ pub(super) fn guard(range: &Range<'_>) -> Fit {
     }
 }
 
+/// Only mergeable memory is merged. The flag of a frame alone proves nothing: some kernels (6.12)
+/// show it for every anonymous page, because the mark of a merged page contains that of an
+/// anonymous one; what smaps says of the mapping is held against it.
 pub(super) fn ksm(range: &Range<'_>) -> Fit {
-    let mergeable = range.mapping.flags().has("mg");
-    match (range.frames(), &range.mapping.memory) {
-        (Some(frames), _) => Fit::Proved.when(frames.ksm > 0),
-        (None, Some(memory)) if memory.ksm.is_some_and(|ksm| ksm >= memory.resident) => {
-            Fit::Proved.when(mergeable && range.small() > 0)
-        }
-        (None, memory) => {
-            let merged = memory.as_ref().and_then(|memory| memory.ksm);
-            Fit::Strong.when(mergeable && merged != Some(0))
-        }
+    if !range.mapping.flags().has("mg") || range.small() == 0 {
+        return Fit::No;
+    }
+    let memory = range.mapping.memory.as_ref();
+    let merged = memory.and_then(|memory| memory.ksm);
+    let all = memory.is_some_and(|memory| merged.is_some_and(|ksm| ksm >= memory.resident));
+    match range.frames().map(|frames| frames.ksm) {
+        _ if merged == Some(0) => Fit::No,
+        Some(0) => Fit::No,
+        // Kernels that count merged pages in smaps (6.6) are the ones whose flags may err.
+        Some(_) if merged.is_none() => Fit::Proved,
+        _ if all => Fit::Proved,
+        Some(_) | None => Fit::Strong,
     }
 }
 

@@ -5,15 +5,11 @@ use crate::reason::range::Range;
 use crate::reason::{Certainty, Code};
 use crate::space::Kind;
 
-/// How sure a reason is that decides by itself. Without a source that shows pages, an empty
-/// mapping may still hold the huge zero page, which smaps does not count.
+/// How sure a reason is that decides by itself.
 pub(super) fn sure(code: Code, range: &Range<'_>) -> Certainty {
     let aarch64 = range.settings.arch == "aarch64";
     match code {
-        Code::Untouched if !range.pages_were_read() => Certainty::OneOf(vec![code, Code::HugeZero]),
-        Code::Untouched if may_hold_a_table(range) => {
-            Certainty::OneOf(vec![code, Code::EmptyPteTable])
-        }
+        Code::Untouched => untouched_for_sure(range),
         // The kernel sets the same flag for stacks, with a guard or without (since Linux 6.8).
         Code::MadvNohugepage if range.mapping.kind == Kind::Anonymous => {
             Certainty::OneOf(vec![code, Code::MapStack])
@@ -22,6 +18,23 @@ pub(super) fn sure(code: Code, range: &Range<'_>) -> Certainty {
             Certainty::OneOf(vec![code, Code::LseReadFirst])
         }
         _ => Certainty::Proved,
+    }
+}
+
+/// Without the scan, a mapping that smaps counts as empty may still hold zero pages, which smaps
+/// does not count; and an empty table shows in no source but the sum of all tables.
+fn untouched_for_sure(range: &Range<'_>) -> Certainty {
+    let mut codes = vec![Code::Untouched];
+    if !range.space.read_with.page_scan.is_read() {
+        codes.extend([Code::HugeZero, Code::Zero4K]);
+    }
+    if may_hold_a_table(range) {
+        codes.push(Code::EmptyPteTable);
+    }
+    if codes.len() == 1 {
+        Certainty::Proved
+    } else {
+        Certainty::OneOf(codes)
     }
 }
 

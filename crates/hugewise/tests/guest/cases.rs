@@ -95,6 +95,11 @@ const CASES: &[Case] = &[
         test: run::own_cgroup,
     },
     Case {
+        name: "run: cycles of each trial",
+        needs: &[Capability::Pmu],
+        test: run::cycles,
+    },
+    Case {
         name: "collapse: every whole range, proved",
         needs: &[Capability::Thp, Capability::Root],
         test: collapse::proved,

@@ -156,6 +156,27 @@ pub fn own_cgroup(ground: &Ground) {
     assert!(right && !peaks.is_empty(), "{peaks:?}");
 }
 
+/// Cycles arrive in the record by way of the hardware's counter: more where more is done.
+pub fn cycles(ground: &Ground) {
+    let counted = |pages: u64| {
+        let pages = pages.to_string();
+        let workload = ["touch", "--small", "--pages", &pages];
+        let report = experiment(ground, &["--policy", "as-is"], &workload);
+        let cycles = values(&report, "as-is", "cycles_total");
+        assert!(
+            !cycles.is_empty(),
+            "{}",
+            report["trials"][0]["readings"]["cycles_total"]
+        );
+        cycles.into_iter().fold(f64::INFINITY, f64::min)
+    };
+    let (few, many) = (counted(1), counted(BYTES / ground.answers.page_bytes));
+    assert!(
+        few > 0.0 && many > few,
+        "{few} cycles for one page, {many} for all"
+    );
+}
+
 fn experiment(ground: &Ground, flags: &[&str], workload: &[impl AsRef<str>]) -> Value {
     let out = ground.path("run.jsonl");
     let _ = fs::remove_file(&out);

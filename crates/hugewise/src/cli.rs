@@ -31,6 +31,8 @@ pub enum Verb {
     Run(Box<cmd::run::Arguments>),
     /// Report again from a record, or compare two records
     Report(cmd::report::Arguments),
+    /// Page walks, faults and huge pages of what runs, interval by interval
+    Stat(Box<cmd::stat::Arguments>),
     /// Make the memory of a running process huge, and prove it
     Collapse(cmd::collapse::Arguments),
     /// Why memory of a running process is huge or not, range by range

@@ -1,7 +1,7 @@
 //! Typing errors in the command and in what it needs are the user's to mend, before anything
 //! runs: one trial failing after the other would say the same, later and less clearly.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -37,6 +37,14 @@ pub fn check(options: &Options) -> Result<()> {
             "--shell takes one line: put the command in quotes",
         )),
         (false, _) => find_program(program, options.directory.as_deref()),
+    }
+}
+
+/// Refuses a command of a verb that takes nothing but a program and its arguments.
+pub fn check_program_of(command: &[OsString]) -> Result<()> {
+    match command.first() {
+        Some(program) if !program.is_empty() => find_program(program, None),
+        _ => Err(exit::usage("the command is empty")),
     }
 }
 

@@ -53,6 +53,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
+        Verb::Stat(arguments) => cmd::stat::run(&arguments)?,
         Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,

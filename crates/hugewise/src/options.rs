@@ -157,6 +157,18 @@ pub struct Options {
     )]
     pub own_cgroup: Option<Switch>,
 
+    /// Count page walks where the hardware can: on, off [default: on]
+    ///
+    /// Counting costs a little at each switch between tasks, alike under every policy.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHEN",
+        help_heading = "The workload"
+    )]
+    pub counters: Option<Switch>,
+
     /// Metric that the workload prints, as 'NAME=REGEX'
     ///
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
@@ -264,6 +276,7 @@ impl Options {
             timeout: self.timeout.or(file.timeout),
             exit_hold: self.exit_hold.or(file.exit_hold),
             own_cgroup: self.own_cgroup.or(file.own_cgroup),
+            counters: self.counters.or(file.counters),
             metric: first(self.metric, file.metric),
             verdict_metric: self.verdict_metric.or(file.verdict_metric),
             fail_if: first(self.fail_if, file.fail_if),

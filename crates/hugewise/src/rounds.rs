@@ -5,11 +5,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::{self, Observed, Watch};
+use hugewise_linux::collect::{self, Counting, Observed, Watch};
+use hugewise_linux::perf::count::Plan as CounterPlan;
+use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Stdout};
+use hugewise_linux::stat::plan::{Events, plan as plan_counters};
 use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
-use hugewise_model::observation::{Outcome, Role, Trial};
+use hugewise_model::observation::{Missing, Outcome, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::environment;
@@ -37,6 +40,8 @@ pub struct Rounds<'a> {
     files: Vec<String>,
     /// Where what the trials print is kept.
     kept: Option<Kept>,
+    /// What the hardware can count, or why nothing.
+    counters: std::result::Result<CounterPlan, Missing>,
 }
 
 /// Where a trial stands in the experiment.
@@ -65,6 +70,10 @@ impl<'a> Rounds<'a> {
             interrupt,
             identity,
             files: written_files(&recorder.record().header),
+            counters: match options.counters {
+                Some(Switch::Off) => Err(Missing::NotAsked),
+                _ => plan_counters(root, &Kernel, None, &Events::Walks),
+            },
             kept: match options.output {
                 Some(Streams::Keep) => Some(Kept::beside(recorder.path())?),
                 _ => None,
@@ -183,7 +192,7 @@ impl<'a> Rounds<'a> {
                         policy.name
                     ))
                 })?;
-                let observed = self.observe(header, realisation)?;
+                let observed = self.observe(header, realisation, place.round)?;
                 drop(applied);
                 if let (Some(kept), Some(index)) = (&self.kept, place.index) {
                     kept.keep(index, &observed)?;
@@ -206,11 +215,15 @@ impl<'a> Rounds<'a> {
         Ok((trial, flow))
     }
 
-    fn observe(&self, header: &Header, realisation: &Realisation) -> Result<Observed> {
+    fn observe(&self, header: &Header, realisation: &Realisation, round: u32) -> Result<Observed> {
         let launch = self.launch(&header.plan, realisation);
         let watch = Watch {
             files: &self.files,
             expected: realisation,
+            counting: Counting {
+                plan: self.counters.as_ref(),
+                round,
+            },
         };
         collect::trial(
             self.root,

@@ -42,7 +42,9 @@ fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
 
 #[test]
 fn every_verb_has_its_manual_page() {
-    for verb in ["run", "report", "collapse", "inspect", "exec", "doctor"] {
+    for verb in [
+        "run", "report", "collapse", "inspect", "stat", "exec", "doctor",
+    ] {
         Case::new()
             .hugewise()
             .args(["man", verb])

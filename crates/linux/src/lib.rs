@@ -33,6 +33,9 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Counting events of the hardware and of the kernel.
+pub mod perf;
+
 /// Events of the kernel that happen in our own thread.
 pub mod tracepoint;
 
@@ -41,6 +44,9 @@ pub mod collapse;
 
 /// Observing one trial: before, during, after.
 pub mod collect;
+
+/// Observing what runs, interval by interval.
+pub mod stat;
 
 /// Reading one address space: its process, its mappings and how their pages are mapped.
 pub mod space;

@@ -16,14 +16,17 @@ use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::{Observed, Watch, trial};
+use hugewise_linux::collect::{Counting, Observed, Watch, trial};
+use hugewise_linux::perf::count::Plan;
+use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output};
+use hugewise_linux::stat::plan::{self, Events};
 use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
@@ -34,6 +37,16 @@ mod skipping;
 const MIB: f64 = 1048576.0;
 /// What the laboratory's oracle is asked for: 44 huge pages and 501 small ones.
 const PAGES: &str = "23029";
+
+/// What the hardware counts here, found out once.
+fn counting() -> Counting<'static> {
+    static PLAN: OnceLock<Result<Plan, Missing>> = OnceLock::new();
+    let plan = PLAN.get_or_init(|| plan::plan(&Root::real(), &Kernel, None, &Events::Walks));
+    Counting {
+        plan: plan.as_ref(),
+        round: 0,
+    }
+}
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -143,7 +156,11 @@ fn observe(launch: &Launch) -> Observed {
 }
 
 fn observe_expecting(launch: &Launch, expected: &Realisation, files: &[String]) -> Observed {
-    let watch = Watch { files, expected };
+    let watch = Watch {
+        files,
+        expected,
+        counting: counting(),
+    };
     trial(
         &Root::real(),
         &host(),
@@ -377,6 +394,16 @@ fn real_c_library() -> String {
 
 // ---- memory
 
+/// What only hardware counters can tell.
+const COUNTED: [&str; 6] = [
+    "cycles_total",
+    "instructions_total",
+    "dtlb_walks_total",
+    "itlb_walks_total",
+    "data_walk_cycles_ratio",
+    "code_walk_cycles_ratio",
+];
+
 fn every_metric_has_a_reading() {
     let seen = observe(&lab(&["touch", "--pages", PAGES, "--hold", "50"]));
     for metric in METRICS {
@@ -384,7 +411,7 @@ fn every_metric_has_a_reading() {
     }
     for (name, reading) in &seen.readings {
         assert!(hugewise_model::metric::find(name).is_some(), "{name}");
-        if name != "cgroup_peak_bytes" {
+        if name != "cgroup_peak_bytes" && !COUNTED.contains(&name.as_str()) {
             assert!(
                 matches!(reading, Reading::Value { .. }),
                 "{name}: {reading:?}"
@@ -392,6 +419,13 @@ fn every_metric_has_a_reading() {
         }
     }
     assert_eq!(missing(&seen, "cgroup_peak_bytes"), Missing::NotAsked);
+    match counting().plan {
+        Ok(_) => assert!(value(&seen, "cycles_total") > 0.0),
+        Err(why) => {
+            skipping::skip("hardware counters", &why.to_string());
+            assert!(COUNTED.iter().all(|name| missing(&seen, name) == *why));
+        }
+    }
     let held = value(&seen, "wall_seconds");
     assert!((0.05..5.0).contains(&held), "{held}");
 }
@@ -560,6 +594,7 @@ fn interrupts_end_the_trial() {
     let watch = Watch {
         files: &[],
         expected: &expected,
+        counting: counting(),
     };
     let launch = shell("sleep 600 & echo $!; wait");
     let seen = trial(&Root::real(), &host(), &launch, &watch, &interrupt).unwrap();

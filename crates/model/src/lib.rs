@@ -24,6 +24,10 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
+/// 5b. What is seen of a running program, interval by interval: events of the hardware, and
+/// what the kernel counts.
+pub mod stat;
+
 /// 5a. What was seen of one address space.
 pub mod space;
 

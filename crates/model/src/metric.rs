@@ -140,6 +140,18 @@ pub static METRICS: &[Metric] = metrics![
         "Address space of the main process that still mapped the shared huge zero page at its end (PAGEMAP_SCAN, Linux 6.7): memory that was only ever read.";
     "rss_mean_bytes" "memory, mean" Bytes Lower Tree OnRequest
         "Time-weighted mean of the sum of resident sets of the tree.";
+    "cycles_total" "cycles" Count Lower Tree OnRequest
+        "Cycles of the processors in the tree, from exec on, in the modes that are permitted (perf_event_open).";
+    "instructions_total" "instructions" Count Lower Tree OnRequest
+        "Instructions that retired in the tree, from exec on; the other events of the trial's group are counted over the same time.";
+    "dtlb_walks_total" "page walks, data" Count Lower Tree WhenNonZero
+        "Page walks for data: completed walks (Intel), misses of the second level (AMD), DTLB_WALK (Arm). Not comparable between makers.";
+    "itlb_walks_total" "page walks, code" Count Lower Tree WhenNonZero
+        "Page walks for code, by the same events of the other side.";
+    "data_walk_cycles_ratio" "cycles with data walk" Ratio Lower Tree WhenNonZero
+        "Share of cycles with a page walk for data under way, at most: walks for loads and stores may overlap, and the core computes meanwhile. Not on AMD Zen.";
+    "code_walk_cycles_ratio" "cycles with code walk" Ratio Lower Tree WhenNonZero
+        "Share of cycles with a page walk for code under way, at most.";
     "thp_fault_alloc_total" "huge faults" Count Neither Machine WhenNonZero
         "vmstat thp_fault_alloc: huge pages allocated and charged in a fault.";
     "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero

@@ -164,6 +164,10 @@ pub enum Missing {
     },
     /// There are no hardware counters here.
     NoHardware,
+    /// The counter was opened and never ran: others hold the hardware's counters.
+    NeverScheduled,
+    /// There are fewer counters than events: this one's turn came in other rounds, or never.
+    NotItsTurn,
     /// The workload ended before it could be read.
     TooShort,
     /// The kernel said something that could not be understood.
@@ -190,6 +194,8 @@ impl fmt::Display for Missing {
             Self::NotPermitted { grant } => write!(f, "not permitted; needs {grant}"),
             Self::NotSupported { what } => write!(f, "not on this machine: {what}"),
             Self::NoHardware => write!(f, "this machine has no hardware counters"),
+            Self::NeverScheduled => write!(f, "other programs held the hardware's counters"),
+            Self::NotItsTurn => write!(f, "its turn at the few counters did not come"),
             Self::TooShort => write!(f, "the workload ended before it could be read"),
             Self::Unreadable { error } => write!(f, "unreadable: {error}"),
             Self::BelowFloor { floor } => {

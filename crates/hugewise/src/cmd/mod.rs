@@ -12,3 +12,5 @@ pub mod inspect;
 pub mod report;
 /// `hugewise run`.
 pub mod run;
+/// `hugewise stat`.
+pub mod stat;

@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::root::Root;
 use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
 
+mod counts;
 mod group;
 mod machine;
 mod marks;
@@ -27,8 +28,10 @@ mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
 pub mod sampler;
 
+pub use counts::Counting;
 pub use marks::{Circumstances, marks};
 
+use counts::TrialCounters;
 use machine::Machine;
 use readings::Evidence;
 use sampler::Sampler;
@@ -40,6 +43,8 @@ pub struct Watch<'a> {
     pub files: &'a [String],
     /// What was done to put the policy in force; its library is looked for in the workload.
     pub expected: &'a Realisation,
+    /// What the hardware counts.
+    pub counting: Counting<'a>,
 }
 
 /// Everything that was seen of one trial.
@@ -112,6 +117,7 @@ pub fn trial(
     let thp_disable = suspended.thp_disable();
     let library = question.preload.as_deref();
     let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
+    let counters = TrialCounters::attach(root, watch.counting, suspended.main());
     let before = Machine::read(root, &sizes);
     let started_unix_ms = unix_ms();
     let mut running = suspended.release()?;
@@ -123,11 +129,13 @@ pub fn trial(
     let files_after = read_back::files(root, watch.files);
     let cgroup_peak = group.and_then(|group| group.peak_bytes());
     let samples = sampler.finish(&end);
+    let counted = counters.finish();
 
     let evidence = Evidence {
         host,
         end: &end,
         samples: &samples,
+        counted: &counted,
         before: &before,
         after: &after,
         cgroup_peak,

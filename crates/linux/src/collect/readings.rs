@@ -7,6 +7,7 @@ use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Missing, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
 
+use super::counts::Counted;
 use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
@@ -20,6 +21,7 @@ pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
     pub(super) end: &'a End,
     pub(super) samples: &'a Samples,
+    pub(super) counted: &'a Counted<'a>,
     pub(super) before: &'a Machine,
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
@@ -43,6 +45,7 @@ impl Evidence<'_> {
         self.of_tree(name)
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))
+            .or_else(|| self.counted.value(name, self.host))
             .unwrap_or_else(|| self.event(name))
     }
 

@@ -70,14 +70,17 @@ fn judge(rung: Rung, root: &Root, answers: &Answers, host: &Host, grants: &Grant
 }
 
 /// The grants as this machine names them.
-struct Grants {
+#[derive(Clone, Copy, Debug)]
+pub struct Grants {
     perf: &'static str,
     bpf: &'static str,
     paranoid: Option<i64>,
 }
 
 impl Grants {
-    fn read(root: &Root) -> Self {
+    /// Reads what they depend on: the capabilities that the kernel knows, and how strict it is.
+    #[must_use]
+    pub fn read(root: &Root) -> Self {
         let last = number::read(root, "proc/sys/kernel/cap_last_cap").unwrap_or(CAP_PERFMON + 1);
         let (perf, bpf) = if last > CAP_PERFMON {
             ("CAP_PERFMON", "CAP_BPF and CAP_PERFMON")
@@ -91,8 +94,20 @@ impl Grants {
         }
     }
 
-    /// At 3 and more, a patch of some distributions shuts out even user mode.
-    fn perf_user(&self) -> String {
+    /// Of a kernel about which nothing is known.
+    #[cfg(test)]
+    pub(crate) fn unknown() -> Self {
+        Self {
+            perf: "CAP_PERFMON",
+            bpf: "CAP_BPF and CAP_PERFMON",
+            paranoid: None,
+        }
+    }
+
+    /// For user mode of one's own processes. At 3 and more, a patch of some distributions shuts
+    /// out even that.
+    #[must_use]
+    pub fn perf_user(&self) -> String {
         match self.paranoid {
             Some(level) if level > 2 => {
                 format!(
@@ -104,11 +119,27 @@ impl Grants {
         }
     }
 
-    fn perf_kernel(&self) -> String {
+    /// For kernel mode of one's own processes.
+    #[must_use]
+    pub fn perf_kernel(&self) -> String {
         match self.paranoid {
             Some(level) if level > 1 => {
                 format!(
                     "{}, or perf_event_paranoid at most 1 (now {level})",
+                    self.perf
+                )
+            }
+            _ => self.perf_user(),
+        }
+    }
+
+    /// For all processes of a machine or a cgroup.
+    #[must_use]
+    pub fn perf_machine(&self) -> String {
+        match self.paranoid {
+            Some(level) if level > 0 => {
+                format!(
+                    "{}, or perf_event_paranoid at most 0 (now {level})",
                     self.perf
                 )
             }

@@ -30,6 +30,7 @@ pub mod libraries;
 mod ladder;
 
 pub use answers::{Answer, Answers, Environment, PerfAnswers};
+pub use ladder::Grants;
 
 /// The answers of a machine: asked where it is the real one, else read from its `host.toml`.
 ///

@@ -71,6 +71,56 @@ pub fn ticks_per_second() -> u64 {
     u64::try_from(ticks).ok().filter(|&n| n > 0).unwrap_or(100)
 }
 
+/// What is of use of `/proc/PID/stat` (fs/proc/array.c).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessLine {
+    /// `comm`.
+    pub comm: String,
+    /// `state`, one letter.
+    pub state: char,
+    /// `minflt`: faults of all its threads, without children.
+    pub minor_faults: u64,
+    /// `majflt`.
+    pub major_faults: u64,
+    /// `cminflt`: faults of the children it has waited for, and of theirs.
+    pub minor_faults_of_children: u64,
+    /// `cmajflt`.
+    pub major_faults_of_children: u64,
+    /// `starttime`: when it began, in ticks since boot.
+    pub born_ticks: u64,
+}
+
+impl ProcessLine {
+    /// Whether it has ended and is only not yet waited for.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+}
+
+/// Parses `/proc/PID/stat`.
+///
+/// # Errors
+/// The line has too few fields, or one is not a number.
+pub fn parse_process(bytes: &[u8]) -> Parsed<ProcessLine> {
+    let text = String::from_utf8_lossy(bytes);
+    // The name in parentheses may hold anything, parentheses included: the last one ends it.
+    let (head, rest) = text.rsplit_once(')').ok_or("line 1: no name")?;
+    let (_, comm) = head.split_once('(').ok_or("line 1: no name")?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |index: usize| fields.get(index).copied().ok_or("line 1: too few fields");
+    let state = field(0)?;
+    Ok(ProcessLine {
+        comm: comm.to_owned(),
+        state: state.chars().next().ok_or("line 1: no state")?,
+        minor_faults: number(1, "minflt", field(7)?)?,
+        major_faults: number(1, "majflt", field(9)?)?,
+        minor_faults_of_children: number(1, "cminflt", field(8)?)?,
+        major_faults_of_children: number(1, "cmajflt", field(10)?)?,
+        born_ticks: number(1, "starttime", field(19)?)?,
+    })
+}
+
 /// Whether a process has waited for children, by the minor faults they left with it
 /// (`cminflt`, field 11 of `/proc/PID/stat`): a child that ran has always faulted.
 ///
@@ -119,11 +169,27 @@ mod tests {
         assert!(parse_had_children(b"1 (a) R 2").is_err());
     }
 
+    #[test]
+    fn a_process_line_is_read_by_its_fields() {
+        let line = b"7 (a) b) S 1 7 7 0 -1 4194304 51 9 3 8 2 1 0 0 20 0 1 0 8812 1 2\n";
+        let parsed = parse_process(line).unwrap();
+        assert_eq!((parsed.minor_faults, parsed.major_faults), (51, 3));
+        let of_children = (
+            parsed.minor_faults_of_children,
+            parsed.major_faults_of_children,
+        );
+        assert_eq!(of_children, (9, 8));
+        assert_eq!((parsed.comm.as_str(), parsed.born_ticks), ("a) b", 8812));
+        assert!(!parsed.is_dead());
+        assert!(parse_process(b"7 (a) S 1 7").is_err());
+    }
+
     proptest! {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
             let _ = parse_stat(&bytes);
             let _ = parse_had_children(&bytes);
+            let _ = parse_process(&bytes);
         }
     }
 }

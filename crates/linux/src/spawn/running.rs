@@ -125,6 +125,12 @@ impl Suspended {
         self.ready.main
     }
 
+    /// Process id of the keeper, below which the whole tree will be.
+    #[must_use]
+    pub fn keeper(&self) -> u32 {
+        self.keeper.keeper()
+    }
+
     /// `PR_GET_THP_DISABLE` in it, after all settings; `None` when the kernel's answer is not
     /// known to us.
     #[must_use]

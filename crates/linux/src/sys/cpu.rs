@@ -19,6 +19,24 @@ pub fn parse_list(content: &[u8]) -> std::result::Result<u32, String> {
     Ok(count)
 }
 
+/// The numbers that a list names.
+///
+/// # Errors
+/// As [`parse_list`]; also where there are more than 65,536.
+pub fn parse_members(content: &[u8]) -> std::result::Result<Vec<u32>, String> {
+    const MOST: u32 = 1 << 16;
+    if parse_list(content)? > MOST {
+        return Err(format!("more than {MOST} numbers"));
+    }
+    let text = String::from_utf8_lossy(content);
+    let parts = text.trim().split(',').filter(|part| !part.is_empty());
+    let bounds = parts.filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse::<u32>().ok()?..=last.trim().parse().ok()?)
+    });
+    Ok(bounds.flatten().collect())
+}
+
 fn parse_range(part: &str) -> Option<u32> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -31,6 +49,19 @@ fn parse_range(part: &str) -> Option<u32> {
 /// The file is there and was not understood.
 pub fn read_online(root: &Root) -> Result<Option<u32>> {
     read_list(root, "sys/devices/system/cpu/online")
+}
+
+/// The numbers of the processors that are online; none where the kernel does not say.
+///
+/// # Errors
+/// The file is there and was not understood.
+pub fn read_online_members(root: &Root) -> Result<Vec<u32>> {
+    let path = "sys/devices/system/cpu/online";
+    let content = match root.read(path) {
+        Err(error) if error.kind == Kind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    parse_members(&content).map_err(|what| Error::malformed(&root.path(path), what))
 }
 
 /// NUMA nodes with memory; one where the kernel knows no nodes.
@@ -72,6 +103,8 @@ mod tests {
         assert_eq!(parse_list(b"0-1\n"), Ok(2));
         assert_eq!(parse_list(b"0-3,8,10-11"), Ok(7));
         assert_eq!(parse_list(b"\n"), Ok(0));
+        assert_eq!(parse_members(b"0-2,8\n"), Ok(vec![0, 1, 2, 8]));
+        assert!(parse_members(b"0-99999").is_err());
         for bad in [&b"3-1"[..], b"a", b"0-", b"-", b"0-4294967295"] {
             assert!(parse_list(bad).is_err(), "{bad:?}");
         }
@@ -81,6 +114,7 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>) {
             let _ = parse_list(&bytes);
+            let _ = parse_members(&bytes);
         }
     }
 }

@@ -66,7 +66,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
     let part = if runs_alone(look) {
         look.evidence.figure("kernel_share_of_gain", saved / gain);
-        part(gain, saved)
+        part(gain, saved, rest(look))
     } else {
         format!(
             ", wall time by {}; kernel time is summed over threads that ran side by side, so that \
@@ -103,16 +103,29 @@ fn processors_used(trial: &Trial) -> Option<f64> {
 }
 
 /// How much of the gain was kernel time, and what is left.
-fn part(gain: f64, saved: f64) -> String {
+fn part(gain: f64, saved: f64, rest: &str) -> String {
     let gained = told("wall_seconds", gain);
     if saved > gain {
         let lost = told("wall_seconds", saved - gain);
         return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
     }
     format!(
-        ": about {:.0} % of the {gained} gained. The other {} or so are cheaper translation, other effects in user \
-         mode or less waiting; which of them cannot be told without counters of page walks",
+        ": about {:.0} % of the {gained} gained. The other {} or so are {rest}",
         100.0 * saved / gain,
         told("wall_seconds", gain - saved)
     )
+}
+
+/// What the gain that was not kernel time may be.
+fn rest(look: &Look<'_, '_>) -> &'static str {
+    match look.median_or_missing("dtlb_walks_total") {
+        Ok(_) => {
+            "cheaper translation, other effects in user mode or less waiting: the finding on page \
+             walks bounds the first"
+        }
+        Err(_) => {
+            "cheaper translation, other effects in user mode or less waiting; which of them cannot \
+             be told without counters of page walks"
+        }
+    }
 }

@@ -124,6 +124,26 @@ impl<'a> Ground<'a> {
             .collect()
     }
 
+    /// Asks a rule about the baseline, for the experiment as a whole: the finding is no policy's.
+    pub(super) fn of_baseline(
+        &self,
+        rule: &impl Rule,
+        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+    ) -> Vec<Finding> {
+        let baseline = self
+            .policies()
+            .iter()
+            .find(|policy| policy.name == self.baseline());
+        let found = baseline.and_then(|policy| self.of(rule, policy, &ask));
+        found
+            .map(|finding| Finding {
+                policy: None,
+                ..finding
+            })
+            .into_iter()
+            .collect()
+    }
+
     fn of(
         &self,
         rule: &impl Rule,
@@ -180,6 +200,18 @@ impl Look<'_, '_> {
     /// The median under the baseline, then under this policy.
     pub(super) fn both(&mut self, metric: &str) -> Result<(f64, f64), Absent> {
         Ok((self.there(metric)?, self.here(metric)?))
+    }
+
+    /// The median under this policy, or why there is none, without a note of it.
+    pub(super) fn median_or_missing(&self, metric: &str) -> Result<f64, Missing> {
+        self.ground.medians.get(self.policy, metric)
+    }
+
+    /// Notes a figure of this policy that was read before.
+    pub(super) fn noted(&mut self, metric: &str, value: f64) -> f64 {
+        let policy = self.policy;
+        self.evidence.reading(metric, policy, value);
+        value
     }
 
     /// The median under any policy.

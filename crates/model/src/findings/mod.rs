@@ -15,6 +15,7 @@ pub mod medians;
 mod coverage;
 mod ground;
 
+mod cheaper_walks;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
 mod host_cold_memory;
@@ -25,6 +26,7 @@ mod policy_had_no_effect;
 mod policy_not_applied;
 mod read_first_zero_page;
 mod run_too_noisy;
+mod translation;
 mod win_with_a_loss;
 mod workload_too_short;
 mod zeroing_ate_the_gain;
@@ -40,6 +42,8 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
+    &cheaper_walks::CheaperWalks,
+    &translation::Translation,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,

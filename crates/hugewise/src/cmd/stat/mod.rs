@@ -1,0 +1,162 @@
+//! `hugewise stat`: what address translation, faults and huge pages cost, interval by interval.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use hugewise_linux::root::Root;
+use hugewise_linux::stat::plan::Events;
+use hugewise_model::quantity::parse_duration;
+use hugewise_model::stat::Mode;
+
+use crate::cli::Output;
+use crate::exit::{self, Exit};
+
+mod list;
+mod live;
+mod replay;
+mod sink;
+
+/// Flags of `stat`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a target the whole machine is observed until Ctrl-C.\n\
+                  walk% is the share of cycles with a page walk under way, at most; dTLB/k and\n\
+                  iTLB/k are page walks for 1000 instructions; huge/s are huge pages made in\n\
+                  faults, refus/s those refused, coll/s those that khugepaged made, comp/s\n\
+                  compaction stalls, huge% the share of memory that is huge, free the free huge\n\
+                  blocks. † marks figures of the whole machine.",
+    group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "list", "replay"]))
+)]
+pub struct Arguments {
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+
+    /// Observe a process, its threads and descendants
+    #[arg(short, long, value_name = "PID", help_heading = "What to observe")]
+    pid: Option<u32>,
+
+    /// Observe the whole machine
+    #[arg(short, long, help_heading = "What to observe")]
+    all: bool,
+
+    /// Observe a cgroup, by its path below the mount
+    #[arg(long, value_name = "GROUP", help_heading = "What to observe")]
+    cgroup: Option<String>,
+
+    /// A line for each interval of this length
+    #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    interval: Duration,
+
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Count these events besides cycles and instructions: names of --list or of perf list, or `all`
+    #[arg(
+        short,
+        long = "event",
+        value_name = "EVENT",
+        value_delimiter = ',',
+        help_heading = "What to count"
+    )]
+    events: Vec<String>,
+
+    /// Count in this mode: user, kernel, both, guest [default: as permitted]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "MODE",
+        help_heading = "What to count"
+    )]
+    mode: Option<ModeWord>,
+
+    /// Print the events of this processor, and what each reading needs
+    #[arg(long)]
+    list: bool,
+
+    /// Draw a recording (--format json, --json FILE) again
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+
+    /// Show what the command prints, on stderr
+    #[arg(long, help_heading = "What to observe")]
+    show: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// The modes as words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ModeWord {
+    /// User mode alone
+    User,
+    /// Kernel mode alone
+    Kernel,
+    /// User and kernel mode
+    Both,
+    /// Virtual machines on this host
+    Guest,
+}
+
+impl From<ModeWord> for Mode {
+    fn from(word: ModeWord) -> Self {
+        match word {
+            ModeWord::User => Self::User,
+            ModeWord::Kernel => Self::Kernel,
+            ModeWord::Both => Self::UserAndKernel,
+            ModeWord::Guest => Self::Guest,
+        }
+    }
+}
+
+impl Arguments {
+    fn events(&self) -> Events {
+        match &self.events[..] {
+            [] => Events::Usual,
+            [one] if one == "all" => Events::All,
+            names => Events::Named(names.to_vec()),
+        }
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        self.mode.map(Mode::from)
+    }
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let root = Root::real();
+    if let Some(path) = &arguments.replay {
+        return replay::run(path, &arguments.output);
+    }
+    if arguments.list {
+        return list::run(&root, &arguments.output);
+    }
+    live::run(&root, arguments)
+}
+
+/// An interval must hold a turn of each group, and a line must be worth reading.
+fn interval(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_millis(10);
+    let interval = parse_duration(text)?;
+    if interval < SHORTEST {
+        return Err(format!(
+            "`{text}` is too short; the shortest interval is 10ms"
+        ));
+    }
+    Ok(interval)
+}
+
+/// The error of an event that no table of this machine has.
+fn unknown_event(names: &[&str]) -> anyhow::Error {
+    exit::usage(format!(
+        "--event {}: this processor has no such event; see: hugewise stat --list",
+        names.join(",")
+    ))
+}

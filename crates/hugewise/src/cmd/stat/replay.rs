@@ -1,0 +1,45 @@
+//! A recording, drawn again by the same functions as a live observation.
+
+use std::path::Path;
+
+use anyhow::Result;
+use hugewise_model::stat::{Interval, derive, parse};
+
+use super::sink::Sink;
+use crate::cli::Output;
+use crate::exit::{self, Exit};
+use crate::say::say;
+
+/// Draws a recording.
+pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
+    let fault = |what: String| exit::usage(format!("--replay {}: {what}", path.display()));
+    let same = output
+        .json
+        .as_deref()
+        .is_some_and(|json| is_same(json, path));
+    if same {
+        return Err(fault(
+            "--json names the same file, which would be lost".to_owned(),
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
+    let recording = parse(&bytes).map_err(fault)?;
+    let mut sink = Sink::begin(&recording.header, output)?;
+    for interval in recording.intervals {
+        let derived = derive(&interval.counts, recording.header.hardware.missing());
+        sink.interval(Interval {
+            derived,
+            ..interval
+        })?;
+    }
+    if recording.torn && !output.quiet {
+        say("the recording was cut off; what follows are the intervals that it holds");
+    }
+    sink.finish(recording.outcome)?;
+    Ok(Exit::Done)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(one).is_some() && real(one) == real(other)
+}

@@ -1,0 +1,173 @@
+//! `hugewise stat` as its users meet it.
+
+#[expect(dead_code, reason = "other tests need the rest of it")]
+mod harness;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use harness::{Case, is_root, lab, skip};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+/// The lines of a recording.
+fn lines(output: &[u8]) -> Vec<Value> {
+    let text = String::from_utf8_lossy(output);
+    let parse = |line: &str| serde_json::from_str(line).expect("a line of JSON");
+    text.lines().map(parse).collect()
+}
+
+/// Faults are counted by the kernel, whatever the hardware: all of them, and only those.
+#[test]
+fn stat_counts_the_faults_of_a_command_and_of_its_children() {
+    let case = Case::new();
+    let line = format!("{} touch --pages 23029; true", lab().display());
+    let words = [
+        "stat", "-I", "50ms", "--format", "json", "--", "/bin/sh", "-c", &line,
+    ];
+    let output = case.hugewise().args(words).assert().success();
+    let lines = lines(&output.get_output().stdout);
+    assert_eq!(lines[0]["line"], "header");
+    assert_eq!(lines[0]["target"]["words"][0], "/bin/sh");
+    let summary = lines.last().expect("a summary");
+    assert_eq!(summary["line"], "summary");
+    assert_eq!(summary["outcome"]["code"], 0);
+    let faults = |line: &Value| line["readings"]["minor_faults_total"]["value"].as_f64();
+    let all = faults(summary).expect("faults");
+    assert!((23_029.0..23_029.0 + 1500.0).contains(&all), "{all}");
+    let intervals = lines.iter().filter(|line| line["line"] == "interval");
+    let sum: f64 = intervals.filter_map(faults).sum();
+    assert!((sum - all).abs() < 0.5, "{sum} {all}");
+}
+
+/// Either the hardware counts, or the reason why not is there once, and no share is over 1.
+#[test]
+fn stat_never_says_zero_for_what_it_cannot_count() {
+    let case = Case::new();
+    let words = [
+        "stat", "-I", "50ms", "--format", "json", "--", "sleep", "0.2",
+    ];
+    let output = case.hugewise().args(words).assert().success();
+    let lines = lines(&output.get_output().stdout);
+    let hardware = &lines[0]["hardware"];
+    let summary = lines.last().expect("a summary");
+    let derived = summary["derived"].as_object().expect("ratios");
+    if hardware["missing"].is_null() {
+        let cycles = summary["counts"].as_array().expect("counts");
+        assert!(
+            cycles.iter().any(|count| count["kind"] == "cycles"),
+            "{summary}"
+        );
+    } else {
+        assert!(
+            derived
+                .values()
+                .all(|one| one["missing"] == hardware["missing"])
+        );
+    }
+    for (name, reading) in derived {
+        let value = reading["value"].as_f64().unwrap_or(0.0);
+        assert!(!name.ends_with("_ratio") || value <= 1.0, "{name} {value}");
+    }
+}
+
+#[test]
+fn stat_follows_a_process_until_it_ends() {
+    let case = Case::new();
+    let mut sleeper = Command::new("sleep").arg("0.6").spawn().expect("sleep");
+    // A thread reaps it, as a shell would.
+    let pid = sleeper.id().to_string();
+    let reaper = std::thread::spawn(move || sleeper.wait());
+    let began = Instant::now();
+    let words = ["stat", "-p", &pid, "-I", "100ms"];
+    case.hugewise()
+        .args(words)
+        .assert()
+        .success()
+        .stdout(contains(format!("Process {pid} (sleep)")).and(contains("page faults")));
+    assert!(began.elapsed() < Duration::from_secs(10));
+    reaper.join().expect("a thread").expect("a child");
+}
+
+#[test]
+fn stat_as_an_ordinary_user_still_counts_faults() {
+    if !is_root() {
+        return skip(
+            "stat_as_an_ordinary_user",
+            "needs root to become another user",
+        );
+    }
+    let case = Case::new();
+    case.hugewise_as_nobody()
+        .args(["stat", "-I", "100ms", "--duration", "200ms"])
+        .assert()
+        .success()
+        .stdout(contains("in 2 intervals").and(contains("page faults")));
+}
+
+#[test]
+fn stat_names_what_was_typed_wrong() {
+    for (words, said) in [
+        (&["-p", "4294967294"][..], "there is no such process"),
+        (&["--cgroup", "no/such/group"], "no such folder"),
+        (
+            &["-e", "no_such_event"],
+            "no_such_event: this processor has no such event",
+        ),
+        (&["-I", "1ms"], "shortest interval"),
+        (&["-p", "1", "-a"], "cannot be used with"),
+        (&["--replay", "/dev/null"], "the file is empty"),
+        (&["--", "no-such-program"], "no-such-program"),
+    ] {
+        let assert = Case::new().hugewise().arg("stat").args(words).assert();
+        assert.code(2).stderr(contains(said));
+    }
+}
+
+#[test]
+fn stat_draws_a_recording_as_it_drew_it_live() {
+    let case = Case::new();
+    let file = case.path("recording.jsonl");
+    let json = file.to_str().expect("a path");
+    let words = ["stat", "-I", "50ms", "--json", json, "--", "sleep", "0.2"];
+    let live = case.hugewise().args(words).assert().success();
+    let again = ["stat", "--replay", json];
+    let replayed = case.hugewise().args(again).assert().success();
+    let text = |assert: &assert_cmd::assert::Assert| {
+        String::from_utf8_lossy(&assert.get_output().stdout).into_owned()
+    };
+    assert_eq!(text(&live), text(&replayed));
+    let lost = [&again[..], &["--json", json]].concat();
+    case.hugewise().args(lost).assert().code(2);
+}
+
+#[test]
+fn stat_fits_eighty_columns() {
+    let case = Case::new();
+    for words in [
+        &["stat", "--list"][..],
+        &["stat", "-v", "-I", "50ms", "--", "sleep", "0.1"],
+        &["stat", "-I", "50ms", "--duration", "100ms"],
+    ] {
+        let output = case.hugewise().args(words).assert().success();
+        let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+        let long = text.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(long, None, "{words:?}");
+    }
+}
+
+#[test]
+fn stat_ends_a_command_with_the_signal_that_ends_it() {
+    let case = Case::new();
+    let mut command = case.plain();
+    command.args(["stat", "--", "sleep", "33.5"]);
+    let mut child = command.stdout(Stdio::null()).spawn().expect("hugewise");
+    harness::wait_until("the command", || harness::processes_with("33.5") == 1);
+    let id = child.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &id]).status();
+    assert!(killed.expect("kill").success());
+    let status = child.wait().expect("an end");
+    assert_eq!(status.code(), Some(130));
+    harness::wait_until("no command", || harness::processes_with("33.5") == 0);
+}

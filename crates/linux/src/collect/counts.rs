@@ -1,0 +1,268 @@
+//! Events of the hardware in one trial.
+//!
+//! One group counts in a trial, from exec to the end and in all that the workload starts; the
+//! next round counts the next group. So totals are totals: nothing is stretched, and every
+//! policy of a round is counted alike.
+
+use hugewise_model::host::Host;
+use hugewise_model::observation::{Missing, Reading};
+use hugewise_model::stat::kind::{CYCLES, INSTRUCTIONS};
+use hugewise_model::stat::{Count, Tally, WalkCycles, derive};
+
+use crate::perf::count::{Counters, Plan, Target};
+use crate::perf::open::Kernel;
+use crate::probe::Grants;
+use crate::root::Root;
+use crate::stat::plan::walk_cycles;
+
+/// What is counted in a trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting<'a> {
+    /// What this machine can count, or why nothing.
+    pub plan: Result<&'a Plan, &'a Missing>,
+    /// Number of the round, which decides whose turn it is.
+    pub round: u32,
+}
+
+type Value = Result<f64, Missing>;
+
+/// The counters of a trial, from before its exec.
+#[derive(Debug)]
+pub(super) struct TrialCounters<'a> {
+    plan: Result<&'a Plan, Missing>,
+    counters: Option<Counters>,
+}
+
+impl<'a> TrialCounters<'a> {
+    /// Opens them on the process that is about to become the workload.
+    pub(super) fn attach(root: &Root, counting: Counting<'a>, main: u32) -> Self {
+        let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
+            let turn = usize::try_from(counting.round).unwrap_or(0);
+            let (target, grants) = (Target::AtExec(main), Grants::read(root));
+            Counters::attach(&Kernel, plan.only(turn), &target, &grants)
+        });
+        match attached {
+            Ok(counters) => Self {
+                plan: counting.plan.map_err(Clone::clone),
+                counters: Some(counters),
+            },
+            Err(missing) => Self {
+                plan: Err(missing),
+                counters: None,
+            },
+        }
+    }
+
+    /// What they counted; to be called when the workload has ended.
+    pub(super) fn finish(mut self) -> Counted<'a> {
+        Counted {
+            counts: self
+                .counters
+                .as_mut()
+                .map(Counters::collect)
+                .unwrap_or_default(),
+            plan: self.plan,
+        }
+    }
+}
+
+/// What was counted in a trial.
+#[derive(Clone, Debug)]
+pub(super) struct Counted<'a> {
+    plan: Result<&'a Plan, Missing>,
+    counts: Vec<Count>,
+}
+
+impl Counted<'_> {
+    /// A reading of the table of metrics, where it is one of ours.
+    pub(super) fn value(&self, name: &str, host: &Host) -> Option<Value> {
+        Some(match name {
+            "cycles_total" => self.total(CYCLES),
+            "instructions_total" => self.total(INSTRUCTIONS),
+            "dtlb_walks_total" => self.data_walks(),
+            "itlb_walks_total" => self.total("itlb_walks"),
+            "data_walk_cycles_ratio" | "code_walk_cycles_ratio" => self.walk_cycles(name, host),
+            _ => return None,
+        })
+    }
+
+    fn data_walks(&self) -> Value {
+        let both = || Ok(self.total("dtlb_load_walks")? + self.total("dtlb_store_walks")?);
+        match self.total("dtlb_walks") {
+            Err(Missing::NotSupported { .. }) => both(),
+            other => other,
+        }
+    }
+
+    /// How often an event happened in the whole trial.
+    fn total(&self, kind: &str) -> Value {
+        let plan = self.plan.clone()?;
+        let mut tallies = self.counts.iter().filter(|count| count.kind == kind);
+        let first = tallies.next().ok_or_else(|| absent(plan, kind))?;
+        let sum = tallies.fold(first.tally.clone(), |sum, more| sum.plus(&more.tally));
+        match sum {
+            Tally::Missing { missing } => Err(missing),
+            // The first counter's time is all the time there was; those of several sorts of
+            // processors share it.
+            Tally::Counted {
+                value, running_ns, ..
+            } if whole(&first.tally, running_ns) => Ok(value as f64),
+            Tally::Counted { .. } => Err(Missing::NeverScheduled),
+        }
+    }
+
+    /// A share within the group, which holds also for a part of the time.
+    fn walk_cycles(&self, name: &str, host: &Host) -> Value {
+        let plan = self.plan.clone()?;
+        let sides: &[&str] = match name {
+            "code_walk_cycles_ratio" => &["itlb"],
+            _ => &["dtlb", "dtlb_load"],
+        };
+        // A part of the truth would be taken for an upper bound.
+        if walk_cycles(plan, host) == WalkCycles::WithoutNested {
+            return Err(Missing::NotSupported {
+                what: "an event for walk cycles that holds in a virtual machine".to_owned(),
+            });
+        }
+        match derive(&self.counts, None).remove(name) {
+            Some(Reading::Value { value }) => Ok(value),
+            Some(Reading::Missing {
+                missing: Missing::NotSupported { what },
+            }) => Err(if waits(plan, sides) {
+                Missing::NotItsTurn
+            } else {
+                Missing::NotSupported { what }
+            }),
+            Some(Reading::Missing { missing }) => Err(missing),
+            _ => Err(Missing::NotAsked),
+        }
+    }
+}
+
+/// Whether another round counts the cycles of this side's walks.
+fn waits(plan: &Plan, sides: &[&str]) -> bool {
+    let kinds = sides
+        .iter()
+        .flat_map(|side| ["active", "pending"].map(|what| format!("{side}_walk_{what}")));
+    kinds.into_iter().any(|kind| holds(plan, &kind))
+}
+
+fn holds(plan: &Plan, kind: &str) -> bool {
+    let groups = plan.sources.iter().flat_map(|source| &source.groups);
+    groups.flatten().any(|event| event.kind == kind)
+}
+
+fn absent(plan: &Plan, kind: &str) -> Missing {
+    if holds(plan, kind) {
+        return Missing::NotItsTurn;
+    }
+    Missing::NotSupported {
+        what: format!("an event for {kind}"),
+    }
+}
+
+/// Whether a counter ran all the time that it was switched on, but for a hundredth: a counter
+/// that shares the hardware has seen a part only.
+fn whole(first: &Tally, running_ns: u64) -> bool {
+    match first {
+        Tally::Counted { enabled_ns, .. } => {
+            running_ns as f64 >= 0.99 * *enabled_ns as f64 && running_ns > 0
+        }
+        Tally::Missing { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::stat::Mode;
+
+    use super::*;
+    use crate::perf::count::Planned;
+    use crate::perf::fit::{Chosen, Permitted};
+    use crate::perf::open::{Code, Guests, HARDWARE};
+
+    fn plan(groups: &[&[&str]]) -> Plan {
+        let event = |kind: &&str| Chosen {
+            kind: (*kind).to_owned(),
+            event: kind.to_uppercase(),
+            code: Code {
+                source: HARDWARE,
+                config: 0,
+            },
+        };
+        let groups = groups.iter().map(|group| group.iter().map(event).collect());
+        Plan {
+            permitted: Permitted {
+                mode: Mode::UserAndKernel,
+                guests: Guests::Excluded,
+            },
+            sources: vec![Planned {
+                name: "cpu".to_owned(),
+                family: Some("zen4".to_owned()),
+                groups: groups.collect(),
+            }],
+            refused: Vec::new(),
+        }
+    }
+
+    fn count(kind: &str, value: u64, running_ns: u64) -> Count {
+        Count {
+            kind: kind.to_owned(),
+            event: kind.to_uppercase(),
+            pmu: "cpu".to_owned(),
+            group: 0,
+            tally: Tally::Counted {
+                value,
+                enabled_ns: 1000,
+                running_ns,
+            },
+        }
+    }
+
+    fn counted<'a>(plan: &'a Plan, counts: Vec<Count>) -> Counted<'a> {
+        Counted {
+            plan: Ok(plan),
+            counts,
+        }
+    }
+
+    #[test]
+    fn totals_are_whole_or_missing() {
+        let plan = plan(&[&[CYCLES, "dtlb_load_walks", "dtlb_store_walks"]]);
+        let all = counted(
+            &plan,
+            vec![
+                count(CYCLES, 10, 1000),
+                count("dtlb_load_walks", 3, 1000),
+                count("dtlb_store_walks", 4, 1000),
+            ],
+        );
+        assert_eq!(all.total(CYCLES), Ok(10.0));
+        assert_eq!(all.data_walks(), Ok(7.0));
+        let shared = counted(&plan, vec![count(CYCLES, 5, 500)]);
+        assert_eq!(shared.total(CYCLES), Err(Missing::NeverScheduled));
+        let never = counted(&plan, vec![count(CYCLES, 0, 0)]);
+        assert_eq!(never.total(CYCLES), Err(Missing::NeverScheduled));
+    }
+
+    #[test]
+    fn sorts_of_processors_share_the_time() {
+        let plan = plan(&[&[CYCLES]]);
+        let mut atom = count(CYCLES, 2, 400);
+        atom.pmu = "cpu_atom".to_owned();
+        let both = counted(&plan, vec![count(CYCLES, 3, 600), atom]);
+        assert_eq!(both.total(CYCLES), Ok(5.0));
+    }
+
+    #[test]
+    fn what_another_round_counts_is_not_absent() {
+        let plan = plan(&[&[CYCLES], &[CYCLES, "itlb_walks"]]);
+        let first = counted(&plan, vec![count(CYCLES, 1, 1000)]);
+        assert_eq!(first.total("itlb_walks"), Err(Missing::NotItsTurn));
+        let why = first.total("dtlb_walks").unwrap_err();
+        assert_eq!(
+            why.to_string(),
+            "not on this machine: an event for dtlb_walks"
+        );
+    }
+}

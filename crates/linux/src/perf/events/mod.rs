@@ -1,0 +1,325 @@
+//! The events of each processor, as data: one file a family.
+//!
+//! Codes are facts of the processors' makers, kept by the kernel for its own tools
+//! (tools/perf/pmu-events). Every entry names the file it was taken from and says what the event
+//! leaves out, and a test holds every entry against the project's copy of those facts
+//! (`fixtures/pmu-events.txt`).
+
+use std::sync::LazyLock;
+
+use hugewise_model::stat::kind;
+use serde::Deserialize;
+
+/// Which processor this is.
+pub mod processor;
+
+/// The event sources of a machine.
+pub mod sources;
+
+use processor::Processor;
+
+/// A family of processors that count the same events by the same codes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Family {
+    /// Its short name.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// The event source it is told by, where a machine has several sorts of processors.
+    pub pmu: Option<String>,
+    /// Which processors belong to it.
+    cpu: Cpus,
+    /// What it counts, the most telling events first.
+    #[serde(rename = "event")]
+    pub events: Vec<Event>,
+}
+
+/// Which processors belong to a family.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Cpus {
+    /// x86: ranges of models, first and last.
+    X86 {
+        vendor: String,
+        family: u32,
+        models: Vec<(u32, u32)>,
+    },
+    /// Arm: pairs of implementer and part; none means all that no other file knows.
+    Arm { parts: Vec<(u32, u32)> },
+}
+
+/// One event of a family.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// What it counts: a name of [`kind::KINDS`].
+    pub kind: String,
+    /// Its name, as perf list prints it.
+    pub name: String,
+    event: u64,
+    #[serde(default)]
+    umask: u64,
+    #[serde(default)]
+    cmask: u64,
+    /// The file of the kernel it was taken from, below tools/perf/pmu-events/arch.
+    pub source: String,
+    /// What it does not mean.
+    pub not: String,
+}
+
+impl Event {
+    /// `perf_event_attr.config` of a raw event. On x86 event, umask and cmask have bytes of their
+    /// own (the upper part of a long AMD event number lies from bit 32 on); Arm has one number.
+    #[must_use]
+    pub fn config(&self, arch: Arch) -> u64 {
+        match arch {
+            Arch::X86 => {
+                (self.event & 0xff)
+                    | ((self.event >> 8) << 32)
+                    | (self.umask << 8)
+                    | (self.cmask << 24)
+            }
+            Arch::Arm => self.event,
+        }
+    }
+
+    /// The code as people write it.
+    #[must_use]
+    pub fn code(&self, arch: Arch) -> String {
+        let cmask = match self.cmask {
+            0 => String::new(),
+            cmask => format!(",cmask={cmask}"),
+        };
+        match arch {
+            Arch::X86 => format!(
+                "event=0x{:02x},umask=0x{:02x}{cmask}",
+                self.event, self.umask
+            ),
+            Arch::Arm => format!("event=0x{:02x}", self.event),
+        }
+    }
+}
+
+/// How codes are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    /// x86.
+    X86,
+    /// Arm.
+    Arm,
+}
+
+impl Family {
+    /// How its codes are put together.
+    #[must_use]
+    pub fn arch(&self) -> Arch {
+        match self.cpu {
+            Cpus::X86 { .. } => Arch::X86,
+            Cpus::Arm { .. } => Arch::Arm,
+        }
+    }
+
+    fn holds(&self, processor: &Processor) -> bool {
+        match (&self.cpu, processor) {
+            (
+                Cpus::X86 {
+                    vendor,
+                    family,
+                    models,
+                },
+                Processor::X86 {
+                    vendor: v,
+                    family: f,
+                    model,
+                },
+            ) => {
+                let within = |&(first, last): &(u32, u32)| (first..=last).contains(model);
+                vendor == v && family == f && models.iter().any(within)
+            }
+            (Cpus::Arm { parts }, &Processor::Arm { implementer, part }) => {
+                parts.is_empty() || parts.contains(&(implementer, part))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an event is counted when nobody asks for more. Walks under way, which bound the
+    /// cycles from above, are wanted only where the cycles themselves cannot be counted.
+    #[must_use]
+    pub fn is_usual(&self, event: &Event) -> bool {
+        let stands_in = event
+            .kind
+            .strip_suffix("_walk_pending")
+            .is_some_and(|side| {
+                let active = format!("{side}_walk_active");
+                !self.events.iter().any(|other| other.kind == active)
+            });
+        kind::is_usual(&event.kind) || stands_in
+    }
+
+    /// An event by its kind, or by its name as perf list prints it, in any case of letters.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Event> {
+        self.events
+            .iter()
+            .find(|event| event.kind == name || event.name.eq_ignore_ascii_case(name))
+    }
+}
+
+macro_rules! files {
+    ($($name:literal)*) => { &[$(include_str!(concat!($name, ".toml"))),*] };
+}
+
+/// The tables, those of single families before the general one.
+static FILES: &[&str] = files![
+    "haswell" "broadwell" "skylake" "icelake" "sapphirerapids" "graniterapids" "sierraforest"
+    "alderlake-core" "alderlake-atom" "zen1" "zen2" "zen3" "zen4" "zen5" "zen6" "neoverse-n1"
+    "neoverse-n2-v2" "neoverse-v1" "neoverse-n3" "neoverse-v3" "ampereone" "ampereonex"
+    "armv8-pmuv3"
+];
+
+/// Every family.
+pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
+    let parse = |text: &&str| toml::from_str(text).expect("the tables are part of the program");
+    FILES.iter().map(parse).collect()
+});
+
+/// The family of a processor behind an event source. Sources with names of their own (cpu_core,
+/// cpu_atom) tell sorts of processors apart; any other source goes by the processor alone.
+#[must_use]
+pub fn family(processor: &Processor, source: &str) -> Option<&'static Family> {
+    let mut held = FAMILIES.iter().filter(|family| family.holds(processor));
+    held.find(|family| family.pmu.as_deref().is_none_or(|pmu| pmu == source))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    const FACTS: &str = include_str!("../../../../../fixtures/pmu-events.txt");
+
+    type Key = (String, String, Option<String>);
+
+    /// Event, umask and cmask by file, name and PMU.
+    fn facts() -> BTreeMap<Key, (u64, u64, u64)> {
+        let hex = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let lines = FACTS.lines().filter(|line| !line.starts_with('#'));
+        let parsed = lines.map(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let find = |key: &str| words.iter().find_map(|word| word.strip_prefix(key));
+            let cmask = find("cmask=").map_or(0, |text| text.parse().unwrap());
+            let pmu = find("pmu=").map(str::to_owned);
+            let key = (words[0].to_owned(), words[1].to_owned(), pmu);
+            (key, (hex(words[2]), hex(words[3]), cmask))
+        });
+        parsed.collect()
+    }
+
+    #[test]
+    fn every_entry_is_what_the_facts_say() {
+        let facts = facts();
+        assert_eq!(facts.len(), 587);
+        let mut checked = 0;
+        for family in FAMILIES.iter() {
+            for event in &family.events {
+                let key = (event.source.clone(), event.name.clone(), family.pmu.clone());
+                let code = (event.event, event.umask, event.cmask);
+                assert_eq!(
+                    facts.get(&key),
+                    Some(&code),
+                    "{}: {}",
+                    family.name,
+                    event.name
+                );
+                checked += 1;
+            }
+        }
+        assert!(checked > 380, "{checked}");
+    }
+
+    #[test]
+    fn entries_are_told_once_and_say_what_they_do_not_mean() {
+        let mut names = BTreeSet::new();
+        let mut used = BTreeSet::new();
+        for family in FAMILIES.iter() {
+            assert!(names.insert(&family.name), "{} twice", family.name);
+            let mut kinds = BTreeSet::new();
+            for event in &family.events {
+                let place = format!("{}: {}", family.name, event.name);
+                assert!(kind::find(&event.kind).is_some(), "{place}: {}", event.kind);
+                assert!(kinds.insert(&event.kind), "{place}: {} twice", event.kind);
+                assert!(event.not.len() > 20 && event.not.ends_with('.'), "{place}");
+                used.insert(event.kind.as_str());
+            }
+            assert!(family.events.iter().any(|event| family.is_usual(event)));
+        }
+        let always = [kind::CYCLES, kind::INSTRUCTIONS];
+        for kind in kind::KINDS
+            .iter()
+            .filter(|kind| !always.contains(&kind.name))
+        {
+            assert!(used.contains(kind.name), "{} is no event's", kind.name);
+        }
+    }
+
+    fn x86(vendor: &str, family: u32, model: u32) -> Processor {
+        Processor::X86 {
+            vendor: vendor.to_owned(),
+            family,
+            model,
+        }
+    }
+
+    #[test]
+    fn processors_find_their_families() {
+        let name = |processor: Processor, source: &str| {
+            family(&processor, source).map(|family| family.name.as_str())
+        };
+        let intel = |model| x86("GenuineIntel", 6, model);
+        assert_eq!(name(intel(0x3f), "cpu"), Some("haswell"));
+        assert_eq!(name(intel(0x55), "cpu"), Some("skylake"));
+        assert_eq!(name(intel(0xcf), "cpu"), Some("sapphirerapids"));
+        assert_eq!(name(intel(0x97), "cpu_core"), Some("alderlake-core"));
+        assert_eq!(name(intel(0x97), "cpu_atom"), Some("alderlake-atom"));
+        assert_eq!(name(intel(0x2a), "cpu"), None);
+        let amd = |family, model| x86("AuthenticAMD", family, model);
+        assert_eq!(name(amd(23, 0x01), "cpu"), Some("zen1"));
+        assert_eq!(name(amd(23, 0x31), "cpu"), Some("zen2"));
+        assert_eq!(name(amd(25, 0x01), "cpu"), Some("zen3"));
+        assert_eq!(name(amd(25, 0x11), "cpu"), Some("zen4"));
+        assert_eq!(name(amd(25, 0x21), "cpu"), Some("zen3"));
+        assert_eq!(name(amd(26, 0x02), "cpu"), Some("zen5"));
+        let arm = |implementer, part| Processor::Arm { implementer, part };
+        assert_eq!(name(arm(0x41, 0xd0c), "armv8_pmuv3_0"), Some("neoverse-n1"));
+        assert_eq!(
+            name(arm(0x6d, 0xd49), "armv8_pmuv3_0"),
+            Some("neoverse-n2-v2")
+        );
+        assert_eq!(name(arm(0x00, 0x051), "armv8_pmuv3"), Some("armv8-pmuv3"));
+    }
+
+    #[test]
+    fn codes_are_put_together_as_the_kernel_wants_them() {
+        let skylake = family(&x86("GenuineIntel", 6, 0x55), "cpu").unwrap();
+        let active = skylake.find("dtlb_load_misses.walk_active").unwrap();
+        assert_eq!(active.kind, "dtlb_load_walk_active");
+        assert_eq!(active.config(Arch::X86), 0x0100_1008);
+        assert_eq!(active.code(Arch::X86), "event=0x08,umask=0x10,cmask=1");
+        let zen4 = family(&x86("AuthenticAMD", 25, 0x11), "cpu").unwrap();
+        assert_eq!(zen4.find("dtlb_walks").unwrap().config(Arch::X86), 0xf045);
+        let arm = Processor::Arm {
+            implementer: 0x41,
+            part: 0xd83,
+        };
+        let v3 = family(&arm, "armv8_pmuv3_0").unwrap();
+        assert_eq!(
+            v3.find("DTLB_WALK_PERCYC").unwrap().config(Arch::Arm),
+            0x8128
+        );
+        assert!(v3.is_usual(v3.find("dtlb_walk_pending").unwrap()));
+        assert!(!skylake.is_usual(skylake.find("dtlb_load_walk_pending").unwrap()));
+    }
+}

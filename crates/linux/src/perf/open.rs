@@ -1,0 +1,211 @@
+//! Opening groups of events: the one contact with perf_event_open(2).
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use hugewise_model::stat::Mode;
+use perf_event::events::Raw;
+use perf_event::{Builder, Counter, ReadFormat};
+
+/// An event as the kernel is asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Code {
+    /// `perf_event_attr.type`: the number of the event source.
+    pub source: u32,
+    /// `perf_event_attr.config`.
+    pub config: u64,
+}
+
+/// `PERF_TYPE_HARDWARE`.
+pub const HARDWARE: u32 = 0;
+/// `PERF_TYPE_SOFTWARE`.
+pub const SOFTWARE: u32 = 1;
+/// `PERF_TYPE_RAW`.
+pub const RAW: u32 = 4;
+
+/// Whom a group observes.
+#[derive(Clone, Debug)]
+pub enum Observed {
+    /// The calling thread.
+    Caller,
+    /// One thread, and all that it will start.
+    Task(u32),
+    /// One processor, whatever runs there.
+    Cpu(u32),
+    /// What runs of a cgroup on one processor.
+    Cgroup(Arc<File>, u32),
+}
+
+/// When a group begins to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// When it is switched on.
+    Switched,
+    /// When the observed thread calls exec.
+    AtExec,
+}
+
+/// Whether a mode that leaves virtual machines out says so to the kernel. Some event sources
+/// do not know the question, and there nothing runs as a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guests {
+    /// `exclude_guest` is set.
+    Excluded,
+    /// The kernel is not asked.
+    Unasked,
+}
+
+/// A group of events that are on the hardware together or not at all.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The events; the first leads.
+    pub events: &'a [Code],
+    /// Whom it observes.
+    pub observed: Observed,
+    /// In which modes.
+    pub mode: Mode,
+    /// Whether virtual machines are left out by name.
+    pub guests: Guests,
+    /// When it begins.
+    pub start: Start,
+}
+
+/// A group that could not be opened.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Which of its events was refused, by its place.
+    pub event: usize,
+    /// The kernel's word.
+    pub error: io::Error,
+}
+
+/// What a counter says. The times are for judging the value: it is nothing where `running_ns`
+/// is 0, and a part of the truth where that is less than `enabled_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Raws {
+    /// How often, since the group was opened.
+    pub value: u64,
+    /// How long it was switched on while the observed ran, in nanoseconds.
+    pub enabled_ns: u64,
+    /// How long it was on the hardware.
+    pub running_ns: u64,
+}
+
+/// An open group.
+pub trait Group {
+    /// Switches all events of the group at once.
+    ///
+    /// # Errors
+    /// The kernel's word.
+    fn switch(&mut self, to: Switch) -> io::Result<()>;
+
+    /// What each event says, in the order of the request.
+    ///
+    /// # Errors
+    /// The kernel's word.
+    fn read(&mut self) -> io::Result<Vec<Raws>>;
+}
+
+/// Whether a group counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It does.
+    On,
+    /// It does not.
+    Off,
+}
+
+/// The ability to open groups.
+pub trait PerfOpen {
+    /// Opens one group, switched off.
+    ///
+    /// # Errors
+    /// Which event was refused and why. Nothing stays open.
+    fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal>;
+}
+
+/// The kernel under our hands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kernel;
+
+impl PerfOpen for Kernel {
+    fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal> {
+        let mut counters: Vec<Counter> = Vec::with_capacity(request.events.len());
+        for (event, &code) in request.events.iter().enumerate() {
+            let builder = builder(request, code, event == 0);
+            let opened = match counters.first_mut() {
+                None => builder.build(),
+                Some(leader) => builder.build_with_group(leader),
+            };
+            counters.push(opened.map_err(|error| Refusal { event, error })?);
+        }
+        Ok(Box::new(Counters(counters)))
+    }
+}
+
+/// Members are switched on from the start and the leader alone is switched: where a group is
+/// switched member by member, the kernel (Linux 6.12 and 6.18) lost most counts of page faults.
+fn builder<'a>(request: &'a Request<'_>, code: Code, leads: bool) -> Builder<'a> {
+    let mut builder = Builder::new(Raw::new(code.config));
+    builder.attrs_mut().type_ = code.source;
+    builder
+        .read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING)
+        .enabled(!leads)
+        .enable_on_exec(leads && request.start == Start::AtExec)
+        .exclude_user(request.mode == Mode::Kernel)
+        .exclude_kernel(request.mode == Mode::User)
+        .exclude_hv(request.mode == Mode::User)
+        .exclude_host(request.mode == Mode::Guest)
+        .exclude_guest(request.mode != Mode::Guest && request.guests == Guests::Excluded);
+    match &request.observed {
+        Observed::Caller => {}
+        Observed::Task(thread) => {
+            builder.inherit(true);
+            builder.observe_pid(i32::try_from(*thread).unwrap_or(i32::MAX));
+        }
+        Observed::Cpu(cpu) => {
+            builder.any_pid().one_cpu(*cpu as usize);
+        }
+        Observed::Cgroup(folder, cpu) => {
+            builder.observe_cgroup(folder).one_cpu(*cpu as usize);
+        }
+    }
+    builder
+}
+
+/// Open counters, the leader first; each is read by itself, because kernels before 6.13 refuse to
+/// read a whole group that is inherited. They are dropped last to first.
+#[derive(Debug)]
+struct Counters(Vec<Counter>);
+
+impl Group for Counters {
+    fn switch(&mut self, to: Switch) -> io::Result<()> {
+        let leader = self.0.first_mut().ok_or(io::ErrorKind::InvalidInput)?;
+        match to {
+            Switch::On => leader.enable(),
+            Switch::Off => leader.disable(),
+        }
+    }
+
+    fn read(&mut self) -> io::Result<Vec<Raws>> {
+        let one = |counter: &mut Counter| {
+            let data = counter.read_full()?;
+            let ns = |time: Option<std::time::Duration>| {
+                time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+            };
+            Ok(Raws {
+                value: data.count(),
+                enabled_ns: ns(data.time_enabled()),
+                running_ns: ns(data.time_running()),
+            })
+        };
+        self.0.iter_mut().map(one).collect()
+    }
+}
+
+impl Drop for Counters {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}

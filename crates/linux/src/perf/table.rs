@@ -1,0 +1,143 @@
+//! A kernel made of a table, for tests: it refuses, hides, shares and lies as real ones do.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::rc::Rc;
+
+use hugewise_model::stat::Mode;
+
+use super::open::{
+    Code, Group, Guests, HARDWARE, Observed, PerfOpen, Raws, Refusal, Request, Start, Switch,
+};
+
+/// What the kernel has and permits.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// Counters of the hardware for events of any kind.
+    pub(crate) counters: usize,
+    /// How many of them somebody else holds for good.
+    pub(crate) reserved: usize,
+    /// Whether cycles and instructions have counters of their own.
+    pub(crate) fixed: bool,
+    /// Whether kernel mode may be counted.
+    pub(crate) kernel_permitted: bool,
+    /// Whether user mode may be.
+    pub(crate) user_permitted: bool,
+    /// Whether `exclude_guest` is understood.
+    pub(crate) knows_guests: bool,
+    /// Events that are not there.
+    pub(crate) absent: Vec<Code>,
+    /// Threads that have ended.
+    pub(crate) ended: BTreeSet<u32>,
+    /// What an event says each time it is read; the last holds for good. An event without an
+    /// entry counts 1000 in each 1000 ns that it is on, which is one reading.
+    pub(crate) says: BTreeMap<Code, Vec<Raws>>,
+    /// What was switched, in order: the first event of the group, and to what.
+    pub(crate) log: Rc<RefCell<Vec<(Code, Switch)>>>,
+}
+
+impl Table {
+    pub(crate) fn with_counters(counters: usize) -> Self {
+        Self {
+            counters,
+            reserved: 0,
+            fixed: true,
+            kernel_permitted: true,
+            user_permitted: true,
+            knows_guests: true,
+            absent: Vec::new(),
+            ended: BTreeSet::new(),
+            says: BTreeMap::new(),
+            log: Rc::default(),
+        }
+    }
+
+    fn refusal(&self, request: &Request<'_>) -> Option<(usize, i32)> {
+        let kernel = request.mode != Mode::User;
+        let permitted = if kernel {
+            self.kernel_permitted
+        } else {
+            self.user_permitted
+        };
+        if !permitted {
+            return Some((0, libc::EACCES));
+        }
+        if let Observed::Task(thread) = request.observed
+            && self.ended.contains(&thread)
+        {
+            return Some((0, libc::ESRCH));
+        }
+        let absent = |code: &Code| self.absent.contains(code);
+        if let Some(event) = request.events.iter().position(absent) {
+            return Some((event, libc::ENOENT));
+        }
+        if request.guests == Guests::Excluded && !self.knows_guests {
+            return Some((0, libc::EINVAL));
+        }
+        (self.needed(request) > self.counters).then_some((request.events.len() - 1, libc::EINVAL))
+    }
+
+    fn needed(&self, request: &Request<'_>) -> usize {
+        let general = |code: &&Code| !(self.fixed && code.source == HARDWARE);
+        request.events.iter().filter(general).count()
+    }
+}
+
+impl PerfOpen for Table {
+    fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal> {
+        if let Some((event, errno)) = self.refusal(request) {
+            let error = io::Error::from_raw_os_error(errno);
+            return Err(Refusal { event, error });
+        }
+        Ok(Box::new(Row {
+            table: self.clone(),
+            codes: request.events.to_vec(),
+            scheduled: self.needed(request) <= self.counters - self.reserved,
+            on: request.start == Start::AtExec,
+            reads: 0,
+            ticks: 0,
+        }))
+    }
+}
+
+struct Row {
+    table: Table,
+    codes: Vec<Code>,
+    scheduled: bool,
+    on: bool,
+    reads: usize,
+    ticks: u64,
+}
+
+impl Group for Row {
+    fn switch(&mut self, to: Switch) -> io::Result<()> {
+        self.table.log.borrow_mut().push((self.codes[0], to));
+        if self.on && to == Switch::Off {
+            self.ticks += 1000;
+        }
+        self.on = to == Switch::On;
+        Ok(())
+    }
+
+    fn read(&mut self) -> io::Result<Vec<Raws>> {
+        if self.on {
+            self.ticks += 1000;
+        }
+        self.reads += 1;
+        let one = |code: &Code| match self.table.says.get(code) {
+            Some(says) => says[(self.reads - 1).min(says.len() - 1)],
+            None if self.scheduled => Raws {
+                value: self.ticks,
+                enabled_ns: self.ticks,
+                running_ns: self.ticks,
+            },
+            None => Raws {
+                value: 0,
+                enabled_ns: self.ticks,
+                running_ns: 0,
+            },
+        };
+        Ok(self.codes.iter().map(one).collect())
+    }
+}

@@ -1,0 +1,441 @@
+//! Ratios: what a count means, beside the instructions and cycles of its own group.
+
+use std::collections::BTreeMap;
+
+use super::kind::{CYCLES, INSTRUCTIONS};
+use super::{Count, Tally};
+use crate::observation::{Missing, Reading};
+
+/// A figure that is worked out.
+#[derive(Clone, Copy, Debug)]
+pub struct Derived {
+    /// Its name. `_ratio` is a share from 0 to 1, `_per_kinst` is for a thousand instructions.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    make: fn(&Counts<'_>) -> Value,
+}
+
+type Value = Result<f64, Missing>;
+
+const fn derived(name: &'static str, doc: &'static str, make: fn(&Counts<'_>) -> Value) -> Derived {
+    Derived { name, doc, make }
+}
+
+/// Every figure that is worked out from counts.
+pub static DERIVED: &[Derived] = &[
+    derived("instructions_per_cycle", "instructions over cycles", |c| {
+        c.per(INSTRUCTIONS, CYCLES)
+    }),
+    derived(
+        "walk_cycles_at_most_ratio",
+        "share of cycles with a page walk under way, at most: walks for loads, stores and code may \
+         overlap, and the core computes meanwhile",
+        |c| c.at_most(),
+    ),
+    derived(
+        "walk_cycles_at_least_ratio",
+        "the same, at least: the largest of the three",
+        |c| c.at_least(),
+    ),
+    derived(
+        "data_walk_cycles_ratio",
+        "share of cycles with a walk for data, at most",
+        |c| c.data_cycles(),
+    ),
+    derived(
+        "code_walk_cycles_ratio",
+        "share of cycles with a walk for code, at most",
+        |c| c.cycles_of("itlb").map_err(no_cycles),
+    ),
+    derived(
+        "stall_data_ratio",
+        "share of cycles that waited for a data translation",
+        |c| c.share("stall_backend_tlb"),
+    ),
+    derived(
+        "stall_code_ratio",
+        "share of cycles that waited for a code translation",
+        |c| c.share("stall_frontend_tlb"),
+    ),
+    derived("dtlb_walks_per_kinst", "walks for data", |c| {
+        c.data("walks")
+    }),
+    derived("itlb_walks_per_kinst", "walks for code", |c| {
+        c.kinst("itlb_walks")
+    }),
+    derived(
+        "dtlb_walks_4k_ratio",
+        "walks for data that went to 4 KiB pages",
+        |c| c.size("4k"),
+    ),
+    derived("dtlb_walks_2m_ratio", "to 2 MiB pages", |c| c.size("2m")),
+    derived("dtlb_walks_1g_ratio", "to 1 GiB pages", |c| c.size("1g")),
+    derived("dtlb_walks_coalesced_ratio", "to coalesced pages", |c| {
+        c.size("coalesced")
+    }),
+    derived("dtlb_walks_small_ratio", "to single pages (Arm)", |c| {
+        c.size("small")
+    }),
+    derived(
+        "dtlb_walks_large_ratio",
+        "to blocks or contiguous pages (Arm)",
+        |c| c.size("large"),
+    ),
+    derived(
+        "dtlb_l2_hits_per_kinst",
+        "data, served by the second level",
+        |c| c.data("l2_hits").or_else(|_| c.sum(&SIZES, "dtlb_l2_hits")),
+    ),
+    derived(
+        "itlb_l2_hits_per_kinst",
+        "code, served by the second level",
+        |c| c.kinst("itlb_l2_hits"),
+    ),
+    derived(
+        "dtlb_l1_misses_per_kinst",
+        "data, missed by the first level",
+        |c| c.kinst("dtlb_l1_misses"),
+    ),
+    derived(
+        "walker_memory_loads_per_kinst",
+        "loads of walks that went to memory",
+        |c| c.kinst("walker_loads_data_memory"),
+    ),
+];
+
+/// Sizes of pages as events tell them apart.
+const SIZES: [&str; 4] = ["4k", "coalesced", "2m", "1g"];
+const ARM_SIZES: [&str; 2] = ["small", "large"];
+
+/// Works out every figure that the counts allow; the others say why not.
+#[must_use]
+pub fn derive(counts: &[Count], hardware: Option<&Missing>) -> BTreeMap<String, Reading> {
+    let counts = Counts { counts, hardware };
+    let one = |derived: &Derived| {
+        let value = (derived.make)(&counts);
+        (derived.name.to_owned(), Reading::from(value))
+    };
+    DERIVED.iter().map(one).collect()
+}
+
+struct Counts<'a> {
+    counts: &'a [Count],
+    hardware: Option<&'a Missing>,
+}
+
+impl Counts<'_> {
+    /// Events of one kind for each of another, over all groups in which both were counted.
+    ///
+    /// Groups, not totals: a group is on the hardware as a whole or not at all, so both sides
+    /// speak of the same time, however seldom its turn came.
+    fn per(&self, kind: &str, base: &str) -> Value {
+        if let Some(missing) = self.hardware {
+            return Err(missing.clone());
+        }
+        let of_kind = self.counts.iter().filter(|count| count.kind == kind);
+        let (mut top, mut bottom, mut why) = (Sum::default(), Sum::default(), None);
+        for count in of_kind {
+            let mate = self.counts.iter().find(|other| {
+                other.kind == base && other.pmu == count.pmu && other.group == count.group
+            });
+            let Some(mate) = mate else {
+                why = why.or(Some(none_of(base)));
+                continue;
+            };
+            match (&count.tally, &mate.tally) {
+                (Tally::Missing { missing }, _) | (_, Tally::Missing { missing }) => {
+                    why = why.or_else(|| Some(missing.clone()));
+                }
+                (one, other) => {
+                    top.add(one);
+                    bottom.add(other);
+                }
+            }
+        }
+        if top.groups == 0 {
+            return Err(why.unwrap_or_else(|| none_of(kind)));
+        }
+        if top.running_ns == 0 && top.enabled_ns > 0 {
+            return Err(Missing::NeverScheduled);
+        }
+        if bottom.value == 0 {
+            return Err(Missing::TooShort);
+        }
+        Ok(top.value as f64 / bottom.value as f64)
+    }
+
+    fn kinst(&self, kind: &str) -> Value {
+        Ok(self.per(kind, INSTRUCTIONS)? * 1000.0)
+    }
+
+    /// A share of cycles. More than all of them means that the counters contradict each other,
+    /// and then no number is better than a wrong one.
+    fn share(&self, kind: &str) -> Value {
+        let share = self.per(kind, CYCLES)?;
+        // Counters of a group are read one after the other while they run.
+        const READING_TAKES_TIME: f64 = 1.001;
+        if share > READING_TAKES_TIME {
+            return Err(Missing::Unreadable {
+                error: format!("{kind} says {share:.2} for each cycle"),
+            });
+        }
+        Ok(share.min(1.0))
+    }
+
+    /// Whether an event of this kind is among those that are counted.
+    fn has(&self, kind: &str) -> bool {
+        self.counts.iter().any(|count| count.kind == kind)
+    }
+
+    /// Data as a whole where an event counts that, else loads and stores.
+    fn data(&self, what: &str) -> Value {
+        let loads = format!("dtlb_load_{what}");
+        if self.has(&loads) {
+            return Ok(self.kinst(&loads)? + self.kinst(&format!("dtlb_store_{what}"))?);
+        }
+        self.kinst(&format!("dtlb_{what}"))
+    }
+
+    /// Cycles with a walk of one side: by cycles where they are counted, else by walks under way
+    /// summed over cycles, which is never less.
+    fn cycles_of(&self, side: &str) -> Value {
+        let (active, pending) = (
+            format!("{side}_walk_active"),
+            format!("{side}_walk_pending"),
+        );
+        if !self.has(&active) && self.has(&pending) {
+            return Ok(self.per(&pending, CYCLES)?.min(1.0));
+        }
+        self.share(&active)
+    }
+
+    fn data_cycles(&self) -> Value {
+        let one = ["active", "pending"].map(|what| format!("dtlb_walk_{what}"));
+        let cycles = if one.iter().any(|kind| self.has(kind)) {
+            self.cycles_of("dtlb")
+        } else {
+            let loads = self.cycles_of("dtlb_load");
+            loads.and_then(|loads| Ok((loads + self.cycles_of("dtlb_store")?).min(1.0)))
+        };
+        cycles.map_err(no_cycles)
+    }
+
+    fn at_most(&self) -> Value {
+        let code = self.cycles_of("itlb").map_err(no_cycles);
+        Ok((self.data_cycles()? + code?).min(1.0))
+    }
+
+    fn at_least(&self) -> Value {
+        let sides = ["dtlb_load", "dtlb_store", "itlb"];
+        let shares: Vec<f64> = sides
+            .iter()
+            .map(|side| self.share(&format!("{side}_walk_active")))
+            .collect::<Result<_, _>>()
+            .map_err(no_cycles)?;
+        Ok(shares.into_iter().fold(0.0, f64::max))
+    }
+
+    /// The share of one page size in all walks for data of which the size is known.
+    fn size(&self, size: &str) -> Value {
+        let own = self.data(&format!("walks_{size}"))?;
+        let others = if ARM_SIZES.contains(&size) {
+            &ARM_SIZES[..]
+        } else {
+            &SIZES[..]
+        };
+        let known = others
+            .iter()
+            .filter_map(|size| self.data(&format!("walks_{size}")).ok());
+        let all: f64 = known.sum();
+        if all > 0.0 {
+            Ok(own / all)
+        } else {
+            Err(Missing::TooShort)
+        }
+    }
+
+    fn sum(&self, sizes: &[&str], prefix: &str) -> Value {
+        let each = sizes
+            .iter()
+            .map(|size| self.kinst(&format!("{prefix}_{size}")));
+        each.sum()
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    groups: u32,
+    value: u64,
+    enabled_ns: u64,
+    running_ns: u64,
+}
+
+impl Sum {
+    fn add(&mut self, tally: &Tally) {
+        if let &Tally::Counted {
+            value,
+            enabled_ns,
+            running_ns,
+        } = tally
+        {
+            self.groups += 1;
+            self.value = self.value.saturating_add(value);
+            self.enabled_ns = self.enabled_ns.saturating_add(enabled_ns);
+            self.running_ns = self.running_ns.saturating_add(running_ns);
+        }
+    }
+}
+
+fn none_of(kind: &str) -> Missing {
+    Missing::NotSupported {
+        what: format!("an event for {kind}"),
+    }
+}
+
+fn no_cycles(why: Missing) -> Missing {
+    match why {
+        Missing::NotSupported { .. } => Missing::NotSupported {
+            what: "an event for the cycles of page walks".to_owned(),
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counted(kind: &str, group: u32, value: u64) -> Count {
+        timed(kind, group, value, 100)
+    }
+
+    fn timed(kind: &str, group: u32, value: u64, running_ns: u64) -> Count {
+        Count {
+            kind: kind.to_owned(),
+            event: kind.to_uppercase(),
+            pmu: "cpu".to_owned(),
+            group,
+            tally: Tally::Counted {
+                value,
+                enabled_ns: 100,
+                running_ns,
+            },
+        }
+    }
+
+    fn get(counts: &[Count], name: &str) -> Value {
+        match &derive(counts, None)[name] {
+            Reading::Value { value } => Ok(*value),
+            Reading::Missing { missing } => Err(missing.clone()),
+            Reading::Values { .. } => panic!("{name}"),
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_made_of_its_own_group() {
+        // The second group had three times the time of the first; both have 1 walk per 1000.
+        let counts = [
+            counted(INSTRUCTIONS, 0, 1_000_000),
+            counted("dtlb_load_walks", 0, 1000),
+            counted(INSTRUCTIONS, 1, 3_000_000),
+            counted("dtlb_store_walks", 1, 3000),
+        ];
+        assert_eq!(get(&counts, "dtlb_walks_per_kinst"), Ok(2.0));
+    }
+
+    #[test]
+    fn walk_cycles_are_bounded_from_both_sides() {
+        let counts = [
+            counted(CYCLES, 0, 1000),
+            counted("dtlb_load_walk_active", 0, 100),
+            counted("dtlb_store_walk_active", 0, 20),
+            counted("itlb_walk_active", 0, 5),
+        ];
+        assert_eq!(get(&counts, "walk_cycles_at_most_ratio"), Ok(0.125));
+        assert_eq!(get(&counts, "walk_cycles_at_least_ratio"), Ok(0.1));
+        assert_eq!(get(&counts, "code_walk_cycles_ratio"), Ok(0.005));
+    }
+
+    #[test]
+    fn walks_under_way_are_an_upper_bound_where_cycles_are_not_counted() {
+        let counts = [
+            counted(CYCLES, 0, 1000),
+            counted("dtlb_walk_pending", 0, 1500),
+            counted("itlb_walk_pending", 0, 10),
+        ];
+        assert_eq!(get(&counts, "walk_cycles_at_most_ratio"), Ok(1.0));
+        assert!(get(&counts, "walk_cycles_at_least_ratio").is_err());
+    }
+
+    #[test]
+    fn more_walk_cycles_than_cycles_is_no_share() {
+        let counts = [
+            counted(CYCLES, 0, 1000),
+            counted("dtlb_load_walk_active", 0, 1200),
+            counted("dtlb_store_walk_active", 0, 0),
+            counted("itlb_walk_active", 0, 0),
+        ];
+        let why = get(&counts, "walk_cycles_at_most_ratio").unwrap_err();
+        assert!(matches!(why, Missing::Unreadable { .. }), "{why}");
+    }
+
+    #[test]
+    fn a_group_that_never_ran_is_not_zero() {
+        let counts = [timed(INSTRUCTIONS, 0, 0, 0), timed("itlb_walks", 0, 0, 0)];
+        let why = get(&counts, "itlb_walks_per_kinst");
+        assert_eq!(why, Err(Missing::NeverScheduled));
+    }
+
+    #[test]
+    fn page_sizes_share_one_whole() {
+        let mut counts = vec![counted(INSTRUCTIONS, 0, 1000)];
+        for (size, walks) in [("4k", 60), ("2m", 20), ("1g", 0)] {
+            counts.push(counted(&format!("dtlb_load_walks_{size}"), 0, walks));
+            counts.push(counted(&format!("dtlb_store_walks_{size}"), 0, walks));
+        }
+        assert_eq!(get(&counts, "dtlb_walks_4k_ratio"), Ok(0.75));
+        assert_eq!(get(&counts, "dtlb_walks_1g_ratio"), Ok(0.0));
+        assert!(get(&counts, "dtlb_walks_small_ratio").is_err());
+    }
+
+    #[test]
+    fn what_there_is_no_event_for_is_said_by_name() {
+        let counts = [counted(CYCLES, 0, 1)];
+        let why = get(&counts, "instructions_per_cycle").unwrap_err();
+        assert_eq!(
+            why.to_string(),
+            "not on this machine: an event for instructions"
+        );
+        let why = get(&counts, "walk_cycles_at_most_ratio").unwrap_err();
+        assert!(why.to_string().contains("cycles of page walks"), "{why}");
+        let walks = [counted(CYCLES, 0, 1), counted("dtlb_walks", 0, 1)];
+        let why = get(&walks, "dtlb_walks_per_kinst").unwrap_err();
+        assert!(why.to_string().contains("instructions"), "{why}");
+        let none = derive(&[], Some(&Missing::NoHardware));
+        assert!(
+            none.values()
+                .all(|one| *one == Reading::missing(Missing::NoHardware))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_share_is_over_a_hundred_percent(
+            values in prop::collection::vec((0_usize..super::super::kind::KINDS.len(), 0_u32..3, any::<u64>(), any::<u64>()), 0..60),
+        ) {
+            let mut counts: Vec<Count> = Vec::new();
+            for (kind, group, value, running) in values {
+                let count = timed(super::super::kind::KINDS[kind].name, group, value, running);
+                super::super::add_counts(&mut counts, &[count]);
+            }
+            for (name, reading) in derive(&counts, None) {
+                if let Reading::Value { value } = reading {
+                    prop_assert!(value.is_finite() && value >= 0.0, "{name} {value}");
+                    prop_assert!(!name.ends_with("_ratio") || value <= 1.0, "{name} {value}");
+                }
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@ mod double_fault;
 pub mod plant;
 mod planted;
 mod region;
+mod stride;
 mod threads;
 mod touch;
 
@@ -28,6 +29,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         `huge-pages N faults F splits S`
   sparse --huge-pages N       write one byte to each of N advised huge pages
   split --huge-pages N        fill N huge pages, then split their mappings
+  stride --pages N --rounds R [--step S]
+        read one byte in every S-th of N times S pages, R times over
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
@@ -96,6 +99,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "double-fault" => double_fault::run(&mut rest),
         "sparse" => planted::sparse(&mut rest),
         "split" => planted::split(&mut rest),
+        "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),

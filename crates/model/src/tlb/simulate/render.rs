@@ -164,8 +164,9 @@ fn notes(simulation: &Simulation) -> Vec<String> {
     }
     notes.push(format!("Pages as they are: {}.", simulation.as_mapped));
     notes.push(
-        "In program order, one thread after the other, the first process alone: no speculation, \
-         no prefetching, no other program, no kernel."
+        "In program order, one thread after the other, the first process alone, and until it \
+         becomes another program by exec: no speculation, no prefetching, no other program, no \
+         kernel."
             .to_owned(),
     );
     notes

@@ -259,6 +259,7 @@ fn a_simulation_is_cut_where_it_was_told_and_says_so() {
         accesses("fetches") + accesses("loads") + accesses("stores"),
         10_000
     );
+    assert_eq!(seen["format"], "hugewise-simulation 1");
     assert_eq!(seen["cut"], "at_most");
     assert!(seen["outcome"].is_null());
 }

@@ -7,7 +7,7 @@ use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::observation::{Missing, Outcome};
 use hugewise_model::tlb::simulate::{
-    Access, Accesses, Column, Cut, Kind as AccessKind, Paging, Processor, SCHEMA, Simulation,
+    Access, Accesses, Column, Cut, FORMAT, Kind as AccessKind, Paging, Processor, Simulation,
     Tracer, render_csv, render_json, render_markdown, render_text,
 };
 
@@ -152,7 +152,7 @@ impl Model {
     ) -> Simulation {
         let words = arguments.command.iter();
         Simulation {
-            schema: SCHEMA,
+            format: FORMAT.to_owned(),
             command: words
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),

@@ -15,7 +15,7 @@ mod walk;
 pub use buffer::Buffer;
 pub use column::Column;
 pub use outcome::{
-    Accesses, Cut, PageColumn, References, SCHEMA, Simulation, Streams, Tally, Tracer,
+    Accesses, Cut, FORMAT, PageColumn, References, Simulation, Streams, Tally, Tracer,
 };
 pub use paging::Paging;
 pub use render::{render_csv, render_json, render_markdown, render_text};

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::Processor;
 use crate::observation::{Missing, Outcome};
 
-/// The number of this form. It grows when a field changes its meaning or goes.
-pub const SCHEMA: u32 = 1;
+/// Name and version of this form. The number grows when a field changes its meaning or goes.
+pub const FORMAT: &str = "hugewise-simulation 1";
 
 /// One simulated run of a command.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Simulation {
-    /// [`SCHEMA`].
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// The command, word by word.
     pub command: Vec<String>,
     /// Where the accesses come from.

@@ -66,6 +66,8 @@ lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	@if command -v clang-14 >/dev/null; then $(CARGO) xtask bpf --check; \
+	else echo "no clang-14: the committed BPF object is compared by its fingerprint alone"; fi
 
 test: lint
 	$(CARGO) build --locked -p hugewise -p hugewise-lab

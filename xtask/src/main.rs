@@ -3,6 +3,7 @@
 use clap::Parser;
 
 mod bench;
+mod bpf;
 mod calibrate;
 mod capture;
 mod confusion;
@@ -15,6 +16,8 @@ mod vm;
 enum Task {
     /// Measures what the measuring costs a workload, in pairs.
     Bench(bench::Arguments),
+    /// Makes or checks the committed BPF object.
+    Bpf(bpf::Arguments),
     /// Runs simulated experiments through the real statistics and prints how often they err.
     Calibrate(calibrate::Arguments),
     /// Freezes this machine as a fixture.
@@ -28,6 +31,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Bpf(arguments) => bpf::run(&arguments),
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),

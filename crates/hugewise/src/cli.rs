@@ -33,10 +33,14 @@ pub enum Verb {
     Report(cmd::report::Arguments),
     /// Page walks, faults and huge pages of what runs, interval by interval
     Stat(Box<cmd::stat::Arguments>),
+    /// How long the kernel stalls, and where: histograms of its own functions
+    Trace(cmd::trace::Arguments),
     /// Make the memory of a running process huge, and prove it
     Collapse(cmd::collapse::Arguments),
     /// Why memory of a running process is huge or not, range by range
     Inspect(cmd::inspect::Arguments),
+    /// Where page faults come from: kinds, latencies, call chains, shapes
+    Faults(Box<cmd::faults::Arguments>),
     /// Run a command under one policy, without measuring
     Exec(cmd::exec::Arguments),
     /// What can be measured here, what will mislead, what to grant, how to undo

@@ -169,6 +169,20 @@ pub struct Options {
     )]
     pub counters: Option<Switch>,
 
+    /// Kernel stalls by cause: off, rare, all [default: rare]
+    ///
+    /// Direct compaction, direct reclaim, zeroing and splits are rare, so timing them costs next to
+    /// nothing; `all` adds copy-on-write and waits for mmap_lock, at a fraction of a microsecond
+    /// for each. Needs CAP_BPF and CAP_PERFMON; without them a reading says so.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHICH",
+        help_heading = "What to judge"
+    )]
+    pub stalls: Option<StallChoice>,
+
     /// Metric that the workload prints, as 'NAME=REGEX'
     ///
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
@@ -204,6 +218,18 @@ pub enum Streams {
     Show,
     /// Kept in files beside the record: NAME.output/0000.stdout and so on
     Keep,
+}
+
+/// Which stalls are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StallChoice {
+    /// None
+    Off,
+    /// Those that are rare
+    Rare,
+    /// Those that come with every fault and every change of the address space, too
+    All,
 }
 
 /// On or off.
@@ -277,6 +303,7 @@ impl Options {
             exit_hold: self.exit_hold.or(file.exit_hold),
             own_cgroup: self.own_cgroup.or(file.own_cgroup),
             counters: self.counters.or(file.counters),
+            stalls: self.stalls.or(file.stalls),
             metric: first(self.metric, file.metric),
             verdict_metric: self.verdict_metric.or(file.verdict_metric),
             fail_if: first(self.fail_if, file.fail_if),

@@ -1,10 +1,12 @@
 //! The rounds of an experiment: warm up, then every policy once a round until it is enough.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::collect::{self, Counting, Observed, Watch};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
@@ -23,7 +25,7 @@ use crate::cli::Output;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::kept::Kept;
-use crate::options::{Options, Streams, Switch};
+use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 use crate::say::say;
@@ -42,6 +44,8 @@ pub struct Rounds<'a> {
     kept: Option<Kept>,
     /// What the hardware can count, or why nothing.
     counters: std::result::Result<CounterPlan, Missing>,
+    /// The kernel's stalls, where they are timed.
+    stalls: Option<RefCell<Stalls>>,
 }
 
 /// Where a trial stands in the experiment.
@@ -51,6 +55,17 @@ struct Place {
     index: Option<u32>,
     round: u32,
     slot: Slot,
+}
+
+/// The stalls that were asked for; what cannot be timed here is a reading that says so.
+fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
+    let wanted = match choice.unwrap_or(StallChoice::Rare) {
+        StallChoice::Off => return Ok(None),
+        StallChoice::Rare => Wanted::Rare,
+        StallChoice::All => Wanted::All,
+    };
+    let stalls = Stalls::start(root, wanted).context("preparing to time the kernel's stalls")?;
+    Ok(Some(RefCell::new(stalls)))
 }
 
 impl<'a> Rounds<'a> {
@@ -78,6 +93,7 @@ impl<'a> Rounds<'a> {
                 Some(Streams::Keep) => Some(Kept::beside(recorder.path())?),
                 _ => None,
             },
+            stalls: watched_stalls(root, options.stalls)?,
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -224,6 +240,7 @@ impl<'a> Rounds<'a> {
                 plan: self.counters.as_ref(),
                 round,
             },
+            stalls: self.stalls.as_ref(),
         };
         collect::trial(
             self.root,

@@ -1,6 +1,8 @@
 //! The program as its users meet it: flags, exit codes, oracles, signals and kills.
 
+mod faults;
 mod harness;
+mod tracing;
 
 use std::time::Duration;
 
@@ -43,7 +45,7 @@ fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
 #[test]
 fn every_verb_has_its_manual_page() {
     for verb in [
-        "run", "report", "collapse", "inspect", "stat", "exec", "doctor",
+        "run", "report", "trace", "collapse", "inspect", "faults", "stat", "exec", "doctor",
     ] {
         Case::new()
             .hugewise()

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 mod arguments;
 mod double_fault;
+mod fault_mix;
+mod fragment;
 pub mod plant;
 mod planted;
 mod region;
@@ -31,10 +33,16 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   split --huge-pages N        fill N huge pages, then split their mappings
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
+
+  fragment --fill MIB --reserve MIB --huge-pages N
+        leave free memory without huge blocks, then touch N advised huge pages
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
   orphan --pages P            leave a daemon behind that holds P pages; print its pid
+  fault-mix [--write N] [--read N] [--read-write N] [--again N] [--huge N]
+        [--read-huge N] [--copy N] [--file N] [--shared N] [--major N]
+        so many faults of each kind
   threads --end exit|leave|exec
         end from another thread than the first
   fail --code N | --signal N  end badly
@@ -94,6 +102,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
     let mut rest = Arguments::new(words);
     match workload.as_str() {
         "touch" => touch::run(&mut rest),
+        "fragment" => fragment::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),
@@ -104,6 +113,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),
+        "fault-mix" => fault_mix::run(&mut rest),
         "threads" => threads::run(&mut rest),
         "plant" => plant::run(&mut rest),
         "-h" | "--help" | "help" => {

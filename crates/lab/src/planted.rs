@@ -160,12 +160,12 @@ pub(crate) fn fail(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     }
 }
 
-enum Side {
+pub(crate) enum Side {
     Parent,
     Child,
 }
 
-fn fork() -> Result<Side, Trouble> {
+pub(crate) fn fork() -> Result<Side, Trouble> {
     // SAFETY: the workloads that fork have one thread.
     match unsafe { libc::fork() } {
         -1 => Err(Trouble::last("forking")),
@@ -191,7 +191,7 @@ fn wait_for_end(reading: OwnedFd) {
     let _ = std::io::Read::read_to_end(&mut std::fs::File::from(reading), &mut rest);
 }
 
-fn reap_all() {
+pub(crate) fn reap_all() {
     // SAFETY: waiting for any child, without asking for its status.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
 }

@@ -98,6 +98,18 @@ impl Region {
         }
     }
 
+    /// Gives all pages back; the next touch of each is as the first.
+    pub(crate) fn discard(&self) -> Result<(), Trouble> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the region is ours, and nobody relies on what it holds.
+        match unsafe { libc::madvise(self.start.cast(), self.bytes, libc::MADV_DONTNEED) } {
+            0 => Ok(()),
+            _ => Err(Trouble::last("giving memory back")),
+        }
+    }
+
     fn advise(&self, advice: Advice) -> Result<(), Trouble> {
         let advice = match advice {
             Advice::None => return Ok(()),
@@ -164,6 +176,16 @@ impl Region {
             reservation: (ptr::null_mut(), 0),
         };
         part.write(page_bytes());
+    }
+
+    /// Gives the pages of a part back; it reads as zero afterwards.
+    pub(crate) fn forget(&self, offset: usize, bytes: usize) -> Result<(), Trouble> {
+        let start = self.start.wrapping_add(offset).cast();
+        // SAFETY: the part lies in our own private mapping, to which nothing else refers.
+        match unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) } {
+            0 => Ok(()),
+            _ => Err(Trouble::last("giving memory back")),
+        }
     }
 
     /// Gives the memory back.

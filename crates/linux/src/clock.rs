@@ -13,3 +13,11 @@ pub fn since_1970() -> Duration {
 pub fn unix_ms() -> u64 {
     u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
 }
+
+/// Processor time that this process has used so far, in nanoseconds.
+#[must_use]
+pub fn own_cpu_ns() -> u64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(used.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(used.tv_nsec).unwrap_or(0)
+}

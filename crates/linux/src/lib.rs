@@ -33,7 +33,7 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
-/// Counting events of the hardware and of the kernel.
+/// Events of the hardware and of the kernel: counted, or one by one in rings.
 pub mod perf;
 
 /// Events of the kernel that happen in our own thread.
@@ -50,6 +50,9 @@ pub mod memory_trace;
 
 /// Observing what runs, interval by interval.
 pub mod stat;
+
+/// Tracing inside the kernel: BPF programs that keep latencies as histograms.
+pub mod bpf;
 
 /// Reading one address space: its process, its mappings and how their pages are mapped.
 pub mod space;
@@ -71,6 +74,9 @@ pub mod signals;
 
 /// The terminal at stdout.
 pub mod terminal;
+
+/// A process that is not our child.
+pub mod process;
 
 /// Files that hold one number.
 pub mod number;

@@ -11,6 +11,7 @@
     reason = "a test program may panic and print"
 )]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +22,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hugewise_linux::bpf::Tracer;
+use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::collect::{Counting, Observed, Watch, trial};
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
@@ -31,8 +34,11 @@ use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
 use hugewise_model::policy::realise::{FileWrite, Realisation, ThpPrctl};
+use hugewise_model::trace::Rung;
+use hugewise_model::trace::points::points;
 
 mod skipping;
+use skipping::skip;
 
 const MIB: f64 = 1048576.0;
 /// What the laboratory's oracle is asked for: 44 huge pages and 501 small ones.
@@ -105,6 +111,7 @@ const TESTS: &[(&str, fn())] = &[
         policies_that_do_not_take_are_marked,
     ),
     ("exec_becomes_the_program", exec_becomes_the_program),
+    ("stalls_are_the_trial's_own", stalls_are_the_trials_own),
 ];
 
 fn run_tests(filter: &str) -> ExitCode {
@@ -160,6 +167,7 @@ fn observe_expecting(launch: &Launch, expected: &Realisation, files: &[String]) 
         files,
         expected,
         counting: counting(),
+        stalls: None,
     };
     trial(
         &Root::real(),
@@ -409,20 +417,33 @@ fn every_metric_has_a_reading() {
     for metric in METRICS {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }
+    // What costs something is measured where it is asked for.
+    const ON_REQUEST: [&str; 8] = [
+        "cgroup_peak_bytes",
+        "direct_compaction_seconds",
+        "direct_reclaim_seconds",
+        "cgroup_reclaim_seconds",
+        "zeroing_seconds",
+        "split_seconds",
+        "copy_on_write_seconds",
+        "mmap_lock_wait_seconds",
+    ];
     for (name, reading) in &seen.readings {
         assert!(hugewise_model::metric::find(name).is_some(), "{name}");
-        if name != "cgroup_peak_bytes" && !COUNTED.contains(&name.as_str()) {
+        if !ON_REQUEST.contains(&name.as_str()) && !COUNTED.contains(&name.as_str()) {
             assert!(
                 matches!(reading, Reading::Value { .. }),
                 "{name}: {reading:?}"
             );
         }
     }
-    assert_eq!(missing(&seen, "cgroup_peak_bytes"), Missing::NotAsked);
+    for name in ON_REQUEST {
+        assert_eq!(missing(&seen, name), Missing::NotAsked, "{name}");
+    }
     match counting().plan {
         Ok(_) => assert!(value(&seen, "cycles_total") > 0.0),
         Err(why) => {
-            skipping::skip("hardware counters", &why.to_string());
+            skip("hardware counters", &why.to_string());
             assert!(COUNTED.iter().all(|name| missing(&seen, name) == *why));
         }
     }
@@ -595,11 +616,62 @@ fn interrupts_end_the_trial() {
         files: &[],
         expected: &expected,
         counting: counting(),
+        stalls: None,
     };
     let launch = shell("sleep 600 & echo $!; wait");
     let seen = trial(&Root::real(), &host(), &launch, &watch, &interrupt).unwrap();
     assert!(seen.interrupted);
     assert!(!is_alive(said(&seen).trim()));
+}
+
+/// Compaction on request is compaction in the task that asked for it: where the tracepoints are
+/// what is traced, a trial that asks has seconds of it, and one beside a task that asks has none.
+fn stalls_are_the_trials_own() {
+    let test = "stalls_are_the_trial's_own";
+    let stalls = RefCell::new(Stalls::start(&Root::real(), Wanted::All).unwrap());
+    let expected = Realisation::default();
+    let watch = Watch {
+        files: &[],
+        expected: &expected,
+        counting: counting(),
+        stalls: Some(&stalls),
+    };
+    let never = AtomicBool::new(false);
+    let seen = |line: &str| trial(&Root::real(), &host(), &shell(line), &watch, &never).unwrap();
+    let quiet = seen("true");
+    if let Reading::Missing { missing } = &quiet.readings["mmap_lock_wait_seconds"] {
+        return skip(test, &missing.to_string());
+    }
+    assert!(value(&quiet, "mmap_lock_wait_seconds") > 0.0);
+    assert_eq!(value(&quiet, "direct_compaction_seconds"), 0.0);
+    let asks = "echo 1 > /proc/sys/vm/compact_memory";
+    let asked = seen(asks);
+    if asked.outcome != (Outcome::Exited { code: 0 }) {
+        return skip(test, "vm.compact_memory may not be written");
+    }
+    let compacted = value(&asked, "direct_compaction_seconds");
+    if compacted == 0.0 && is_traced_by_function() {
+        return skip(
+            test,
+            "the function that is traced here is not called on request",
+        );
+    }
+    assert!(compacted > 0.0 && compacted <= value(&asked, "wall_seconds"));
+    let mut stranger = Command::new("sh").args(["-c", asks]).spawn().unwrap();
+    let beside = seen("sleep 0.3");
+    stranger.wait().unwrap();
+    assert_eq!(value(&beside, "direct_compaction_seconds"), 0.0);
+}
+
+/// Whether kernel functions can be traced here, which then are preferred to tracepoints.
+fn is_traced_by_function() -> bool {
+    let points = points();
+    let point = points
+        .iter()
+        .find(|point| point.name == "direct_compaction");
+    let (tracer, _) = Tracer::start(&Root::real(), &[point.unwrap().clone()], None).unwrap();
+    let traced = tracer.traced();
+    traced.first().is_some_and(|point| point.rung < Rung::TpBtf)
 }
 
 /// Measures something endless until it is killed, and tells who belongs to it.
@@ -728,7 +800,7 @@ fn ends_from_other_threads() {
 
 fn identities_are_taken_on() {
     if !is_root() {
-        return skipping::skip(
+        return skip(
             "identities_are_taken_on",
             "needs root to become somebody else",
         );

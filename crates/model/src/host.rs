@@ -72,6 +72,19 @@ impl Host {
     pub fn pmd_bytes(&self) -> Option<u64> {
         self.thp.as_ref().ok().map(|thp| thp.pmd_bytes)
     }
+
+    /// Sizes of anonymous folios other than the PMD size that are not switched off, in bytes.
+    #[must_use]
+    pub fn folio_sizes(&self) -> Vec<u64> {
+        let Ok(thp) = &self.thp else {
+            return Vec::new();
+        };
+        let sizes = thp.sizes.keys().filter(|&&kib| kib * 1024 != thp.pmd_bytes);
+        sizes
+            .filter(|&&kib| thp.effective_mode(kib).is_some_and(|mode| mode != "never"))
+            .map(|kib| kib * 1024)
+            .collect()
+    }
 }
 
 /// The settings below [`THP_DIR`].

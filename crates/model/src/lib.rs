@@ -24,12 +24,21 @@ pub mod metric;
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 
-/// 5b. What is seen of a running program, interval by interval: events of the hardware, and
+/// 5a. What was seen of page faults: one by one, in pairs, by kind, and the shapes they make.
+pub mod fault;
+
+/// 5b. What was seen of one address space.
+pub mod space;
+
+/// 5c. What is seen of a running program, interval by interval: events of the hardware, and
 /// what the kernel counts.
 pub mod stat;
 
-/// 5a. What was seen of one address space.
-pub mod space;
+/// 5d. Where the kernel stalls: what can be traced there, and what was seen; durations as
+/// histograms.
+pub mod trace;
+
+pub mod latency;
 
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
@@ -47,10 +56,10 @@ pub mod findings;
 /// 8a. Why memory is not huge: a reason for every range.
 pub mod reason;
 
-/// 8a. What huge pages would cost and could be worth, before anything is switched on.
+/// 8b. What huge pages would cost and could be worth, before anything is switched on.
 pub mod forecast;
 
-/// 8b. What can be done to a running process: making its memory huge.
+/// 8c. What can be done to a running process: making its memory huge.
 pub mod collapse;
 
 /// 9. What is said: one report, several renderings.

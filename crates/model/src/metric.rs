@@ -180,6 +180,20 @@ pub static METRICS: &[Metric] = metrics![
         "vmstat compact_fail.";
     "allocstall_total" "reclaim stalls" Count Lower Machine WhenNonZero
         "vmstat allocstall_*, summed over zones: an allocation reclaimed memory itself.";
+    "direct_compaction_seconds" "in direct compaction" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent compacting memory for their own allocations, waits included (BPF at try_to_compact_pages, or mm_compaction_begin and _end).";
+    "direct_reclaim_seconds" "in direct reclaim" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent reclaiming memory for their own allocations, waits included (BPF at try_to_free_pages, or mm_vmscan_direct_reclaim_begin and _end).";
+    "cgroup_reclaim_seconds" "in cgroup reclaim" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent reclaiming memory at the limit of their cgroup (BPF at try_to_free_mem_cgroup_pages, or mm_vmscan_memcg_reclaim_begin and _end).";
+    "zeroing_seconds" "zeroing huge pages" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent clearing huge pages and folios of several pages (BPF at folio_zero_user or clear_huge_page); small pages are not in it.";
+    "split_seconds" "splitting huge mappings" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent turning PMD mappings into small ones (BPF at __split_huge_pmd).";
+    "copy_on_write_seconds" "in copy-on-write" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
+    "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero
+        "Time from wanting the lock of an address space to having it, over the threads of the tree (BPF at mmap_lock_start_locking and mmap_lock_acquire_returned); only with --stalls all.";
     "swapped_pages_total" "pages swapped" Count Lower Machine WhenNonZero
         "vmstat pswpin and pswpout.";
     "voluntary_switches_total" "waits" Count Lower Tree OnRequest

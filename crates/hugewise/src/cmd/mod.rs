@@ -6,11 +6,14 @@ pub mod collapse;
 pub mod doctor;
 /// `hugewise exec`.
 pub mod exec;
+/// `hugewise report`.
+pub mod faults;
 /// `hugewise inspect`.
 pub mod inspect;
-/// `hugewise report`.
 pub mod report;
 /// `hugewise run`.
 pub mod run;
 /// `hugewise stat`.
 pub mod stat;
+/// `hugewise trace`.
+pub mod trace;

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use super::capability::Capability;
 use super::ground::Ground;
 use super::report::{self, Outcome};
-use super::{collapse, doctor, faults, run};
+use super::{collapse, doctor, faults, run, trace, watched};
 
 /// One thing that must hold.
 pub struct Case {
@@ -38,6 +38,31 @@ const CASES: &[Case] = &[
         name: "faults: written after an atomic 0",
         needs: &[Capability::Thp],
         test: faults::written_after_an_atomic,
+    },
+    Case {
+        name: "faults: each kind, one by one",
+        needs: &[Capability::Thp, Capability::Root],
+        test: watched::each_kind,
+    },
+    Case {
+        name: "trace: a function by call",
+        needs: &[Capability::Btf, Capability::Bpf, Capability::Fentry],
+        test: trace::by_call,
+    },
+    Case {
+        name: "trace: a function by breakpoint",
+        needs: &[Capability::Btf, Capability::Bpf, Capability::Kprobe],
+        test: trace::by_breakpoint,
+    },
+    Case {
+        name: "trace: faults by software events",
+        needs: &[Capability::Btf, Capability::Bpf],
+        test: trace::by_software_events,
+    },
+    Case {
+        name: "trace: tracepoints, with types and without",
+        needs: &[Capability::Btf, Capability::Bpf],
+        test: trace::by_tracepoints,
     },
     Case {
         name: "run: the oracle through a trial",

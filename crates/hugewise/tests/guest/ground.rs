@@ -69,14 +69,20 @@ impl Ground {
         self.programs.join("hugewise-lab")
     }
 
-    /// Runs the program to its end.
-    pub fn hugewise(&self, words: &[&str]) -> Output {
-        let output = Command::new(self.programs.join("hugewise"))
+    /// The program, ready to be started.
+    pub fn start(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(self.programs.join("hugewise"));
+        command
             .args(words)
             .env("XDG_STATE_HOME", self.path("state"))
             .env_remove("SUDO_UID")
-            .current_dir(&self.folder)
-            .output();
+            .current_dir(&self.folder);
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn hugewise(&self, words: &[&str]) -> Output {
+        let output = self.start(words).output();
         output.unwrap_or_else(|error| panic!("starting hugewise: {error}"))
     }
 

@@ -18,6 +18,8 @@ mod faults;
 mod ground;
 mod report;
 mod run;
+mod trace;
+mod watched;
 
 use expectation::Expectation;
 use ground::Ground;

@@ -4,6 +4,7 @@
 //! What is read while the workload runs is bounded: the thread that waits for it takes the
 //! samples, and takes no more than 3 ms and 0.5 % of the trial's time for them (see [`sampler`](crate::collect::sampler)).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,8 @@ mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
 pub mod sampler;
+/// Time in the kernel's slow paths.
+pub mod stalls;
 
 pub use counts::Counting;
 pub use marks::{Circumstances, marks};
@@ -35,6 +38,7 @@ use counts::TrialCounters;
 use machine::Machine;
 use readings::Evidence;
 use sampler::Sampler;
+use stalls::Stalls;
 
 /// What a trial is watched for beyond the table of metrics.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +49,8 @@ pub struct Watch<'a> {
     pub expected: &'a Realisation,
     /// What the hardware counts.
     pub counting: Counting<'a>,
+    /// The stalls that are watched; `None` where none are.
+    pub stalls: Option<&'a RefCell<Stalls>>,
 }
 
 /// Everything that was seen of one trial.
@@ -119,9 +125,16 @@ pub fn trial(
     let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
     let counters = TrialCounters::attach(root, watch.counting, suspended.main());
     let before = Machine::read(root, &sizes);
+    if let Some(stalls) = watch.stalls {
+        stalls.borrow_mut().begin(suspended.keeper())?;
+    }
     let started_unix_ms = unix_ms();
     let mut running = suspended.release()?;
     let end = observe(&mut running, &mut sampler, interrupt)?;
+    let stalls = match watch.stalls {
+        Some(stalls) => stalls.borrow_mut().end()?,
+        None => stalls::Seconds::default(),
+    };
     let after = Machine::read(root, &sizes);
     if let Outcome::NotStarted { error } = end.outcome {
         return Ok(Observed::not_run(Outcome::NotStarted { error }));
@@ -139,6 +152,7 @@ pub fn trial(
         before: &before,
         after: &after,
         cgroup_peak,
+        stalls: &stalls,
     };
     let read_back = ReadBack {
         files: files_before,

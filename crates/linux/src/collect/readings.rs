@@ -11,6 +11,7 @@ use super::counts::Counted;
 use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
+use super::stalls::Seconds;
 use crate::proc::buddyinfo::free_huge_pages;
 use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::ticks_per_second;
@@ -25,6 +26,7 @@ pub(super) struct Evidence<'a> {
     pub(super) before: &'a Machine,
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
+    pub(super) stalls: &'a Seconds,
 }
 
 type Value = Result<f64, Missing>;
@@ -46,6 +48,7 @@ impl Evidence<'_> {
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))
             .or_else(|| self.counted.value(name, self.host))
+            .or_else(|| self.stalls.of(name))
             .unwrap_or_else(|| self.event(name))
     }
 

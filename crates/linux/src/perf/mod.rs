@@ -1,11 +1,12 @@
-//! Counting events of the hardware and of the kernel (perf_event_open(2)).
+//! perf_event_open(2): events of the hardware and of the kernel, counted, or written into rings.
 //!
 //! What can go wrong here goes wrong in silence: a group that is too large opens and never
 //! counts, a counter that shares the hardware counts a part, a refusal of permission hides that
-//! there is nothing to permit. So the kernel is asked through one trait with one method,
-//! [`PerfOpen`](crate::perf::open::PerfOpen), in whose place tests put a kernel made of a table;
-//! groups are tried before they are trusted ([`fit`](crate::perf::fit)); and what is read is
-//! judged by the times that come with it ([`count`](crate::perf::count)).
+//! there is nothing to permit, a full ring drops what comes. So counters are opened through one
+//! trait with one method, [`PerfOpen`](crate::perf::open::PerfOpen), in whose place tests put a
+//! kernel made of a table; groups are tried before they are trusted
+//! ([`fit`](crate::perf::fit)); what is read is judged by the times that come with it
+//! ([`count`](crate::perf::count)); and rings are held against what was counted.
 
 /// Opening groups of events.
 pub mod open;
@@ -18,6 +19,18 @@ pub mod fit;
 
 /// Groups that take turns on one target.
 pub mod count;
+
+/// Page faults of a program: opened on every processor, drained, put in order of time.
+pub mod faults;
+
+/// A ring that the kernel fills and this program empties.
+pub mod ring;
+
+/// Records of the ring as values.
+pub mod sample;
+
+/// Addresses inside files as functions and lines.
+pub mod symbols;
 
 #[cfg(test)]
 pub(crate) mod table;

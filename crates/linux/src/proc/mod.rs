@@ -7,12 +7,18 @@ use std::borrow::Cow;
 pub mod buddyinfo;
 /// Processors.
 pub mod cpuinfo;
+/// Faults of processes, by the kernel's own accounting.
+pub mod fault_counts;
+/// Names of the kernel's functions.
+pub mod kallsyms;
 /// Load averages.
 pub mod loadavg;
 /// Memory and swap.
 pub mod meminfo;
 /// What is mounted where.
 pub mod mounts;
+/// Running processes, watched from outside.
+pub mod process;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
 /// Processor time of the machine, and counters of one process.

@@ -18,6 +18,7 @@ use crate::error::Error;
 
 /// Bits of `/proc/kpageflags` (linux/kernel-page-flags.h).
 pub(crate) const HEAD: u64 = 1 << 15;
+pub(crate) const ANONYMOUS: u64 = 1 << 12;
 const TAIL: u64 = 1 << 16;
 pub(crate) const THP: u64 = 1 << 22;
 /// The frame number in an entry of `/proc/PID/pagemap`.

@@ -27,6 +27,7 @@ mod policy_not_applied;
 mod read_first_zero_page;
 mod run_too_noisy;
 mod translation;
+mod where_the_time_went;
 mod win_with_a_loss;
 mod workload_too_short;
 mod zeroing_ate_the_gain;
@@ -45,6 +46,7 @@ pub static RULES: &[&dyn Rule] = &[
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &where_the_time_went::WhereTheTimeWent,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,

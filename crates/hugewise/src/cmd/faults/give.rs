@@ -1,0 +1,82 @@
+//! Giving the summary out in the form that was asked for, and the call chains as files.
+
+use std::fmt::Write;
+use std::fs::File;
+
+use anyhow::{Context, Result};
+use hugewise_model::fault::{self, Analysis, Fault, Summary, render_flame};
+
+use super::Arguments;
+use crate::cli::Format;
+use crate::{exit, output};
+
+/// Opens the files that will be written, so that a place where nothing can be written is known
+/// before the program runs.
+pub(super) fn check(arguments: &Arguments) -> Result<()> {
+    output::check_file(&arguments.output)?;
+    let files = [
+        ("--flame", &arguments.flame),
+        ("--folded", &arguments.folded),
+    ];
+    for (flag, path) in files {
+        let Some(path) = path else { continue };
+        let opened = File::options().append(true).create(true).open(path);
+        opened.map_err(|error| {
+            exit::usage(format!(
+                "{flag} {}: {error}; name a file in a folder where you may write",
+                path.display()
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes everything that was asked for. Trouble with a file does not keep back the rest.
+pub(super) fn out(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
+    let summary = analysis
+        .summary()
+        .ok_or_else(|| exit::usage(Fault::CutShort))?;
+    let printed = output::print(&rendered(&summary, arguments.output.format, arguments)?);
+    let files = files(analysis, &summary, arguments);
+    printed.and(files)
+}
+
+fn files(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.output.json {
+        output::write_file(path, &rendered(summary, Format::Json, arguments)?)?;
+    }
+    let weigh = arguments.weigh();
+    if let Some(path) = &arguments.folded {
+        let mut text = String::new();
+        for (chain, weight) in analysis.folded(weigh) {
+            writeln!(text, "{chain} {weight}")?;
+        }
+        output::write_file(path, &text)?;
+    }
+    if let Some(path) = &arguments.flame {
+        let subject = &summary.conditions.subject;
+        let title = match weigh {
+            fault::Weigh::Time => format!("Time in page faults: {subject}"),
+            fault::Weigh::Faults => format!("Page faults: {subject}"),
+        };
+        output::write_file(path, &render_flame(&analysis.folded(weigh), &title, weigh))?;
+    }
+    Ok(())
+}
+
+fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<String> {
+    let mut text = Vec::new();
+    let style = output::style(&arguments.output);
+    match format {
+        Format::Text => fault::render_text(summary, &style, &mut text),
+        Format::Csv => fault::render_csv(summary, &mut text),
+        Format::Markdown => fault::render_markdown(summary, &style, &mut text),
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut text, summary)?;
+            text.push(b'\n');
+            Ok(())
+        }
+    }
+    .context("rendering the summary")?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

@@ -1,0 +1,264 @@
+//! Watching: events are drained in a thread of their own while this one waits for the end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hugewise_linux::clock;
+use hugewise_linux::perf::faults::{Faults, Target};
+use hugewise_linux::perf::symbols::Symbols;
+use hugewise_linux::proc::fault_counts::FaultCounts;
+use hugewise_linux::process::Process;
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{End, Running};
+use hugewise_linux::sys::cpu;
+use hugewise_model::fault::{
+    Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes, SCHEMA,
+};
+use hugewise_model::host::{Fact, Host};
+use hugewise_model::observation::{Missing, Outcome};
+
+use super::recording::Sink;
+use super::{Arguments, target};
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::places;
+use crate::say::say;
+
+/// How long may pass until a signal or the end is noticed.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How the watching ended.
+struct Ended {
+    wall_ns: u64,
+    outcome: Option<Outcome>,
+    accounted: Fact<Accounted>,
+    system_ns: Fact<u64>,
+    exit: Exit,
+}
+
+/// Watches a command or a process to its end.
+pub(super) fn watch(arguments: &Arguments) -> Result<(Analysis, Exit)> {
+    let interrupt = Interrupt::catch()?;
+    let root = Root::real();
+    let host = places::host(&root)?;
+    match arguments.pid {
+        Some(pid) => watch_process(arguments, &interrupt, &root, &host, pid),
+        None => watch_command(arguments, &interrupt, &root, &host),
+    }
+}
+
+fn watch_command(
+    arguments: &Arguments,
+    interrupt: &Interrupt,
+    root: &Root,
+    host: &Host,
+) -> Result<(Analysis, Exit)> {
+    let suspended = target::start(arguments, host)?;
+    let target = Target::BeforeExec {
+        pid: suspended.main(),
+    };
+    let faults = open(root, host, &target, arguments)?;
+    let sink = sink(arguments, host, &faults)?;
+    let mut running = suspended.release().context("starting the command")?;
+    let (sink, ended) = while_drained(faults, sink, || {
+        to_the_end(&mut running, arguments.duration, interrupt)
+    })?;
+    // Only now is the last of what it printed through.
+    drop(running.into_printed());
+    Ok((sink.finish()?, ended.exit))
+}
+
+fn watch_process(
+    arguments: &Arguments,
+    interrupt: &Interrupt,
+    root: &Root,
+    host: &Host,
+    pid: u32,
+) -> Result<(Analysis, Exit)> {
+    let crowd = target::crowd(root, pid)?;
+    let process = Process::open(pid).map_err(|error| target::advised(error, Some(pid)))?;
+    let before = FaultCounts::read(root, &crowd.pids);
+    let target = Target::Running(crowd.clone());
+    let faults = open(root, host, &target, arguments)?;
+    match crowd.newcomers(pid) {
+        0 => {}
+        missed => say(format_args!(
+            "{missed} threads were born while the watching began; some may not be watched"
+        )),
+    }
+    let sink = sink(arguments, host, &faults)?;
+    if !arguments.output.quiet {
+        say(format_args!(
+            "watching process {pid}; Ctrl-C ends the watching and reports"
+        ));
+    }
+    let begun = Instant::now();
+    let (sink, ended) = while_drained(faults, sink, || {
+        while !interrupt.asked()
+            && arguments
+                .duration
+                .is_none_or(|limit| begun.elapsed() < limit)
+            && !process.wait_for_end(TICK)
+        {}
+        let after = FaultCounts::read(root, &crowd.pids);
+        Ok(Ended {
+            wall_ns: nanoseconds(begun.elapsed()),
+            outcome: None,
+            accounted: before.until(&after),
+            system_ns: Err(Missing::NotAsked),
+            exit: Exit::Done,
+        })
+    })?;
+    Ok((sink.finish()?, ended.exit))
+}
+
+fn open(root: &Root, host: &Host, target: &Target, arguments: &Arguments) -> Result<Faults> {
+    let cpus = cpu::read_online_members(root)?;
+    Faults::open(target, &cpus, arguments.every, host)
+        .map_err(|error| target::advised(error, arguments.pid))
+}
+
+fn sink(arguments: &Arguments, host: &Host, faults: &Faults) -> Result<Sink> {
+    let mut conditions = conditions(arguments, host);
+    faults.describe(&mut conditions);
+    let begin = Event::Begin(Box::new(conditions.clone()));
+    let mut sink = Sink::new(Analysis::new(conditions), arguments.out.as_deref())?;
+    sink.push(&begin);
+    Ok(sink)
+}
+
+fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
+    let words = arguments.command.iter().map(|word| word.to_string_lossy());
+    let command: Vec<_> = words.collect();
+    let subject = match arguments.pid {
+        Some(pid) => format!("process {pid}"),
+        None => command.join(" "),
+    };
+    Conditions {
+        schema: SCHEMA,
+        hugewise: env!("CARGO_PKG_VERSION").to_owned(),
+        subject,
+        started_unix_ms: clock::unix_ms(),
+        kernel: host.kernel.clone(),
+        hypervisor: host.hypervisor.clone(),
+        page_bytes: host.page_bytes,
+        pmd_bytes: host.pmd_bytes(),
+        folio_sizes: host.folio_sizes(),
+        modes: Modes::User,
+        page_size: Known::No(Missing::NotAsked),
+        physical: Known::No(Missing::NotAsked),
+        huge_zero: Known::No(Missing::NotAsked),
+        folios: Known::No(Missing::NotAsked),
+        every: arguments.every,
+    }
+}
+
+/// Drains the events while `wait` waits, and takes in what it says of the end.
+fn while_drained(
+    mut faults: Faults,
+    mut sink: Sink,
+    wait: impl FnOnce() -> Result<Ended>,
+) -> Result<(Sink, Ended)> {
+    let over = AtomicBool::new(false);
+    let cpu_before = clock::own_cpu_ns();
+    let (ended, counted, faults, mut sink) = thread::scope(|scope| {
+        let drain = scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                faults.wait(TICK);
+                faults.drain(|event| sink.push(&event));
+            }
+            let counted = faults.finish(|event| sink.push(&event));
+            (counted, faults, sink)
+        });
+        let ended = wait();
+        over.store(true, Ordering::Release);
+        match drain.join() {
+            Ok((counted, faults, sink)) => Ok((ended?, counted, faults, sink)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+    .map_err(|error: anyhow::Error| error)?;
+    if let Some((count, first)) = faults.malformed() {
+        say(format_args!(
+            "{count} records were not understood; the first: {first}"
+        ));
+    }
+    let own_cpu_ns = clock::own_cpu_ns().saturating_sub(cpu_before);
+    drop(faults);
+    name_places(&mut sink);
+    let closing = closing(&ended, counted, own_cpu_ns);
+    sink.push(&Event::Closing(Box::new(closing)));
+    Ok((sink, ended))
+}
+
+fn closing(ended: &Ended, counted: Counted, own_cpu_ns: u64) -> Closing {
+    Closing {
+        wall_ns: ended.wall_ns,
+        outcome: ended.outcome.clone(),
+        counted,
+        accounted: ended.accounted.clone(),
+        system_ns: ended.system_ns.clone(),
+        own_cpu_ns,
+    }
+}
+
+/// Looks the names of all places up, which a replay then finds in the recording.
+fn name_places(sink: &mut Sink) {
+    let symbols = Symbols::default();
+    for (file, offsets) in sink.analysis.nameless() {
+        let offsets: Vec<u64> = offsets.into_iter().collect();
+        let names = symbols.look_up(&file, &offsets);
+        for (&offset, frames) in offsets.iter().zip(names) {
+            sink.push(&Event::Symbol {
+                file: file.clone(),
+                offset,
+                frames,
+            });
+        }
+    }
+}
+
+/// Waits for the command, and ends it when its time is over or the user has seen enough.
+fn to_the_end(
+    running: &mut Running,
+    limit: Option<Duration>,
+    interrupt: &Interrupt,
+) -> Result<Ended> {
+    let begun = Instant::now();
+    let mut stopped = None;
+    loop {
+        if let Some(end) = running.wait(TICK)? {
+            return Ok(ended(&end, stopped));
+        }
+        let over = limit.is_some_and(|limit| begun.elapsed() >= limit);
+        if stopped.is_none() && (over || interrupt.asked()) {
+            stopped = Some(if over { Exit::Done } else { Exit::Interrupted });
+            running.stop()?;
+        }
+    }
+}
+
+/// `stopped` says how the program ends when it was us who ended the command.
+fn ended(end: &End, stopped: Option<Exit>) -> Ended {
+    let failed = !matches!(end.outcome, Outcome::Exited { code: 0 });
+    Ended {
+        wall_ns: end.wall_ns,
+        outcome: stopped.is_none().then(|| end.outcome.clone()),
+        accounted: Ok(Accounted {
+            minor: end.usage.minor_faults,
+            major: end.usage.major_faults,
+        }),
+        system_ns: Ok(end.usage.system_ns),
+        exit: match stopped {
+            Some(exit) => exit,
+            None if failed => Exit::TrialFailed,
+            None => Exit::Done,
+        },
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,144 @@
+//! `hugewise faults`: where the page faults of a program come from, how long they take, and
+//! what shapes they make.
+
+mod give;
+mod live;
+mod recording;
+mod target;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use hugewise_model::fault::Weigh;
+use hugewise_model::policy::Policy;
+use hugewise_model::quantity::parse_duration;
+
+use crate::cli::Output;
+use crate::exit::{self, Exit};
+
+/// Flags of `faults`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes:  0 done, 2 usage, 3 the command failed, 4 the kernel refuses,\n\
+                  \x20            130 interrupted; what was seen until then is reported"
+)]
+pub struct Arguments {
+    /// Watch this process, all its threads and children, instead of a command
+    #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "replay"])]
+    pid: Option<u32>,
+
+    /// End after this time [default: with the program]
+    ///
+    /// A command is ended with the watching, a process that was there before is left alone.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Look at one fault in N only, without latencies
+    ///
+    /// For programs that fault faster than they can be watched. All faults are still counted.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+
+    /// Policy to run the command under, as in `run`; only what needs no writing of settings
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["pid", "replay"])]
+    policy: Option<Policy>,
+
+    /// Stdin of the command [default: /dev/null]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "replay"])]
+    stdin: Option<PathBuf>,
+
+    /// Draw the call chains as a flame graph: one SVG file, to be opened in a browser
+    #[arg(long, value_name = "FILE", help_heading = "Call chains")]
+    flame: Option<PathBuf>,
+
+    /// Write the call chains as text for other flame graph tools
+    #[arg(long, value_name = "FILE", help_heading = "Call chains")]
+    folded: Option<PathBuf>,
+
+    /// What weighs a call chain: time, faults [default: time, with --every: faults]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        hide_possible_values = true,
+        help_heading = "Call chains"
+    )]
+    weigh: Option<Weight>,
+
+    /// Record every event, one JSON document per line
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    out: Option<PathBuf>,
+
+    /// Report again from a recording
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// What weighs a call chain.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Weight {
+    Time,
+    Faults,
+}
+
+impl Arguments {
+    fn weigh(&self) -> Weigh {
+        match self.weigh {
+            Some(Weight::Faults) => Weigh::Faults,
+            None if self.every > 1 => Weigh::Faults,
+            Some(Weight::Time) | None => Weigh::Time,
+        }
+    }
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    check(arguments)?;
+    give::check(arguments)?;
+    let (analysis, exit) = match &arguments.replay {
+        Some(path) => (recording::replay(path)?, Exit::Done),
+        None => live::watch(arguments)?,
+    };
+    give::out(&analysis, arguments)?;
+    Ok(exit)
+}
+
+fn check(arguments: &Arguments) -> Result<()> {
+    let sources = [
+        arguments.pid.is_some(),
+        arguments.replay.is_some(),
+        !arguments.command.is_empty(),
+    ];
+    if !sources.contains(&true) {
+        return Err(exit::usage(
+            "whose faults? write: hugewise faults -- COMMAND, or -p PID, or --replay FILE",
+        ));
+    }
+    if arguments.duration == Some(Duration::ZERO) {
+        return Err(exit::usage(
+            "--duration 0 would end before it begins; leave it out for no limit",
+        ));
+    }
+    if let Some(path) = arguments.stdin.as_deref().filter(|path| !path.exists()) {
+        return Err(exit::usage(format!(
+            "--stdin {}: there is no such file",
+            path.display()
+        )));
+    }
+    if arguments.every > 1 && matches!(arguments.weigh, Some(Weight::Time)) {
+        return Err(exit::usage(
+            "--weigh time needs all faults; leave out --every, or weigh by faults",
+        ));
+    }
+    Ok(())
+}

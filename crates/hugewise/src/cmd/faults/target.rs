@@ -1,0 +1,81 @@
+//! Whom to watch: a command that is started for it, or a process that is there.
+
+use anyhow::Result;
+use hugewise_linux::error::{Error, Kind};
+use hugewise_linux::perf::faults::{Crowd, LEAST_GRANT};
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{self, AtExit, Beginning, Launch, Question, Suspended};
+use hugewise_model::host::Host;
+use hugewise_model::policy::environment;
+use hugewise_model::policy::realise::{Reach, realise};
+
+use super::Arguments;
+use crate::{command, exit, invoker};
+
+/// Starts the command, up to its exec.
+pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
+    let launch = launch(arguments, host)?;
+    if !command::exists(launch.program()) {
+        let name = launch.program().to_string_lossy();
+        return Err(exit::usage(format!(
+            "there is no program `{name}`; a shell line needs: -- sh -c 'LINE'"
+        )));
+    }
+    match spawn::start(&launch, &Question::default())? {
+        Beginning::Suspended(suspended) => Ok(suspended),
+        Beginning::NotStarted(sentence) => Err(exit::trial_failed(sentence)),
+    }
+}
+
+fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
+    let mut launch = Launch {
+        identity: invoker::identity()?,
+        stdin: arguments.stdin.clone(),
+        output: if arguments.output.quiet {
+            spawn::Output::Discard
+        } else {
+            spawn::Output::Show
+        },
+        // Nothing is read at its end, and a tracer would be one more thing that costs time.
+        at_exit: AtExit::Pass,
+        ..Launch::new(arguments.command.clone())
+    };
+    if let Some(policy) = &arguments.policy {
+        let realisation = realise(policy, host, Reach::Process).map_err(|obstacles| {
+            let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+            exit::refused(obstacles.join("\n"))
+        })?;
+        launch.environment = environment(&realisation.environment, |name| std::env::var(name).ok());
+        launch.prctl = realisation.prctl;
+    }
+    Ok(launch)
+}
+
+/// All threads of a process and its children.
+pub(super) fn crowd(root: &Root, pid: u32) -> Result<Crowd> {
+    Crowd::of(root, pid).map_err(|error| match error.kind {
+        Kind::NotFound => exit::usage(format!("there is no process {pid}")),
+        _ => error.into(),
+    })
+}
+
+/// What a user can do about a refusal.
+pub(super) fn advised(error: Error, pid: Option<u32>) -> anyhow::Error {
+    let gone = error
+        .source
+        .as_ref()
+        .is_some_and(|source| source.raw_os_error() == Some(NO_SUCH_PROCESS));
+    match (error.kind.clone(), pid) {
+        (_, Some(pid)) if gone => exit::usage(format!("process {pid} is gone")),
+        (Kind::NotPermitted, Some(pid)) => exit::refused(format!(
+            "{error}; a process of your own needs {LEAST_GRANT}; process {pid}, if it is \
+             another user's, needs CAP_PERFMON"
+        )),
+        (Kind::NotPermitted, None) => exit::refused(format!("{error}; needs {LEAST_GRANT}")),
+        (Kind::NotFound, _) => exit::refused(format!("{error}; this kernel has no perf events")),
+        _ => anyhow::Error::from(error).context("nothing was watched"),
+    }
+}
+
+/// `ESRCH`, the same on every architecture.
+const NO_SUCH_PROCESS: i32 = 3;

@@ -1,0 +1,87 @@
+//! What is traced by each means is what a known workload does.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::ground::Ground;
+
+/// Pages that are touched while the kernel is traced: a prime.
+const PAGES: u64 = 4_099;
+
+/// Functions, traced by a call at their entry and their return.
+pub fn by_call(ground: &Ground) {
+    assert_faults(ground, "handle_mm_fault", "fentry");
+}
+
+/// Functions, traced by a breakpoint.
+pub fn by_breakpoint(ground: &Ground) {
+    assert_faults(ground, "handle_mm_fault", "kprobe");
+}
+
+/// Page faults, traced by the software events of perf.
+pub fn by_software_events(ground: &Ground) {
+    assert_faults(ground, "fault", "perf_event");
+}
+
+/// Waits for a lock, traced by tracepoints with types and without.
+pub fn by_tracepoints(ground: &Ground) {
+    for means in ["tp_btf", "raw_tp"] {
+        let seen = traced(ground, "lock", means);
+        let all = &seen["all"];
+        assert!(all["count"].as_u64().unwrap() > 10, "{all}");
+        let kinds: Vec<&str> = seen["parts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|part| part["key"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["read", "write"], "{means}");
+    }
+}
+
+/// A fault for each page, and the workload's own start; every one of them in a row.
+fn assert_faults(ground: &Ground, what: &str, means: &str) {
+    let seen = traced(ground, what, means);
+    let all = &seen["all"];
+    let count = all["count"].as_u64().unwrap();
+    assert!(count >= PAGES, "{count} of {PAGES} faults");
+    let rows = all["log2_us"].as_array().unwrap();
+    let sum: u64 = rows.iter().map(|row| row["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum, count);
+    let (min, max) = (
+        all["min_ns"].as_u64().unwrap(),
+        all["max_ns"].as_u64().unwrap(),
+    );
+    let total = all["total_ns"].as_u64().unwrap();
+    assert!(
+        min > 0 && min * count <= total && total <= max * count,
+        "{all}"
+    );
+    assert_eq!(seen["losses"]["no_room"], 0);
+}
+
+/// What was seen of the first point while the laboratory touched its pages.
+fn traced(ground: &Ground, what: &str, means: &str) -> Value {
+    let mut tracing = ground
+        .start(&["trace", what, "--means", means, "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(tracing.stderr.take().unwrap()).lines();
+    let begun = said.find(|line| line.as_ref().is_ok_and(|line| line.contains(": tracing ")));
+    assert!(begun.is_some(), "{means}: nothing is traced");
+    ground.lab_says(&["touch", "--small", "--pages", &PAGES.to_string()]);
+    let pid = tracing.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(sent.unwrap().success());
+    // The rest is read, so that it never writes to a closed pipe.
+    said.for_each(drop);
+    let output = tracing.wait_with_output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    let trace: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(trace["points"][0]["rung"], means, "{}", trace["missing"]);
+    trace["total"]["points"][0].clone()
+}

@@ -1,0 +1,427 @@
+//! From a point to the attempts that are made for it, best first; and the climb, which takes
+//! the first that the kernel accepts.
+
+use hugewise_model::trace::points::{Decode, Edge, Key, Means, Point, Who};
+use hugewise_model::trace::{Kind, Rung};
+
+use super::types::Types;
+use crate::proc::kallsyms::{Found, Functions};
+
+/// What is known of the kernel before anything is tried.
+#[derive(Clone, Debug, Default)]
+pub struct Kernel {
+    /// Its types.
+    pub types: Types,
+    /// Its functions; empty where it does not tell.
+    pub functions: Functions,
+}
+
+/// One way to trace a point, as the kernel is asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The means.
+    pub rung: Rung,
+    /// The folder of the tracepoints; empty for functions.
+    pub group: String,
+    /// The function or tracepoint where time begins, or which is counted.
+    pub begin: String,
+    /// The tracepoint where it ends; `None` for functions and for single events.
+    pub end: Option<String>,
+    /// Where the key is, and what it means.
+    pub key: Option<KeyPlace>,
+    /// Whose events count.
+    pub who: Who,
+    /// What is inside.
+    pub includes: String,
+    /// What else must be known.
+    pub notes: Vec<String>,
+    /// Whether there are durations.
+    pub kind: Kind,
+}
+
+/// Where a key is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyPlace {
+    /// At which end.
+    pub edge: Edge,
+    /// How many bytes into the context of the program.
+    pub offset: u32,
+    /// Which bits of the register belong to it.
+    pub mask: u32,
+    /// What it means.
+    pub decode: Decode,
+}
+
+/// Bytes of an argument in the context of fentry, tp_btf and raw_tp programs.
+const ARGUMENT_BYTES: u32 = 8;
+
+/// Where `struct pt_regs` keeps the first arguments of a function (arch/*/include/asm/ptrace.h).
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: &[u32] = &[112, 104, 96, 88, 72, 64];
+/// Where `struct user_pt_regs` keeps the first arguments of a function.
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: &[u32] = &[0, 8, 16, 24, 32, 40, 48, 56];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const REGISTERS: &[u32] = &[];
+
+/// The attempts for a point, the best first, and what is known to be absent.
+#[must_use]
+pub fn attempts(point: &Point, kernel: &Kernel) -> (Vec<Attempt>, Vec<String>) {
+    let mut found = Vec::new();
+    let mut absent = Vec::new();
+    for means in &point.means {
+        match means {
+            Means::Function {
+                names,
+                key,
+                includes,
+            } => match resolve(names, kernel) {
+                Ok(function) => {
+                    let asked = &names[0];
+                    found.extend(of_function(
+                        asked,
+                        &function,
+                        key.as_ref(),
+                        includes,
+                        kernel,
+                    ));
+                }
+                Err(what) => absent.push(what),
+            },
+            Means::Pair { begin, .. } | Means::Event { name: begin, .. } => {
+                if kernel.types.has_tracepoint(begin) {
+                    found.extend(of_tracepoints(means, kernel));
+                } else {
+                    absent.push(format!("no tracepoint {begin} in this kernel"));
+                }
+            }
+            Means::Faults { includes } => found.push(Attempt {
+                notes: Vec::new(),
+                ..of_faults(includes)
+            }),
+        }
+    }
+    (found, absent)
+}
+
+/// What a function is called here. A kernel that tells no names is asked for the newest.
+fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> {
+    let names = || names.iter().map(AsRef::as_ref);
+    if kernel.functions.is_empty() {
+        let known = names().find(|name| kernel.types.has_function(name));
+        let name = known.ok_or("the kernel does not tell its functions")?;
+        return Ok(Found {
+            name: name.to_owned(),
+            whole: true,
+        });
+    }
+    kernel.functions.find(names()).ok_or_else(|| {
+        let names: Vec<&str> = names().collect();
+        format!(
+            "no function {} in this kernel: inlined into its callers, or not built",
+            names.join(" or ")
+        )
+    })
+}
+
+fn of_function(
+    asked: &str,
+    function: &Found,
+    key: Option<&Key>,
+    includes: &str,
+    kernel: &Kernel,
+) -> Vec<Attempt> {
+    let mut notes = Vec::new();
+    if function.name != asked {
+        notes.push(format!("{asked} is {} in this kernel", function.name));
+    }
+    if !function.whole && key.is_some() {
+        notes.push("the compiler has changed its parameters, so they are not shown".to_owned());
+    }
+    let index = key.filter(|_| function.whole).and_then(|key| {
+        let parameters = kernel.types.parameters(&function.name)?;
+        position(&parameters, key)
+    });
+    let attempt = |rung, offset: Option<u32>| Attempt {
+        rung,
+        group: String::new(),
+        begin: function.name.clone(),
+        end: None,
+        key: offset
+            .zip(key)
+            .map(|(offset, key)| place(Edge::Begin, offset, key)),
+        who: Who::Everyone,
+        includes: includes.to_owned(),
+        notes: notes.clone(),
+        kind: Kind::Durations,
+    };
+    let by_fentry = (function.whole && kernel.types.has_function(&function.name))
+        .then(|| attempt(Rung::Fentry, index.map(|at| at as u32 * ARGUMENT_BYTES)));
+    let register = index.and_then(|at| REGISTERS.get(at).copied());
+    by_fentry
+        .into_iter()
+        .chain([attempt(Rung::Kprobe, register)])
+        .collect()
+}
+
+fn of_tracepoints(means: &Means, kernel: &Kernel) -> Vec<Attempt> {
+    let (group, begin, end, edge, key, who, includes, kind) = match means {
+        Means::Pair {
+            group,
+            begin,
+            end,
+            key,
+            who,
+            includes,
+        } => {
+            let edge = key.as_ref().map_or(Edge::Begin, |(edge, _)| *edge);
+            let key = key.as_ref().map(|(_, key)| key);
+            let end = Some((*end).to_owned());
+            (
+                group,
+                begin,
+                end,
+                edge,
+                key,
+                *who,
+                includes,
+                Kind::Durations,
+            )
+        }
+        Means::Event {
+            group,
+            name,
+            key,
+            includes,
+        } => {
+            let (edge, who) = (Edge::End, Who::Everyone);
+            (
+                group,
+                name,
+                None,
+                edge,
+                Some(key),
+                who,
+                includes,
+                Kind::Events,
+            )
+        }
+        _ => return Vec::new(),
+    };
+    let carrier = end
+        .as_deref()
+        .filter(|_| edge == Edge::End)
+        .unwrap_or(begin);
+    let key = key.and_then(|key| {
+        let arguments = kernel.types.arguments(carrier)?;
+        let index = position(&arguments, key)?;
+        Some(place(edge, index as u32 * ARGUMENT_BYTES, key))
+    });
+    let attempt = |rung, key| Attempt {
+        rung,
+        group: (*group).to_owned(),
+        begin: (*begin).to_owned(),
+        end: end.clone(),
+        key,
+        who,
+        includes: (*includes).to_owned(),
+        notes: Vec::new(),
+        kind,
+    };
+    // The records of classic tracepoints have a layout of their own: nothing is read of them.
+    vec![
+        attempt(Rung::TpBtf, key),
+        attempt(Rung::RawTp, key),
+        attempt(Rung::Tracepoint, None),
+    ]
+}
+
+fn of_faults(includes: &str) -> Attempt {
+    Attempt {
+        rung: Rung::PerfEvent,
+        group: String::new(),
+        begin: "page-faults".to_owned(),
+        end: Some("minor-faults, major-faults".to_owned()),
+        key: Some(KeyPlace {
+            edge: Edge::End,
+            offset: 0,
+            mask: u32::MAX,
+            decode: Decode::Flag(["minor", "major"]),
+        }),
+        who: Who::Everyone,
+        includes: includes.to_owned(),
+        notes: Vec::new(),
+        kind: Kind::Durations,
+    }
+}
+
+fn position(parameters: &[String], key: &Key) -> Option<usize> {
+    let wanted = |name: &String| key.parameters.contains(&name.as_str());
+    parameters.iter().position(wanted)
+}
+
+/// Of a `bool` only the lowest byte is defined.
+fn place(edge: Edge, offset: u32, key: &Key) -> KeyPlace {
+    let mask = match key.decode {
+        Decode::Flag(_) => 0xff,
+        _ => u32::MAX,
+    };
+    KeyPlace {
+        edge,
+        offset,
+        mask,
+        decode: key.decode,
+    }
+}
+
+/// What the kernel said to an attempt that it did not accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The means that was tried.
+    pub rung: Rung,
+    /// The error number, where there was one.
+    pub errno: Option<i32>,
+    /// What happened, in words.
+    pub error: String,
+}
+
+/// Asks the kernel for one attempt.
+pub trait Open {
+    /// What is got.
+    type Probe;
+
+    /// Opens what the attempt describes, or says why not.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    fn open(&mut self, attempt: &Attempt) -> Result<Self::Probe, Refusal>;
+}
+
+/// Tries the attempts in order and stops at the first that is accepted.
+///
+/// # Errors
+/// All refusals, where none was.
+pub fn climb<O: Open>(
+    attempts: &[Attempt],
+    opener: &mut O,
+) -> Result<(Attempt, O::Probe), Vec<Refusal>> {
+    let mut refusals = Vec::new();
+    for attempt in attempts {
+        match opener.open(attempt) {
+            Ok(probe) => return Ok((attempt.clone(), probe)),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    Err(refusals)
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::trace::points::{of_function, points};
+
+    use super::*;
+    use crate::proc::kallsyms::parse_kallsyms;
+
+    /// A kernel made of a list: it accepts these rungs and notes what it was asked for.
+    struct Accepting(Vec<Rung>, Vec<(Rung, String)>);
+
+    impl Open for Accepting {
+        type Probe = String;
+
+        fn open(&mut self, attempt: &Attempt) -> Result<String, Refusal> {
+            self.1.push((attempt.rung, attempt.begin.clone()));
+            if self.0.contains(&attempt.rung) {
+                return Ok(attempt.begin.clone());
+            }
+            Err(Refusal {
+                rung: attempt.rung,
+                errno: Some(libc::EPERM),
+                error: "refused".to_owned(),
+            })
+        }
+    }
+
+    fn kernel(functions: &str) -> Kernel {
+        let lines: String = functions
+            .split(' ')
+            .map(|name| format!("0 t {name}\n"))
+            .collect();
+        Kernel {
+            types: Types::default(),
+            functions: parse_kallsyms(lines.as_bytes()),
+        }
+    }
+
+    fn named(name: &str) -> Point {
+        let all = points();
+        all.into_iter()
+            .find(|point| point.name == name)
+            .expect(name)
+    }
+
+    #[test]
+    fn the_best_rung_that_is_accepted_is_taken() {
+        let (attempts, _) = attempts(&of_function("vfs_read"), &kernel("vfs_read"));
+        let fentry = Attempt {
+            rung: Rung::Fentry,
+            ..attempts[0].clone()
+        };
+        let both = [fentry, attempts[0].clone()];
+        let mut opener = Accepting(vec![Rung::Kprobe, Rung::Fentry], Vec::new());
+        let (taken, _) = climb(&both, &mut opener).expect("one is accepted");
+        assert_eq!(taken.rung, Rung::Fentry);
+        assert_eq!(opener.1.len(), 1, "nothing is tried behind it");
+
+        let mut opener = Accepting(vec![Rung::Kprobe], Vec::new());
+        let (taken, probe) = climb(&both, &mut opener).expect("one is accepted");
+        assert_eq!((taken.rung, probe.as_str()), (Rung::Kprobe, "vfs_read"));
+
+        let mut opener = Accepting(Vec::new(), Vec::new());
+        let refused: Vec<Rung> = climb(&both, &mut opener)
+            .expect_err("none is")
+            .into_iter()
+            .map(|refusal| refusal.rung)
+            .collect();
+        assert_eq!(refused, [Rung::Fentry, Rung::Kprobe]);
+    }
+
+    #[test]
+    fn a_function_that_the_compiler_changed_is_traced_and_told() {
+        let kernel = kernel("__alloc_pages_slowpath.constprop.0");
+        let (attempts, absent) = attempts(&named("allocation_slow_path"), &kernel);
+        assert_eq!(absent, Vec::<String>::new());
+        let [only] = &attempts[..] else {
+            panic!("a changed function has no types: {attempts:?}");
+        };
+        assert_eq!(only.rung, Rung::Kprobe);
+        assert_eq!(only.key, None);
+        assert_eq!(
+            only.notes,
+            [
+                "__alloc_pages_slowpath is __alloc_pages_slowpath.constprop.0 in this kernel",
+                "the compiler has changed its parameters, so they are not shown",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_inlined_function_is_absent_and_told() {
+        let (attempts, absent) = attempts(&named("zeroing"), &kernel("vfs_read"));
+        assert!(attempts.is_empty());
+        assert_eq!(
+            absent,
+            [
+                "no function folio_zero_user or clear_huge_page in this kernel: inlined into its \
+              callers, or not built"
+            ]
+        );
+    }
+
+    #[test]
+    fn faults_fall_back_to_the_software_events() {
+        let kernel = kernel("handle_mm_fault");
+        let (attempts, _) = attempts(&named("fault"), &kernel);
+        let rungs: Vec<Rung> = attempts.iter().map(|attempt| attempt.rung).collect();
+        assert_eq!(rungs, [Rung::Kprobe, Rung::PerfEvent]);
+    }
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * How long something took in the kernel, from a begin to an end in the same thread, kept as a
+ * histogram where it happens: only sums ever leave the kernel.
+ *
+ * The same two steps stand in this file once for every means by which they can be attached; the
+ * loader tries them in order and loads those it needs. One object in memory measures one thing.
+ */
+#include "mini.h"
+
+/* These mirror crates/model/src/latency/buckets.rs; a test compares the two. */
+#define FINE_SLOTS 328
+#define MICRO_SLOTS 32
+
+/* Where the key of a histogram comes from: from nowhere, from the begin, from the end. */
+#define KEY_NONE 0
+#define KEY_AT_BEGIN 1
+#define KEY_AT_END 2
+
+/* Whose events count. */
+#define EVERYONE 0
+#define PROGRAMS 1
+#define KERNEL_THREADS 2
+
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000
+
+/* How far up a process is followed to its ancestors. */
+#define GENERATIONS 64
+
+/* Set by the loader before the programs are verified. */
+const volatile u32 key_source = KEY_NONE;
+const volatile u32 key_offset = 0; /* bytes into the context of the begin or the end */
+const volatile u32 key_mask = 0xffffffff; /* 0xff for a bool: the rest of the register is noise */
+const volatile u32 keys = 1; /* the last one also takes what is beyond */
+const volatile u32 who = EVERYONE;
+
+struct settings {
+	u32 root; /* process whose descendants count, itself included; 0: all */
+	u32 epoch; /* 0 or 1: which half is being written, so that the other can be read whole */
+};
+
+struct start {
+	u64 ns;
+	u64 key;
+};
+
+struct hist {
+	u64 count;
+	u64 total_ns;
+	u64 fine[FINE_SLOTS];
+	u64 micro[MICRO_SLOTS];
+};
+
+struct extremes {
+	u64 max_ns;
+	u64 min_complement; /* ~minimum, so that zero means none */
+};
+
+struct losses {
+	u64 no_room; /* begins that could not be kept */
+	u64 reentered; /* begins while an earlier one of the same thread was open */
+};
+
+struct {
+	NUMBER(type, ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct settings);
+} settings SEC(".maps");
+
+struct {
+	NUMBER(type, HASH);
+	NUMBER(max_entries, 16384);
+	TYPE(key, u32);
+	TYPE(value, struct start);
+} starts SEC(".maps");
+
+struct {
+	NUMBER(type, PERCPU_ARRAY);
+	NUMBER(max_entries, 2);
+	TYPE(key, u32);
+	TYPE(value, struct hist);
+} hists SEC(".maps");
+
+struct {
+	NUMBER(type, PERCPU_ARRAY);
+	NUMBER(max_entries, 2);
+	TYPE(key, u32);
+	TYPE(value, struct extremes);
+} extremes SEC(".maps");
+
+struct {
+	NUMBER(type, PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct losses);
+} losses SEC(".maps");
+
+struct task_struct {
+	u32 flags;
+	s32 tgid;
+	struct task_struct *real_parent;
+} KERNEL;
+
+/*
+ * Whether the running thread belongs to the process `root` or to one of its descendants. Walking
+ * up needs no list of processes that could be late, full or left behind.
+ */
+INLINE int descends_from(struct task_struct *task, u32 root)
+{
+	for (u32 generation = 0; generation < GENERATIONS; generation++) {
+		s32 process = 0;
+		if (read_kernel(&process, sizeof(process), &task->tgid))
+			return 0;
+		if (process == (s32)root)
+			return 1;
+		if (process <= 1)
+			return 0;
+		if (read_kernel(&task, sizeof(task), &task->real_parent))
+			return 0;
+	}
+	return 0;
+}
+
+INLINE int counts(const struct settings *set)
+{
+	struct task_struct *task = (struct task_struct *)current_task();
+
+	if (who != EVERYONE) {
+		u32 flags = 0;
+		read_kernel(&flags, sizeof(flags), &task->flags);
+		if (((flags & PF_KTHREAD) != 0) != (who == KERNEL_THREADS))
+			return 0;
+	}
+	return !set->root || descends_from(task, set->root);
+}
+
+/* The idle threads of all processors share the number 0. */
+INLINE u32 this_thread(void)
+{
+	u32 thread = (u32)thread_and_process();
+
+	return thread ? thread : 0x80000000 | processor();
+}
+
+INLINE u64 key_in(void *context)
+{
+	u64 key = 0;
+
+	read_kernel(&key, sizeof(key), (u8 *)context + key_offset);
+	return key & key_mask;
+}
+
+INLINE struct settings *settings_now(void)
+{
+	u32 zero = 0;
+
+	return map_lookup(&settings, &zero);
+}
+
+INLINE int begin(void *context)
+{
+	u32 zero = 0, thread = this_thread();
+	struct settings *set = settings_now();
+	struct losses *lost = map_lookup(&losses, &zero);
+	struct start start = {};
+
+	if (!set || !lost || !counts(set))
+		return 0;
+	if (map_lookup(&starts, &thread))
+		lost->reentered++;
+	if (key_source == KEY_AT_BEGIN)
+		start.key = key_in(context);
+	start.ns = time_ns();
+	if (map_update(&starts, &thread, &start, 0))
+		lost->no_room++;
+	return 0;
+}
+
+/* Position of the highest bit that is set; `value` is not 0. */
+INLINE u32 highest_bit(u64 value)
+{
+	u32 bit = 0;
+
+	if (value >> 32) { value >>= 32; bit += 32; }
+	if (value >> 16) { value >>= 16; bit += 16; }
+	if (value >> 8) { value >>= 8; bit += 8; }
+	if (value >> 4) { value >>= 4; bit += 4; }
+	if (value >> 2) { value >>= 2; bit += 2; }
+	return bit + (value >> 1);
+}
+
+/* Eight slots for each power of two of nanoseconds. */
+INLINE u32 fine_slot(u64 ns)
+{
+	u32 bit, slot;
+
+	if (ns < 8)
+		return ns;
+	bit = highest_bit(ns);
+	slot = (bit - 2) * 8 + ((ns >> (bit - 3)) & 7);
+	return slot < FINE_SLOTS ? slot : FINE_SLOTS - 1;
+}
+
+/* One slot for each power of two of microseconds, the first for less than one. */
+INLINE u32 micro_slot(u64 ns)
+{
+	u64 us = ns / 1000;
+	u32 slot = us ? highest_bit(us) + 1 : 0;
+
+	return slot < MICRO_SLOTS ? slot : MICRO_SLOTS - 1;
+}
+
+INLINE void record(const struct settings *set, u64 ns, u64 key)
+{
+	u32 index = (key < keys ? key : keys - 1) * 2 + (set->epoch & 1);
+	struct hist *hist = map_lookup(&hists, &index);
+	struct extremes *extreme = map_lookup(&extremes, &index);
+	u32 fine = fine_slot(ns), micro = micro_slot(ns);
+
+	if (!hist || !extreme)
+		return;
+	hist->count++;
+	hist->total_ns += ns;
+	if (fine < FINE_SLOTS)
+		hist->fine[fine]++;
+	if (micro < MICRO_SLOTS)
+		hist->micro[micro]++;
+	if (ns > extreme->max_ns)
+		extreme->max_ns = ns;
+	if (~ns > extreme->min_complement)
+		extreme->min_complement = ~ns;
+}
+
+INLINE int end_as(u64 key_at_end)
+{
+	u64 now = time_ns();
+	u32 thread = this_thread();
+	struct start *start = map_lookup(&starts, &thread);
+	struct settings *set = settings_now();
+
+	if (!start || !set)
+		return 0;
+	record(set, now - start->ns, key_source == KEY_AT_END ? key_at_end : start->key);
+	map_delete(&starts, &thread);
+	return 0;
+}
+
+INLINE int end(void *context)
+{
+	return end_as(key_source == KEY_AT_END ? key_in(context) : 0);
+}
+
+/* Something that happens, of which only the kind is told. */
+INLINE int happened(void *context)
+{
+	struct settings *set = settings_now();
+
+	if (set && counts(set))
+		record(set, 0, key_in(context));
+	return 0;
+}
+
+SEC("fentry/function") int fentry_begin(void *context) { return begin(context); }
+SEC("fexit/function") int fexit_end(void *context) { return end(context); }
+
+SEC("kprobe/function") int kprobe_begin(void *context) { return begin(context); }
+SEC("kretprobe/function") int kretprobe_end(void *context) { return end(context); }
+
+SEC("tp_btf/begin") int tp_btf_begin(void *context) { return begin(context); }
+SEC("tp_btf/end") int tp_btf_end(void *context) { return end(context); }
+SEC("tp_btf/event") int tp_btf_event(void *context) { return happened(context); }
+
+SEC("raw_tp/begin") int raw_tp_begin(void *context) { return begin(context); }
+SEC("raw_tp/end") int raw_tp_end(void *context) { return end(context); }
+SEC("raw_tp/event") int raw_tp_event(void *context) { return happened(context); }
+
+SEC("tracepoint/group/begin") int tracepoint_begin(void *context) { return begin(context); }
+SEC("tracepoint/group/end") int tracepoint_end(void *context) { return end(context); }
+SEC("tracepoint/group/event") int tracepoint_event(void *context) { return happened(context); }
+
+/* Page faults: the software events of perf, one before the fault and one of two after it. */
+SEC("perf_event") int fault_begin(void *context) { return begin(context); }
+SEC("perf_event") int minor_fault_end(void *context) { (void)context; return end_as(0); }
+SEC("perf_event") int major_fault_end(void *context) { (void)context; return end_as(1); }
+
+/* The verifier opens helpers that read kernel memory to this licence (include/linux/license.h). */
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * All that our BPF programs need of the kernel's own headers, so that building them takes
+ * nothing but clang. Numbers are from include/uapi/linux/bpf.h and never change.
+ */
+#ifndef MINI_H
+#define MINI_H
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+
+/* A kernel structure of which only the named fields are used; the loader finds their offsets. */
+#define KERNEL __attribute__((preserve_access_index))
+
+/* A map's definition, as BTF describes it to the loader. */
+#define NUMBER(name, value) int(*name)[value]
+#define TYPE(name, of) of *name
+
+#define HASH 1
+#define ARRAY 2
+#define PERCPU_ARRAY 6
+
+static void *(*map_lookup)(void *map, const void *key) = (void *)1;
+static long (*map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*map_delete)(void *map, const void *key) = (void *)3;
+static u64 (*time_ns)(void) = (void *)5;
+static u32 (*processor)(void) = (void *)8;
+static u64 (*thread_and_process)(void) = (void *)14;
+static u64 (*current_task)(void) = (void *)35;
+static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
+
+#endif

@@ -1,0 +1,347 @@
+//! One probe: an object of BPF programs in memory that measures one point.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::{Btf, Ebpf, EbpfLoader, Pod, VerifierLogLevel};
+use hugewise_model::latency::buckets::{FINE_SLOTS, MICRO_SLOTS};
+use hugewise_model::latency::{Extremes, Histogram};
+use hugewise_model::trace::points::{Edge, Who};
+use hugewise_model::trace::{Losses, Rung};
+
+use super::ladder::{Attempt, Open, Refusal};
+
+mod attach;
+
+/// The programs; `build.rs` brings them.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
+
+/// `struct settings` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Settings {
+    root: u32,
+    epoch: u32,
+}
+
+/// `struct hist` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RawHistogram {
+    count: u64,
+    total_ns: u64,
+    fine: [u64; FINE_SLOTS],
+    micro: [u64; MICRO_SLOTS],
+}
+
+/// `struct extremes` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct RawExtremes {
+    max_ns: u64,
+    min_complement: u64,
+}
+
+/// `struct losses` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct RawLosses {
+    no_room: u64,
+    reentered: u64,
+}
+
+// SAFETY: plain integers without padding, for which every pattern of bits is a value.
+unsafe impl Pod for Settings {}
+// SAFETY: as above.
+unsafe impl Pod for RawHistogram {}
+// SAFETY: as above.
+unsafe impl Pod for RawExtremes {}
+// SAFETY: as above.
+unsafe impl Pod for RawLosses {}
+
+/// A point that is being traced. Dropping it detaches its programs; the kernel does the same
+/// when the process dies, because nothing is pinned.
+pub struct Probe {
+    /// Holds the programs and their attachments.
+    object: Ebpf,
+    programs: Vec<&'static str>,
+    settings: Array<MapData, Settings>,
+    now: Settings,
+    histograms: PerCpuArray<MapData, RawHistogram>,
+    extremes: PerCpuArray<MapData, RawExtremes>,
+    losses: PerCpuArray<MapData, RawLosses>,
+    keys: u32,
+    /// What each half had counted when it was last read.
+    earlier: Vec<Histogram>,
+    earlier_losses: Losses,
+}
+
+impl fmt::Debug for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Probe")
+            .field("programs", &self.programs)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What one probe saw in a window: a histogram for each value of its key, and the losses.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    /// By key; the last one also holds what is beyond.
+    pub histograms: Vec<Histogram>,
+    /// What was not counted.
+    pub losses: Losses,
+}
+
+/// Opens probes on the running kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    /// The kernel's types, as the loader reads them.
+    types: Btf,
+    /// The process whose tree is watched; 0 for everything.
+    root: u32,
+    processors: Vec<u32>,
+    /// A rung that this kernel refuses altogether, and how.
+    refused: Vec<Refusal>,
+}
+
+impl Kernel {
+    /// For tracing everything, or the process `root` and its descendants.
+    ///
+    /// # Errors
+    /// The kernel shows no types, or no processors.
+    pub fn new(root: Option<u32>) -> io::Result<Self> {
+        Ok(Self {
+            types: Btf::from_sys_fs().map_err(io::Error::other)?,
+            root: root.unwrap_or(0),
+            processors: aya::util::online_cpus().map_err(|(_, error)| error)?,
+            refused: Vec::new(),
+        })
+    }
+
+    fn load(&self, attempt: &Attempt) -> Result<Ebpf, aya::EbpfError> {
+        let key = attempt.key.as_ref();
+        let source: u32 = match key.map(|key| key.edge) {
+            None => 0,
+            Some(Edge::Begin) => 1,
+            Some(Edge::End) => 2,
+        };
+        let offset = key.map_or(0, |key| key.offset);
+        let mask = key.map_or(u32::MAX, |key| key.mask);
+        let keys = keys(attempt);
+        let who: u32 = match attempt.who {
+            Who::Everyone => 0,
+            Who::Programs => 1,
+            Who::KernelThreads => 2,
+        };
+        EbpfLoader::new()
+            .btf(Some(&self.types))
+            .verifier_log_level(VerifierLogLevel::DISABLE)
+            .override_global("key_source", &source, true)
+            .override_global("key_offset", &offset, true)
+            .override_global("key_mask", &mask, true)
+            .override_global("keys", &keys, true)
+            .override_global("who", &who, true)
+            .map_max_entries("hists", keys * 2)
+            .map_max_entries("extremes", keys * 2)
+            .load(OBJECT)
+    }
+
+    fn try_open(&self, attempt: &Attempt) -> Result<Probe, Box<dyn std::error::Error>> {
+        if attempt.rung == Rung::Kprobe && !has_kprobes() {
+            // Without this the loader would go by way of tracefs, where a probe outlives us.
+            return Err("this kernel has no kprobes".into());
+        }
+        let mut probe = Probe::new(self.load(attempt)?, keys(attempt), self.root)?;
+        probe.attach(attempt, &self.types, &self.processors)?;
+        Ok(probe)
+    }
+}
+
+/// One histogram for each value of the key, and one for what is beyond.
+fn keys(attempt: &Attempt) -> u32 {
+    attempt.key.map_or(1, |key| key.decode.values())
+}
+
+fn has_kprobes() -> bool {
+    Path::new("/sys/bus/event_source/devices/kprobe/type").exists()
+}
+
+impl Open for Kernel {
+    type Probe = Probe;
+
+    fn open(&mut self, attempt: &Attempt) -> Result<Probe, Refusal> {
+        let known = self.refused.iter().find(|known| known.rung == attempt.rung);
+        if let Some(known) = known {
+            return Err(known.clone());
+        }
+        let refusal = match self.try_open(attempt) {
+            Ok(probe) => return Ok(probe),
+            Err(error) => Refusal {
+                rung: attempt.rung,
+                errno: errno(&*error),
+                error: told(&*error),
+            },
+        };
+        // A lack of permission is the same for every function; a function that cannot be
+        // traced says EINVAL or EBUSY.
+        if matches!(refusal.errno, Some(libc::EPERM | libc::EACCES)) {
+            self.refused.push(refusal.clone());
+        }
+        Err(refusal)
+    }
+}
+
+/// The error number that lies at the bottom of an error.
+fn errno(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
+    let own = error.downcast_ref::<io::Error>();
+    own.and_then(io::Error::raw_os_error)
+        .or_else(|| error.source().and_then(errno))
+}
+
+/// The kernel's word alone where there is one; else the whole of what the loader says, on one
+/// line.
+fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    match errno(error) {
+        Some(number) => word(number),
+        None => {
+            let mut text = error.to_string();
+            let mut cause = error.source();
+            while let Some(deeper) = cause {
+                text = format!("{text}: {deeper}");
+                cause = deeper.source();
+            }
+            text.lines().next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// An error number in the kernel's words, as `Operation not permitted`.
+fn word(number: i32) -> String {
+    let text = io::Error::from_raw_os_error(number).to_string();
+    let word = text
+        .split_once(" (os error")
+        .map(|(word, _)| word.to_owned());
+    word.unwrap_or(text)
+}
+
+impl Probe {
+    fn new(mut object: Ebpf, keys: u32, root: u32) -> Result<Self, Box<dyn std::error::Error>> {
+        let mut take = |name: &str| {
+            let map = object.take_map(name);
+            map.ok_or_else(|| format!("the programs have no map {name}"))
+        };
+        let mut settings = Array::try_from(take("settings")?)?;
+        let now = Settings { root, epoch: 0 };
+        settings.set(0, now, 0)?;
+        Ok(Self {
+            settings,
+            now,
+            histograms: PerCpuArray::try_from(take("hists")?)?,
+            extremes: PerCpuArray::try_from(take("extremes")?)?,
+            losses: PerCpuArray::try_from(take("losses")?)?,
+            object,
+            programs: Vec::new(),
+            keys,
+            earlier: vec![Histogram::default(); keys as usize * 2],
+            earlier_losses: Losses::default(),
+        })
+    }
+
+    /// From here on the other half is written: that of the window that ends can be read whole.
+    pub(super) fn turn(&mut self) -> Result<(), MapError> {
+        self.now.epoch ^= 1;
+        self.settings.set(0, self.now, 0)
+    }
+
+    /// From here on the tree of another process counts.
+    pub(super) fn watch(&mut self, root: u32) -> Result<(), MapError> {
+        self.now.root = root;
+        self.settings.set(0, self.now, 0)
+    }
+
+    /// What came in the window that [`turn`](Self::turn) has just ended.
+    pub(super) fn read(&mut self) -> Result<Sight, MapError> {
+        let mut histograms = Vec::new();
+        for key in 0..self.keys {
+            // A half that is being written would be read torn: a count without its bucket.
+            let index = key * 2 + (self.now.epoch ^ 1);
+            let counted = self.counted(index)?;
+            let earlier = &mut self.earlier[index as usize];
+            let earlier = std::mem::replace(earlier, counted.clone());
+            let extremes = if counted.count > earlier.count {
+                self.take_extremes(index)?
+            } else {
+                None
+            };
+            histograms.push(counted.since(&earlier, extremes));
+        }
+        let losses = self.all_losses()?;
+        let sight = Sight {
+            histograms,
+            losses: losses.since(self.earlier_losses),
+        };
+        self.earlier_losses = losses;
+        Ok(sight)
+    }
+
+    fn counted(&self, index: u32) -> Result<Histogram, MapError> {
+        let mut sum = Histogram::default();
+        for raw in self.histograms.get(&index, 0)?.iter() {
+            if raw.count > 0 {
+                sum.add(&Histogram::counted(
+                    raw.count,
+                    raw.total_ns,
+                    &raw.fine,
+                    &raw.micro,
+                ));
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Reads and clears the extremes that are not being written.
+    fn take_extremes(&mut self, index: u32) -> Result<Option<Extremes>, MapError> {
+        let values = self.extremes.get(&index, 0)?;
+        let some = values.iter().filter(|raw| raw.min_complement > 0);
+        let extremes = some
+            .map(|raw| Extremes {
+                min_ns: !raw.min_complement,
+                max_ns: raw.max_ns,
+            })
+            .reduce(Extremes::with);
+        let nothing = vec![RawExtremes::default(); values.len()];
+        let nothing = PerCpuValues::try_from(nothing)?;
+        self.extremes.set(index, nothing, 0)?;
+        Ok(extremes)
+    }
+
+    fn all_losses(&self) -> Result<Losses, MapError> {
+        let mut losses = Losses::default();
+        for raw in self.losses.get(&0, 0)?.iter() {
+            losses.no_room += raw.no_room;
+            losses.reentered += raw.reentered;
+        }
+        losses.missed = self.missed();
+        Ok(losses)
+    }
+
+    /// How often the kernel left a program out because it was already running on that
+    /// processor; the kernel shows it where the descriptor is described (since Linux 5.12).
+    fn missed(&self) -> u64 {
+        use std::os::fd::{AsFd, AsRawFd};
+        let of = |name: &&str| {
+            let program = self.object.program(name)?;
+            let fd = program.fd().ok()?.as_fd().as_raw_fd();
+            let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+            let line = text
+                .lines()
+                .find(|line| line.starts_with("recursion_misses"))?;
+            line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+        };
+        self.programs.iter().filter_map(of).sum()
+    }
+}

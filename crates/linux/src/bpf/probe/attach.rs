@@ -1,0 +1,126 @@
+//! Loading the programs of one means and attaching them.
+
+use aya::Btf;
+use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
+use aya::programs::{
+    BtfTracePoint, FEntry, FExit, KProbe, PerfEvent, Program, RawTracePoint, TracePoint,
+};
+use hugewise_model::trace::{Kind, Rung};
+
+use super::{Attempt, Probe};
+
+type Attached = Result<(), Box<dyn std::error::Error>>;
+
+impl Probe {
+    /// The end is attached before the begin, so that no begin is left without its end.
+    pub(super) fn attach(
+        &mut self,
+        attempt: &Attempt,
+        types: &Btf,
+        processors: &[u32],
+    ) -> Attached {
+        let begin = &*attempt.begin;
+        let end = attempt.end.as_deref().unwrap_or(begin);
+        match (attempt.rung, attempt.kind) {
+            (Rung::Fentry, _) => {
+                let program: &mut FExit = self.program("fexit_end")?;
+                program.load(begin, types)?;
+                program.attach()?;
+                let program: &mut FEntry = self.program("fentry_begin")?;
+                program.load(begin, types)?;
+                program.attach()?;
+            }
+            (Rung::Kprobe, _) => {
+                self.kprobe("kretprobe_end", begin)?;
+                self.kprobe("kprobe_begin", begin)?;
+            }
+            (Rung::TpBtf, Kind::Events) => self.tp_btf("tp_btf_event", begin, types)?,
+            (Rung::TpBtf, Kind::Durations) => {
+                self.tp_btf("tp_btf_end", end, types)?;
+                self.tp_btf("tp_btf_begin", begin, types)?;
+            }
+            (Rung::RawTp, Kind::Events) => self.raw_tp("raw_tp_event", begin)?,
+            (Rung::RawTp, Kind::Durations) => {
+                self.raw_tp("raw_tp_end", end)?;
+                self.raw_tp("raw_tp_begin", begin)?;
+            }
+            (Rung::Tracepoint, Kind::Events) => {
+                self.tracepoint("tracepoint_event", &attempt.group, begin)?;
+            }
+            (Rung::Tracepoint, Kind::Durations) => {
+                self.tracepoint("tracepoint_end", &attempt.group, end)?;
+                self.tracepoint("tracepoint_begin", &attempt.group, begin)?;
+            }
+            (Rung::PerfEvent, _) => {
+                let events = [
+                    ("minor_fault_end", SoftwareEvent::PageFaultsMin),
+                    ("major_fault_end", SoftwareEvent::PageFaultsMaj),
+                    ("fault_begin", SoftwareEvent::PageFaults),
+                ];
+                for (name, event) in events {
+                    self.every_fault(name, event, processors)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn program<'a, T>(&'a mut self, name: &'static str) -> Result<&'a mut T, String>
+    where
+        &'a mut T: TryFrom<&'a mut Program>,
+    {
+        self.programs.push(name);
+        let program = self.object.program_mut(name);
+        let program = program.ok_or_else(|| format!("there is no program {name}"))?;
+        program
+            .try_into()
+            .map_err(|_| format!("program {name} is of another kind"))
+    }
+
+    fn kprobe(&mut self, name: &'static str, function: &str) -> Attached {
+        let program: &mut KProbe = self.program(name)?;
+        program.load()?;
+        program.attach(function, 0)?;
+        Ok(())
+    }
+
+    fn tp_btf(&mut self, name: &'static str, event: &str, types: &Btf) -> Attached {
+        let program: &mut BtfTracePoint = self.program(name)?;
+        program.load(event, types)?;
+        program.attach()?;
+        Ok(())
+    }
+
+    fn raw_tp(&mut self, name: &'static str, event: &str) -> Attached {
+        let program: &mut RawTracePoint = self.program(name)?;
+        program.load()?;
+        program.attach(event)?;
+        Ok(())
+    }
+
+    fn tracepoint(&mut self, name: &'static str, group: &str, event: &str) -> Attached {
+        let program: &mut TracePoint = self.program(name)?;
+        program.load()?;
+        program.attach(group, event)?;
+        Ok(())
+    }
+
+    fn every_fault(
+        &mut self,
+        name: &'static str,
+        event: SoftwareEvent,
+        processors: &[u32],
+    ) -> Attached {
+        let program: &mut PerfEvent = self.program(name)?;
+        program.load()?;
+        for &cpu in processors {
+            program.attach(
+                PerfEventConfig::Software(event),
+                PerfEventScope::AllProcessesOneCpu { cpu },
+                SamplePolicy::Period(1),
+                false,
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+
+use hugewise_model::fault::{Counted, Modes};
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag};
+
+use super::grade::{Grade, refused};
+use super::target::Target;
+use crate::error::{Error, Kind, Result};
+use crate::perf::ring::Ring;
+use crate::perf::sample::Layout;
+
+/// `PERF_SAMPLE_DATA_PAGE_SIZE` (Linux 5.11).
+const SAMPLE_DATA_PAGE_SIZE: u64 = 1 << 22;
+/// `PERF_FORMAT_LOST` (Linux 6.0).
+const FORMAT_LOST: u64 = 1 << 4;
+/// `_IO('$', 5)`.
+const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
+/// `_IO('$', 0)`.
+const IOC_ENABLE: libc::Ioctl = 0x2400;
+/// `_IO('$', 1)`.
+const IOC_DISABLE: libc::Ioctl = 0x2401;
+/// `_IOR('$', 7, __u64 *)`.
+const IOC_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
+
+/// What an event is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Faults begun; it also carries mappings, births and ends.
+    Starts,
+    /// Faults served without I/O.
+    Minor,
+    /// Faults served with I/O.
+    Major,
+}
+
+impl Role {
+    const ALL: [Self; 3] = [Self::Starts, Self::Minor, Self::Major];
+
+    pub(super) fn layout(self, grade: Grade) -> Layout {
+        match self {
+            Self::Starts => Layout::default(),
+            Self::Minor | Self::Major => Layout {
+                stack: true,
+                physical: grade.modes == Modes::All,
+                page_size: grade.page_size,
+            },
+        }
+    }
+
+    fn software(self) -> Software {
+        match self {
+            Self::Starts => Software::PAGE_FAULTS,
+            Self::Minor => Software::PAGE_FAULTS_MIN,
+            Self::Major => Software::PAGE_FAULTS_MAJ,
+        }
+    }
+
+    /// Every how many faults a sample is written. Starts and ends cannot be thinned out alike,
+    /// because each counts for itself on each processor; so there are no starts then.
+    fn period(self, every: u64) -> u64 {
+        match self {
+            Self::Starts if every > 1 => 0,
+            _ => every,
+        }
+    }
+}
+
+/// An open event.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) fd: OwnedFd,
+    pub(super) role: Role,
+    pub(super) id: u64,
+}
+
+impl Opened {
+    fn new(builder: &Builder<'_>, role: Role) -> io::Result<Self> {
+        let fd = builder.build()?.into_raw_fd();
+        // SAFETY: the descriptor was just given up by its owner.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let mut id = 0_u64;
+        // SAFETY: the ioctl writes one u64 to the place.
+        if unsafe { libc::ioctl(fd.as_raw_fd(), IOC_ID, &raw mut id) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { fd, role, id })
+    }
+
+    /// Also for those who were born meanwhile.
+    pub(super) fn enable(&self) {
+        // SAFETY: an ioctl without argument. If it fails the task is gone, and so are its events.
+        unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ENABLE, 0) };
+    }
+
+    pub(super) fn disable(&self) {
+        // SAFETY: as above.
+        unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_DISABLE, 0) };
+    }
+
+    /// Sends its records to the ring of another event on the same processor.
+    fn write_into(&self, leader: &Self) -> io::Result<()> {
+        let (fd, to) = (self.fd.as_raw_fd(), leader.fd.as_raw_fd());
+        // SAFETY: an ioctl on our own descriptors.
+        match unsafe { libc::ioctl(fd, IOC_SET_OUTPUT, to) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Its value and the count of its lost samples, where the grade has that.
+    fn read(&self, grade: Grade) -> io::Result<(u64, Option<u64>)> {
+        let mut words = [0_u64; 2];
+        let wanted = if grade.lost { 16 } else { 8 };
+        // SAFETY: the buffer holds at least as many bytes as are asked for.
+        let got = unsafe { libc::read(self.fd.as_raw_fd(), words.as_mut_ptr().cast(), wanted) };
+        if usize::try_from(got) == Ok(wanted) {
+            Ok((words[0], grade.lost.then_some(words[1])))
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}
+
+fn builder<'a>(role: Role, grade: Grade, every: u64) -> Builder<'a> {
+    let mut builder = Builder::new(role.software());
+    let layout = role.layout(grade);
+    let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR;
+    wanted.set(SampleFlag::CALLCHAIN, layout.stack);
+    wanted.set(SampleFlag::PHYS_ADDR, layout.physical);
+    builder
+        .exclude_kernel(grade.modes == Modes::User)
+        .exclude_callchain_kernel(true)
+        .sample(wanted)
+        .sample_period(role.period(every))
+        .sample_id_all(true)
+        .clockid(Clock::MONOTONIC);
+    let attributes = builder.attrs_mut();
+    attributes.read_format = if grade.lost { FORMAT_LOST } else { 0 };
+    if layout.page_size {
+        attributes.sample_type |= SAMPLE_DATA_PAGE_SIZE;
+    }
+    builder
+}
+
+/// An event with everything in it, on this thread, switched off.
+pub(super) fn on_ourselves(grade: Grade) -> io::Result<Opened> {
+    let mut builder = builder(Role::Minor, grade, 1);
+    Opened::new(builder.observe_self().any_cpu(), Role::Minor)
+}
+
+/// Opens everything, by processor; the starts of the first thread lead there, and own the ring.
+pub(super) fn open_all(
+    target: &Target,
+    cpus: &[u32],
+    grade: Grade,
+    every: u64,
+) -> Result<Vec<Vec<Opened>>> {
+    let tids = target.tids();
+    let open_cpu = |&cpu: &u32| {
+        let mut of_cpu = Vec::with_capacity(tids.len() * Role::ALL.len());
+        for &tid in &tids {
+            match open_thread(target, tid, cpu, grade, every) {
+                Ok(three) => of_cpu.extend(three),
+                // A thread that has ended meanwhile.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => return Err(with_hint(error, tids.len() * cpus.len())),
+            }
+        }
+        if of_cpu.is_empty() {
+            return Err(refused(io::Error::from_raw_os_error(libc::ESRCH)));
+        }
+        Ok(of_cpu)
+    };
+    cpus.iter().map(open_cpu).collect()
+}
+
+fn with_hint(error: io::Error, places: usize) -> Error {
+    if error.raw_os_error() != Some(libc::EMFILE) {
+        return refused(error);
+    }
+    let descriptors = places * Role::ALL.len();
+    Error {
+        kind: Kind::Other(format!(
+            "this takes {descriptors} descriptors, more than the limit; raise it: ulimit -n {}",
+            descriptors + 100
+        )),
+        doing: "opening page fault events".to_owned(),
+        path: None,
+        source: None,
+    }
+}
+
+fn open_thread(
+    target: &Target,
+    tid: u32,
+    cpu: u32,
+    grade: Grade,
+    every: u64,
+) -> io::Result<Vec<Opened>> {
+    let number = i32::try_from(tid).map_err(io::Error::other)?;
+    let open = |role: Role| {
+        let mut builder = builder(role, grade, every);
+        let announces = role == Role::Starts;
+        builder
+            .observe_pid(number)
+            .one_cpu(cpu as usize)
+            .inherit(true)
+            .mmap(announces)
+            .mmap_data(announces)
+            .mmap2(announces)
+            .comm(announces)
+            .comm_exec(announces)
+            .task(announces);
+        if let Target::BeforeExec { .. } = target {
+            builder.enable_on_exec(true);
+        }
+        // `inherit` may touch it.
+        builder.attrs_mut().read_format = if grade.lost { FORMAT_LOST } else { 0 };
+        Opened::new(&builder, role)
+    };
+    Role::ALL.into_iter().map(open).collect()
+}
+
+/// The events that own the rings, in the order of the processors.
+fn leaders(opened: &[Vec<Opened>]) -> impl Iterator<Item = &Opened> {
+    opened.iter().filter_map(|of_cpu| of_cpu.first())
+}
+
+/// The largest ring that is tried on each processor.
+const LARGEST_RING: usize = 8 << 20;
+/// The smallest.
+const SMALLEST_RING: usize = 64 << 10;
+
+/// Maps a ring on each processor, all of one size, as large as is granted.
+pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Vec<Ring>> {
+    let page_bytes = usize::try_from(page_bytes).unwrap_or(SMALLEST_RING);
+    let mut bytes = LARGEST_RING;
+    let rings = loop {
+        let rings: io::Result<Vec<Ring>> = leaders(opened)
+            .map(|leader| Ring::map(leader.fd.as_fd(), page_bytes, bytes))
+            .collect();
+        match rings {
+            Ok(rings) => break rings,
+            Err(_) if bytes > SMALLEST_RING.max(page_bytes) => bytes /= 2,
+            Err(error) => return Err(refused(error)),
+        }
+    };
+    for of_cpu in opened {
+        if let Some((leader, others)) = of_cpu.split_first() {
+            for other in others {
+                other.write_into(leader).map_err(refused)?;
+            }
+        }
+    }
+    Ok(rings)
+}
+
+/// The sums over all threads and processors. What cannot be read any more is not counted.
+pub(super) fn read_counters(opened: &[Vec<Opened>], grade: Grade) -> Counted {
+    let mut counted = Counted {
+        lost: grade.lost.then_some(0),
+        ..Counted::default()
+    };
+    for one in opened.iter().flatten() {
+        let Ok((value, lost)) = one.read(grade) else {
+            continue;
+        };
+        match one.role {
+            Role::Starts => counted.starts += value,
+            Role::Minor => counted.minor += value,
+            Role::Major => counted.major += value,
+        }
+        counted.lost = counted.lost.zip(lost).map(|(sum, more)| sum + more);
+    }
+    counted
+}
+
+/// Nanoseconds of the monotonic clock, which is also that of the records.
+pub(super) fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}

@@ -1,0 +1,396 @@
+use std::borrow::Cow;
+
+#[cfg(test)]
+use super::ring::HEADER_BYTES;
+
+/// `enum perf_event_type` (linux/perf_event.h).
+const RECORD_LOST: u32 = 2;
+const RECORD_COMM: u32 = 3;
+const RECORD_EXIT: u32 = 4;
+const RECORD_FORK: u32 = 7;
+const RECORD_SAMPLE: u32 = 9;
+const RECORD_MMAP2: u32 = 10;
+const RECORD_LOST_SAMPLES: u32 = 13;
+
+/// What a sample of an event carries beyond identity, thread, time and address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// `PERF_SAMPLE_CALLCHAIN`.
+    pub stack: bool,
+    /// `PERF_SAMPLE_PHYS_ADDR`.
+    pub physical: bool,
+    /// `PERF_SAMPLE_DATA_PAGE_SIZE`.
+    pub page_size: bool,
+}
+
+/// A record of the ring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// `PERF_RECORD_SAMPLE`.
+    Sample(Sample),
+    /// `PERF_RECORD_MMAP2`.
+    Map(MapRecord<'a>),
+    /// `PERF_RECORD_COMM` at an exec; other changes of the name are [`Record::Other`].
+    Exec {
+        /// Process.
+        pid: u32,
+        /// When.
+        time_ns: u64,
+        /// The new name.
+        name: Cow<'a, str>,
+    },
+    /// `PERF_RECORD_FORK`.
+    Fork(Birth),
+    /// `PERF_RECORD_EXIT`.
+    Exit(Birth),
+    /// `PERF_RECORD_LOST`, or `PERF_RECORD_LOST_SAMPLES`.
+    Lost {
+        /// Records that found the ring full.
+        count: u64,
+    },
+    /// Anything that was not asked for.
+    Other,
+}
+
+/// A sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Identity of the event that was opened, `PERF_SAMPLE_IDENTIFIER`.
+    pub id: u64,
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// When.
+    pub time_ns: u64,
+    /// The data address.
+    pub address: u64,
+    /// User mode part of the call chain, innermost first.
+    pub stack: Vec<u64>,
+    /// Physical address; 0 where the kernel found no page of its own.
+    pub physical: Option<u64>,
+    /// Size of the page that maps the address.
+    pub page_bytes: Option<u64>,
+}
+
+/// A mapping as the kernel announces it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapRecord<'a> {
+    /// Process.
+    pub pid: u32,
+    /// When.
+    pub time_ns: u64,
+    /// First address.
+    pub start: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// `PROT_READ` and its like.
+    pub protection: u32,
+    /// `MAP_SHARED`, `MAP_HUGETLB` and their like.
+    pub flags: u32,
+    /// Path or `//anon`.
+    pub name: Cow<'a, str>,
+}
+
+/// A thread's beginning or end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Birth {
+    /// Process.
+    pub pid: u32,
+    /// Process of the parent.
+    pub parent: u32,
+    /// Thread.
+    pub tid: u32,
+    /// When.
+    pub time_ns: u64,
+}
+
+/// Context markers in call chains are the last 4095 addresses (`PERF_CONTEXT_MAX`).
+const CONTEXT_MARKERS: u64 = (-4095_i64).cast_unsigned();
+/// `PERF_CONTEXT_USER`: what follows is user mode.
+const CONTEXT_USER: u64 = (-512_i64).cast_unsigned();
+/// `PERF_RECORD_MISC_COMM_EXEC`.
+const COMM_EXEC: u16 = 1 << 13;
+/// Bytes of the trailer that `sample_id_all` adds: thread, time, identity.
+const TRAILER_BYTES: usize = 24;
+
+/// Parses one record, with its header. `layout` tells what the samples of an event carry, by
+/// the event's identity; `None` for one that was not opened by us.
+///
+/// # Errors
+/// The record is shorter than its kind requires, or its event is not known; a sentence.
+pub fn parse_record(
+    bytes: &[u8],
+    layout: impl Fn(u64) -> Option<Layout>,
+) -> Result<Record<'_>, String> {
+    let mut fields = Fields { left: bytes };
+    let kind = fields.half("type")?;
+    let [low, high] = fields.take::<2>("misc")?;
+    let misc = u16::from_ne_bytes([low, high]);
+    fields.take::<2>("size")?;
+    match kind {
+        RECORD_LOST => {
+            fields.word("id")?;
+            let count = fields.word("lost")?;
+            Ok(Record::Lost { count })
+        }
+        RECORD_LOST_SAMPLES => Ok(Record::Lost {
+            count: fields.word("lost")?,
+        }),
+        RECORD_COMM if misc & COMM_EXEC != 0 => parse_exec(fields),
+        RECORD_FORK => Ok(Record::Fork(parse_birth(fields)?)),
+        RECORD_EXIT => Ok(Record::Exit(parse_birth(fields)?)),
+        RECORD_SAMPLE => Ok(Record::Sample(parse_sample(fields, layout)?)),
+        RECORD_MMAP2 => Ok(Record::Map(parse_map(fields)?)),
+        _ => Ok(Record::Other),
+    }
+}
+
+fn parse_sample(
+    mut fields: Fields<'_>,
+    layout: impl Fn(u64) -> Option<Layout>,
+) -> Result<Sample, String> {
+    let id = fields.word("id")?;
+    let layout = layout(id).ok_or_else(|| format!("a sample of the unknown event {id}"))?;
+    Ok(Sample {
+        id,
+        pid: fields.half("pid")?,
+        tid: fields.half("tid")?,
+        time_ns: fields.word("time")?,
+        address: fields.word("address")?,
+        stack: if layout.stack {
+            parse_stack(&mut fields)?
+        } else {
+            Vec::new()
+        },
+        physical: optional(layout.physical, || fields.word("physical address"))?,
+        page_bytes: optional(layout.page_size, || fields.word("page size"))?,
+    })
+}
+
+fn optional<T>(there: bool, read: impl FnOnce() -> Result<T, String>) -> Result<Option<T>, String> {
+    there.then(read).transpose()
+}
+
+/// The user mode part of a call chain. Markers say in which mode the addresses behind them are.
+fn parse_stack(fields: &mut Fields<'_>) -> Result<Vec<u64>, String> {
+    let count = fields.word("length of the call chain")?;
+    let mut stack = Vec::new();
+    let mut in_user = false;
+    for _ in 0..count {
+        let address = fields.word("call chain")?;
+        if address >= CONTEXT_MARKERS {
+            in_user = address == CONTEXT_USER;
+        } else if in_user {
+            stack.push(address);
+        }
+    }
+    Ok(stack)
+}
+
+fn parse_exec(mut fields: Fields<'_>) -> Result<Record<'_>, String> {
+    let pid = fields.half("pid")?;
+    fields.half("tid")?;
+    let time_ns = fields.trailing_time()?;
+    let name = fields.text();
+    Ok(Record::Exec { pid, time_ns, name })
+}
+
+fn parse_birth(mut fields: Fields<'_>) -> Result<Birth, String> {
+    let (pid, parent) = (fields.half("pid")?, fields.half("ppid")?);
+    let tid = fields.half("tid")?;
+    fields.half("ptid")?;
+    let time_ns = fields.word("time")?;
+    Ok(Birth {
+        pid,
+        parent,
+        tid,
+        time_ns,
+    })
+}
+
+fn parse_map(mut fields: Fields<'_>) -> Result<MapRecord<'_>, String> {
+    let pid = fields.half("pid")?;
+    fields.half("tid")?;
+    let start = fields.word("addr")?;
+    let bytes = fields.word("len")?;
+    let offset = fields.word("pgoff")?;
+    // Device, inode and generation, or a build id: as many bytes either way.
+    fields.take::<24>("inode")?;
+    let protection = fields.half("prot")?;
+    let flags = fields.half("flags")?;
+    let time_ns = fields.trailing_time()?;
+    Ok(MapRecord {
+        pid,
+        time_ns,
+        start,
+        bytes,
+        offset,
+        protection,
+        flags,
+        name: fields.text(),
+    })
+}
+
+/// What is left of a record.
+struct Fields<'a> {
+    left: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    fn take<const N: usize>(&mut self, field: &str) -> Result<[u8; N], String> {
+        let (first, rest) = self
+            .left
+            .split_first_chunk::<N>()
+            .ok_or_else(|| format!("a record ends before its {field}"))?;
+        self.left = rest;
+        Ok(*first)
+    }
+
+    fn half(&mut self, field: &str) -> Result<u32, String> {
+        self.take(field).map(u32::from_ne_bytes)
+    }
+
+    fn word(&mut self, field: &str) -> Result<u64, String> {
+        self.take(field).map(u64::from_ne_bytes)
+    }
+
+    /// Takes the trailer off the end; the time in it.
+    fn trailing_time(&mut self) -> Result<u64, String> {
+        let at = self.left.len().checked_sub(TRAILER_BYTES);
+        let (body, trailer) = self
+            .left
+            .split_at(at.ok_or("a record ends before its trailer")?);
+        self.left = body;
+        let mut trailer = Fields { left: trailer };
+        trailer.word("thread")?;
+        trailer.word("time")
+    }
+
+    /// The rest up to a NUL.
+    fn text(self) -> Cow<'a, str> {
+        let end = self.left.iter().position(|&byte| byte == 0);
+        String::from_utf8_lossy(&self.left[..end.unwrap_or(self.left.len())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A record from words of 8 bytes.
+    fn record(kind: u32, misc: u16, words: &[u64]) -> Vec<u8> {
+        let size = u16::try_from(HEADER_BYTES + 8 * words.len()).unwrap();
+        let mut bytes = kind.to_ne_bytes().to_vec();
+        bytes.extend(misc.to_ne_bytes());
+        bytes.extend(size.to_ne_bytes());
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes
+    }
+
+    fn pair(low: u32, high: u32) -> u64 {
+        let [low, high] = [low, high].map(u32::to_ne_bytes);
+        u64::from_ne_bytes([low, high].concat().try_into().unwrap())
+    }
+
+    const FULL: Layout = Layout {
+        stack: true,
+        physical: true,
+        page_size: true,
+    };
+
+    #[test]
+    fn a_sample_has_its_fields_in_the_kernels_order() {
+        let user = CONTEXT_USER;
+        let kernel = (-128_i64).cast_unsigned();
+        let words = [
+            7,
+            pair(10, 11),
+            5000,
+            0x7000,
+            5,
+            kernel,
+            0xffff_8000,
+            user,
+            0x401,
+            0x402,
+            0x9000,
+            4096,
+        ];
+        let bytes = record(RECORD_SAMPLE, 0, &words);
+        let expected = Sample {
+            id: 7,
+            pid: 10,
+            tid: 11,
+            time_ns: 5000,
+            address: 0x7000,
+            stack: vec![0x401, 0x402],
+            physical: Some(0x9000),
+            page_bytes: Some(4096),
+        };
+        let parsed = parse_record(&bytes, |id| (id == 7).then_some(FULL));
+        assert_eq!(parsed, Ok(Record::Sample(expected)));
+        let stranger = parse_record(&bytes, |_| None).unwrap_err();
+        assert_eq!(stranger, "a sample of the unknown event 7");
+    }
+
+    #[test]
+    fn a_mapping_has_its_name_and_its_time() {
+        let name = u64::from_ne_bytes(*b"//anon\0\0");
+        let words = [
+            pair(10, 11),
+            0x1000,
+            0x3000,
+            0,
+            0,
+            0,
+            0,
+            pair(3, 2),
+            name,
+            pair(10, 11),
+            99,
+            7,
+        ];
+        let bytes = record(RECORD_MMAP2, 0, &words);
+        let Ok(Record::Map(map)) = parse_record(&bytes, |_| None) else {
+            panic!("a mapping");
+        };
+        assert_eq!((map.start, map.bytes, map.time_ns), (0x1000, 0x3000, 99));
+        assert_eq!((map.protection, map.flags, &*map.name), (3, 2, "//anon"));
+    }
+
+    #[test]
+    fn only_an_exec_changes_the_program() {
+        let name = u64::from_ne_bytes(*b"sleep\0\0\0");
+        let words = [pair(10, 10), name, pair(10, 10), 99, 7];
+        let renamed = record(RECORD_COMM, 0, &words);
+        assert_eq!(parse_record(&renamed, |_| None), Ok(Record::Other));
+        let exec = record(RECORD_COMM, COMM_EXEC, &words);
+        let expected = Record::Exec {
+            pid: 10,
+            time_ns: 99,
+            name: "sleep".into(),
+        };
+        assert_eq!(parse_record(&exec, |_| None), Ok(expected));
+    }
+
+    #[test]
+    fn losses_are_told() {
+        let lost = record(RECORD_LOST, 0, &[7, 42, 0, 0, 7]);
+        let expected = Ok(Record::Lost { count: 42 });
+        assert_eq!(parse_record(&lost, |_| None), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(kind in 0_u32..20, misc: u16, rest: Vec<u8>) {
+            let mut bytes = record(kind, misc, &[]);
+            bytes.extend(rest);
+            let _ = parse_record(&bytes, |_| Some(FULL));
+            let _ = parse_record(&bytes[..bytes.len().min(5)], |_| None);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+use std::collections::BTreeSet;
+
+use crate::error::Result;
+use crate::root::Root;
+
+/// The functions of the running kernel and its modules, by name (`/proc/kallsyms`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Functions {
+    names: BTreeSet<String>,
+}
+
+/// What became of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is called in this kernel.
+    pub name: String,
+    /// Whether that is its own name; otherwise the compiler has made another one from it, with
+    /// other parameters, or of a part of it.
+    pub whole: bool,
+}
+
+/// What compilers append to the name of a function that they have changed. A `.cold` part is
+/// not among them: it is what hardly ever runs.
+const CHANGED: [&str; 3] = [".constprop.", ".isra.", ".part."];
+
+impl Functions {
+    /// The first of these names that the kernel has, each by itself before what the compiler
+    /// made of it.
+    #[must_use]
+    pub fn find(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Option<Found> {
+        names
+            .into_iter()
+            .find_map(|name| self.find_one(name.as_ref()))
+    }
+
+    fn find_one(&self, name: &str) -> Option<Found> {
+        if self.names.contains(name) {
+            return Some(Found {
+                name: name.to_owned(),
+                whole: true,
+            });
+        }
+        let start = format!("{name}.");
+        let changed = self.beginning_with(&start).find(|found| {
+            let rest = &found[name.len()..];
+            CHANGED.iter().any(|mark| rest.starts_with(mark)) && !rest.contains(".cold")
+        })?;
+        Some(Found {
+            name: changed.to_owned(),
+            whole: false,
+        })
+    }
+
+    fn beginning_with<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = self.names.range(start.to_owned()..);
+        from.map(String::as_str)
+            .take_while(move |name| name.starts_with(start))
+    }
+
+    /// Names that a mistyped one may have meant: those that hold it, the shortest first.
+    #[must_use]
+    pub fn like(&self, name: &str) -> Vec<&str> {
+        const MOST: usize = 5;
+        let mut similar: Vec<&str> = self
+            .names
+            .iter()
+            .map(String::as_str)
+            .filter(|found| found.contains(name) && !found.contains('.'))
+            .collect();
+        similar.sort_by_key(|found| found.len());
+        similar.truncate(MOST);
+        similar
+    }
+
+    /// Whether nothing is known, because the kernel keeps no names or shows none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// Parses `/proc/kallsyms` (kernel/kallsyms.c): address, kind and name; lines of another form
+/// and all that is not code are left out.
+#[must_use]
+pub fn parse_kallsyms(bytes: &[u8]) -> Functions {
+    let lines = bytes.split(|&byte| byte == b'\n');
+    Functions {
+        names: lines.filter_map(function_of).map(str::to_owned).collect(),
+    }
+}
+
+fn function_of(line: &[u8]) -> Option<&str> {
+    let mut fields = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let (_, kind, name) = (fields.next()?, fields.next()?, fields.next()?);
+    matches!(kind, "t" | "T" | "w" | "W").then_some(name)
+}
+
+/// Reads `/proc/kallsyms`; addresses may be hidden, names never are.
+///
+/// # Errors
+/// It is not there: the kernel keeps no names (CONFIG_KALLSYMS).
+pub fn read_kallsyms(root: &Root) -> Result<Functions> {
+    Ok(parse_kallsyms(&root.read("proc/kallsyms")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn functions() -> Functions {
+        parse_kallsyms(
+            b"ffffffff816207e0 t __alloc_pages_slowpath.constprop.0\n\
+              ffffffff816207e1 t __alloc_pages_slowpath.constprop.0.cold\n\
+              0000000000000000 T folio_zero_user\n\
+              0000000000000000 t do_wp_page.cold\n\
+              0000000000000000 t zs_malloc\t[zsmalloc]\n\
+              0000000000000000 D clear_huge_page\n\
+              torn\n",
+        )
+    }
+
+    #[test]
+    fn what_the_compiler_changed_is_found_and_told() {
+        let found = functions()
+            .find(["__alloc_pages_slowpath"])
+            .expect("it is there");
+        assert_eq!(found.name, "__alloc_pages_slowpath.constprop.0");
+        assert!(!found.whole);
+    }
+
+    #[test]
+    fn the_first_name_that_is_there_is_taken() {
+        let found = functions().find(["clear_huge_page", "folio_zero_user"]);
+        let whole = Found {
+            name: "folio_zero_user".to_owned(),
+            whole: true,
+        };
+        assert_eq!(found, Some(whole));
+        assert_eq!(functions().find(["do_wp_page"]), None, "only its cold part");
+        assert!(functions().find(["zs_malloc"]).is_some(), "in a module");
+        assert_eq!(functions().like("zero"), ["folio_zero_user"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, name: String) {
+            let functions = parse_kallsyms(&bytes);
+            let _ = functions.find([&name]);
+            let _ = functions.like(&name);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Tracing the running kernel: what it counts is checked against what is known beforehand.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may fail by panicking, in its helpers too"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hugewise_linux::bpf::{Sighting, Tracer};
+use hugewise_linux::root::Root;
+use hugewise_model::latency::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
+use hugewise_model::observation::Missing;
+use hugewise_model::trace::Rung;
+use hugewise_model::trace::points::{Point, points};
+
+mod skipping;
+use skipping::skip;
+
+/// Set in the process that traces until it is killed.
+const VICTIM: &str = "HUGEWISE_TEST_TRACES";
+
+const PAGES: usize = 4_099;
+
+fn named(name: &str) -> Vec<Point> {
+    let all = points().into_iter();
+    all.filter(|point| point.name == name).collect()
+}
+
+/// Faults of all threads of this process are counted, so only one test may take any.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Traces one point in the tree of `pid`, or says why this machine cannot.
+fn traced(test: &str, point: &str, pid: u32) -> Option<Tracer> {
+    let (tracer, missing) = Tracer::start(&Root::real(), &named(point), Some(pid)).unwrap();
+    if let Some(missing) = missing.first() {
+        skip(test, &missing.why.to_string());
+        return None;
+    }
+    Some(tracer)
+}
+
+/// Writes to so many fresh small pages; how long that took.
+fn touch(pages: usize) -> Duration {
+    let page = rustix::param::page_size();
+    let bytes = pages * page;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a fresh private mapping of our own, used below within its bounds and unmapped
+    // once.
+    unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        assert_eq!(libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE), 0);
+        let began = Instant::now();
+        for offset in (0..bytes).step_by(page) {
+            start.cast::<u8>().add(offset).write_volatile(1);
+        }
+        let took = began.elapsed();
+        libc::munmap(start, bytes);
+        took
+    }
+}
+
+fn one(mut sightings: Vec<Sighting>) -> Sighting {
+    assert_eq!(sightings.len(), 1);
+    sightings.remove(0)
+}
+
+#[test]
+fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
+    let _turn = alone();
+    let test = "faults_are_counted_and_lie_within_the_time_they_were_taken_in";
+    let Some(mut tracer) = traced(test, "fault", std::process::id()) else {
+        return;
+    };
+    // What the windows themselves fault is small and unknown, so it is bounded.
+    const OURS: u64 = 200;
+    touch(PAGES);
+    tracer.window().unwrap();
+    let took = touch(PAGES);
+    let seen = one(tracer.window().unwrap());
+    let pages = PAGES as u64;
+    assert!((pages..pages + OURS).contains(&seen.all.count), "{seen:?}");
+    let slack = Duration::from_millis(20);
+    assert!(Duration::from_nanos(seen.all.total_ns) <= took + slack);
+    let parts: u64 = seen.parts.values().map(|part| part.count).sum();
+    assert!(seen.parts.is_empty() || parts == seen.all.count);
+
+    let nothing = one(tracer.window().unwrap());
+    assert!(
+        nothing.all.count < OURS,
+        "a window begins where the last ended"
+    );
+}
+
+#[test]
+fn the_kernel_side_sorts_as_the_model_does() {
+    let _turn = alone();
+    let test = "the_kernel_side_sorts_as_the_model_does";
+    let Some(mut tracer) = traced(test, "fault", std::process::id()) else {
+        return;
+    };
+    touch(PAGES);
+    let all = one(tracer.window().unwrap()).all;
+    let extremes = all.extremes.unwrap();
+    let (min, max) = (extremes.min_ns, extremes.max_ns);
+    let fine = all.fine_rows();
+    assert_eq!(fine.iter().map(|row| row.count).sum::<u64>(), all.count);
+    assert_eq!(fine.first().unwrap().from, fine_floor(fine_slot(min)));
+    assert_eq!(fine.last().unwrap().from, fine_floor(fine_slot(max)));
+    let micro = all.micro_rows();
+    assert_eq!(micro.iter().map(|row| row.count).sum::<u64>(), all.count);
+    assert_eq!(micro.first().unwrap().from, micro_floor(micro_slot(min)));
+    assert_eq!(micro.last().unwrap().from, micro_floor(micro_slot(max)));
+    assert!(min <= all.total_ns / all.count && all.total_ns / all.count <= max);
+}
+
+#[test]
+fn only_the_tree_of_the_process_counts() {
+    let _turn = alone();
+    let mut stranger = Command::new("sleep").arg("60").spawn().unwrap();
+    let test = "only_the_tree_of_the_process_counts";
+    let tracer = traced(test, "fault", stranger.id());
+    if let Some(mut tracer) = tracer {
+        // It may still be starting.
+        std::thread::sleep(Duration::from_millis(200));
+        tracer.window().unwrap();
+        touch(PAGES);
+        assert_eq!(one(tracer.window().unwrap()).all.count, 0);
+        // A grandchild of ours counts once the tree is ours.
+        tracer.watch(std::process::id()).unwrap();
+        let line = "a=x; i=0; while [ $i -lt 14 ]; do a=$a$a; i=$((i+1)); done; true";
+        let mut child = Command::new("sh").args(["-c", line]).spawn().unwrap();
+        child.wait().unwrap();
+        assert!(
+            one(tracer.window().unwrap()).all.count > 50,
+            "a program's start"
+        );
+    }
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}
+
+#[test]
+fn compaction_on_request_is_seen_with_its_results() {
+    const REQUEST: &str = "/proc/sys/vm/compact_memory";
+    let _turn = alone();
+    let test = "compaction_on_request_is_seen_with_its_results";
+    let Some(mut tracer) = traced(test, "direct_compaction", std::process::id()) else {
+        return;
+    };
+    if tracer.traced()[0].rung < Rung::TpBtf {
+        return skip(
+            test,
+            "the function that is traced here is not called on request",
+        );
+    }
+    tracer.window().unwrap();
+    let began = Instant::now();
+    if std::fs::write(REQUEST, "1").is_err() {
+        return skip(test, "vm.compact_memory may not be written");
+    }
+    let took = began.elapsed();
+    let seen = one(tracer.window().unwrap());
+    assert!(seen.all.count > 0);
+    assert!(Duration::from_nanos(seen.all.total_ns) <= took);
+    let told = tracer.told(&[seen]);
+    let results: Vec<&str> = told[0].parts.iter().map(|part| &*part.key).collect();
+    assert!(
+        results.iter().all(|result| result.parse::<u32>().is_err()),
+        "results have names: {results:?}"
+    );
+    assert!(!results.is_empty());
+}
+
+#[test]
+fn a_kernel_without_types_says_so() {
+    let empty = tempfile::tempdir().unwrap();
+    let (tracer, missing) = Tracer::start(&Root::at(empty.path()), &points(), None).unwrap();
+    assert_eq!(tracer.traced(), []);
+    assert_eq!(missing.len(), points().len());
+    let Missing::NotSupported { what } = &missing[0].why else {
+        panic!("{:?}", missing[0].why);
+    };
+    assert!(what.contains("CONFIG_DEBUG_INFO_BTF"), "{what}");
+}
+
+#[test]
+fn types_that_are_not_understood_are_an_error_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sys/kernel/btf");
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::write(path.join("vmlinux"), [0; 64]).unwrap();
+    let error = Tracer::start(&Root::at(folder.path()), &points(), None).unwrap_err();
+    assert!(error.to_string().contains("magic number is 0x0"), "{error}");
+}
+
+/// How many programs of ours the kernel has; `None` where it does not tell.
+fn programs() -> Option<usize> {
+    let ours = |name: &[u8]| name.starts_with(b"fault_begin") || name.starts_with(b"minor_fault");
+    let mut count = 0;
+    for program in aya::programs::loaded_programs() {
+        count += usize::from(ours(program.ok()?.name()));
+    }
+    Some(count)
+}
+
+/// Not a test of its own: traces until it is killed, where it is asked to.
+#[test]
+fn victim() {
+    if std::env::var_os(VICTIM).is_some() {
+        let (tracer, _) = Tracer::start(&Root::real(), &named("fault"), None).unwrap();
+        #[expect(clippy::disallowed_macros, reason = "the other process reads it")]
+        {
+            println!("traces {}", tracer.traced().len());
+        }
+        std::thread::sleep(Duration::from_secs(60));
+    }
+}
+
+#[test]
+fn a_killed_tracing_leaves_nothing_in_the_kernel() {
+    let _turn = alone();
+    let test = "a_killed_tracing_leaves_nothing_in_the_kernel";
+    let Some(before) = programs() else {
+        return skip(
+            test,
+            "the kernel does not list its programs; needs CAP_SYS_ADMIN",
+        );
+    };
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "victim", "--nocapture"])
+        .env(VICTIM, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let said = lines
+        .map(Result::unwrap)
+        .find(|line| line.contains("traces"));
+    let traces = said.unwrap().contains("traces 1");
+    let during = programs();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    if !traces {
+        return skip(test, "page faults cannot be traced here");
+    }
+    if during > Some(before) {
+        // The kernel frees programs a moment after their last user is gone.
+        let begun = Instant::now();
+        while programs() > Some(before) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "a program stays");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    } else {
+        skip(test, "faults are traced by other means here");
+    }
+}

@@ -1,0 +1,92 @@
+//! The edges of the buckets into which durations are sorted.
+//!
+//! The kernel side (`crates/linux/src/bpf/latency.bpf.c`) sorts by the same two rules; a test
+//! over the running kernel compares the two.
+
+/// Buckets of nanoseconds: eight for each power of two, so that an edge is at most an eighth
+/// above what lies in its bucket. The last one takes everything from 73 minutes on.
+pub const FINE_SLOTS: usize = 328;
+
+/// Buckets of microseconds: one for each power of two, the first for less than one.
+pub const MICRO_SLOTS: usize = 32;
+
+/// The fine bucket of a duration in nanoseconds.
+#[must_use]
+pub fn fine_slot(ns: u64) -> usize {
+    if ns < 8 {
+        return ns as usize;
+    }
+    let bit = ns.ilog2();
+    let slot = (bit - 2) * 8 + ((ns >> (bit - 3)) & 7) as u32;
+    (slot as usize).min(FINE_SLOTS - 1)
+}
+
+/// The smallest number of nanoseconds in a fine bucket.
+#[must_use]
+pub fn fine_floor(slot: usize) -> u64 {
+    let slot = slot as u64;
+    if slot < 8 {
+        return slot;
+    }
+    (8 + slot % 8) << (slot / 8 - 1)
+}
+
+/// The largest number of nanoseconds in a fine bucket.
+#[must_use]
+pub fn fine_ceiling(slot: usize) -> u64 {
+    if slot + 1 >= FINE_SLOTS {
+        return u64::MAX;
+    }
+    fine_floor(slot + 1) - 1
+}
+
+/// The bucket of microseconds of a duration in nanoseconds.
+#[must_use]
+pub fn micro_slot(ns: u64) -> usize {
+    let us = ns / 1000;
+    let slot = us.checked_ilog2().map_or(0, |bit| bit as usize + 1);
+    slot.min(MICRO_SLOTS - 1)
+}
+
+/// The smallest number of microseconds in a bucket of microseconds.
+#[must_use]
+pub fn micro_floor(slot: usize) -> u64 {
+    if slot == 0 { 0 } else { 1 << (slot - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_duration_lies_between_the_edges_of_its_bucket(ns: u64) {
+            let slot = fine_slot(ns);
+            prop_assert!(slot < FINE_SLOTS);
+            prop_assert!(fine_floor(slot) <= ns && ns <= fine_ceiling(slot));
+            if slot + 1 < FINE_SLOTS {
+                let width = fine_ceiling(slot) - fine_floor(slot) + 1;
+                prop_assert!(width == 1 || width * 8 <= fine_floor(slot));
+            }
+        }
+
+        #[test]
+        fn microseconds_are_sorted_by_powers_of_two(ns: u64) {
+            let slot = micro_slot(ns);
+            prop_assert!(micro_floor(slot) <= ns / 1000);
+            prop_assert!(slot + 1 == MICRO_SLOTS || ns / 1000 < micro_floor(slot + 1));
+        }
+    }
+
+    #[test]
+    fn buckets_follow_each_other_without_a_gap() {
+        for slot in 0..FINE_SLOTS - 1 {
+            assert_eq!(fine_slot(fine_floor(slot)), slot);
+            assert_eq!(fine_slot(fine_ceiling(slot)), slot);
+            assert_eq!(fine_ceiling(slot) + 1, fine_floor(slot + 1));
+        }
+        assert_eq!(fine_floor(FINE_SLOTS - 1), 15 << 39);
+    }
+}

@@ -1,9 +1,8 @@
 //! The memory accesses of a command, in program order, from valgrind's lackey.
 //!
-//! Lackey needs nothing but a package, and writes about a million accesses a second, most of
-//! that time spent in the kernel, because each line is written by itself. A plugin for QEMU's
-//! user mode could do better, but would have to be compiled on the machine against the header of
-//! its QEMU.
+//! Lackey needs nothing but a package. It writes each line by itself, so much of its time is the
+//! kernel's. A plugin for QEMU's user mode would have to be compiled on the machine against the
+//! header of its QEMU, and was not tried.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};

@@ -171,3 +171,114 @@ fn stat_ends_a_command_with_the_signal_that_ends_it() {
     assert_eq!(status.code(), Some(130));
     harness::wait_until("no command", || harness::processes_with("33.5") == 0);
 }
+
+/// Whether commands can be traced here; says so where not.
+fn tracer(name: &str) -> bool {
+    let found = Command::new("valgrind").arg("--version").output().is_ok();
+    if !found {
+        skip(name, "there is no valgrind");
+    }
+    found
+}
+
+/// The simulated run of a command on a Skylake.
+fn simulated(words: &[&str]) -> Value {
+    let case = Case::new();
+    let lead = ["stat", "--simulate", "--cpu", "skylake", "--format", "json"];
+    let output = case.hugewise().args(lead).args(words).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).expect("a document")
+}
+
+/// Data misses of the first level and walks, by page size, that rounds of `stride` add.
+fn added(pages: u64, step: u64, rounds: u64) -> Vec<(u64, u64, u64)> {
+    let lab = lab();
+    let of = |rounds: u64| {
+        let [pages, step, rounds] = [pages, step, rounds].map(|number| number.to_string());
+        let program = lab.to_str().expect("a path");
+        let options = ["--pages", &pages, "--step", &step, "--rounds", &rounds];
+        let words = [&["--", program, "stride"], &options[..]].concat();
+        let columns = simulated(&words)["columns"].clone();
+        columns.as_array().expect("columns").clone()
+    };
+    let number = |column: &Value, name: &str| column["data"][name].as_u64().expect("a number");
+    let (few, many) = (of(1), of(1 + rounds));
+    few.iter()
+        .zip(&many)
+        .map(|(few, many)| {
+            let more = |name| number(many, name) - number(few, name);
+            let size = many["page_bytes"].as_u64().expect("a size");
+            (size, more("first_level_misses"), more("walks"))
+        })
+        .collect()
+}
+
+/// What Skylake's 64 entries (4 ways) and 1536 (12 ways) do with rounds over N pages. Each round
+/// may touch the stack besides, two pages of it at most.
+#[test]
+fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
+    if !tracer("simulated_rounds_over_pages_miss_as_the_geometry_says") {
+        return;
+    }
+    let rounds = 4;
+    let about = |seen: u64, pages: u64, what: &str| {
+        let least = rounds * pages;
+        assert!(
+            (least..=least + 2 * rounds).contains(&seen),
+            "{what}: {seen} against {least}"
+        );
+    };
+    // Found in the second level.
+    let within = added(512, 1, rounds);
+    assert_eq!(within[0].0, 4096);
+    about(within[0].1, 512, "first level, 512 pages");
+    about(within[0].2, 0, "walks, 512 pages");
+    // In neither: each set of 12 gets 16 pages.
+    let beyond = added(2048, 1, rounds);
+    about(beyond[0].1, 2048, "first level, 2048 pages");
+    about(beyond[0].2, 2048, "walks, 2048 pages");
+    let (size, _, walks) = beyond[beyond.len() - 1];
+    assert_eq!(size, 2 << 20);
+    about(walks, 0, "walks of four huge pages");
+    // A stride of the 128 sets: 13 pages are one too many for 12 ways, 12 are not.
+    about(
+        added(13, 128, rounds)[0].2,
+        13,
+        "walks of one set, overfull",
+    );
+    about(added(12, 128, rounds)[0].2, 0, "walks of one set, full");
+}
+
+#[test]
+fn a_simulation_is_cut_where_it_was_told_and_says_so() {
+    if !tracer("a_simulation_is_cut_where_it_was_told_and_says_so") {
+        return;
+    }
+    let seen = simulated(&["--max-accesses", "10000", "--", "sleep", "60"]);
+    let accesses = |name: &str| seen["accesses"][name].as_u64().expect("a number");
+    assert_eq!(
+        accesses("fetches") + accesses("loads") + accesses("stores"),
+        10_000
+    );
+    assert_eq!(seen["format"], "hugewise-simulation 1");
+    assert_eq!(seen["cut"], "at_most");
+    assert!(seen["outcome"].is_null());
+}
+
+#[test]
+fn simulations_that_cannot_be_are_refused_with_the_way_out() {
+    let case = Case::new();
+    let refused = |words: &[&str], code: i32, said: &str| {
+        let result = case.hugewise().args(words).assert();
+        result.code(code).stderr(contains(said));
+    };
+    refused(&["stat", "--simulate"], 2, "--simulate -- COMMAND");
+    let unknown = ["stat", "--simulate", "--cpu", "z80", "--", "true"];
+    refused(&unknown, 2, "skylake");
+    refused(&["stat", "--cpu", "skylake", "--", "true"], 2, "--simulate");
+    let mut bare = case.hugewise();
+    bare.env("PATH", "/nowhere");
+    bare.args(["stat", "--simulate", "--", "/bin/true"]);
+    bare.assert()
+        .code(4)
+        .stderr(contains("apt install valgrind"));
+}

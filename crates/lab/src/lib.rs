@@ -14,6 +14,7 @@ pub mod plant;
 mod planted;
 mod reads;
 mod region;
+mod stride;
 mod threads;
 mod touch;
 
@@ -32,6 +33,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         `huge-pages N faults F splits S`
   sparse --huge-pages N       write one byte to each of N advised huge pages
   split --huge-pages N        fill N huge pages, then split their mappings
+  stride --pages N --rounds R [--step S]
+        read one byte in every S-th of N times S pages, R times over
+
   fragment --fill MIB --reserve MIB --huge-pages N
         leave free memory without huge blocks, then touch N advised huge pages
   spin --ms N                 use N ms of processor time and no memory
@@ -110,6 +114,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "double-fault" => double_fault::run(&mut rest),
         "sparse" => planted::sparse(&mut rest),
         "split" => planted::split(&mut rest),
+        "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),

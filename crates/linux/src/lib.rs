@@ -45,6 +45,9 @@ pub mod collapse;
 /// Observing one trial: before, during, after.
 pub mod collect;
 
+/// The memory accesses of a command, one by one.
+pub mod memory_trace;
+
 /// Observing what runs, interval by interval.
 pub mod stat;
 

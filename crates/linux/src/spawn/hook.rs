@@ -41,7 +41,7 @@ pub fn hook(
     Err(format!("`{line}` failed: {status}"))
 }
 
-pub(super) fn become_identity(command: &mut Command, identity: &Identity) {
+pub(crate) fn become_identity(command: &mut Command, identity: &Identity) {
     let Identity {
         uid,
         gid,

@@ -40,6 +40,7 @@ mod usage;
 mod wire;
 
 pub use exit_reading::{ExitReading, FolioQuestion, Question};
+pub(crate) use hook::become_identity;
 pub use hook::hook;
 pub use keeper::keeper_main;
 pub use plain::run_plain;

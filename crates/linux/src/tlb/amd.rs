@@ -30,7 +30,12 @@ pub(super) fn read(cpuid: &impl Cpuid) -> Tlb {
 fn first(register: u32, page_bytes: u64) -> [Option<Structure>; 2] {
     let [instructions, instruction_ways, data, data_ways] = register.to_le_bytes();
     let one = |holds, entries: u8, ways: u8| {
-        structure(1, holds, page_bytes, u32::from(entries), u32::from(ways))
+        let entries = u32::from(entries);
+        let told = match ways {
+            u8::MAX => Some(entries),
+            ways => Some(u32::from(ways)),
+        };
+        structure(1, holds, page_bytes, entries, told)
     };
     [
         one(Holds::Data, data, data_ways),
@@ -50,9 +55,32 @@ fn wide(register: u32, level: u8, page_bytes: u64) -> [Option<Structure>; 2] {
         Holds::Instructions
     };
     [
-        structure(level, Holds::Data, page_bytes, data, data_ways),
-        structure(level, lower, page_bytes, instructions, instruction_ways),
+        structure(level, Holds::Data, page_bytes, data, ways(data, data_ways)),
+        structure(
+            level,
+            lower,
+            page_bytes,
+            instructions,
+            ways(instructions, instruction_ways),
+        ),
     ]
+}
+
+/// The four bits of associativity (appendix E.4, the table of L2 associativity).
+fn ways(entries: u32, code: u32) -> Option<u32> {
+    match code {
+        0..=4 => Some(code),
+        5 => Some(6),
+        6 => Some(8),
+        8 => Some(16),
+        0xa => Some(32),
+        0xb => Some(48),
+        0xc => Some(64),
+        0xd => Some(96),
+        0xe => Some(128),
+        0xf => Some(entries),
+        _ => None,
+    }
 }
 
 /// No ways: the buffer is switched off.
@@ -61,12 +89,13 @@ fn structure(
     holds: Holds,
     page_bytes: u64,
     entries: u32,
-    ways: u32,
+    ways: Option<u32>,
 ) -> Option<Structure> {
-    (entries > 0 && ways > 0).then(|| Structure {
+    (entries > 0 && ways != Some(0)).then(|| Structure {
         level,
         holds,
         page_bytes: vec![page_bytes],
         entries,
+        ways,
     })
 }

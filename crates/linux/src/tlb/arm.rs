@@ -17,8 +17,12 @@ struct Core {
     part: u32,
     /// First level, for data.
     data: u32,
+    /// First level, for instructions.
+    instructions: u32,
     /// Second level, for instructions and data.
     second: u32,
+    /// Ways of the second level; the first has one set.
+    second_ways: u32,
     source: &'static str,
 }
 
@@ -29,19 +33,25 @@ const CORES: &[Core] = &[
     Core {
         part: 0xd08,
         data: 32,
+        instructions: 48,
         second: 1024,
+        second_ways: 4,
         source: "Arm Cortex-A72 MPCore Processor TRM (100095), 5.2",
     },
     Core {
         part: 0xd0b,
         data: 48,
+        instructions: 48,
         second: 1280,
+        second_ways: 5,
         source: "Arm Cortex-A76 Core TRM (100798), A5.2",
     },
     Core {
         part: 0xd0c,
         data: 48,
+        instructions: 48,
         second: 1280,
+        second_ways: 5,
         source: "Arm Neoverse N1 Core TRM (100616), A5.2",
     },
 ];
@@ -77,22 +87,28 @@ fn from_cpuinfo(content: &[u8]) -> Result<Tlb, Missing> {
 }
 
 fn described(core: &Core) -> Tlb {
-    let data = Structure {
+    let first = |holds, entries| Structure {
         level: 1,
-        holds: Holds::Data,
+        holds,
         // The first level keeps larger ones in pieces of these sizes.
         page_bytes: SIZES.into_iter().filter(|&size| size <= MIB_2).collect(),
-        entries: core.data,
+        entries,
+        ways: Some(entries),
     };
     let second = Structure {
         level: 2,
         holds: Holds::Both,
         page_bytes: SIZES.to_vec(),
         entries: core.second,
+        ways: Some(core.second_ways),
     };
     Tlb {
         source: core.source.to_owned(),
-        structures: vec![data, second],
+        structures: vec![
+            first(Holds::Data, core.data),
+            first(Holds::Instructions, core.instructions),
+            second,
+        ],
     }
 }
 

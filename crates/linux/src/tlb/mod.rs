@@ -13,6 +13,7 @@ use crate::root::Root;
 mod amd;
 mod arm;
 mod intel;
+pub mod named;
 
 const KIB_4: u64 = 4 << 10;
 const MIB_2: u64 = 2 << 20;

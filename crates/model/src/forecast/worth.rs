@@ -201,6 +201,7 @@ mod tests {
             holds: Holds::Data,
             page_bytes: vec![page_bytes],
             entries,
+            ways: None,
         };
         Ok(Tlb {
             source: "test".to_owned(),

@@ -17,6 +17,7 @@ use crate::exit::{self, Exit};
 mod list;
 mod live;
 mod replay;
+mod simulate;
 mod sink;
 
 /// Flags of `stat`.
@@ -87,6 +88,34 @@ pub struct Arguments {
     #[arg(long, help_heading = "What to observe")]
     show: bool,
 
+    /// Run the command under valgrind and simulate the TLB: needs no counters, and is slow
+    #[arg(
+        long,
+        conflicts_with_all = ["pid", "all", "cgroup", "list", "replay", "events", "mode", "duration"],
+        help_heading = "Simulation"
+    )]
+    simulate: bool,
+
+    /// Simulate this processor: own, jaguar, neoverse-n1, skylake [default: own]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "simulate",
+        help_heading = "Simulation"
+    )]
+    cpu: Option<String>,
+
+    /// End the command after so many accesses, fetches of instructions included
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000_000,
+        value_parser = clap::value_parser!(u64).range(1..),
+        requires = "simulate",
+        help_heading = "Simulation"
+    )]
+    max_accesses: u64,
+
     #[command(flatten)]
     output: Output,
 }
@@ -132,6 +161,9 @@ impl Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
+    if arguments.simulate {
+        return simulate::run(&root, arguments);
+    }
     if let Some(path) = &arguments.replay {
         return replay::run(path, &arguments.output);
     }

@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What a program's accesses would find in such buffers.
+pub mod simulate;
+
 /// The buffers of one processor, as it describes itself or as its manual does.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +28,10 @@ pub struct Structure {
     pub page_bytes: Vec<u64>,
     /// How many translations it remembers.
     pub entries: u32,
+    /// In how many of them one page may lie; as many as there are entries where it may lie in
+    /// any. `None`: the source does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<u32>,
 }
 
 /// Which accesses a buffer serves.
@@ -89,6 +96,7 @@ mod tests {
             holds,
             page_bytes: page_bytes.to_vec(),
             entries,
+            ways: None,
         }
     }
 

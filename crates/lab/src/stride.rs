@@ -1,0 +1,31 @@
+//! A known sequence of pages: what a TLB does with it follows from its geometry.
+
+use std::process::ExitCode;
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+use crate::region::{Advice, Align, Region, page_bytes};
+
+/// `stride`: reads one byte in each of N pages that lie S pages apart, in order, R times over.
+/// The region begins on a boundary of the huge-page size.
+///
+/// Under exact LRU a buffer of E entries in sets of W ways finds, from the second round on, all
+/// N pages where no set has to hold more than W of them, and none where every set must.
+pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let pages = arguments.needed("--pages")?;
+    let rounds = arguments.needed("--rounds")?;
+    let step = arguments.number("--step")?.unwrap_or(1);
+    arguments.finish()?;
+    if step == 0 {
+        return Err(Trouble::Usage("--step is 1 or more".to_owned()));
+    }
+    let too_large = || Trouble::Usage(format!("{pages} times {step} pages are more than fit"));
+    let span = pages.checked_mul(step).ok_or_else(too_large)?;
+    let region = Region::fresh(span, Align::Huge, Advice::Small)?;
+    // Asked once: the way into libc has pages of its own.
+    let stride = step * page_bytes();
+    for _ in 0..rounds {
+        region.read(stride);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,240 @@
+//! A simulation as text, CSV, JSON and Markdown.
+
+use std::fmt::{self, Write};
+
+use super::outcome::{Cut, PageColumn, References, Simulation, Tally};
+use crate::metric::Unit;
+use crate::quantity::bytes_text;
+use crate::report::csv_field;
+use crate::report::lines::{plain, shortened, wrapped};
+use crate::report::scale::{Scaler, three_digits};
+
+/// One line of the table: a name, and how it is read off a tally.
+struct Row {
+    name: &'static str,
+    text: &'static str,
+    value: fn(&Tally) -> u64,
+}
+
+const ROWS: [Row; 3] = [
+    Row {
+        name: "first_level_misses",
+        text: "not in first level",
+        value: |tally| tally.first_level_misses,
+    },
+    Row {
+        name: "walks",
+        text: "walks (in neither)",
+        value: |tally| tally.walks,
+    },
+    Row {
+        name: "walk_references",
+        text: "table entries read",
+        value: |tally| tally.walk_references.most,
+    },
+];
+
+/// The two streams with their names.
+fn streams(column: &PageColumn) -> [(&'static str, &Tally); 2] {
+    [
+        ("data", &column.streams.data),
+        ("code", &column.streams.code),
+    ]
+}
+
+/// As text of at most `width` columns.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_text(simulation: &Simulation, width: usize, out: &mut impl Write) -> fmt::Result {
+    for text in heading(simulation) {
+        for line in wrapped(&text, width, 4) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    writeln!(out)?;
+    table(simulation, out)?;
+    writeln!(out)?;
+    for text in notes(simulation) {
+        for line in wrapped(&text, width, 2) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn heading(simulation: &Simulation) -> Vec<String> {
+    let command = shortened(&plain(&simulation.command.join(" ")), 60);
+    let seen = &simulation.accesses;
+    let mut said = vec![
+        format!("Simulated, not measured: {command}"),
+        format!("TLB by {}.", plain(&simulation.processor.tlb.source)),
+        format!(
+            "{} loads, {} stores, {} instruction fetches, from {}.",
+            count(seen.loads),
+            count(seen.stores),
+            count(seen.fetches),
+            plain(&simulation.tracer.name)
+        ),
+    ];
+    match simulation.cut {
+        Cut::Whole => {}
+        Cut::AtMost => said.push(format!(
+            "Cut: the command was ended after {} accesses (--max-accesses).",
+            count(seen.total())
+        )),
+        Cut::Interrupted => said.push("Cut: a signal ended it.".to_owned()),
+    }
+    if let Some(outcome) = &simulation.outcome {
+        said.push(format!("The command ended with {outcome}."));
+    }
+    said
+}
+
+fn count(number: u64) -> String {
+    let number = number as f64;
+    Scaler::for_row(&Unit::Count, &[number]).show(number)
+}
+
+const NAME_WIDTH: usize = 25;
+const CELL_WIDTH: usize = 12;
+
+fn table(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
+    write!(out, "{:<NAME_WIDTH$}", "per 1000 accesses")?;
+    for column in &simulation.columns {
+        let mark = if column.native { "" } else { "*" };
+        let size = format!("{}{mark}", bytes_text(column.page_bytes));
+        write!(out, "{size:>CELL_WIDTH$}")?;
+    }
+    writeln!(out)?;
+    for stream in 0..2 {
+        let Some(first) = simulation.columns.first() else {
+            return Ok(());
+        };
+        let (name, _) = streams(first)[stream];
+        for row in &ROWS {
+            let label = format!("{name}: {}", row.text);
+            write!(out, "{label:<NAME_WIDTH$}")?;
+            for column in &simulation.columns {
+                let (_, tally) = streams(column)[stream];
+                write!(out, "{:>CELL_WIDTH$}", cell(row, tally))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A share of the accesses; a walk whose table entries are not known reads between two numbers.
+fn cell(row: &Row, tally: &Tally) -> String {
+    let share = |value: u64| match tally.accesses {
+        0 => "~".to_owned(),
+        accesses => three_digits(value as f64 * 1000.0 / accesses as f64),
+    };
+    let References { least, most } = tally.walk_references;
+    if row.name == "walk_references" && least != most {
+        return format!("≤ {}", share(most));
+    }
+    share((row.value)(tally))
+}
+
+fn notes(simulation: &Simulation) -> Vec<String> {
+    let mut notes = Vec::new();
+    if simulation.columns.iter().any(|column| !column.native) {
+        notes.push(
+            "* No buffer of this processor is known to hold this size: its entries for base \
+             pages were taken as if they did."
+                .to_owned(),
+        );
+    }
+    if simulation.processor.walk_cache.is_none() {
+        notes.push(
+            "≤ The processor's memory of upper page tables is not known: a walk reads one entry \
+             at least, and one in each table at most."
+                .to_owned(),
+        );
+    }
+    let not_told = |one: &super::Structure| one.ways.is_none();
+    if simulation.processor.tlb.structures.iter().any(not_told) {
+        notes.push(
+            "A buffer whose ways are not told was simulated with one set: conflicts in it are \
+             missing."
+                .to_owned(),
+        );
+    }
+    notes.push(format!("Pages as they are: {}.", simulation.as_mapped));
+    notes.push(
+        "In program order, one thread after the other, the first process alone, and until it \
+         becomes another program by exec: no speculation, no prefetching, no other program, no \
+         kernel."
+            .to_owned(),
+    );
+    notes
+}
+
+/// As CSV (RFC 4180): one row for each page size, stream and figure.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_csv(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
+    writeln!(
+        out,
+        "page_bytes,native,stream,accesses,name,least,most,missing"
+    )?;
+    for column in &simulation.columns {
+        for (stream, tally) in streams(column) {
+            for row in &ROWS {
+                let most = (row.value)(tally);
+                let least = match row.name {
+                    "walk_references" => tally.walk_references.least,
+                    _ => most,
+                };
+                writeln!(
+                    out,
+                    "{},{},{stream},{},{},{least},{most},",
+                    column.page_bytes, column.native, tally.accesses, row.name
+                )?;
+            }
+        }
+    }
+    let reason = csv_field(&simulation.as_mapped.to_string());
+    writeln!(out, "as_mapped,,,,,,,{reason}")
+}
+
+/// As one JSON document.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_json(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
+    let text = serde_json::to_string_pretty(simulation).map_err(|_| fmt::Error)?;
+    writeln!(out, "{text}")
+}
+
+/// As a table for a pull request.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_markdown(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
+    let mut head = "| per 1000 accesses |".to_owned();
+    let mut rule = "|---|".to_owned();
+    for column in &simulation.columns {
+        let mark = if column.native { "" } else { "\\*" };
+        write!(head, " {}{mark} |", bytes_text(column.page_bytes))?;
+        rule.push_str("--:|");
+    }
+    writeln!(out, "{head}\n{rule}")?;
+    for stream in 0..2 {
+        for row in &ROWS {
+            let cells = simulation.columns.iter();
+            let cells = cells.map(|column| cell(row, streams(column)[stream].1));
+            let name = ["data", "code"][stream];
+            let cells: Vec<String> = cells.collect();
+            writeln!(out, "| {name}: {} | {} |", row.text, cells.join(" | "))?;
+        }
+    }
+    writeln!(out)?;
+    for text in heading(simulation).into_iter().chain(notes(simulation)) {
+        writeln!(out, "{}  ", text.replace('*', "\\*"))?;
+    }
+    Ok(())
+}

@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 
 use super::kernels::Machine;
 
-/// How long a guest may take in all: under emulation one takes about a minute.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a guest may take in all: under emulation one takes one to four minutes.
+const PATIENCE: Duration = Duration::from_secs(1200);
 /// Enough for two huge pages of 32 MiB in each of several processes, and for the defaults of a
 /// machine with more than 512 MiB.
 const MEMORY: &str = "2048";

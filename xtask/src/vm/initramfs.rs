@@ -38,7 +38,11 @@ pub fn make(kernel: &Kernel, parts: &Parts, purpose: Purpose, folder: &Path) -> 
     }
     program(parts.busybox, &tree.join("bin/busybox"))?;
     symlink("busybox", tree.join("bin/sh"))?;
-    for name in ["hugewise", "hugewise-lab", "guest", "confusion", "xtask"] {
+    let suites = kernel.suites().iter();
+    for name in ["hugewise", "hugewise-lab", "guest", "xtask"]
+        .iter()
+        .chain(suites)
+    {
         program(
             &parts.programs.join(name),
             &tree.join("programs").join(name),

@@ -44,6 +44,11 @@ impl Ground {
         }
     }
 
+    /// Whether this is a guest of the matrix, which brings its programs along.
+    pub fn is_guest(&self) -> bool {
+        std::env::var_os(PROGRAMS).is_some()
+    }
+
     /// `root` or `user`.
     pub fn user(&self) -> &'static str {
         if self.answers.euid == 0 {

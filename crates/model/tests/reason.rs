@@ -79,6 +79,7 @@ fn settings() -> Settings {
     Settings {
         kernel: "6.18.0".to_owned(),
         arch: "x86_64".to_owned(),
+        address_bits: Some(47),
         memory_bytes: 16 << 30,
         numa_nodes: 1,
         hypervisor: None,

@@ -65,8 +65,8 @@ pub struct Sample {
     pub time_ns: u64,
     /// The data address.
     pub address: u64,
-    /// User mode part of the call chain, innermost first.
-    pub stack: Vec<u64>,
+    /// User mode part of the call chain, innermost first; `None` where none was asked for.
+    pub stack: Option<Vec<u64>>,
     /// Physical address; 0 where the kernel found no page of its own.
     pub physical: Option<u64>,
     /// Size of the page that maps the address.
@@ -160,11 +160,7 @@ fn parse_sample(
         tid: fields.half("tid")?,
         time_ns: fields.word("time")?,
         address: fields.word("address")?,
-        stack: if layout.stack {
-            parse_stack(&mut fields)?
-        } else {
-            Vec::new()
-        },
+        stack: optional(layout.stack, || parse_stack(&mut fields))?,
         physical: optional(layout.physical, || fields.word("physical address"))?,
         page_bytes: optional(layout.page_size, || fields.word("page size"))?,
     })
@@ -327,7 +323,7 @@ mod tests {
             tid: 11,
             time_ns: 5000,
             address: 0x7000,
-            stack: vec![0x401, 0x402],
+            stack: Some(vec![0x401, 0x402]),
             physical: Some(0x9000),
             page_bytes: Some(4096),
         };

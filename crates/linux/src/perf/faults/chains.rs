@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use hugewise_model::fault::{Event, Served};
 
 use super::open::FEW;
@@ -7,6 +9,10 @@ use super::order::Order;
 /// exactly; one of more is known by then, and the rest is for what comes later.
 const ENOUGH: u64 = 20_000;
 
+/// How far apart the times of the two samples of one fault may lie. Some kernels give both the
+/// same; a virtual processor may be stopped between the two.
+const APART_NS: u64 = 1_000_000;
+
 /// A call chain, as its own event tells it.
 #[derive(Debug)]
 pub(super) struct Chain {
@@ -14,131 +20,127 @@ pub(super) struct Chain {
     pub(super) address: u64,
     pub(super) time_ns: u64,
     pub(super) stack: Vec<u64>,
-    pub(super) of: Of,
-}
-
-/// Of which faults an event takes the chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
-    Every,
-    OneInFew,
 }
 
 /// Puts call chains to their faults.
 ///
-/// The two samples of one fault are neighbours in a ring, because the kernel writes both without
-/// being interrupted by another fault; which of them comes first is its own business. A fault
-/// without a chain is given out with the next one, or when a pass over its ring has ended that
-/// began after it was read: no later than [`Order`] allows.
+/// The events that take chains write into rings of their own. They may not share one with the
+/// ends of faults: newer kernels (seen on 6.18) prepare one set of data for all events that one
+/// fault strikes, the identity of the first of them included (`perf_prepare_sample`,
+/// kernel/events/core.c), so that only its ring tells whose a sample is.
 #[derive(Debug)]
 pub(super) struct Chains {
-    rings: Vec<Open>,
+    cpus: Vec<Halves>,
     taken: u64,
-    /// Since when only few are taken, in nanoseconds of the monotonic clock.
-    few_since_ns: Option<u64>,
+    mode: Mode,
 }
 
-/// What has come of a fault in a ring, until the other half is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Every,
+    OneInFew,
+}
+
+/// What has come from one processor, in the order in which it came there.
 #[derive(Debug, Default)]
-struct Open {
-    end: Option<Box<Served>>,
-    /// Whether the end came in an earlier pass.
-    end_is_old: bool,
-    chain: Option<Chain>,
+struct Halves {
+    ends: VecDeque<Box<Served>>,
+    chains: VecDeque<(Chain, u64)>,
+    /// How many of each were there when this pass over the rings began.
+    old_ends: usize,
+    old_chains: usize,
 }
 
 impl Chains {
-    pub(super) fn of(rings: usize) -> Self {
+    pub(super) fn of(cpus: usize) -> Self {
         Self {
-            rings: (0..rings).map(|_| Open::default()).collect(),
+            cpus: (0..cpus).map(|_| Halves::default()).collect(),
             taken: 0,
-            few_since_ns: None,
+            mode: Mode::Every,
         }
     }
 
-    /// A pass over a ring begins.
-    pub(super) fn begin(&mut self, ring: usize) {
-        if let Some(open) = self.rings.get_mut(ring) {
-            open.end_is_old = open.end.is_some();
+    /// The end of a fault, without its chain.
+    pub(super) fn end(&mut self, cpu: usize, end: Box<Served>) {
+        if let Some(halves) = self.cpus.get_mut(cpu) {
+            halves.ends.push_back(end);
         }
-    }
-
-    /// The end of a fault; one without a chain may yet get it.
-    pub(super) fn end(&mut self, ring: usize, end: Box<Served>, order: &mut Order) {
-        let Some(open) = self.rings.get_mut(ring) else {
-            return;
-        };
-        if end.stands_for > 0 {
-            order.hold(Some(Event::End(end)));
-            return;
-        }
-        open.give(order);
-        open.end = Some(end);
-        open.end_is_old = false;
-        open.join(order);
     }
 
     /// A chain.
-    pub(super) fn chain(&mut self, ring: usize, chain: Chain, order: &mut Order) {
-        let wanted = match chain.of {
-            Of::Every => {
-                self.taken += 1;
-                true
-            }
-            Of::OneInFew => self
-                .few_since_ns
-                .is_some_and(|since| chain.time_ns >= since),
+    pub(super) fn chain(&mut self, cpu: usize, chain: Chain) {
+        self.taken += 1;
+        let stands_for = match self.mode {
+            Mode::Every => 1,
+            Mode::OneInFew => FEW,
         };
-        if let Some(open) = self.rings.get_mut(ring).filter(|_| wanted) {
-            open.chain = Some(chain);
-            open.join(order);
+        if let Some(halves) = self.cpus.get_mut(cpu) {
+            halves.chains.push_back((chain, stands_for));
         }
     }
 
-    /// A pass over a ring is over.
-    pub(super) fn pause(&mut self, ring: usize, order: &mut Order) {
-        if let Some(open) = self.rings.get_mut(ring).filter(|open| open.end_is_old) {
-            open.give(order);
+    /// A pass over the rings of a processor is over, first that of the ends, then that of the
+    /// chains. What is still alone then waits for one pass more: no longer than [`Order`] allows.
+    pub(super) fn join(&mut self, cpu: usize, order: &mut Order) {
+        if let Some(halves) = self.cpus.get_mut(cpu) {
+            halves.join(order);
         }
     }
 
     /// Nothing more comes.
     pub(super) fn finish(&mut self, order: &mut Order) {
-        self.rings.iter_mut().for_each(|open| open.give(order));
+        let ends = self
+            .cpus
+            .iter_mut()
+            .flat_map(|halves| halves.ends.drain(..));
+        ends.for_each(|end| order.hold(Some(Event::End(end))));
     }
 
     /// Whether the chains of all faults need not be taken any more.
     pub(super) fn are_enough(&self) -> bool {
-        self.taken >= ENOUGH && self.few_since_ns.is_none()
+        self.taken >= ENOUGH && self.mode == Mode::Every
     }
 
-    /// From now on there are few only.
-    pub(super) fn few_since(&mut self, time_ns: u64) {
-        self.few_since_ns = Some(time_ns);
+    /// What comes from now on stands for many.
+    pub(super) fn are_few(&mut self) {
+        self.mode = Mode::OneInFew;
     }
 }
 
-impl Open {
-    fn give(&mut self, order: &mut Order) {
-        order.hold(self.end.take().map(Event::End));
-    }
-
-    /// Puts the two halves together where both are there, and gives the fault out.
+impl Halves {
     fn join(&mut self, order: &mut Order) {
-        let (Some(end), Some(chain)) = (&mut self.end, &mut self.chain) else {
-            return;
-        };
-        if (end.tid, end.address) == (chain.tid, chain.address) {
-            end.stack = std::mem::take(&mut chain.stack);
-            end.stands_for = match chain.of {
-                Of::Every => 1,
-                Of::OneInFew => FEW,
-            };
-            self.give(order);
+        let mut done = 0;
+        let mut alone = VecDeque::new();
+        for (index, (chain, stands_for)) in self.chains.drain(..).enumerate() {
+            if let Some(place) = place_of(&chain, &self.ends, done) {
+                let end = &mut self.ends[place];
+                end.stack = chain.stack;
+                end.stands_for = stands_for;
+                done = place + 1;
+            } else if index >= self.old_chains {
+                alone.push_back((chain, stands_for));
+            }
         }
-        // Of another fault, whose end was lost or is lost.
-        self.chain = None;
+        self.chains = alone;
+        let given = self.ends.drain(..done.max(self.old_ends));
+        given.for_each(|end| order.hold(Some(Event::End(end))));
+        self.old_ends = self.ends.len();
+        self.old_chains = self.chains.len();
     }
+}
+
+/// Where the fault of a chain is, from a place on.
+fn place_of(chain: &Chain, ends: &VecDeque<Box<Served>>, from: usize) -> Option<usize> {
+    let latest = chain.time_ns.saturating_add(APART_NS);
+    let mut near = ends.iter().enumerate().skip(from);
+    let (place, _) = near
+        .by_ref()
+        .take_while(|(_, end)| end.time_ns <= latest)
+        .find(|(_, end)| {
+            (end.tid, end.address) == (chain.tid, chain.address)
+                && end.time_ns.saturating_add(APART_NS) >= chain.time_ns
+        })?;
+    Some(place)
 }
 
 #[cfg(test)]
@@ -146,9 +148,9 @@ mod tests {
     use super::*;
     use hugewise_model::fault::Weight;
 
-    fn end(address: u64) -> Box<Served> {
+    fn end(time_ns: u64, address: u64) -> Box<Served> {
         Box::new(Served {
-            time_ns: address,
+            time_ns,
             pid: 1,
             tid: 1,
             address,
@@ -161,22 +163,21 @@ mod tests {
         })
     }
 
-    fn chain(address: u64, of: Of) -> Chain {
+    fn chain(time_ns: u64, address: u64) -> Chain {
         Chain {
             tid: 1,
             address,
-            time_ns: address,
-            stack: vec![address],
-            of,
+            time_ns,
+            stack: vec![time_ns],
         }
     }
 
-    /// What came out, address, frames and weight.
-    fn given(order: &mut Order) -> Vec<(u64, usize, u64)> {
+    /// What came out: time, and time of the chain with its weight.
+    fn given(order: &mut Order) -> Vec<(u64, Option<u64>, u64)> {
         let mut given = Vec::new();
         order.release_all(|event| match event {
-            Event::End(served) => {
-                given.push((served.address, served.stack.len(), served.stands_for));
+            Event::End(end) => {
+                given.push((end.time_ns, end.stack.first().copied(), end.stands_for));
             }
             other => panic!("{other:?}"),
         });
@@ -184,62 +185,71 @@ mod tests {
     }
 
     #[test]
-    fn the_two_halves_meet_whichever_comes_first() {
+    fn each_chain_finds_its_fault_and_none_another() {
         let (mut chains, mut order) = (Chains::of(1), Order::default());
-        chains.end(0, end(1), &mut order);
-        chains.chain(0, chain(1, Of::Every), &mut order);
-        chains.chain(0, chain(2, Of::Every), &mut order);
-        chains.end(0, end(2), &mut order);
-        // Its chain was lost, and then the end of a chain.
-        chains.end(0, end(3), &mut order);
-        chains.end(0, end(4), &mut order);
-        chains.chain(0, chain(5, Of::Every), &mut order);
-        chains.end(0, end(6), &mut order);
-        chains.finish(&mut order);
-        let expected = [(1, 1, 1), (2, 1, 1), (3, 0, 0), (4, 0, 0), (6, 0, 0)];
-        assert_eq!(given(&mut order), expected);
+        // The same page three times; the chain of the second, and the end of the last, were lost.
+        for time_ns in [10, 20_000_000, 40_000_000] {
+            chains.end(0, end(time_ns, 7));
+        }
+        for time_ns in [11, 40_000_001, 60_000_000] {
+            chains.chain(0, chain(time_ns, 7));
+        }
+        chains.join(0, &mut order);
+        let expected = [(10, Some(11), 1), (20_000_000, None, 0)];
+        assert_eq!(given(&mut order)[..2], expected);
+        chains.end(0, end(80_000_000, 8));
+        chains.chain(0, chain(80_000_000, 9));
+        chains.join(0, &mut order);
+        chains.join(0, &mut order);
+        assert_eq!(given(&mut order), [(80_000_000, None, 0)]);
     }
 
     #[test]
-    fn a_fault_waits_for_its_chain_over_one_pass_and_no_longer() {
+    fn the_two_halves_meet_over_one_pass_and_no_more() {
         let (mut chains, mut order) = (Chains::of(2), Order::default());
-        chains.begin(0);
-        chains.end(0, end(1), &mut order);
-        chains.pause(0, &mut order);
+        chains.end(0, end(1, 7));
+        // What comes from another processor is another's.
+        chains.chain(1, chain(1, 7));
+        chains.join(0, &mut order);
         assert_eq!(given(&mut order), []);
-        // What another ring says is of another processor.
-        chains.chain(1, chain(1, Of::Every), &mut order);
-        chains.begin(0);
-        chains.pause(0, &mut order);
-        assert_eq!(given(&mut order), [(1, 0, 0)]);
-        chains.begin(0);
-        chains.end(0, end(2), &mut order);
-        chains.pause(0, &mut order);
-        chains.begin(0);
-        chains.chain(0, chain(2, Of::Every), &mut order);
-        chains.pause(0, &mut order);
-        assert_eq!(given(&mut order), [(2, 1, 1)]);
+        chains.chain(0, chain(2, 7));
+        chains.join(0, &mut order);
+        assert_eq!(given(&mut order), [(1, Some(2), 1)]);
+        chains.chain(0, chain(3, 7));
+        chains.join(0, &mut order);
+        chains.end(0, end(4, 7));
+        chains.join(0, &mut order);
+        assert_eq!(given(&mut order), [(4, Some(3), 1)]);
+        // Neither waits twice.
+        chains.end(0, end(5, 7));
+        chains.join(0, &mut order);
+        chains.join(0, &mut order);
+        assert_eq!(given(&mut order), [(5, None, 0)]);
+        chains.chain(0, chain(6, 7));
+        chains.join(0, &mut order);
+        chains.join(0, &mut order);
+        chains.end(0, end(6, 7));
+        chains.finish(&mut order);
+        assert_eq!(given(&mut order), [(6, None, 0)]);
     }
 
     #[test]
-    fn few_count_from_the_moment_that_all_are_not_taken() {
+    fn few_stand_for_many() {
         let (mut chains, mut order) = (Chains::of(1), Order::default());
-        for address in 0..ENOUGH {
+        for time_ns in 0..ENOUGH {
             assert!(!chains.are_enough());
-            chains.chain(0, chain(address, Of::OneInFew), &mut order);
-            chains.chain(0, chain(address, Of::Every), &mut order);
-            chains.end(0, end(address), &mut order);
+            chains.chain(0, chain(time_ns, 7));
+            chains.end(0, end(time_ns, 7));
         }
         assert!(chains.are_enough());
-        chains.few_since(ENOUGH + 1);
+        chains.are_few();
         assert!(!chains.are_enough());
-        assert!(given(&mut order).iter().all(|&(_, _, weight)| weight == 1));
-        for address in ENOUGH..ENOUGH + 3 {
-            chains.end(0, end(address), &mut order);
-            chains.chain(0, chain(address, Of::OneInFew), &mut order);
-        }
-        chains.finish(&mut order);
+        chains.chain(0, chain(ENOUGH, 7));
+        chains.end(0, end(ENOUGH, 7));
+        chains.join(0, &mut order);
         let weights: Vec<u64> = given(&mut order).iter().map(|one| one.2).collect();
-        assert_eq!(weights, [0, FEW, FEW]);
+        let enough = usize::try_from(ENOUGH).unwrap();
+        assert!(weights[..enough].iter().all(|&weight| weight == 1));
+        assert_eq!(weights[enough..], [FEW]);
     }
 }

@@ -44,12 +44,12 @@ use hugewise_model::observation::Missing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ring::Ring;
-use super::sample::{self, Layout, Record};
+use super::sample::{self, Record};
 use crate::error::Result;
 use chains::Chains;
 use grade::Grade;
 use looked_up::LookedUp;
-use open::{Opened, Role};
+use open::{Opened, Rings, Role};
 use order::Order;
 use said::{Said, event, said};
 
@@ -64,7 +64,7 @@ pub const FULL_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most
 #[derive(Debug)]
 pub struct Faults {
     // Rings first: they are unmapped before their events are closed.
-    rings: Vec<Ring>,
+    rings: Rings,
     opened: Vec<Vec<Opened>>,
     roles: HashMap<u64, Role>,
     grade: Grade,
@@ -91,14 +91,17 @@ impl Faults {
         let mut order = Order::default();
         if let Target::Running(_) = target {
             // Only now, because a record without a ring is nowhere.
-            opened.iter().flatten().for_each(Opened::enable);
+            let all = opened.iter().flatten();
+            all.filter(|one| one.role.is_on_from_the_start())
+                .for_each(Opened::enable);
             order.begin(target.known_mappings());
         }
         let all = opened.iter().flatten();
-        let roles = all.map(|one| (one.id, one.role)).collect();
+        // A minor end may bear the identity of an event that takes its chain; see `Chains`.
+        let roles = all.map(|one| (one.id, one.role.of_events())).collect();
         Ok(Self {
-            hung_up: vec![false; cpus.len()],
-            chains: Chains::of(rings.len()),
+            hung_up: vec![false; rings.events.len() + rings.chains.len()],
+            chains: Chains::of(rings.events.len()),
             looked_up: LookedUp::on(host, grade),
             rings,
             opened,
@@ -126,10 +129,10 @@ impl Faults {
     /// Room of each ring, in bytes.
     #[must_use]
     pub fn ring_bytes(&self) -> usize {
-        self.rings.first().map_or(0, Ring::data_bytes)
+        self.rings.events.first().map_or(0, Ring::data_bytes)
     }
 
-    /// Waits until a ring is a quarter full, `limit` at most; much less where folios are asked
+    /// Waits until a ring is half full, `limit` at most; much less where folios are asked
     /// for, which must not be gone by then.
     pub fn wait(&mut self, limit: Duration) {
         const BEFORE_FOLIOS_GO: Duration = Duration::from_millis(1);
@@ -138,16 +141,13 @@ impl Faults {
         } else {
             limit
         };
-        let leaders: Vec<(usize, &Opened)> = self
-            .opened
-            .iter()
+        let owners: Vec<(usize, &Opened)> = open::owners(&self.opened)
             .enumerate()
             .filter(|(index, _)| !self.hung_up[*index])
-            .filter_map(|(index, of_cpu)| Some((index, of_cpu.first()?)))
             .collect();
-        let mut polled: Vec<PollFd<'_>> = leaders
+        let mut polled: Vec<PollFd<'_>> = owners
             .iter()
-            .map(|(_, leader)| PollFd::from_borrowed_fd(leader.fd.as_fd(), PollFlags::IN))
+            .map(|(_, owner)| PollFd::from_borrowed_fd(owner.fd.as_fd(), PollFlags::IN))
             .collect();
         let limit = Timespec {
             tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
@@ -157,7 +157,7 @@ impl Faults {
         let _ = poll(&mut polled, Some(&limit));
         let gone: Vec<usize> = polled
             .iter()
-            .zip(&leaders)
+            .zip(&owners)
             .filter(|(polled, _)| polled.revents().intersects(PollFlags::HUP | PollFlags::ERR))
             .map(|(_, (index, _))| *index)
             .collect();
@@ -177,19 +177,19 @@ impl Faults {
     }
 
     fn empty_rings(&mut self) {
-        let layouts = layouts(&self.roles, self.grade, self.every);
-        let (chains, order) = (&mut self.chains, &mut self.order);
-        for (index, ring) in self.rings.iter_mut().enumerate() {
-            chains.begin(index);
-            ring.drain(|bytes| match sample::parse_record(bytes, &layouts) {
+        let layouts = |id| {
+            self.roles
+                .get(&id)
+                .map(|role| role.layout(self.grade, self.every))
+        };
+        for (cpu, ring) in self.rings.events.iter_mut().enumerate() {
+            ring.drain(|bytes| match sample::parse_record(bytes, layouts) {
                 Ok(Record::Sample(sample)) => {
-                    let role = self.roles.get(&sample.id).copied();
-                    match role.map(|role| said(sample, role, self.every)) {
-                        Some(Said::Start(start)) => order.hold(Some(start)),
-                        Some(Said::Chain(chain)) => chains.chain(index, chain, order),
+                    match self.roles.get(&sample.id).map(|role| said(sample, *role)) {
+                        Some(Said::Start(start)) => self.order.hold(Some(start)),
                         Some(Said::End(mut end)) => {
                             self.looked_up.complete(&mut end);
-                            chains.end(index, end, order);
+                            self.chains.end(cpu, end);
                         }
                         None => {}
                     }
@@ -197,22 +197,38 @@ impl Faults {
                 Ok(record) => {
                     let event = event(record);
                     let heap = event.as_ref().and_then(heap::after_exec);
-                    order.hold(event);
-                    order.hold(heap);
+                    self.order.hold(event);
+                    self.order.hold(heap);
                 }
-                Err(sentence) => {
-                    self.malformed.get_or_insert((0, sentence)).0 += 1;
-                }
+                Err(sentence) => note(&mut self.malformed, sentence),
             });
-            chains.pause(index, order);
+        }
+        let layout = |_| Some(Role::Chains.layout(self.grade, self.every));
+        for (cpu, ring) in self.rings.chains.iter_mut().enumerate() {
+            ring.drain(|bytes| match sample::parse_record(bytes, layout) {
+                Ok(Record::Sample(sample)) => self.chains.chain(cpu, sample.into()),
+                // That some were lost is seen in how many there are.
+                Ok(_) => {}
+                Err(sentence) => note(&mut self.malformed, sentence),
+            });
+        }
+        for cpu in 0..self.rings.events.len() {
+            self.chains.join(cpu, &mut self.order);
         }
     }
 
+    /// What is in the rings is still of every fault, and is read before the few begin.
     fn take_few_chains(&mut self) {
+        let of = |role| {
+            let all = self.opened.iter().flatten();
+            all.filter(move |one| one.role == role)
+        };
+        of(Role::Chains).for_each(Opened::disable);
+        self.empty_rings();
+        self.chains.are_few();
         let all = self.opened.iter().flatten();
-        all.filter(|one| one.role == Role::Chains)
-            .for_each(Opened::disable);
-        self.chains.few_since(open::monotonic_ns());
+        all.filter(|one| one.role == Role::FewChains)
+            .for_each(Opened::enable);
     }
 
     /// Switches the events off, empties the rings for the last time and reads the counters.
@@ -241,6 +257,6 @@ fn known(yes: bool, why_not: impl FnOnce() -> Missing) -> Known {
     }
 }
 
-fn layouts(roles: &HashMap<u64, Role>, grade: Grade, every: u64) -> impl Fn(u64) -> Option<Layout> {
-    move |id| roles.get(&id).map(|role| role.layout(grade, every))
+fn note(malformed: &mut Option<(u64, String)>, sentence: String) {
+    malformed.get_or_insert((0, sentence)).0 += 1;
 }

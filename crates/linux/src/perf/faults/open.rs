@@ -72,6 +72,25 @@ impl Role {
         }
     }
 
+    /// Few chains begin when all are enough.
+    pub(super) fn is_on_from_the_start(self) -> bool {
+        self != Self::FewChains
+    }
+
+    /// Into which of the two rings of its processor it writes.
+    fn takes_chains(self) -> bool {
+        matches!(self, Self::Chains | Self::FewChains)
+    }
+
+    /// Whose a sample is that lies in a ring of events.
+    pub(super) fn of_events(self) -> Self {
+        if self.takes_chains() {
+            Self::Minor
+        } else {
+            self
+        }
+    }
+
     fn software(self) -> Software {
         match self {
             Self::Starts => Software::PAGE_FAULTS,
@@ -241,7 +260,9 @@ fn open_thread(
             .comm(announces)
             .comm_exec(announces)
             .task(announces);
-        if let Target::BeforeExec { .. } = target {
+        if let Target::BeforeExec { .. } = target
+            && role.is_on_from_the_start()
+        {
             builder.enable_on_exec(true);
         }
         // `inherit` may touch it.
@@ -251,9 +272,23 @@ fn open_thread(
     Role::all(every).iter().copied().map(open).collect()
 }
 
-/// The events that own the rings, in the order of the processors.
-fn leaders(opened: &[Vec<Opened>]) -> impl Iterator<Item = &Opened> {
-    opened.iter().filter_map(|of_cpu| of_cpu.first())
+/// Rings, each in the order of the processors.
+#[derive(Debug)]
+pub(super) struct Rings {
+    /// Of beginnings, ends and everything else.
+    pub(super) events: Vec<Ring>,
+    /// Of call chains; none where each end brings its own.
+    pub(super) chains: Vec<Ring>,
+}
+
+/// The events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
+pub(super) fn owners(opened: &[Vec<Opened>]) -> impl Iterator<Item = &Opened> {
+    let of_events = opened.iter().filter_map(|of_cpu| owner(of_cpu, false));
+    of_events.chain(opened.iter().filter_map(|of_cpu| owner(of_cpu, true)))
+}
+
+fn owner(of_cpu: &[Opened], chains: bool) -> Option<&Opened> {
+    of_cpu.iter().find(|one| one.role.takes_chains() == chains)
 }
 
 /// The largest ring that is tried on each processor.
@@ -261,13 +296,13 @@ const LARGEST_RING: usize = 8 << 20;
 /// The smallest.
 const SMALLEST_RING: usize = 64 << 10;
 
-/// Maps a ring on each processor, all of one size, as large as is granted.
-pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Vec<Ring>> {
+/// Maps the rings on each processor, all of one size, as large as is granted.
+pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Rings> {
     let page_bytes = usize::try_from(page_bytes).unwrap_or(SMALLEST_RING);
     let mut bytes = LARGEST_RING;
-    let rings = loop {
-        let rings: io::Result<Vec<Ring>> = leaders(opened)
-            .map(|leader| Ring::map(leader.fd.as_fd(), page_bytes, bytes))
+    let mut rings = loop {
+        let rings: io::Result<Vec<Ring>> = owners(opened)
+            .map(|owner| Ring::map(owner.fd.as_fd(), page_bytes, bytes))
             .collect();
         match rings {
             Ok(rings) => break rings,
@@ -276,13 +311,18 @@ pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Vec<R
         }
     };
     for of_cpu in opened {
-        if let Some((leader, others)) = of_cpu.split_first() {
-            for other in others {
-                other.write_into(leader).map_err(refused)?;
+        for one in of_cpu {
+            match owner(of_cpu, one.role.takes_chains()) {
+                Some(owner) if owner.id != one.id => one.write_into(owner).map_err(refused)?,
+                _ => {}
             }
         }
     }
-    Ok(rings)
+    let chains = rings.split_off(opened.len());
+    Ok(Rings {
+        events: rings,
+        chains,
+    })
 }
 
 /// The sums over all threads and processors. What cannot be read any more is not counted.
@@ -300,7 +340,7 @@ pub(super) fn read_counters(opened: &[Vec<Opened>], grade: Grade) -> Counted {
             Role::Minor => counted.minor += value,
             Role::Major => counted.major += value,
             // They count again what was counted.
-            Role::Chains | Role::FewChains => {}
+            Role::Chains | Role::FewChains => continue,
         }
         counted.lost = counted.lost.zip(lost).map(|(sum, more)| sum + more);
     }

@@ -1,6 +1,6 @@
 use hugewise_model::fault::{Event, Map, Served, Sharing, Weight};
 
-use super::chains::{Chain, Of};
+use super::chains::Chain;
 use super::open::Role;
 use crate::perf::sample::{MapRecord, Record, Sample};
 
@@ -8,19 +8,10 @@ use crate::perf::sample::{MapRecord, Record, Sample};
 pub(super) enum Said {
     Start(Event),
     End(Box<Served>),
-    Chain(Chain),
 }
 
-pub(super) fn said(sample: Sample, role: Role, every: u64) -> Said {
-    let chain = |sample: Sample, of| {
-        Said::Chain(Chain {
-            tid: sample.tid,
-            address: sample.address,
-            time_ns: sample.time_ns,
-            stack: sample.stack,
-            of,
-        })
-    };
+/// What a sample in a ring of events says. Without a chain it may yet get one.
+pub(super) fn said(sample: Sample, role: Role) -> Said {
     match role {
         Role::Starts => Said::Start(Event::Start {
             time_ns: sample.time_ns,
@@ -28,10 +19,19 @@ pub(super) fn said(sample: Sample, role: Role, every: u64) -> Said {
             tid: sample.tid,
             address: sample.address,
         }),
-        Role::Minor => Said::End(served(sample, Weight::Minor, u64::from(every > 1))),
-        Role::Major => Said::End(served(sample, Weight::Major, 1)),
-        Role::Chains => chain(sample, Of::Every),
-        Role::FewChains => chain(sample, Of::OneInFew),
+        Role::Minor | Role::Chains | Role::FewChains => Said::End(served(sample, Weight::Minor)),
+        Role::Major => Said::End(served(sample, Weight::Major)),
+    }
+}
+
+impl From<Sample> for Chain {
+    fn from(sample: Sample) -> Self {
+        Self {
+            tid: sample.tid,
+            address: sample.address,
+            time_ns: sample.time_ns,
+            stack: sample.stack.unwrap_or_default(),
+        }
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn event(record: Record<'_>) -> Option<Event> {
     })
 }
 
-fn served(sample: Sample, weight: Weight, stands_for: u64) -> Box<Served> {
+fn served(sample: Sample, weight: Weight) -> Box<Served> {
     Box::new(Served {
         time_ns: sample.time_ns,
         pid: sample.pid,
@@ -71,8 +71,8 @@ fn served(sample: Sample, weight: Weight, stands_for: u64) -> Box<Served> {
         page_bytes: sample.page_bytes.filter(|&bytes| bytes > 0),
         physical: sample.physical,
         folio_bytes: None,
-        stack: sample.stack,
-        stands_for,
+        stands_for: u64::from(sample.stack.is_some()),
+        stack: sample.stack.unwrap_or_default(),
     })
 }
 

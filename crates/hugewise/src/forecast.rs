@@ -44,7 +44,7 @@ pub fn of(root: &Root, space: &Space, watched_seconds: Option<f64>) -> Forecast 
 /// What is told is whether it could be.
 fn walk_share(root: &Root) -> Fact<f64> {
     let unreadable = |error: String| Missing::Unreadable { error };
-    let answers = probe::answers(root, places::environment());
+    let answers = probe::answers_without_tracing(root, places::environment());
     let answers = answers.map_err(|error| unreadable(error.to_string()))?;
     let examination = probe::examine(root, &answers);
     let examination = examination.map_err(|error| unreadable(error.to_string()))?;

@@ -77,7 +77,10 @@ pub fn environment() -> Environment {
 
 /// The machine under our hands, as facts.
 pub fn host(root: &Root) -> Result<Host> {
-    Ok(probe::host(root, &probe::answers(root, environment())?)?)
+    Ok(probe::host(
+        root,
+        &probe::answers_without_tracing(root, environment())?,
+    )?)
 }
 
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named

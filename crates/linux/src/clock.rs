@@ -14,6 +14,12 @@ pub fn unix_ms() -> u64 {
     u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
 }
 
+/// A duration in nanoseconds; the largest number where it is longer (584 years).
+#[must_use]
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Processor time that this process has used so far, in nanoseconds.
 #[must_use]
 pub fn own_cpu_ns() -> u64 {

@@ -197,8 +197,8 @@ fn interval(shift: &Shift) -> String {
 /// Runs the workload once, bare where there is no watcher.
 fn run(lab: &Path, folder: &Folder, pace: Pace, watcher: Option<&Watcher>) -> Result<Cost> {
     let pace = Pace {
-        repeat: pace
-            .repeat
+        pages: pace
+            .pages
             .div_ceil(watcher.map_or(1, |watcher| watcher.shorter)),
         ..pace
     };

@@ -61,6 +61,17 @@ impl Types {
         Some(names?.into_iter().map(text).collect())
     }
 
+    /// The number by which BPF programs name a function.
+    #[must_use]
+    pub fn function_number(&self, name: &str) -> Option<u32> {
+        let is_it = |&place: &usize| {
+            let found = self.at(place);
+            found.is_some_and(|found| found.kind == KIND_FUNC && found.name == name.as_bytes())
+        };
+        let index = self.places.iter().position(is_it)?;
+        u32::try_from(index + 1).ok()
+    }
+
     /// Whether the types know a function.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
@@ -239,6 +250,8 @@ mod tests {
         let types = parse_types(file(&types, strings)).expect("a sound file");
         assert_eq!(types.arguments("tick"), Some(vec!["order".to_owned()]));
         assert!(types.has_tracepoint("tick") && !types.has_tracepoint("tock"));
+        assert_eq!(types.function_number("__traceiter_tick"), Some(2));
+        assert_eq!(types.function_number("colour"), None);
         assert!(types.has_function("__traceiter_tick") && !types.has_function("colour"));
         let colours = BTreeMap::from([(3, "RED".to_owned()), (7, "BLUE".to_owned())]);
         assert_eq!(types.enumeration("colour"), Some(colours));

@@ -8,6 +8,8 @@ use hugewise_model::stat::Mode;
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter, ReadFormat};
 
+use crate::clock;
+
 /// An event as the kernel is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code {
@@ -191,9 +193,7 @@ impl Group for Counters {
     fn read(&mut self) -> io::Result<Vec<Raws>> {
         let one = |counter: &mut Counter| {
             let data = counter.read_full()?;
-            let ns = |time: Option<std::time::Duration>| {
-                time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-            };
+            let ns = |time: Option<std::time::Duration>| time.map_or(0, clock::nanoseconds);
             Ok(Raws {
                 value: data.count(),
                 enabled_ns: ns(data.time_enabled()),

@@ -1,5 +1,6 @@
-//! Asking the kernel under our hands. Every question is put by trying, costs microseconds, and
-//! leaves nothing behind.
+//! Asking the kernel under our hands. Every question is put by trying and leaves nothing behind.
+//! Each costs microseconds, but those about tracing, which read the kernel's types and attach
+//! a program to it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,7 +13,6 @@ use crate::root::Root;
 use crate::sys::cgroup;
 
 mod bpf;
-mod btf;
 mod memory;
 mod perf;
 mod process;
@@ -20,6 +20,18 @@ mod process;
 /// Asks everything.
 #[must_use]
 pub fn ask(root: &Root, environment: Environment) -> Answers {
+    Answers {
+        bpf_map: bpf::map_create(),
+        bpf_program: bpf::program_load(),
+        kprobe: perf::kprobe(root),
+        fentry: bpf::fentry(root),
+        ..ask_without_tracing(root, environment)
+    }
+}
+
+/// Asks everything but what can be traced in the kernel, for those who trace nothing.
+#[must_use]
+pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
     let (frame, frame_number) = memory::frame_number(root);
     Answers {
         note: String::new(),
@@ -39,13 +51,13 @@ pub fn ask(root: &Root, environment: Environment) -> Answers {
         page_flags: page_flags(root, frame),
         collapse: memory::collapse(),
         collapse_remote: process::collapse_remote(),
-        bpf_map: bpf::map_create(),
-        bpf_program: bpf::program_load(),
+        bpf_map: Answer::NotTried,
+        bpf_program: Answer::NotTried,
         btf: File::open(root.path("sys/kernel/btf/vmlinux"))
             .map(drop)
             .into(),
-        kprobe: perf::kprobe(root),
-        fentry: bpf::fentry(root),
+        kprobe: Answer::NotTried,
+        fentry: Answer::NotTried,
         page_faults: perf::page_faults(),
         cycles: perf::cycles(),
         tlb_misses: perf::tlb_misses(),

@@ -43,6 +43,18 @@ pub fn answers(root: &Root, environment: Environment) -> Result<Answers> {
     answers::read_answers(root)
 }
 
+/// The same without what can be traced in the kernel, which takes longer to ask than all the
+/// rest and which only those need to know who judge a machine as a whole.
+///
+/// # Errors
+/// As [`answers`].
+pub fn answers_without_tracing(root: &Root, environment: Environment) -> Result<Answers> {
+    if root.is_real() {
+        return Ok(ask::ask_without_tracing(root, environment));
+    }
+    answers::read_answers(root)
+}
+
 /// The machine.
 ///
 /// # Errors

@@ -18,6 +18,7 @@ use super::tracee::{self, Stop};
 use super::usage::Usage;
 use super::wire::{self, End, Event, Order, Ready};
 use super::{AtExit, KEEPER_WORD};
+use crate::clock;
 use crate::proc::{status, tree};
 use crate::root::Root;
 
@@ -297,7 +298,7 @@ impl Keeper {
         let wall = over.duration_since(self.begun).saturating_sub(self.held);
         End {
             outcome: self.outcome(status),
-            wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
+            wall_ns: clock::nanoseconds(wall),
             usage: self.usage,
             floor_bytes,
             exit: self.exit.clone(),

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::exit_reading::{ExitReading, Question};
 use super::usage::Usage;
 use super::{AtExit, Identity, Launch};
+use crate::clock;
 use crate::error::{Error, Kind, Result};
 
 /// Lets the workload exec.
@@ -63,9 +64,7 @@ impl Order {
                     .unwrap_or(Path::new("/dev/null"))
                     .as_os_str(),
             ),
-            timeout_ns: launch
-                .timeout
-                .map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+            timeout_ns: launch.timeout.map(clock::nanoseconds),
             at_exit: launch.at_exit,
             cpus: launch
                 .cpus

@@ -9,7 +9,7 @@ use hugewise_model::host::Host;
 use hugewise_model::observation::Missing;
 use hugewise_model::stat::{Hardware, Header, Interval, Mode, Target, VERSION, derive};
 
-use crate::clock::unix_ms;
+use crate::clock::{nanoseconds, unix_ms};
 use crate::perf::count::Counters;
 use crate::perf::open::PerfOpen;
 use crate::probe::Grants;
@@ -95,7 +95,7 @@ impl<'a> Observation<'a> {
             page_bytes: host.page_bytes,
             huge_bytes: host.pmd_bytes(),
             target: wanted.target.clone(),
-            interval_ns: nanos(wanted.interval),
+            interval_ns: nanoseconds(wanted.interval),
             hardware: hardware(found.as_ref(), turn, host),
             scopes: kernel.scopes(),
             notes,
@@ -157,8 +157,8 @@ impl<'a> Observation<'a> {
         let now = self.begun.elapsed();
         let interval = Interval {
             index: self.next,
-            start_ns: nanos(self.last),
-            end_ns: nanos(now),
+            start_ns: nanoseconds(self.last),
+            end_ns: nanoseconds(now),
             derived: derive(&counts, self.header.hardware.missing()),
             counts,
             readings: self.kernel.grown(),
@@ -192,7 +192,7 @@ fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> 
         Ok(counters) => Hardware::Counting {
             mode: counters.plan().permitted.mode,
             pmus: counters.plan().pmus(),
-            turn_ns: nanos(turn),
+            turn_ns: nanoseconds(turn),
             refused: counters.plan().refused.clone(),
             walk_cycles: plan::walk_cycles(counters.plan(), host),
         },
@@ -203,10 +203,6 @@ fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> 
 fn turn(interval: Duration, turns: usize) -> Duration {
     let turns = u32::try_from(turns.max(1)).unwrap_or(u32::MAX);
     (interval / turns).clamp(SHORTEST_TURN, LONGEST_TURN)
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn watch_process(
         {}
         let after = FaultCounts::read(root, &crowd.pids);
         Ok(Ended {
-            wall_ns: nanoseconds(begun.elapsed()),
+            wall_ns: clock::nanoseconds(begun.elapsed()),
             outcome: None,
             accounted: before.until(&after),
             system_ns: Err(Missing::NotAsked),
@@ -257,8 +257,4 @@ fn ended(end: &End, stopped: Option<Exit>) -> Ended {
             None => Exit::Done,
         },
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

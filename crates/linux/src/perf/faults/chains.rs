@@ -7,7 +7,7 @@ use super::order::Order;
 
 /// So many faults have their call chain taken, every one. A program of fewer faults is known
 /// exactly; one of more is known by then, and the rest is for what comes later.
-const ENOUGH: u64 = 20_000;
+const ENOUGH: u64 = 10_000;
 
 /// How far apart the times of the two samples of one fault may lie. Some kernels give both the
 /// same; a virtual processor may be stopped between the two.

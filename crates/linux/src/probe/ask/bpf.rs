@@ -4,10 +4,9 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::bpf::types::read_types;
 use crate::probe::answers::Answer;
 use crate::root::Root;
-
-use super::btf::function_id;
 
 /// A function that every kernel with transparent huge pages has, and that is seldom called.
 const FUNCTION: &str = "do_huge_pmd_anonymous_page";
@@ -92,10 +91,10 @@ pub(super) fn program_load() -> Answer {
 /// Puts a program that does nothing at the entry of a function, and takes it away. Loading alone
 /// proves nothing: Linux 6.1 on arm64 loads such a program and cannot attach it.
 pub(super) fn fentry(root: &Root) -> Answer {
-    let Ok(btf) = root.read("sys/kernel/btf/vmlinux") else {
+    let Ok(types) = read_types(root) else {
         return Answer::NotTried;
     };
-    match function_id(&btf, FUNCTION) {
+    match types.function_number(FUNCTION) {
         Some(id) => attach(id).map(drop).into(),
         None => Answer::Refused(libc::ENOENT),
     }

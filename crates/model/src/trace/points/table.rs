@@ -18,6 +18,14 @@ const ORDER: Key = Key {
     parameters: &["order"],
     decode: Decode::Order,
 };
+/// What an allocation is for, `enum migratetype` (include/linux/mmzone.h).
+const MIGRATE_TYPE: Key = Key {
+    parameters: &["alloc_migratetype"],
+    decode: Decode::Enumeration {
+        name: "migratetype",
+        prefix: "MIGRATE_",
+    },
+};
 const STATUS: Key = Key {
     parameters: &["status", "result"],
     decode: SCAN_RESULT,
@@ -47,10 +55,14 @@ fn point(
 }
 
 fn event(group: &'static str, name: &'static str, includes: &'static str) -> Means {
+    event_by(STATUS, group, name, includes)
+}
+
+fn event_by(key: Key, group: &'static str, name: &'static str, includes: &'static str) -> Means {
     Means::Event {
         group,
         name,
-        key: STATUS,
+        key,
         includes,
     }
 }
@@ -90,6 +102,42 @@ fn allocation() -> Vec<Point> {
                 &["__alloc_pages_slowpath"],
                 Some(ORDER),
                 "waking kswapd, direct compaction and direct reclaim of one allocation",
+            )],
+        ),
+        point(
+            Preset::Alloc,
+            "compaction_attempt",
+            "allocations that tried direct compaction, by order",
+            [event_by(
+                ORDER,
+                "compaction",
+                "mm_compaction_try_to_compact_pages",
+                "each attempt of an allocation in the slow path, whatever came of it",
+            )],
+        ),
+        point(
+            Preset::Alloc,
+            "fallback",
+            "allocations that fell back to another migrate type",
+            [event_by(
+                MIGRATE_TYPE,
+                "kmem",
+                "mm_page_alloc_extfrag",
+                "each such allocation, by its own type: how memory comes to be fragmented",
+            )],
+        ),
+        point(
+            Preset::Alloc,
+            "fallback_order",
+            "allocations that fell back, by order",
+            [event_by(
+                Key {
+                    parameters: &["alloc_order"],
+                    decode: Decode::Order,
+                },
+                "kmem",
+                "mm_page_alloc_extfrag",
+                "each allocation that was served from blocks of another migrate type",
             )],
         ),
         point(

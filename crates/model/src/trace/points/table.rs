@@ -107,7 +107,7 @@ fn allocation() -> Vec<Point> {
         point(
             Preset::Alloc,
             "compaction_attempt",
-            "allocations that tried direct compaction, by order",
+            "allocations that tried direct compaction",
             [event_by(
                 ORDER,
                 "compaction",
@@ -118,7 +118,7 @@ fn allocation() -> Vec<Point> {
         point(
             Preset::Alloc,
             "fallback",
-            "allocations that fell back to another migrate type",
+            "allocations that fell back, by migrate type",
             [event_by(
                 MIGRATE_TYPE,
                 "kmem",

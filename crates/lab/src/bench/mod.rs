@@ -8,13 +8,15 @@
 use std::process::ExitCode;
 
 mod backing;
+mod kernels;
 mod line;
+mod memory;
 mod pages;
+mod room;
+mod timing;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
-
-pub(crate) use line::{Line, Reason};
 
 /// Runs the suite that the next word names.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
@@ -28,6 +30,14 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     }
     arguments.finish()?;
     match suite.as_str() {
-        other => Err(Trouble::Usage(format!("no bench `{other}`"))),
+        "memory" => memory::run(&cells)?,
+        other => return Err(Trouble::Usage(format!("no bench `{other}`"))),
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The words of a cell, where there are so many.
+fn words<const N: usize>(cell: &str) -> Option<[&str; N]> {
+    let words: Vec<&str> = cell.split('/').collect();
+    words.try_into().ok()
 }

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod bench;
 mod double_fault;
 mod fault_mix;
 mod fragment;

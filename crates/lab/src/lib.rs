@@ -10,6 +10,7 @@ mod bench;
 mod double_fault;
 mod fault_mix;
 mod fragment;
+mod fragmented;
 mod mappings;
 pub mod plant;
 mod planted;
@@ -40,6 +41,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
 
   fragment --fill MIB --reserve MIB --huge-pages N
         leave free memory without huge blocks, then touch N advised huge pages
+  fragmented --to PERCENT     bring free memory to that share in blocks smaller than a huge
+        page and print `fragmented SHARE free BYTES kept BYTES`; again for each line on
+        stdin, until it closes
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
@@ -111,6 +115,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
     match workload.as_str() {
         "touch" => touch::run(&mut rest),
         "fragment" => fragment::run(&mut rest),
+        "fragmented" => fragmented::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),

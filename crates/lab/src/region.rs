@@ -179,6 +179,12 @@ impl Region {
         }
     }
 
+    /// Its first byte.
+    #[cfg(test)]
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
     /// Gives the memory back.
     pub(crate) fn unmap(self) {
         let (base, length) = self.reservation;

@@ -1,8 +1,39 @@
-//! `bench`: measurements of memory itself, cell by cell.
+//! `bench SUITE --cells CELL[,CELL…]`: measures cells, one after the other, and prints one line
+//! of JSON for each (the parser is `hugewise_model::bench::line`).
+//!
+//! Which cells there are, which are worth their time and what is made of them is decided by
+//! `hugewise bench`. Here they are measured: memory is laid out by the page policy that holds
+//! for this process (see [`backing`]), and what it became is looked up in the kernel afterwards.
 
-pub(crate) mod fork;
-pub(crate) mod growth;
-pub(crate) mod prefault;
-pub(crate) mod random;
-pub(crate) mod slab;
-pub(crate) mod thread;
+use std::process::ExitCode;
+
+mod backing;
+mod fork;
+mod growth;
+mod line;
+mod pages;
+mod prefault;
+mod random;
+mod slab;
+mod thread;
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+
+pub(crate) use line::{Line, Reason};
+
+/// Runs the suite that the next word names.
+pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let suite = arguments.next_word().unwrap_or_default();
+    let cells = arguments.word("--cells")?.unwrap_or_default();
+    let cells: Vec<&str> = cells.split(',').filter(|cell| !cell.is_empty()).collect();
+    if cells.is_empty() {
+        return Err(Trouble::Usage(
+            "bench needs --cells CELL[,CELL…]".to_owned(),
+        ));
+    }
+    arguments.finish()?;
+    match suite.as_str() {
+        other => Err(Trouble::Usage(format!("no bench `{other}`"))),
+    }
+}

@@ -128,7 +128,9 @@ fn check(aim: f64) -> Result<(), Trouble> {
     }
     let possible = (1..99_u32).rev().map(f64::from);
     let most = possible.map(|percent| percent / 100.0);
-    let most = most.into_iter().find(|&aim| free.to_fill(aim) <= room_bytes);
+    let most = most
+        .into_iter()
+        .find(|&aim| free.to_fill(aim) <= room_bytes);
     Err(Trouble::NotHere(format!(
         "{:.0} % of free memory in small blocks needs {:.0} MiB for a moment, and {} leaves \
          {:.0} MiB; the most that can be had is {:.0} %",

@@ -21,21 +21,31 @@ pub(crate) struct Room {
 /// # Errors
 /// `/proc/meminfo` could not be read or does not tell.
 pub(crate) fn room() -> Result<Room, String> {
-    let text = fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {error}"))?;
-    let field = |name: &str| meminfo(&text, name).ok_or_else(|| format!("/proc/meminfo: no {name}"));
+    let text =
+        fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {error}"))?;
+    let field =
+        |name: &str| meminfo(&text, name).ok_or_else(|| format!("/proc/meminfo: no {name}"));
     let (total, available) = (field("MemTotal")?, field("MemAvailable")?);
     let machine = Room {
         bytes: available.saturating_sub(total / RESERVE_PARTS),
         bound: "MemAvailable".to_owned(),
     };
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let groups = cgroups.lines().filter_map(group_of).flat_map(|group| group.rooms());
-    Ok(groups.chain([machine.clone()]).min_by_key(|room| room.bytes).unwrap_or(machine))
+    let groups = cgroups
+        .lines()
+        .filter_map(group_of)
+        .flat_map(|group| group.rooms());
+    Ok(groups
+        .chain([machine.clone()])
+        .min_by_key(|room| room.bytes)
+        .unwrap_or(machine))
 }
 
 /// A field of `/proc/meminfo`, in bytes.
 fn meminfo(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
@@ -89,7 +99,9 @@ impl Group {
     /// What the group and each above it leave; one without a limit bounds nothing.
     fn rooms(&self) -> Vec<Room> {
         let above = self.path.ancestors();
-        above.filter_map(|path| self.room(&self.mount.join(path))).collect()
+        above
+            .filter_map(|path| self.room(&self.mount.join(path)))
+            .collect()
     }
 
     fn room(&self, folder: &Path) -> Option<Room> {
@@ -98,7 +110,9 @@ impl Group {
         let limit: u64 = read(self.files.limit)?.trim().parse().ok()?;
         let used: u64 = read(self.files.used)?.trim().parse().ok()?;
         let stat = read("memory.stat").unwrap_or_default();
-        let cache = stat.lines().find_map(|line| line.strip_prefix(self.files.cache));
+        let cache = stat
+            .lines()
+            .find_map(|line| line.strip_prefix(self.files.cache));
         let cache: u64 = cache.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
         let left = limit.saturating_sub(used.saturating_sub(cache));
         Some(Room {
@@ -129,7 +143,11 @@ mod tests {
     #[test]
     fn a_limit_leaves_what_is_not_used_but_an_eighth() {
         let folder = std::env::temp_dir().join(format!("hugewise-room-{}", std::process::id()));
-        let room = group(&folder, &V2, ["8000\n", "3000\n", "anon 1\ninactive_file 500\n"]);
+        let room = group(
+            &folder,
+            &V2,
+            ["8000\n", "3000\n", "anon 1\ninactive_file 500\n"],
+        );
         assert_eq!(room.map(|room| room.bytes), Some(8000 - 2500 - 1000));
         let room = group(&folder, &V2, ["max\n", "3000\n", ""]);
         assert_eq!(room, None);

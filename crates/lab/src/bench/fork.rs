@@ -79,7 +79,9 @@ pub(crate) fn write_after(
         writes: taken,
         faults,
         splits: split.map(|(before, after)| after.saturating_sub(before)),
-        added_bytes: before.zip(after).map(|(before, after)| after.saturating_sub(before)),
+        added_bytes: before
+            .zip(after)
+            .map(|(before, after)| after.saturating_sub(before)),
     })
 }
 

@@ -16,10 +16,12 @@ mod prefault;
 mod random;
 mod slab;
 mod thread;
+mod words;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
 
+use backing::Request;
 pub(crate) use line::{Line, Reason};
 
 /// Runs the suite that the next word names.
@@ -33,7 +35,19 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         ));
     }
     arguments.finish()?;
-    match suite.as_str() {
-        other => Err(Trouble::Usage(format!("no bench `{other}`"))),
+    let request = Request::from_environment()?;
+    let measure = match suite.as_str() {
+        "prefault" => prefault::measure,
+        other => return Err(Trouble::Usage(format!("no bench `{other}`"))),
+    };
+    for cell in cells {
+        match measure(cell, request)? {
+            Ok(line) => line.print(),
+            Err(reason) => line::print_missing(cell, &reason),
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }
+
+/// What came of a cell: its line, or why there is none.
+pub(crate) type Measured<'a> = Result<Line<'a>, Reason>;

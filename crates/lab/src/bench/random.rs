@@ -46,6 +46,9 @@ mod tests {
         for _ in 0..7000 {
             seen[random.below(7)] += 1;
         }
-        assert!(seen.iter().all(|&count| (850..1150).contains(&count)), "{seen:?}");
+        assert!(
+            seen.iter().all(|&count| (850..1150).contains(&count)),
+            "{seen:?}"
+        );
     }
 }

@@ -62,7 +62,11 @@ pub(crate) struct Heap {
 
 impl Heap {
     /// A heap with room for so many huge pages of memory, none of it touched.
-    pub(crate) fn new(huge_pages: usize, advice: Advice, prefault: Prefault) -> Result<Self, Trouble> {
+    pub(crate) fn new(
+        huge_pages: usize,
+        advice: Advice,
+        prefault: Prefault,
+    ) -> Result<Self, Trouble> {
         Ok(Self {
             roomy: [ptr::null_mut(); CLASSES],
             space: Span::reserve(huge_pages)?,
@@ -107,7 +111,9 @@ impl Heap {
     #[inline]
     pub(crate) unsafe fn give(&mut self, object: NonNull<u8>) {
         let object = object.as_ptr().cast::<Object>();
-        let head = object.map_addr(|address| address & !(RUN - 1)).cast::<Run>();
+        let head = object
+            .map_addr(|address| address & !(RUN - 1))
+            .cast::<Run>();
         // SAFETY: every object lies in a run, whose head is at the multiple below it.
         let run = unsafe { &mut *head };
         // SAFETY: the object is free, aligned and at least as long as a pointer.

@@ -230,7 +230,10 @@ mod tests {
             let pages = heap.slabs().bytes() / page_bytes();
             heap.end().unwrap();
             let more = done.usage.faults - pages as u64;
-            assert!(more < 8, "{prefault:?}: {more} more faults than {pages} pages");
+            assert!(
+                more < 8,
+                "{prefault:?}: {more} more faults than {pages} pages"
+            );
         }
         assert!(SLAB.is_multiple_of(huge_bytes()) || huge_bytes().is_multiple_of(SLAB));
     }

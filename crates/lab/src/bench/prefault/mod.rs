@@ -9,11 +9,15 @@ use std::io;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use super::backing::Request;
 use super::thread::Usage;
-use crate::Trouble;
 use crate::plant::look::counter;
 use crate::plant::span::{READ_WRITE, Span};
-use crate::region::{self, Advice, huge_bytes, page_bytes};
+use crate::region::{self, huge_bytes, page_bytes};
+
+mod cell;
+
+pub(super) use cell::measure;
 
 /// A way to bring memory in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,53 +72,56 @@ pub(crate) struct Brought {
     pub(crate) splits: Option<u64>,
 }
 
-/// One measured pass over a span by several threads.
+/// One measured pass over a span by several threads. What the page policy wants to be done
+/// before the first touch has been done, unless the method does it.
 ///
 /// # Errors
 /// The kernel's first refusal, by the thread that met it.
-pub(crate) fn bring_in(
-    span: Span,
-    threads: usize,
-    method: Method,
-    advice: Advice,
-) -> io::Result<Brought> {
+fn bring_in(span: Span, threads: usize, method: Method, request: Request) -> io::Result<Brought> {
     if let Method::AtomicAdd = method {
         region::can_add_0()?;
     }
-    if !matches!(method, Method::MapPopulate | Method::Collapse) {
-        advise(span, advice)?;
-    }
-    pass(span, threads, |part| method.apply(part, advice))
+    pass(span, threads, |part| method.apply(part, request))
 }
 
 /// Stores to every page by as many threads, as the program would that uses the memory.
-pub(crate) fn write_all(span: Span, threads: usize) -> io::Result<Brought> {
+fn write_all(span: Span, threads: usize) -> io::Result<Brought> {
     pass(span, threads, |part| {
         part.write();
         Ok(())
     })
 }
 
-fn advise(span: Span, advice: Advice) -> io::Result<()> {
-    match advice {
-        Advice::None => Ok(()),
-        Advice::Huge => span.try_advise(libc::MADV_HUGEPAGE),
-        Advice::Small => span.try_advise(libc::MADV_NOHUGEPAGE),
+fn advise(span: Span, request: Request) -> io::Result<()> {
+    match request {
+        Request::Plain | Request::Hugetlb(_) => Ok(()),
+        Request::Advised => span.try_advise(libc::MADV_HUGEPAGE),
+        Request::Small => span.try_advise(libc::MADV_NOHUGEPAGE),
     }
 }
 
 impl Method {
-    fn apply(self, part: Span, advice: Advice) -> io::Result<()> {
+    /// What is done before the clock starts: nothing, where the method itself maps or advises.
+    fn laid_out(self, request: Request) -> Request {
+        match (self, request) {
+            (Self::MapPopulate | Self::Collapse, Request::Advised | Request::Small) => {
+                Request::Plain
+            }
+            _ => request,
+        }
+    }
+
+    fn apply(self, part: Span, request: Request) -> io::Result<()> {
         match self {
             Self::Load => part.read(),
             Self::Store => part.write(),
             Self::LoadStore => load_and_store(part),
             Self::AtomicAdd => add_0(part),
             Self::Memset => zero(part),
-            Self::MapPopulate => map_populated(part, advice)?,
+            Self::MapPopulate => map_populated(part, request)?,
             Self::PopulateRead => part.try_advise(libc::MADV_POPULATE_READ)?,
             Self::PopulateWrite => part.try_advise(libc::MADV_POPULATE_WRITE)?,
-            Self::Collapse => collapse(part, advice)?,
+            Self::Collapse => collapse(part, request)?,
             Self::Lock => lock(part)?,
             Self::WillNeed => part.try_advise(libc::MADV_WILLNEED)?,
         }
@@ -143,24 +150,31 @@ fn zero(part: Span) {
     unsafe { libc::memset(part.pointer(), 0, part.bytes()) };
 }
 
-fn map_populated(part: Span, advice: Advice) -> io::Result<()> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_POPULATE;
+fn map_populated(part: Span, request: Request) -> io::Result<()> {
+    let pool = match request {
+        Request::Hugetlb(size) => {
+            libc::MAP_HUGETLB | ((size.ilog2() as i32) << libc::MAP_HUGE_SHIFT)
+        }
+        _ => 0,
+    };
+    let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    let flags = private | libc::MAP_POPULATE | pool;
     // SAFETY: the span is the laboratory's own; nothing refers to what is replaced.
     let mapped = unsafe { libc::mmap(part.pointer(), part.bytes(), READ_WRITE, flags, -1, 0) };
     if mapped == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    advise(part, advice)
+    advise(part, request)
 }
 
 /// The stores come before the advice: where huge pages are given only for advice, they bring in
 /// small pages, of which the call then makes huge ones. Without any page there is nothing that
 /// could be collapsed.
-fn collapse(part: Span, advice: Advice) -> io::Result<()> {
+fn collapse(part: Span, request: Request) -> io::Result<()> {
     for each in part.pieces(huge_bytes()) {
         each.part(0, page_bytes()).write();
     }
-    advise(part, advice)?;
+    advise(part, request)?;
     part.try_advise(libc::MADV_COLLAPSE)
 }
 
@@ -188,14 +202,18 @@ fn pass(
             .map(|&part| scope.spawn(move || timed(part, start, work)))
             .collect();
         let joined = running.into_iter().map(std::thread::ScopedJoinHandle::join);
-        joined.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        joined
+            .map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     let splits = before.zip(counter("thp_split_pmd"));
     let done = done.into_iter().collect::<io::Result<Vec<Part>>>()?;
     let first = done.iter().map(|each| each.begun).min();
     let last = done.iter().map(|each| each.ended).max();
     Ok(Brought {
-        time: first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first),
+        time: first
+            .zip(last)
+            .map_or(Duration::ZERO, |(first, last)| last - first),
         faults: done.iter().map(|each| each.faults).sum(),
         splits: splits.map(|(before, after)| after.saturating_sub(before)),
     })
@@ -209,11 +227,7 @@ struct Part {
 }
 
 /// The clock and the counter are asked once beforehand, so that their own pages are there.
-fn timed(
-    part: Span,
-    start: &Barrier,
-    work: impl Fn(Span) -> io::Result<()>,
-) -> io::Result<Part> {
+fn timed(part: Span, start: &Barrier, work: impl Fn(Span) -> io::Result<()>) -> io::Result<Part> {
     // A stack page of the thread that `work` will use must not be its fault.
     let _ = work(part.part(0, 0));
     let _ = (Instant::now(), Usage::now());
@@ -242,22 +256,19 @@ fn split(span: Span, threads: usize) -> Vec<Span> {
         .collect()
 }
 
-/// Maps fresh memory of so many huge pages for one pass.
-pub(crate) fn fresh(huge_pages: usize) -> Result<Span, Trouble> {
-    Span::fresh(huge_pages)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::backing::Buffer;
     use super::*;
 
     const HUGE_PAGES: usize = 8;
 
-    fn brought(method: Method, advice: Advice, threads: usize) -> (Brought, Brought) {
-        let span = fresh(HUGE_PAGES).unwrap();
-        let first = bring_in(span, threads, method, advice).unwrap();
+    fn brought(method: Method, request: Request, threads: usize) -> (Brought, Brought) {
+        let bytes = HUGE_PAGES * huge_bytes();
+        let buffer = Buffer::fresh(bytes, method.laid_out(request)).unwrap();
+        let span = cell::span_of(&buffer);
+        let first = bring_in(span, threads, method, request).unwrap();
         let then = write_all(span, threads).unwrap();
-        span.unmap().unwrap();
         (first, then)
     }
 
@@ -279,7 +290,7 @@ mod tests {
                 (Method::PopulateWrite, pages(), 0),
                 (Method::WillNeed, 0, pages()),
             ] {
-                let (first, then) = brought(method, Advice::Small, threads);
+                let (first, then) = brought(method, Request::Small, threads);
                 let seen = (first.faults, then.faults);
                 assert_eq!(seen, (faults, later), "{method:?} by {threads} threads");
             }
@@ -293,7 +304,7 @@ mod tests {
             println!("SKIP: no atomic addition in one instruction");
             return;
         }
-        let (first, then) = brought(Method::AtomicAdd, Advice::Small, 1);
+        let (first, then) = brought(Method::AtomicAdd, Request::Small, 1);
         let each = if cfg!(target_arch = "aarch64") { 2 } else { 1 };
         assert_eq!((first.faults, then.faults), (each * pages(), 0));
     }
@@ -306,13 +317,13 @@ mod tests {
             println!("SKIP: huge pages without advice");
             return;
         }
-        let (first, then) = brought(Method::MapPopulate, Advice::Huge, 1);
+        let (first, then) = brought(Method::MapPopulate, Request::Advised, 1);
         assert_eq!((first.faults, then.faults), (pages(), 0));
     }
 
     #[test]
     fn parts_cover_the_span_once() {
-        let span = fresh(5).unwrap();
+        let span = Span::reserve(5).unwrap();
         for threads in [0, 1, 2, 3, 5, 9] {
             let parts = split(span, threads);
             assert_eq!(parts[0].start, span.start);

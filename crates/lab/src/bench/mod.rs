@@ -10,19 +10,23 @@ use std::process::ExitCode;
 mod backing;
 mod fork;
 mod growth;
+mod kernels;
 mod line;
+mod memory;
 mod pages;
 mod prefault;
 mod random;
+mod room;
 mod slab;
 mod thread;
+mod timing;
 mod words;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
 
 use backing::Request;
-pub(crate) use line::{Line, Reason};
+use line::{Line, Reason};
 
 /// Runs the suite that the next word names.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
@@ -35,19 +39,34 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         ));
     }
     arguments.finish()?;
-    let request = Request::from_environment()?;
-    let measure = match suite.as_str() {
-        "prefault" => prefault::measure,
+    match suite.as_str() {
+        "memory" => memory::run(&cells)?,
+        "prefault" => each(&cells, prefault::measure)?,
         other => return Err(Trouble::Usage(format!("no bench `{other}`"))),
-    };
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What came of a cell: its line, or why there is none.
+type Measured<'a> = Result<Line<'a>, Reason>;
+
+/// Measures cells that need nothing of each other.
+fn each<'a>(
+    cells: &[&'a str],
+    measure: fn(&'a str, Request) -> Result<Measured<'a>, Trouble>,
+) -> Result<(), Trouble> {
+    let request = Request::from_environment()?;
     for cell in cells {
         match measure(cell, request)? {
             Ok(line) => line.print(),
             Err(reason) => line::print_missing(cell, &reason),
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-/// What came of a cell: its line, or why there is none.
-pub(crate) type Measured<'a> = Result<Line<'a>, Reason>;
+/// The words of a cell, where there are so many.
+fn words<const N: usize>(cell: &str) -> Option<[&str; N]> {
+    let words: Vec<&str> = cell.split('/').collect();
+    words.try_into().ok()
+}

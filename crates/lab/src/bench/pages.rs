@@ -51,7 +51,22 @@ impl Pages {
         format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 
+    /// Both together.
+    pub(crate) fn plus(mut self, more: &Self) -> Self {
+        for (size, bytes) in &more.folios {
+            *self.folios.entry(*size).or_default() += bytes;
+        }
+        self.small += more.small;
+        self.huge += more.huge;
+        self.zero += more.zero;
+        self.huge_zero += more.huge_zero;
+        self.hugetlb += more.hugetlb;
+        self.absent += more.absent;
+        self
+    }
+
     /// All that was counted.
+    #[cfg(test)]
     pub(crate) fn total(&self) -> u64 {
         let folios: u64 = self.folios.values().sum();
         folios + self.small + self.huge + self.zero + self.huge_zero + self.hugetlb + self.absent

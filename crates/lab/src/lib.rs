@@ -15,6 +15,7 @@ pub mod plant;
 mod planted;
 mod reads;
 mod region;
+mod room;
 mod stride;
 mod threads;
 mod touch;

@@ -12,11 +12,17 @@ mod kernels;
 mod line;
 mod memory;
 mod pages;
+mod prefault;
 mod room;
+mod thread;
 mod timing;
+mod words;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
+
+use backing::Request;
+use line::{Line, Reason};
 
 /// Runs the suite that the next word names.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
@@ -31,9 +37,28 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     arguments.finish()?;
     match suite.as_str() {
         "memory" => memory::run(&cells)?,
+        "prefault" => each(&cells, prefault::measure)?,
         other => return Err(Trouble::Usage(format!("no bench `{other}`"))),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What came of a cell: its line, or why there is none.
+type Measured<'a> = Result<Line<'a>, Reason>;
+
+/// Measures cells that need nothing of each other.
+fn each<'a>(
+    cells: &[&'a str],
+    measure: fn(&'a str, Request) -> Result<Measured<'a>, Trouble>,
+) -> Result<(), Trouble> {
+    let request = Request::from_environment()?;
+    for cell in cells {
+        match measure(cell, request)? {
+            Ok(line) => line.print(),
+            Err(reason) => line::print_missing(cell, &reason),
+        }
+    }
+    Ok(())
 }
 
 /// The words of a cell, where there are so many.

@@ -79,6 +79,22 @@ pub static SUITES: &[Suite] = &[
         counted: "One load after the other over a random cycle of all cache lines of the \
                   footprint.",
     },
+    Suite {
+        name: "prefault",
+        axes: &[
+            axis("method", Words::Names, Place::Row),
+            axis("memory", Words::Bytes, Place::Heading),
+            axis("threads", Words::Counts, Place::Heading),
+        ],
+        metrics: &[
+            "time_per_gib_seconds",
+            "faults_total",
+            "later_faults_total",
+            "splits_total",
+        ],
+        counted: "Time for each GiB brought in. Faults then are those of one store to every page \
+                  afterwards. Splits are of the whole machine.",
+    },
 ];
 
 /// The suite of that name.

@@ -8,12 +8,18 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The page policies of a bench.
+pub mod arms;
 /// One cell: what is measured, as a path of words.
 pub mod cell;
 /// What the laboratory prints, parsed.
 pub mod line;
+/// What `bench memory` can be asked for.
+pub mod memory;
 /// What can be measured in a cell.
 pub mod metric;
+/// What `bench prefault` can be asked for.
+pub mod prefault;
 /// The suites: which axes their cells have, and how they are shown.
 pub mod suite;
 

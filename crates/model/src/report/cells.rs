@@ -69,6 +69,7 @@ fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
         (Words::Bytes, Some(bytes)) => bytes_text(bytes),
         (Words::Counts, Some(count)) => format!("×{count}"),
         _ if word == "untouched" => "zero page".to_owned(),
+        _ if word == "written" => return None,
         _ => plain(word),
     })
 }

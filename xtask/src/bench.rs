@@ -1,4 +1,4 @@
-//! What the measuring costs the workload, and what `inspect` takes: paired ratios in one run,
+//! What the measuring costs the workload, and what `inspect` and `faults` take: paired ratios in one run,
 //! never a timed test.
 
 use std::ffi::OsString;
@@ -13,7 +13,12 @@ use hugewise_model::stats::{ALPHA, median, paired};
 
 use crate::program;
 
+mod faults;
 mod inspect;
+mod watched;
+
+/// Pairs, unless the command line says otherwise.
+const PAIRS: u32 = 30;
 
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
@@ -21,9 +26,9 @@ pub struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
-    /// Pairs of a bare run and a measured one
-    #[arg(long, default_value_t = 30)]
-    pairs: u32,
+    /// Pairs of a bare run and a measured one [default: 30; for `faults`: 10]
+    #[arg(long)]
+    pairs: Option<u32>,
     /// Seed of the order within pairs
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -39,6 +44,8 @@ enum What {
     Run,
     /// `inspect` against the kernel's own cost of its reads, and against others that read them
     Inspect,
+    /// `faults` against others that watch page faults one by one
+    Faults,
 }
 
 /// Measures, and prints a table in Markdown.
@@ -46,6 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match arguments.what {
         What::Run => workloads(arguments),
         What::Inspect => inspect::run(arguments),
+        What::Faults => faults::run(arguments),
     }
 }
 
@@ -69,7 +77,7 @@ fn workloads(arguments: &Arguments) -> Result<()> {
 fn row(arguments: &Arguments, program: &Path, name: &str, command: &[OsString]) -> Result<String> {
     let mut random = fastrand::Rng::with_seed(arguments.seed);
     let (mut bare, mut measured) = (Vec::new(), Vec::new());
-    for pair in 0..=arguments.pairs {
+    for pair in 0..=arguments.pairs.unwrap_or(PAIRS) {
         let bare_run = || {
             // A machine that gives freed memory back to its host makes a program pay for the
             // time since the last one ended: both must begin after the same things.

@@ -11,6 +11,7 @@ mod double_fault;
 mod fault_mix;
 mod fragment;
 mod mappings;
+mod pace;
 pub mod plant;
 mod planted;
 mod reads;
@@ -38,6 +39,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
 
+  pace --pages N --out FILE [--repeat R] [--work STEPS]
+        write N pages and give them back, R times over, with work after each page;
+        write `faults F wall_ns W processor_ns P` to FILE
   fragment --fill MIB --reserve MIB --huge-pages N
         leave free memory without huge blocks, then touch N advised huge pages
   spin --ms N                 use N ms of processor time and no memory
@@ -114,6 +118,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
     match workload.as_str() {
         "touch" => touch::run(&mut rest),
         "fragment" => fragment::run(&mut rest),
+        "pace" => pace::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),

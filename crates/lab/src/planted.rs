@@ -81,7 +81,8 @@ pub(crate) fn spin(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn processor_ns() -> u128 {
+/// Processor time of this process so far.
+pub(crate) fn processor_ns() -> u128 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

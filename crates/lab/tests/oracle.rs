@@ -39,6 +39,24 @@ fn small_pages_fault_once_each() {
 }
 
 #[test]
+fn a_pace_faults_once_a_page_each_time_and_takes_the_time_of_its_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("pace").to_str().unwrap().to_owned();
+    let took = |work: &str| {
+        let words = ["pace", "--pages", "1009", "--repeat", "3", "--out", &out];
+        let answer = lab(&[&words[..], &["--work", work]].concat());
+        assert_eq!(answer, (String::new(), Some(0)));
+        let said = std::fs::read_to_string(&out).unwrap();
+        let words: Vec<&str> = said.split_whitespace().collect();
+        assert_eq!(words[..3], ["faults", "3027", "wall_ns"], "{said}");
+        words[3].parse::<u64>().unwrap()
+    };
+    // No processor multiplies in less than a tenth of a nanosecond.
+    assert!(took("100000") >= 3027 * 100_000 / 10);
+    assert!(took("0") > 0);
+}
+
+#[test]
 fn huge_pages_fault_once_and_the_tail_stays_small() {
     let never = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
         .map_or(true, |text| text.contains("[never]"));

@@ -96,7 +96,7 @@ fn table(arguments: &Arguments, program: &Path, name: &str, subject: &Subject) -
     let mut random = fastrand::Rng::with_seed(arguments.seed);
     let mut costs: Vec<Vec<Cost>> = commands.iter().map(|_| Vec::new()).collect();
     // The first round warms the page cache.
-    for round in 0..=arguments.pairs {
+    for round in 0..=arguments.pairs.unwrap_or(super::PAIRS) {
         let mut order: Vec<usize> = (0..commands.len()).collect();
         random.shuffle(&mut order);
         for place in order {

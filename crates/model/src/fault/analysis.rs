@@ -56,6 +56,8 @@ pub(super) struct Book {
     /// Begun, and never served: a signal, or the end was lost.
     pub(super) unserved: u64,
     pub(super) lost: u64,
+    /// Faults whose call chain was taken.
+    pub(super) chains: u64,
     /// Pages whose folio was gone before it could be asked for.
     pub(super) folios_missed: u64,
 }
@@ -207,8 +209,7 @@ impl Analysis {
         let mapping = &mut self.mappings[area.as_ref().map_or(NOWHERE, |area| area.tally)];
         mapping.faults += 1;
         mapping.time_ns += time_ns;
-        let chain = self.chain(served);
-        self.stacks.add_time(chain, time_ns);
+        let chain = self.chain(served, time_ns);
         self.shapes(served, kind, area.as_ref(), state, time_ns, chain);
         self.remember(served);
     }
@@ -238,11 +239,21 @@ impl Analysis {
         (area, space.state(served.address, self.units))
     }
 
-    fn chain(&mut self, served: &Served) -> usize {
+    /// The number of its call chain, where that was taken.
+    fn chain(&mut self, served: &Served, time_ns: u64) -> Option<usize> {
+        if served.stands_for == 0 {
+            return None;
+        }
+        self.book.chains += 1;
         let program = self.programs.get(&served.pid);
         let program = program.map_or("[program]", String::as_str);
         let space = self.spaces.get(&served.pid);
-        self.stacks.add(served.pid, program, &served.stack, space)
+        let weight = served.stands_for;
+        let stack = &served.stack;
+        let chain = self.stacks.add(served.pid, program, stack, space, weight);
+        let time_ns = time_ns.saturating_mul(weight);
+        self.stacks.add_time(chain, time_ns);
+        Some(chain)
     }
 
     fn shapes(
@@ -252,7 +263,7 @@ impl Analysis {
         area: Option<&Area>,
         state: PageState,
         time_ns: u64,
-        chain: usize,
+        chain: Option<usize>,
     ) {
         let again = matches!(kind, Kind::Again | Kind::AfterZero);
         // Where zero pages are known, anything else that was there before was given back.
@@ -262,7 +273,9 @@ impl Analysis {
             doubles.faults += 1;
             doubles.certain += u64::from(state.zero);
             doubles.time_ns += time_ns;
-            *doubles.by_chain.entry(chain).or_default() += 1;
+            if let Some(chain) = chain {
+                *doubles.by_chain.entry(chain).or_default() += served.stands_for;
+            }
         }
         if again && state.by_huge {
             self.counts.broken_up += 1;

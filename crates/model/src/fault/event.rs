@@ -238,6 +238,22 @@ pub struct Served {
     /// Where the program was, innermost first; addresses of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<u64>,
+    /// How many faults its call chain stands for: 1 where that of every fault is taken, N where
+    /// that of one in N is, 0 where this one's was not.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub stands_for: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_one(number: &u64) -> bool {
+    *number == 1
 }
 
 /// Whether a fault waited for I/O.

@@ -266,6 +266,14 @@ fn footnotes(summary: &Summary) -> Vec<String> {
             count(summary.folios_missed)
         ));
     }
+    if summary.chains < summary.total.faults {
+        notes.push(format!(
+            "Call chains were taken of {} of {} faults, of all at first and then of one in many; \
+             what is said by function is estimated from these.",
+            count(summary.chains),
+            count(summary.total.faults)
+        ));
+    }
     if summary.shallow * 5 > summary.total.faults {
         notes.push(format!(
             "{} of the call chains have one frame or none: code without frame pointers.",

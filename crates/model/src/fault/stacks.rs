@@ -45,17 +45,18 @@ pub enum Weigh {
 }
 
 impl Stacks {
-    /// Counts a fault; the number of its chain.
+    /// Counts a fault, or `weight` of them that this one stands for; the number of its chain.
     pub(super) fn add(
         &mut self,
         pid: u32,
         program: &str,
         stack: &[u64],
         space: Option<&Space>,
+        weight: u64,
     ) -> usize {
         let recent = self.recent.get(&pid);
         if let Some(&number) = recent.and_then(|chains| chains.get(stack)) {
-            self.chains[number].faults += 1;
+            self.chains[number].faults += weight;
             return number;
         }
         let program = self.number(program);
@@ -76,7 +77,7 @@ impl Stacks {
         }
         let recent = self.recent.entry(pid).or_default();
         recent.insert(stack.to_vec(), number);
-        self.chains[number].faults += 1;
+        self.chains[number].faults += weight;
         number
     }
 

@@ -35,6 +35,9 @@ pub struct Summary {
     pub sites: Vec<SiteRow>,
     /// Faults whose call chain is one frame long or empty: code without frame pointers.
     pub shallow: u64,
+    /// Faults whose call chain was taken. Where these are fewer than all, `sites` and `shallow`
+    /// are estimates from them.
+    pub chains: u64,
     /// Small faults whose folio was gone before it could be asked for; they count as pages.
     pub folios_missed: u64,
     /// Patterns that have a name.
@@ -114,6 +117,7 @@ impl Analysis {
             mappings: rows(self.mappings.iter().map(|one| (title(one), one))),
             sites: self.site_rows(),
             shallow: self.stacks.shallow(),
+            chains: self.book.chains,
             folios_missed: self.book.folios_missed,
             shapes: self.shapes_found(),
         })

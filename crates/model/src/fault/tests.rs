@@ -103,6 +103,7 @@ impl Script {
             physical,
             folio_bytes: None,
             stack: vec![0x40_1000, 0x40_2000],
+            stands_for: 1,
         })));
     }
 
@@ -162,6 +163,35 @@ impl Script {
 }
 
 #[test]
+fn a_chain_stands_for_as_many_faults_as_it_says() {
+    let mut script = Script::new(conditions());
+    script.map(BASE, HUGE);
+    (0..6).for_each(|page| script.small(BASE + page * PAGE));
+    let ends = script.events.iter_mut().filter_map(|event| match event {
+        Event::End(served) => Some(served),
+        _ => None,
+    });
+    // The first as it is, then one for three, and two that are not known.
+    for (served, stands_for) in ends.zip([1, 1, 1, 0, 3, 0]) {
+        served.stands_for = stands_for;
+    }
+    let summary = script.summary();
+    assert_eq!((summary.total.faults, summary.chains), (6, 4));
+    assert_eq!(
+        (summary.sites[0].faults, summary.sites[0].time_ns),
+        (6, 600)
+    );
+    assert_eq!(
+        script.analysis().folded(Weigh::Time).values().sum::<u64>(),
+        600
+    );
+    let mut text = Vec::new();
+    render_text(&summary, &Style::default(), &mut text).expect("a buffer");
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("taken of 4 of 6 faults"), "{text}");
+}
+
+#[test]
 fn beginnings_and_ends_meet_by_thread_and_address() {
     let mut script = Script::new(conditions());
     script.map(BASE, HUGE);
@@ -182,6 +212,7 @@ fn beginnings_and_ends_meet_by_thread_and_address() {
             physical: Some(1),
             folio_bytes: None,
             stack: Vec::new(),
+            stands_for: 1,
         }))
     };
     script.events.extend([

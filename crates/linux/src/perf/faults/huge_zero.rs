@@ -36,7 +36,7 @@ impl HugeZero {
         // SAFETY: the place is mapped and readable.
         unsafe { place.read_volatile() };
         event.disable();
-        let layout = event.role.layout(grade);
+        let layout = event.role.layout(grade, 1);
         let mut physical = None;
         ring.drain(|bytes| {
             if let Ok(Record::Sample(sample)) = parse_record(bytes, |_| Some(layout))

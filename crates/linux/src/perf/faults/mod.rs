@@ -11,14 +11,18 @@
 //! * One ring on each processor. A ring for an inherited event on any processor is `EINVAL`.
 //! * No event group: groups switched on as such lose counts on some kernels while their times
 //!   say that they ran all the time.
-//! * The call chain is taken at the end of a fault, not at its start: taking it costs about as
-//!   much as a small fault, and would be inside the latency.
+//! * The call chain is taken at the end of a fault, not at its start: it would be inside the
+//!   latency. Taking it costs as much as the two other samples of a fault together, however short
+//!   it is: a walk ends where it reads what is no frame, and that read is a fault of its own, in
+//!   vain (`perf_callchain_user`, arch/x86/events/core.c). So chains come from events of their
+//!   own ([`chains`]): of all faults at first, and of one in many when there have been enough.
 //! * `PERF_SAMPLE_DATA_PAGE_SIZE` at the end has the kernel look up, at that moment, how large
 //!   the page is that maps the address: whether a fault made a huge page is read, not guessed.
 //!   It needs no privilege (Linux 5.11).
 //! * `PERF_SAMPLE_PHYS_ADDR` is looked up without the zero pages (`gup_fast` refuses special
 //!   entries), so that 0 tells them from memory. It needs what kernel mode needs.
 
+mod chains;
 mod folio;
 mod grade;
 mod heap;
@@ -27,25 +31,27 @@ mod looked_up;
 mod maps;
 mod open;
 mod order;
+mod said;
 mod target;
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use hugewise_model::fault::{Conditions, Counted, Event, Known, Map, Modes, Served};
-use hugewise_model::fault::{Sharing, Weight};
+use hugewise_model::fault::{Conditions, Counted, Event, Known, Modes};
 use hugewise_model::host::Host;
 use hugewise_model::observation::Missing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ring::Ring;
-use super::sample::{self, Layout, MapRecord, Record, Sample};
+use super::sample::{self, Layout, Record};
 use crate::error::Result;
+use chains::Chains;
 use grade::Grade;
 use looked_up::LookedUp;
 use open::{Opened, Role};
 use order::Order;
+use said::{Said, event, said};
 
 pub use target::{Crowd, Target};
 
@@ -64,6 +70,7 @@ pub struct Faults {
     grade: Grade,
     every: u64,
     order: Order,
+    chains: Chains,
     looked_up: LookedUp,
     /// Records that could not be understood, and the first sentence about them.
     malformed: Option<(u64, String)>,
@@ -91,6 +98,7 @@ impl Faults {
         let roles = all.map(|one| (one.id, one.role)).collect();
         Ok(Self {
             hung_up: vec![false; cpus.len()],
+            chains: Chains::of(rings.len()),
             looked_up: LookedUp::on(host, grade),
             rings,
             opened,
@@ -161,30 +169,57 @@ impl Faults {
     /// Empties the rings and gives what is old enough to be in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
         let read_since = open::monotonic_ns();
-        let layouts = layouts(&self.roles, self.grade);
-        for ring in &mut self.rings {
+        self.empty_rings();
+        self.order.release(read_since, take);
+        if self.chains.are_enough() {
+            self.take_few_chains();
+        }
+    }
+
+    fn empty_rings(&mut self) {
+        let layouts = layouts(&self.roles, self.grade, self.every);
+        let (chains, order) = (&mut self.chains, &mut self.order);
+        for (index, ring) in self.rings.iter_mut().enumerate() {
+            chains.begin(index);
             ring.drain(|bytes| match sample::parse_record(bytes, &layouts) {
-                Ok(record) => {
-                    let mut event = event(record, |id| self.roles.get(&id).copied());
-                    if let Some(Event::End(served)) = &mut event {
-                        self.looked_up.complete(served);
+                Ok(Record::Sample(sample)) => {
+                    let role = self.roles.get(&sample.id).copied();
+                    match role.map(|role| said(sample, role, self.every)) {
+                        Some(Said::Start(start)) => order.hold(Some(start)),
+                        Some(Said::Chain(chain)) => chains.chain(index, chain, order),
+                        Some(Said::End(mut end)) => {
+                            self.looked_up.complete(&mut end);
+                            chains.end(index, end, order);
+                        }
+                        None => {}
                     }
+                }
+                Ok(record) => {
+                    let event = event(record);
                     let heap = event.as_ref().and_then(heap::after_exec);
-                    self.order.hold(event);
-                    self.order.hold(heap);
+                    order.hold(event);
+                    order.hold(heap);
                 }
                 Err(sentence) => {
                     self.malformed.get_or_insert((0, sentence)).0 += 1;
                 }
             });
+            chains.pause(index, order);
         }
-        self.order.release(read_since, take);
+    }
+
+    fn take_few_chains(&mut self) {
+        let all = self.opened.iter().flatten();
+        all.filter(|one| one.role == Role::Chains)
+            .for_each(Opened::disable);
+        self.chains.few_since(open::monotonic_ns());
     }
 
     /// Switches the events off, empties the rings for the last time and reads the counters.
     pub fn finish(&mut self, mut take: impl FnMut(Event)) -> Counted {
         self.opened.iter().flatten().for_each(Opened::disable);
         self.drain(&mut take);
+        self.chains.finish(&mut self.order);
         self.order.release_all(take);
         open::read_counters(&self.opened, self.grade)
     }
@@ -206,77 +241,6 @@ fn known(yes: bool, why_not: impl FnOnce() -> Missing) -> Known {
     }
 }
 
-fn layouts(roles: &HashMap<u64, Role>, grade: Grade) -> impl Fn(u64) -> Option<Layout> {
-    move |id| roles.get(&id).map(|role| role.layout(grade))
-}
-
-/// A record as the model knows it; `None` for what says nothing.
-fn event(record: Record<'_>, role: impl Fn(u64) -> Option<Role>) -> Option<Event> {
-    Some(match record {
-        Record::Sample(sample) => match role(sample.id)? {
-            Role::Starts => Event::Start {
-                time_ns: sample.time_ns,
-                pid: sample.pid,
-                tid: sample.tid,
-                address: sample.address,
-            },
-            Role::Minor => served(sample, Weight::Minor),
-            Role::Major => served(sample, Weight::Major),
-        },
-        Record::Map(map) => Event::Map(mapping(&map)),
-        Record::Exec { pid, time_ns, name } => Event::Exec {
-            time_ns,
-            pid,
-            name: name.into_owned(),
-        },
-        Record::Fork(birth) => Event::Fork {
-            time_ns: birth.time_ns,
-            pid: birth.pid,
-            parent: birth.parent,
-            tid: birth.tid,
-        },
-        Record::Exit(birth) => Event::Exit {
-            time_ns: birth.time_ns,
-            pid: birth.pid,
-            tid: birth.tid,
-        },
-        Record::Lost { count } => Event::Lost { count },
-        Record::Other => return None,
-    })
-}
-
-fn served(sample: Sample, weight: Weight) -> Event {
-    Event::End(Box::new(Served {
-        time_ns: sample.time_ns,
-        pid: sample.pid,
-        tid: sample.tid,
-        address: sample.address,
-        weight,
-        // The kernel says 0 where it cannot walk the tables.
-        page_bytes: sample.page_bytes.filter(|&bytes| bytes > 0),
-        physical: sample.physical,
-        folio_bytes: None,
-        stack: sample.stack,
-    }))
-}
-
-fn mapping(map: &MapRecord<'_>) -> Map {
-    const SHARED: u32 = libc::MAP_SHARED.cast_unsigned();
-    const HUGETLB: u32 = libc::MAP_HUGETLB.cast_unsigned();
-    Map {
-        time_ns: map.time_ns,
-        pid: map.pid,
-        start: map.start,
-        end: map.start.saturating_add(map.bytes),
-        offset: map.offset,
-        protection: map.protection,
-        sharing: if map.flags & HUGETLB != 0 {
-            Sharing::Hugetlb
-        } else if map.flags & SHARED != 0 {
-            Sharing::Shared
-        } else {
-            Sharing::Private
-        },
-        name: map.name.clone().into_owned(),
-    }
+fn layouts(roles: &HashMap<u64, Role>, grade: Grade, every: u64) -> impl Fn(u64) -> Option<Layout> {
+    move |id| roles.get(&id).map(|role| role.layout(grade, every))
 }

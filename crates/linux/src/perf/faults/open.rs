@@ -33,18 +33,41 @@ pub(super) enum Role {
     Minor,
     /// Faults served with I/O.
     Major,
+    /// The call chain of every fault without I/O.
+    Chains,
+    /// The call chain of one in [`FEW`] of them.
+    FewChains,
 }
 
-impl Role {
-    const ALL: [Self; 3] = [Self::Starts, Self::Minor, Self::Major];
+/// Of how many faults one has its call chain taken, once enough were taken of all. A prime, so
+/// that it is in step with no program's own rounds.
+pub(super) const FEW: u64 = 61;
 
-    pub(super) fn layout(self, grade: Grade) -> Layout {
+impl Role {
+    /// What is opened. Where one fault in N is looked at, each of them brings its call chain.
+    fn all(every: u64) -> &'static [Self] {
+        const ALL: [Role; 5] = [
+            Role::Starts,
+            Role::Minor,
+            Role::Major,
+            Role::Chains,
+            Role::FewChains,
+        ];
+        if every == 1 { &ALL } else { &ALL[..3] }
+    }
+
+    pub(super) fn layout(self, grade: Grade, every: u64) -> Layout {
+        let end = Layout {
+            stack: every > 1 || self == Self::Major,
+            physical: grade.modes == Modes::All,
+            page_size: grade.page_size,
+        };
         match self {
             Self::Starts => Layout::default(),
-            Self::Minor | Self::Major => Layout {
+            Self::Minor | Self::Major => end,
+            Self::Chains | Self::FewChains => Layout {
                 stack: true,
-                physical: grade.modes == Modes::All,
-                page_size: grade.page_size,
+                ..Layout::default()
             },
         }
     }
@@ -52,7 +75,7 @@ impl Role {
     fn software(self) -> Software {
         match self {
             Self::Starts => Software::PAGE_FAULTS,
-            Self::Minor => Software::PAGE_FAULTS_MIN,
+            Self::Minor | Self::Chains | Self::FewChains => Software::PAGE_FAULTS_MIN,
             Self::Major => Software::PAGE_FAULTS_MAJ,
         }
     }
@@ -62,6 +85,7 @@ impl Role {
     fn period(self, every: u64) -> u64 {
         match self {
             Self::Starts if every > 1 => 0,
+            Self::FewChains => FEW,
             _ => every,
         }
     }
@@ -125,7 +149,7 @@ impl Opened {
 
 fn builder<'a>(role: Role, grade: Grade, every: u64) -> Builder<'a> {
     let mut builder = Builder::new(role.software());
-    let layout = role.layout(grade);
+    let layout = role.layout(grade, every);
     let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR;
     wanted.set(SampleFlag::CALLCHAIN, layout.stack);
     wanted.set(SampleFlag::PHYS_ADDR, layout.physical);
@@ -159,13 +183,18 @@ pub(super) fn open_all(
 ) -> Result<Vec<Vec<Opened>>> {
     let tids = target.tids();
     let open_cpu = |&cpu: &u32| {
-        let mut of_cpu = Vec::with_capacity(tids.len() * Role::ALL.len());
+        let mut of_cpu = Vec::with_capacity(tids.len() * Role::all(every).len());
         for &tid in &tids {
             match open_thread(target, tid, cpu, grade, every) {
-                Ok(three) => of_cpu.extend(three),
+                Ok(opened) => of_cpu.extend(opened),
                 // A thread that has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                Err(error) => return Err(with_hint(error, tids.len() * cpus.len())),
+                Err(error) => {
+                    return Err(with_hint(
+                        error,
+                        tids.len() * cpus.len() * Role::all(every).len(),
+                    ));
+                }
             }
         }
         if of_cpu.is_empty() {
@@ -176,11 +205,10 @@ pub(super) fn open_all(
     cpus.iter().map(open_cpu).collect()
 }
 
-fn with_hint(error: io::Error, places: usize) -> Error {
+fn with_hint(error: io::Error, descriptors: usize) -> Error {
     if error.raw_os_error() != Some(libc::EMFILE) {
         return refused(error);
     }
-    let descriptors = places * Role::ALL.len();
     Error {
         kind: Kind::Other(format!(
             "this takes {descriptors} descriptors, more than the limit; raise it: ulimit -n {}",
@@ -220,7 +248,7 @@ fn open_thread(
         builder.attrs_mut().read_format = if grade.lost { FORMAT_LOST } else { 0 };
         Opened::new(&builder, role)
     };
-    Role::ALL.into_iter().map(open).collect()
+    Role::all(every).iter().copied().map(open).collect()
 }
 
 /// The events that own the rings, in the order of the processors.
@@ -271,6 +299,8 @@ pub(super) fn read_counters(opened: &[Vec<Opened>], grade: Grade) -> Counted {
             Role::Starts => counted.starts += value,
             Role::Minor => counted.minor += value,
             Role::Major => counted.major += value,
+            // They count again what was counted.
+            Role::Chains | Role::FewChains => {}
         }
         counted.lost = counted.lost.zip(lost).map(|(sum, more)| sum + more);
     }

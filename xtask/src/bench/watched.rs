@@ -1,0 +1,285 @@
+//! One workload, bare and under each of several watchers, paired within rounds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use hugewise_model::stats::{ALPHA, Shift, median, paired};
+
+use super::Arguments;
+
+/// Rounds, unless `--pairs` says otherwise: enough for an interval, in a few minutes.
+const ROUNDS: u32 = 10;
+
+/// How the laboratory faults.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Pages of each pass.
+    pub pages: u64,
+    /// Passes.
+    pub repeat: u64,
+    /// Steps of work after each page.
+    pub work: u64,
+}
+
+impl Pace {
+    pub fn faults(self) -> u64 {
+        self.pages * self.repeat
+    }
+}
+
+/// Something that watches a command.
+pub struct Watcher {
+    name: String,
+    delivers: String,
+    words: Vec<String>,
+    takes: Takes,
+    /// The workload is shorter by this factor, for one that would take minutes.
+    shorter: u64,
+}
+
+/// How it takes the command.
+enum Takes {
+    /// As its last words.
+    Words,
+    /// As its last word, one line.
+    Line,
+}
+
+impl Watcher {
+    pub fn before(name: &str, delivers: &str, words: Vec<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            delivers: delivers.to_owned(),
+            words,
+            takes: Takes::Words,
+            shorter: 1,
+        }
+    }
+
+    pub fn around(name: &str, delivers: &str, words: Vec<String>) -> Self {
+        Self {
+            takes: Takes::Line,
+            ..Self::before(name, delivers, words)
+        }
+    }
+
+    pub fn shorter_by(self, shorter: u64) -> Self {
+        Self { shorter, ..self }
+    }
+
+    fn command(&self, workload: Vec<String>) -> Vec<String> {
+        let mut words = self.words.clone();
+        match self.takes {
+            Takes::Words => words.extend(workload),
+            Takes::Line => words.push(workload.join(" ")),
+        }
+        words
+    }
+}
+
+/// A folder for what watchers write; gone with the value.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("hugewise-bench-{}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What one run took, in nanoseconds for each fault.
+#[derive(Clone, Copy)]
+struct Cost {
+    wall: f64,
+    /// Processor time of the workload, what the kernel does for the watcher included.
+    workload: f64,
+    /// Processor time of the watcher, its start and its report included.
+    watcher: f64,
+}
+
+/// Prints what each watcher adds, in rows of Markdown.
+pub fn table(
+    arguments: &Arguments,
+    lab: &Path,
+    folder: &Folder,
+    pace: Pace,
+    watchers: &[Watcher],
+) -> Result<()> {
+    let costs = measure(arguments, lab, folder, pace, watchers)?;
+    let (bare, watched) = costs.split_last().context("nothing was measured")?;
+    println!(
+        "| watched by | delivers | added to each fault | 95 % interval | of it on the workload's \
+         processor | the watcher's own | added to the whole | n |"
+    );
+    println!("|---|---|--:|---|--:|--:|--:|--:|");
+    for (watcher, costs) in watchers.iter().zip(watched) {
+        println!("{}", row(watcher, costs, bare)?);
+    }
+    let middle = |of: fn(&Cost) -> f64| median(&bare.iter().map(of).collect::<Vec<_>>());
+    let wall = middle(|cost| cost.wall).context("no bare run")?;
+    println!(
+        "\nBare: {wall:.0} ns from one fault to the next, {:.0} a second.",
+        1e9 / wall
+    );
+    Ok(())
+}
+
+/// Costs by watcher, and last those of the bare workload.
+fn measure(
+    arguments: &Arguments,
+    lab: &Path,
+    folder: &Folder,
+    pace: Pace,
+    watchers: &[Watcher],
+) -> Result<Vec<Vec<Cost>>> {
+    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    let mut costs: Vec<Vec<Cost>> = (0..=watchers.len()).map(|_| Vec::new()).collect();
+    // The first round warms the page cache and the host's memory.
+    for round in 0..=arguments.pairs.unwrap_or(ROUNDS) {
+        let mut order: Vec<usize> = (0..costs.len()).collect();
+        random.shuffle(&mut order);
+        for place in order {
+            let cost = run(lab, folder, pace, watchers.get(place))?;
+            if round > 0 {
+                costs[place].push(cost);
+            }
+        }
+    }
+    Ok(costs)
+}
+
+fn row(watcher: &Watcher, costs: &[Cost], bare: &[Cost]) -> Result<String> {
+    let added = |of: fn(&Cost) -> f64| {
+        let pairs = costs.iter().zip(bare);
+        let differences: Vec<f64> = pairs.map(|(one, bare)| of(one) - of(bare)).collect();
+        paired(&differences, ALPHA).context("too few rounds")
+    };
+    let wall = added(|cost| cost.wall)?;
+    let pairs = costs.iter().zip(bare);
+    let logs: Vec<f64> = pairs
+        .map(|(one, bare)| (one.wall / bare.wall).ln())
+        .collect();
+    let whole = paired(&logs, ALPHA).context("too few rounds")?;
+    let own: Vec<f64> = costs.iter().map(|cost| cost.watcher).collect();
+    Ok(format!(
+        "| {} | {} | {:.0} ns | {} | {:.0} ns | {:.0} ns | {:+.1} % | {} |",
+        watcher.name,
+        watcher.delivers,
+        wall.estimate,
+        interval(&wall),
+        added(|cost| cost.workload)?.estimate,
+        median(&own).context("nothing was measured")?,
+        100.0 * whole.estimate.exp_m1(),
+        wall.n,
+    ))
+}
+
+fn interval(shift: &Shift) -> String {
+    shift.interval.map_or_else(
+        || "too few rounds".to_owned(),
+        |(low, high)| format!("{low:.0} to {high:.0}"),
+    )
+}
+
+/// Runs the workload once, bare where there is no watcher.
+fn run(lab: &Path, folder: &Folder, pace: Pace, watcher: Option<&Watcher>) -> Result<Cost> {
+    let pace = Pace {
+        repeat: pace
+            .repeat
+            .div_ceil(watcher.map_or(1, |watcher| watcher.shorter)),
+        ..pace
+    };
+    let out = folder.file("pace");
+    let _ = fs::remove_file(&out);
+    let workload = workload(lab, pace, &out);
+    let words = watcher.map_or_else(|| workload.clone(), |one| one.command(workload.clone()));
+    let (program, rest) = words.split_first().context("no command")?;
+    let before = children_ns()?;
+    let status = Command::new(program)
+        .args(rest)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .with_context(|| format!("starting {program}"))?;
+    ensure!(status.success(), "failed: {}", words.join(" "));
+    let all = children_ns()? - before;
+    let said = fs::read_to_string(&out).with_context(|| format!("what {program} ran"))?;
+    let [faults, wall, processor] = numbers(&said)?;
+    ensure!(
+        faults >= pace.faults() as f64,
+        "the laboratory said {said:?}"
+    );
+    let each = |time: f64| time / faults;
+    // The laboratory's first pass is not in what it says.
+    let whole = processor * (pace.repeat + 1) as f64 / pace.repeat as f64;
+    Ok(Cost {
+        wall: each(wall),
+        workload: each(processor),
+        watcher: each((all - whole).max(0.0)),
+    })
+}
+
+fn workload(lab: &Path, pace: Pace, out: &str) -> Vec<String> {
+    let mut words = vec![lab.display().to_string(), "pace".to_owned()];
+    for (name, value) in [
+        ("--pages", pace.pages.to_string()),
+        ("--repeat", pace.repeat.to_string()),
+        ("--work", pace.work.to_string()),
+        ("--out", out.to_owned()),
+    ] {
+        words.extend([name.to_owned(), value]);
+    }
+    words
+}
+
+/// Faults, wall time and processor time, of a line as the laboratory writes it.
+fn numbers(said: &str) -> Result<[f64; 3]> {
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let ["faults", faults, "wall_ns", wall, "processor_ns", processor] = words[..] else {
+        anyhow::bail!("the laboratory said {said:?}");
+    };
+    Ok([faults.parse()?, wall.parse()?, processor.parse()?])
+}
+
+/// The pace with as much work after each page that there are about so many faults a second.
+pub fn slowed(lab: &Path, folder: &Folder, per_second: f64) -> Result<Pace> {
+    const STEPS: u64 = 100_000;
+    let trial = Pace {
+        pages: 500,
+        repeat: 4,
+        work: STEPS,
+    };
+    let fault_and_work = run(lab, folder, trial, None)?.wall;
+    let fault = run(lab, folder, Pace { work: 0, ..trial }, None)?.wall;
+    let step = (fault_and_work - fault) / STEPS as f64;
+    ensure!(step > 0.0, "work takes no time");
+    Ok(Pace {
+        pages: 1_000,
+        repeat: 9,
+        work: ((1e9 / per_second - fault).max(0.0) / step) as u64,
+    })
+}
+
+/// Processor time of all children that were waited for, in nanoseconds: fields 16 and 17 of
+/// `/proc/self/stat`, in ticks of a hundredth of a second (`USER_HZ`).
+fn children_ns() -> Result<f64> {
+    let text = fs::read_to_string("/proc/self/stat").context("reading /proc/self/stat")?;
+    let (_, rest) = text.rsplit_once(')').context("/proc/self/stat")?;
+    let ticks = rest.split_whitespace().skip(13).take(2);
+    let ticks: Vec<f64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<f64>() * 1e7)
+}

@@ -764,8 +764,8 @@ fn fields(value: &Value, names: &mut std::collections::BTreeSet<String>) {
 /// The record of a real run: its cells are rows, and each policy says what lay under them.
 #[test]
 fn a_bench_is_drawn_from_its_record() {
-    let text = std::fs::read(fixture("benches/memory.jsonl")).unwrap();
-    let record = record::parse(&text).unwrap();
+    let text = include_bytes!("../../../fixtures/benches/memory.jsonl");
+    let record = record::parse(text).unwrap();
     let table = compare::table(&record, &Options::default()).unwrap();
     let findings = findings::judge(&record, &table);
     let report = Report::new(&record, table, findings, Some("memory.jsonl".to_owned()));

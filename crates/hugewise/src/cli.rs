@@ -31,6 +31,8 @@ pub enum Verb {
     Run(Box<cmd::run::Arguments>),
     /// Report again from a record, or compare two records
     Report(cmd::report::Arguments),
+    /// Speed of memory and of prefaulting by size of page, cell by cell
+    Bench(Box<cmd::bench::Arguments>),
     /// Page walks, faults and huge pages of what runs, interval by interval
     Stat(Box<cmd::stat::Arguments>),
     /// How long the kernel stalls, and where: histograms of its own functions

@@ -13,6 +13,7 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Stdout};
 use hugewise_linux::stat::plan::{Events, plan as plan_counters};
+use hugewise_model::bench;
 use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
 use hugewise_model::observation::{Missing, Outcome, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
@@ -253,7 +254,8 @@ impl<'a> Rounds<'a> {
     }
 
     fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
-        let keep = !plan.printed.is_empty() || self.kept.is_some();
+        let reads = !plan.printed.is_empty() || plan.bench.is_some();
+        let keep = reads || self.kept.is_some();
         Launch {
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
@@ -356,6 +358,9 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
     let output = String::from_utf8_lossy(&observed.output);
     for printed in &plan.printed {
         readings.insert(printed.name.clone(), printed.read(&output));
+    }
+    if let Some(bench) = &plan.bench {
+        readings.extend(bench::read(bench, &observed.output));
     }
     Trial {
         index: place.index.unwrap_or(0),

@@ -45,7 +45,8 @@ fn the_help_of_run_fits_two_screens_and_says_first_what_is_run() {
 #[test]
 fn every_verb_has_its_manual_page() {
     for verb in [
-        "run", "report", "trace", "collapse", "inspect", "faults", "stat", "exec", "doctor",
+        "run", "report", "bench", "trace", "collapse", "inspect", "faults", "stat", "exec",
+        "doctor",
     ] {
         Case::new()
             .hugewise()
@@ -146,6 +147,99 @@ fn a_setting_of_the_machine_needs_system() {
         .assert()
         .code(4)
         .stderr(contains("--system"));
+}
+
+#[test]
+fn a_bench_that_cannot_be_is_refused_with_what_could() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["memory", "--ops", "swap"], "copy, fill, read"),
+        (&["memory", "--ops", "copy", "--kernels", "mmx"], "libc"),
+        (&["memory", "--sizes", "4096T"], "would fit"),
+        (&["memory", "--sizes", "60"], "multiple of 8"),
+        (&["memory", "--pages", "3k"], "there are"),
+        (
+            &["memory", "--ops", "fill", "--source", "untouched"],
+            "copy",
+        ),
+        (&["prefault", "--methods", "pray"], "populate-write"),
+        (&["prefault", "--sizes", "5K"], "multiples of"),
+    ];
+    for (arguments, fix) in cases {
+        let case = Case::new();
+        let out = case.path("record.jsonl");
+        case.hugewise()
+            .arg("bench")
+            .args(*arguments)
+            .arg("--out")
+            .arg(&out)
+            .assert()
+            .code(2)
+            .stderr(contains(*fix));
+        assert!(!out.exists(), "{arguments:?}");
+    }
+}
+
+/// The pages beneath are the oracle: what the policy names is what the kernel says it gave.
+#[test]
+fn a_bench_measures_cells_and_proves_their_pages() {
+    let _turn = one_at_a_time();
+    assert!(lab().exists());
+    let case = Case::new();
+    let (out, json) = (case.path("record.jsonl"), case.path("report.json"));
+    case.hugewise()
+        .args(["bench", "memory", "--sizes", "64K", "--ops", "copy"])
+        .args(["--pages", "4k", "--max-rounds", "2", "--out"])
+        .arg(&out)
+        .arg("--json")
+        .arg(&json)
+        .assert()
+        .success()
+        .stdout(contains("GB/s").and(contains("base pages, in every cell")));
+    let text = std::fs::read(&json).expect("a report");
+    let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let cell = |metric: &str| {
+        readings(
+            &report,
+            "4k",
+            &format!("bench/copy/libc/65536/written/1/{metric}"),
+        )
+    };
+    assert_eq!(cell("source_small_bytes"), [65_536.0, 65_536.0]);
+    assert!(cell("rate_bytes_per_second").iter().all(|&rate| rate > 1e6));
+    case.hugewise()
+        .arg("report")
+        .arg(&out)
+        .assert()
+        .success()
+        .stdout(contains("base pages, in every cell"));
+}
+
+#[test]
+fn a_bench_of_prefaulting_counts_every_fault() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let json = case.path("report.json");
+    case.hugewise()
+        .args([
+            "bench",
+            "prefault",
+            "--sizes",
+            "8M",
+            "--methods",
+            "load,store",
+        ])
+        .args(["--pages", "4k", "--max-rounds", "1", "--json"])
+        .arg(&json)
+        .assert()
+        .success();
+    let text = std::fs::read(&json).expect("a report");
+    let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let page = report["host"]["page_bytes"].as_f64();
+    let pages = (8 << 20) as f64 / page.unwrap_or(4096.0);
+    for (method, later) in [("load", pages), ("store", 0.0)] {
+        let name = format!("bench/{method}/8388608/1/later_faults_total");
+        assert_eq!(readings(&report, "4k", &name), [later], "{method}");
+    }
 }
 
 // ---- what the workload does -------------------------------------------------------------------

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
-use crate::region::{Advice, Align, Region, faults, huge_bytes, page_bytes};
+use crate::region::{self, Advice, Align, Region, faults, huge_bytes, page_bytes};
 
 /// How every page is touched before it is written.
 #[derive(Clone, Copy)]
@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let first = first(arguments)?;
     arguments.finish()?;
     if let First::Atomic = first {
-        Region::can_add_atomically()?;
+        let lacking = |error| Trouble::Kernel("adding atomically", error);
+        region::can_add_0().map_err(lacking)?;
     }
     let pages = huge_pages.saturating_mul(huge_bytes() / page_bytes());
     touch_twice(&Region::fresh(1, Align::Huge, Advice::None)?, first);

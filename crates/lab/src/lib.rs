@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod bench;
 mod double_fault;
 mod fault_mix;
 mod fragment;
@@ -15,6 +16,7 @@ pub mod plant;
 mod planted;
 mod reads;
 mod region;
+mod room;
 mod stride;
 mod threads;
 mod touch;
@@ -58,7 +60,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
         one region of memory that is in one known state; print
-        `plant NAME PID START-END` (`plant --list` names them)";
+        `plant NAME PID START-END` (`plant --list` names them)
+  bench SUITE --cells CELL[,CELL…]
+        measure cells and print a line of JSON for each; HUGEWISE_LAB_PAGES says what is done
+        for pages: advised (the default), plain, small, hugetlb or hugetlb-BYTES";
 
 /// Runs the workload that `arguments` name, without the name of the program.
 #[must_use]
@@ -129,6 +134,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
         "plant" => plant::run(&mut rest),
+        "bench" => bench::run(&mut rest),
         "-h" | "--help" | "help" => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

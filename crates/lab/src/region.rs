@@ -1,5 +1,6 @@
 //! Fresh anonymous memory with exact bounds, and the count of faults.
 
+use std::io;
 use std::ptr;
 
 use crate::Trouble;
@@ -167,16 +168,6 @@ impl Region {
         }
     }
 
-    /// Whether this processor has the instruction of [`Region::add_0`].
-    pub(crate) fn can_add_atomically() -> Result<(), Trouble> {
-        #[cfg(target_arch = "aarch64")]
-        if !std::arch::is_aarch64_feature_detected!("lse") {
-            let lacking = std::io::Error::other("this processor has no LSE atomics");
-            return Err(Trouble::Kernel("adding atomically", lacking));
-        }
-        Ok(())
-    }
-
     /// Writes one byte to every page of a part that was opened.
     pub(crate) fn write_part(&self, offset: usize, bytes: usize) {
         let part = Self {
@@ -197,6 +188,12 @@ impl Region {
         }
     }
 
+    /// Its first byte.
+    #[cfg(test)]
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
     /// Gives the memory back.
     pub(crate) fn unmap(self) {
         let (base, length) = self.reservation;
@@ -205,9 +202,18 @@ impl Region {
     }
 }
 
+/// Whether this processor has the instruction of [`add_0`].
+pub(crate) fn can_add_0() -> io::Result<()> {
+    #[cfg(target_arch = "aarch64")]
+    if !std::arch::is_aarch64_feature_detected!("lse") {
+        return Err(io::Error::other("this processor has no LSE atomics"));
+    }
+    Ok(())
+}
+
 /// `lock add`, which faults as a write.
 #[cfg(target_arch = "x86_64")]
-unsafe fn add_0(word: *mut u32) {
+pub(crate) unsafe fn add_0(word: *mut u32) {
     // SAFETY: the caller gives a valid, aligned word; adding 0 leaves its value.
     unsafe {
         std::arch::asm!("lock add dword ptr [{word}], 0", word = in(reg) word, options(nostack));
@@ -217,7 +223,7 @@ unsafe fn add_0(word: *mut u32) {
 /// `ldadd`, written out because a library may choose load-exclusive loops instead, which fault
 /// in another way.
 #[cfg(target_arch = "aarch64")]
-unsafe fn add_0(word: *mut u32) {
+pub(crate) unsafe fn add_0(word: *mut u32) {
     // SAFETY: the caller gives a valid, aligned word, and has asked for LSE; adding 0 leaves
     // its value.
     unsafe {
@@ -232,7 +238,7 @@ unsafe fn add_0(word: *mut u32) {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn add_0(word: *mut u32) {
+pub(crate) unsafe fn add_0(word: *mut u32) {
     // SAFETY: the caller gives a valid, aligned word that only this thread uses.
     unsafe { std::sync::atomic::AtomicU32::from_ptr(word) }
         .fetch_add(0, std::sync::atomic::Ordering::Relaxed);

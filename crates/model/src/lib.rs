@@ -21,6 +21,9 @@ pub mod plan;
 /// 4. What can be measured: one table of metrics.
 pub mod metric;
 
+/// 4a. What the laboratory measures itself: suites of cells, each a family of metrics.
+pub mod bench;
+
 /// 5. What was seen: trials and readings, or the reason there is none.
 pub mod observation;
 

@@ -34,8 +34,28 @@ pub enum Unit {
     Count,
     /// A share, 0 to 1.
     Ratio,
+    /// Bytes a second.
+    BytesPerSecond,
+    /// So many a second.
+    PerSecond,
     /// What the user called it.
     Other(String),
+}
+
+impl Unit {
+    /// How the names of its metrics end; `None` for what the user called it.
+    #[must_use]
+    pub fn suffix(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Seconds => "_seconds",
+            Self::Bytes => "_bytes",
+            Self::Count => "_total",
+            Self::Ratio => "_ratio",
+            Self::BytesPerSecond => "_bytes_per_second",
+            Self::PerSecond => "_per_second",
+            Self::Other(_) => return None,
+        })
+    }
 }
 
 /// Which direction is good.
@@ -215,7 +235,8 @@ pub static METRICS: &[Metric] = metrics![
 ];
 
 /// Finds a metric of the table, or of the families that depend on the machine's folio sizes:
-/// `mthp_<N>kib_peak_bytes`, `mthp_<N>kib_exit_bytes` and `mthp_<N>kib_<counter>_total`.
+/// `mthp_<N>kib_peak_bytes`, `mthp_<N>kib_exit_bytes` and `mthp_<N>kib_<counter>_total`; or of
+/// the cells of a bench, `bench/<cell>/<metric>` (see [`crate::bench::metric`]).
 #[must_use]
 pub fn find(name: &str) -> Option<Metric> {
     METRICS
@@ -223,6 +244,7 @@ pub fn find(name: &str) -> Option<Metric> {
         .find(|metric| metric.name == name)
         .cloned()
         .or_else(|| find_mthp(name))
+        .or_else(|| crate::bench::metric::find(name))
 }
 
 fn find_mthp(name: &str) -> Option<Metric> {
@@ -286,13 +308,8 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for metric in METRICS {
             assert!(seen.insert(&metric.name), "{} twice", metric.name);
-            let suffix = match metric.unit {
-                Unit::Seconds => "_seconds",
-                Unit::Bytes => "_bytes",
-                Unit::Count => "_total",
-                Unit::Ratio => "_ratio",
-                Unit::Other(_) => unreachable!("the table has no unit of its own"),
-            };
+            let suffix = metric.unit.suffix();
+            let suffix = suffix.expect("the table has no unit of its own");
             assert!(
                 metric.name.ends_with(suffix),
                 "{} lacks {suffix}",

@@ -761,6 +761,23 @@ fn fields(value: &Value, names: &mut std::collections::BTreeSet<String>) {
     }
 }
 
+/// The record of a real run: its cells are rows, and each policy says what lay under them.
+#[test]
+fn a_bench_is_drawn_from_its_record() {
+    let text = include_bytes!("../../../fixtures/benches/memory.jsonl");
+    let record = record::parse(text).unwrap();
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, Some("memory.jsonl".to_owned()));
+    let text = draw(&report, &Style::default());
+    expect_file![golden("bench-memory.txt")].assert_eq(&text);
+    assert!(widest(&text) <= 80, "{text}");
+    assert!(report::advice::advice(&report).is_empty());
+    let mut markdown = String::new();
+    render_markdown(&report, &mut markdown).unwrap();
+    expect_file![golden("bench-memory.md")].assert_eq(&markdown);
+}
+
 #[test]
 fn advice_is_found_under_its_name() {
     let record = sample::clear_win();

@@ -1,5 +1,7 @@
 //! One file per verb.
 
+/// `hugewise bench`.
+pub mod bench;
 /// `hugewise collapse`.
 pub mod collapse;
 /// `hugewise doctor`.

@@ -56,35 +56,40 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let options = arguments.options.with_file()?;
     let host = places::host(&root)?;
     let plan = options.plan(&host, unix_ms())?;
+    let place = arguments.out.as_deref();
+    conduct(&root, &options, (host, plan), place, &arguments.output)
+}
+
+/// Carries a plan out on its host, keeps the record at `out` or in its usual place, and reports.
+pub(super) fn conduct(
+    root: &Root,
+    options: &Options,
+    (host, plan): (Host, Plan),
+    out: Option<&Path>,
+    output: &Output,
+) -> Result<Exit> {
     let realisations = realise_all(&plan, &host, options.reach())?;
     let identity = invoker::identity()?;
-    output::check_file(&arguments.output)?;
+    output::check_file(output)?;
     let hold = places::hold()?;
     let interrupt = Interrupt::catch()?;
 
     let header = header(host, plan, realisations);
-    let path = match &arguments.out {
-        Some(path) => path.clone(),
+    let path = match out {
+        Some(path) => path.to_owned(),
         None => places::new_record(
             &header.plan.command[0],
             header.created_unix_ms,
             identity.as_ref(),
         )?,
     };
-    announce(&header, &options, &arguments.output);
+    announce(&header, options, output);
 
     let wanted: Vec<_> = header.realisations.values().collect();
-    let mut machine = places::begin(&root, hold, &wanted)?;
+    let mut machine = places::begin(root, hold, &wanted)?;
     tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
-    let rounds = Rounds::new(
-        &root,
-        &options,
-        &interrupt,
-        identity,
-        &arguments.output,
-        &recorder,
-    )?;
+    let rounds = Rounds::new(root, options, &interrupt, identity, output, &recorder)?;
     let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = told(machine.finish());
     let (record, trouble) = match ended {
@@ -95,11 +100,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         }),
         Err(error) => recorder.abandon(error),
     };
-    hint_at_tracing(&record, &options);
+    hint_at_tracing(&record, options);
     if let Some(error) = trouble {
-        return Err(shown_before(&record, &path, &arguments.output, error));
+        return Err(shown_before(&record, &path, output, error));
     }
-    let gates = report(&record, &path, &options.fail_if, &arguments.output)?;
+    let gates = report(&record, &path, &options.fail_if, output)?;
     Ok(exit_of(&record, gates))
 }
 

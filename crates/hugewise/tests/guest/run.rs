@@ -32,10 +32,17 @@ pub fn oracle(ground: &Ground) {
             "{policy}: {read:?}"
         );
     }
-    let peak = values(&report, "huge", "huge_anon_peak_bytes");
     let bytes = to_f64(2 * each * ground.answers.page_bytes);
+    let held = values(&report, "huge", "huge_anon_exit_bytes");
     assert!(
-        peak.iter().all(|&value| value == bytes),
+        !held.is_empty() && held.iter().all(|&value| value == bytes),
+        "{held:?} against {bytes}"
+    );
+    // Of the whole tree, where a guest that makes all memory huge has shown a huge page more in
+    // two samples of many; whose it was is not known.
+    let peak = values(&report, "huge", "huge_anon_peak_bytes");
+    assert!(
+        peak.iter().all(|&value| value >= bytes),
         "{peak:?} against {bytes}"
     );
 }

@@ -18,6 +18,8 @@ pub(super) enum Family {
     Verdict,
     /// The metrics that are always shown, and the printed ones.
     First,
+    /// The cells of a bench: each is a question of its own, asked of all of them at once.
+    Cells,
     /// All other metrics.
     Other,
     /// Quantiles and largest values.
@@ -52,6 +54,8 @@ pub(super) fn family(
         Family::Verdict
     } else if better == Better::Neither || is_constant {
         Family::Untested
+    } else if metric.starts_with("bench/") {
+        Family::Cells
     } else if metric::find(metric).is_none_or(|metric| metric.shown == Shown::Always) {
         Family::First
     } else {
@@ -94,7 +98,13 @@ fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, level: Level, seed: u64) -> 
 /// Corrects each family after Holm and says what may be said.
 pub(super) fn finish(rows: Vec<Row>, level: Level) -> Vec<Comparison> {
     let mut adjusted: Vec<Option<f64>> = vec![None; rows.len()];
-    for family in [Family::Verdict, Family::First, Family::Other, Family::Tails] {
+    for family in [
+        Family::Verdict,
+        Family::First,
+        Family::Cells,
+        Family::Other,
+        Family::Tails,
+    ] {
         let members: Vec<(usize, f64)> = rows
             .iter()
             .enumerate()

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bench::Bench;
 use crate::observation::Role;
 use crate::policy::Policy;
 
@@ -33,6 +34,9 @@ pub struct Plan {
     /// Metrics read from what the workload prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<PrintedMetric>,
+    /// The bench whose cells the workload goes through, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bench: Option<Bench>,
 }
 
 /// When an experiment ends.
@@ -151,6 +155,7 @@ mod tests {
             },
             verdict_metric: "wall_seconds".to_owned(),
             printed: Vec::new(),
+            bench: None,
         }
     }
 

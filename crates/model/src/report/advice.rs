@@ -36,7 +36,9 @@ impl fmt::Display for Advice {
 #[must_use]
 pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     let verdict = &report.table.verdict;
-    if verdict.policies.is_empty() || report.other.is_some() {
+    // What is best for one loop is no advice for a program.
+    let is_bench = report.record.header.plan.bench.is_some();
+    if verdict.policies.is_empty() || report.other.is_some() || is_bench {
         return Vec::new();
     }
     match &verdict.best {

@@ -18,6 +18,8 @@ use crate::observation::Reading;
 /// label of the metric table does; with one change these make less than 80 columns.
 const LABEL_WIDTH: usize = 24;
 const NAME_WIDTH: usize = 15;
+/// The words of a cell of a bench may be longer than the label of a metric.
+const CELL_WIDTH: usize = 40;
 
 /// How much is said of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,7 @@ impl Row<'_> {
     fn short_label(&self) -> String {
         match self.metric.scope {
             Scope::Machine => format!("{} {MACHINE}", shortened(&self.label, LABEL_WIDTH - 2)),
+            _ if self.metric.name.starts_with("bench/") => shortened(&self.label, CELL_WIDTH),
             _ => shortened(&self.label, LABEL_WIDTH),
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::advice::{self, Advice};
 use super::answer::is_said;
 use super::blocks::{blocks, legend};
+use super::cells;
 use super::lines::plain;
 use super::notes::{self, Notes};
 use super::section::sections;
@@ -39,6 +40,7 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
             drawn.push(block);
         }
         legends.extend(legend(&section));
+        legends.extend(cells::legend(report, &section));
     }
     legends.extend(notes::signs(report, &drawn));
     list(&legends, out)?;

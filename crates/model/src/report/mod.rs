@@ -14,6 +14,7 @@ pub mod table;
 
 mod answer;
 mod blocks;
+mod cells;
 mod csv;
 mod json;
 mod markdown;

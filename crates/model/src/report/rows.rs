@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cells;
 use super::lines::plain;
 use super::scale::{Scaler, percent_change, three_digits};
 use super::section::{Column, Section};
@@ -57,6 +58,18 @@ pub(super) fn rows<'a>(
         .iter()
         .map(|column| Medians::of(column.record))
         .collect();
+    if let Some(named) = cells::named(report.record) {
+        let rows = named.into_iter().map(|named| {
+            let metric = metric_of(report.record, &named.metric);
+            let row = row(report, section, &medians, metric, Statistic::Center);
+            let label = named.label;
+            (named.decides, Row { label, ..row })
+        });
+        let shown = rows.filter(|(decides, row)| {
+            *decides || verbose == Verbosity::Verbose || row.is_somewhere_above_zero()
+        });
+        return shown.map(|(_, row)| row).collect();
+    }
     let mut rows: Vec<Row<'a>> = Vec::new();
     for name in metric_names(report) {
         let metric = metric_of(report.record, &name);
@@ -174,12 +187,14 @@ impl Row<'_> {
         }
         match self.metric.shown {
             Shown::Always => statistic == Statistic::Center || self.is_decided(),
-            Shown::WhenNonZero => self
-                .values
-                .iter()
-                .any(|v| v.as_ref().is_ok_and(|v| *v != 0.0)),
+            Shown::WhenNonZero => self.is_somewhere_above_zero(),
             Shown::OnRequest => false,
         }
+    }
+
+    fn is_somewhere_above_zero(&self) -> bool {
+        let above = |value: &Result<f64, Missing>| value.as_ref().is_ok_and(|value| *value != 0.0);
+        self.values.iter().any(above)
     }
 
     fn is_decided(&self) -> bool {

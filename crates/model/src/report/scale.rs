@@ -22,6 +22,15 @@ const BYTES: &[(f64, &str)] = &[
 ];
 const COUNTS: &[(f64, &str)] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
 const RATIO: &[(f64, &str)] = &[(0.01, "%")];
+/// Powers of ten, as the makers of memory count.
+const RATES: &[(f64, &str)] = &[
+    (1.0, "B/s"),
+    (1e3, "kB/s"),
+    (1e6, "MB/s"),
+    (1e9, "GB/s"),
+    (1e12, "TB/s"),
+];
+const PER_SECOND: &[(f64, &str)] = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
 
 impl Scaler {
     /// The prefix for a row: that of the smallest value, so that it keeps its digits, unless
@@ -40,6 +49,8 @@ impl Scaler {
             Unit::Bytes => BYTES,
             Unit::Count => COUNTS,
             Unit::Ratio => RATIO,
+            Unit::BytesPerSecond => RATES,
+            Unit::PerSecond => PER_SECOND,
             Unit::Other(name) => {
                 return Self {
                     factor: 1.0,
@@ -280,7 +291,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_number_breaks_a_table(value: f64, other: f64) {
-            for unit in [Unit::Seconds, Unit::Bytes, Unit::Count, Unit::Ratio] {
+            for unit in [
+                Unit::Seconds,
+                Unit::Bytes,
+                Unit::Count,
+                Unit::Ratio,
+                Unit::BytesPerSecond,
+                Unit::PerSecond,
+            ] {
                 let text = Scaler::for_row(&unit, &[value, other]).show(value);
                 prop_assert!(!text.is_empty() && !text.contains("inf") && !text.contains("NaN"));
                 prop_assert!(!quantity(&unit, value).is_empty());

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::advice::{self, Advice};
 use super::answer::is_said;
 use super::blocks::{blocks, legend};
+use super::cells;
 use super::lines::{plain, wrapped};
 use super::notes::{self, Notes};
 use super::section::sections;
@@ -108,7 +109,8 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
             }
             drawn.push(block);
         }
-        for line in legend(&section) {
+        let legend = legend(&section).into_iter();
+        for line in legend.chain(cells::legend(report, &section)) {
             pen.paragraph(&line, 4, Tone::Plain)?;
         }
     }

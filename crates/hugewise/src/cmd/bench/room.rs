@@ -1,0 +1,33 @@
+use anyhow::Result;
+use hugewise_linux::proc::meminfo;
+use hugewise_linux::root::Root;
+use hugewise_model::host::Host;
+use hugewise_model::quantity::bytes_text;
+
+use crate::exit;
+
+/// The part of all memory that is left to others.
+const RESERVE_PARTS: u64 = 8;
+
+/// Refuses sizes of which `count` blocks at a time do not fit, with the size that would: a power
+/// of two, as sizes mostly are. The laboratory asks again before each cell.
+pub(super) fn check(sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
+    let available = meminfo::read_meminfo(root)?.get("MemAvailable");
+    let limits = [available, host.cgroup.limit_bytes];
+    let least = limits.into_iter().flatten().min();
+    let room = least
+        .unwrap_or(host.memory_bytes)
+        .saturating_sub(host.memory_bytes / RESERVE_PARTS);
+    let fits = |size: u64| size.saturating_mul(count) <= room;
+    let Some(&size) = sizes.iter().find(|&&size| !fits(size)) else {
+        return Ok(());
+    };
+    let each = room / count.max(1);
+    let largest = each.checked_ilog2().map_or(0, |power| 1_u64 << power);
+    Err(exit::usage(format!(
+        "--sizes: {count} × {} is more than the {} that may be used here; {} would fit",
+        bytes_text(size),
+        bytes_text(room),
+        bytes_text(largest)
+    )))
+}

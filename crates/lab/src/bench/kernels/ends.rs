@@ -1,0 +1,73 @@
+//! What is left at the ends of arrays that no whole step of a loop fits into. Blocks of a bench
+//! have no such ends; the loops are right without that.
+
+use super::{Arrays, FILL};
+
+impl Arrays {
+    /// The arrays without their first `bytes`.
+    pub(super) fn behind(self, bytes: usize) -> Self {
+        Self {
+            destination: self.destination.wrapping_add(bytes),
+            source: self.source.wrapping_add(bytes),
+            third: self.third.wrapping_add(bytes),
+            bytes: self.bytes - bytes,
+        }
+    }
+
+    /// The first `bytes` of the arrays.
+    pub(super) fn first(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// How many bytes come before the first boundary of `boundary` bytes in the destination.
+    pub(super) fn before_boundary(self, boundary: usize) -> usize {
+        let address = self.destination.addr();
+        (address.next_multiple_of(boundary) - address).min(self.bytes)
+    }
+}
+
+pub(super) unsafe fn copy(arrays: Arrays) {
+    // SAFETY: the caller's arrays are good for their length and do not overlap.
+    unsafe {
+        std::ptr::copy_nonoverlapping(arrays.source, arrays.destination, arrays.bytes);
+    }
+}
+
+pub(super) unsafe fn fill(arrays: Arrays) {
+    // SAFETY: the caller's array is good for its length.
+    unsafe { arrays.destination.write_bytes(FILL, arrays.bytes) };
+}
+
+pub(super) unsafe fn write(arrays: Arrays) {
+    // SAFETY: the caller's array is good for its length.
+    unsafe { arrays.destination.write_bytes(0xff, arrays.bytes) };
+}
+
+pub(super) unsafe fn read(arrays: Arrays) {
+    for at in 0..arrays.bytes {
+        // SAFETY: the caller's array is good for its length.
+        unsafe { arrays.source.add(at).read_volatile() };
+    }
+}
+
+pub(super) unsafe fn read_modify_write(arrays: Arrays) {
+    for at in (0..arrays.bytes).step_by(8) {
+        // SAFETY: the caller's array is good for its length, a multiple of 8.
+        unsafe {
+            let word = arrays.destination.add(at).cast::<u64>();
+            word.write_unaligned(word.read_unaligned().wrapping_add(1));
+        }
+    }
+}
+
+pub(super) unsafe fn triad(arrays: Arrays) {
+    for at in (0..arrays.bytes).step_by(8) {
+        // SAFETY: the caller's arrays are good for their length, a multiple of 8.
+        unsafe {
+            let source = arrays.source.add(at).cast::<f64>().read_unaligned();
+            let third = arrays.third.add(at).cast::<f64>().read_unaligned();
+            let destination = arrays.destination.add(at).cast::<f64>();
+            destination.write_unaligned(source + 3.0 * third);
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! `bench memory`: how fast one kernel goes over blocks of one size.
+//!
+//! Cells are `OPERATION/KERNEL/BLOCK/SOURCE/THREADS`. Every thread has blocks of its own, on
+//! huge-page boundaries, and touches them itself first. All threads do the same passes between
+//! two barriers; the time of a repeat is from the first one's start to the last one's end.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::backing::{Buffer, Request};
+use super::kernels::{Arrays, Operation, Pass, find};
+use super::line::{Line, Reason, print_missing};
+use super::pages::Pages;
+use super::timing::{self, Timed, time};
+use super::{room, words};
+use crate::Trouble;
+
+/// Measures all cells, in order.
+pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
+    let request = Request::from_environment()?;
+    let parsed: Vec<Cell> = cells
+        .iter()
+        .map(|cell| parse(cell))
+        .collect::<Result<_, _>>()?;
+    room::be_first_to_go();
+    harness();
+    for (name, cell) in cells.iter().zip(parsed) {
+        match measure(&cell, request) {
+            Ok(measured) => measured.line(name, &cell).print(),
+            Err(reason) => print_missing(name, &reason),
+        }
+    }
+    Ok(())
+}
+
+/// What is in every measurement: the clock, and a pass that does nothing.
+fn harness() {
+    unsafe fn nothing(_: Arrays) {}
+    let arrays = Arrays {
+        destination: std::ptr::null_mut(),
+        source: std::ptr::null(),
+        third: std::ptr::null(),
+        bytes: 0,
+    };
+    let pass: Pass = std::hint::black_box(nothing);
+    // SAFETY: the pass touches nothing.
+    let empty = time(|passes| unsafe { repeat(pass, arrays, passes) });
+    let mut line = Line::of("harness")
+        .metric("timer_seconds", timing::clock_seconds())
+        .metric("empty_seconds", empty.median());
+    if let Some(node) = node() {
+        line = line.metric("node_total", f64::from(node));
+    }
+    line.print();
+}
+
+/// The NUMA node of the processor that this runs on.
+pub(super) fn node() -> Option<u32> {
+    let (mut cpu, mut node) = (0_u32, 0_u32);
+    // SAFETY: both places are valid; the third argument is unused.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_getcpu,
+            &raw mut cpu,
+            &raw mut node,
+            std::ptr::null::<libc::c_void>(),
+        )
+    };
+    (answer == 0).then_some(node)
+}
+
+struct Cell {
+    operation: Operation,
+    kernel: String,
+    block: usize,
+    written: bool,
+    threads: usize,
+}
+
+fn parse(cell: &str) -> Result<Cell, Trouble> {
+    let fault = || {
+        Trouble::Usage(format!(
+            "`{cell}` is not a cell of bench memory: OPERATION/KERNEL/BLOCK/SOURCE/THREADS"
+        ))
+    };
+    let [operation, kernel, block, source, threads] = words(cell).ok_or_else(fault)?;
+    let written = match source {
+        "written" => true,
+        "untouched" => false,
+        _ => return Err(fault()),
+    };
+    let found = Cell {
+        operation: Operation::named(operation).ok_or_else(fault)?,
+        kernel: kernel.to_owned(),
+        block: block.parse().map_err(|_| fault())?,
+        written,
+        threads: threads.parse().map_err(|_| fault())?,
+    };
+    // Loops work on words of 8 bytes, and the fewest bytes are those that a repeat can time.
+    let fits = found.block >= 64 && found.block.is_multiple_of(8) && found.threads >= 1;
+    let sense = found.written || found.operation.reads();
+    (fits && sense).then_some(found).ok_or_else(fault)
+}
+
+/// The buffers of one thread.
+struct Buffers {
+    destination: Option<Buffer>,
+    source: Option<Buffer>,
+    third: Option<Buffer>,
+}
+
+// SAFETY: each thread gets buffers of its own, and nobody else touches them.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// Untouched.
+    fn fresh(cell: &Cell, request: Request) -> Result<Self, Reason> {
+        let buffer = |wanted: bool| {
+            wanted
+                .then(|| Buffer::fresh(cell.block, request))
+                .transpose()
+        };
+        Ok(Self {
+            destination: buffer(cell.operation.writes())?,
+            source: buffer(cell.operation.reads())?,
+            third: buffer(cell.operation == Operation::Triad)?,
+        })
+    }
+
+    /// Brings them into the state that the cell names. All of a buffer is written, not the
+    /// block alone, so that a huge page is there however small the block is. Numbers are small
+    /// and not zero: arithmetic on denormal ones would be slow.
+    fn prepare(&self, cell: &Cell) {
+        let write = |buffer: &Option<Buffer>| {
+            if let Some(buffer) = buffer {
+                // SAFETY: the buffer is that long, writable, and this thread's alone.
+                unsafe { buffer.start().write_bytes(0x3f, buffer.bytes()) };
+            }
+        };
+        write(&self.destination);
+        if cell.written {
+            write(&self.source);
+            write(&self.third);
+        }
+    }
+
+    fn arrays(&self, block: usize) -> Arrays {
+        let start = |buffer: &Option<Buffer>| {
+            let start = buffer.as_ref().map(Buffer::start);
+            start.unwrap_or(std::ptr::null_mut())
+        };
+        Arrays {
+            destination: start(&self.destination),
+            source: start(&self.source),
+            third: start(&self.third),
+            bytes: block,
+        }
+    }
+}
+
+/// What came of one cell.
+struct Measured {
+    timed: Timed,
+    pages: Vec<(&'static str, Result<Pages, Reason>)>,
+}
+
+impl Measured {
+    fn line<'a>(self, name: &'a str, cell: &Cell) -> Line<'a> {
+        let bytes = cell.block * cell.operation.counted() * cell.threads;
+        let line = Line::of(name)
+            .metric("rate_bytes_per_second", bytes as f64 / self.timed.median())
+            .metric("repeats_total", self.timed.repeats() as f64)
+            .metric("spread_ratio", self.timed.spread());
+        self.pages
+            .into_iter()
+            .fold(line, |line, (buffer, pages)| line.pages(buffer, pages))
+    }
+}
+
+fn measure(cell: &Cell, request: Request) -> Result<Measured, Reason> {
+    let pass = find(cell.operation, &cell.kernel)?;
+    check_room(cell, request)?;
+    let buffers = (0..cell.threads)
+        .map(|_| Buffers::fresh(cell, request))
+        .collect::<Result<Vec<_>, _>>()?;
+    let crew = Crew::of(cell.threads);
+    let (timed, buffers) = thread::scope(|scope| {
+        let workers: Vec<_> = buffers
+            .into_iter()
+            .map(|buffers| scope.spawn(|| crew.work(buffers, cell, pass)))
+            .collect();
+        crew.meet();
+        let timed = time(|passes| crew.run(passes));
+        crew.run(0);
+        let buffers = workers.into_iter().filter_map(|worker| worker.join().ok());
+        (timed, buffers.collect::<Vec<_>>())
+    });
+    Ok(Measured {
+        timed,
+        pages: look(&buffers, cell.block),
+    })
+}
+
+/// Refuses before anything is mapped.
+fn check_room(cell: &Cell, request: Request) -> Result<(), Reason> {
+    let operation = cell.operation;
+    let triad = operation == Operation::Triad;
+    let buffers = [operation.writes(), operation.reads(), triad];
+    let count = buffers.into_iter().filter(|wanted| *wanted).count() * cell.threads;
+    let needed = room::taken(cell.block as u64).saturating_mul(count as u64);
+    match request {
+        Request::Hugetlb(page) => {
+            let each = (cell.block as u64).next_multiple_of(page as u64);
+            room::check_pool(each.saturating_mul(count as u64), page)
+        }
+        _ => room::check(needed, "the blocks of this cell"),
+    }
+}
+
+/// What lies under the buffers of all threads, added up.
+fn look(buffers: &[Buffers], block: usize) -> Vec<(&'static str, Result<Pages, Reason>)> {
+    type Which = fn(&Buffers) -> Option<&Buffer>;
+    let kinds: [(&'static str, Which); 3] = [
+        ("destination", |one| one.destination.as_ref()),
+        ("source", |one| one.source.as_ref()),
+        ("third", |one| one.third.as_ref()),
+    ];
+    let looked = kinds.into_iter().filter_map(|(name, which)| {
+        let mut found = buffers.iter().filter_map(which).map(|one| one.pages(block));
+        let first = found.next()?;
+        let sum = found.fold(first, |sum, next| Ok(sum?.plus(&next?)));
+        Some((name, sum))
+    });
+    looked.collect()
+}
+
+/// Threads that do the same passes at the same time.
+struct Crew {
+    /// Passes of the next repeat; 0 ends the work.
+    passes: AtomicU64,
+    barrier: Barrier,
+    times: Mutex<Vec<(Instant, Instant)>>,
+}
+
+impl Crew {
+    fn of(threads: usize) -> Self {
+        Self {
+            passes: AtomicU64::new(0),
+            barrier: Barrier::new(threads + 1),
+            times: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn meet(&self) {
+        self.barrier.wait();
+    }
+
+    /// What one thread does; it gives its buffers back, still mapped.
+    fn work(&self, buffers: Buffers, cell: &Cell, pass: Pass) -> Buffers {
+        buffers.prepare(cell);
+        let arrays = buffers.arrays(cell.block);
+        self.meet();
+        loop {
+            self.meet();
+            let passes = self.passes.load(Ordering::Acquire);
+            if passes == 0 {
+                return buffers;
+            }
+            let began = Instant::now();
+            // SAFETY: the buffers that the operation uses are there, as long as the block, and
+            // this thread's alone; `find` has asked for the instructions.
+            unsafe { repeat(pass, arrays, passes) };
+            let ended = Instant::now();
+            self.times
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((began, ended));
+            self.meet();
+        }
+    }
+
+    /// Has all threads do so many passes; from the first start to the last end.
+    fn run(&self, passes: u64) -> Duration {
+        self.passes.store(passes, Ordering::Release);
+        self.meet();
+        if passes == 0 {
+            return Duration::ZERO;
+        }
+        self.meet();
+        let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
+        let began = times.iter().map(|(began, _)| *began).min();
+        let ended = times.iter().map(|(_, ended)| *ended).max();
+        match (began, ended) {
+            (Some(began), Some(ended)) => ended.duration_since(began),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// So many passes, and how long they took.
+///
+/// # Safety
+/// As the pass has it.
+#[inline(never)]
+unsafe fn repeat(pass: Pass, arrays: Arrays, passes: u64) -> Duration {
+    let began = Instant::now();
+    for _ in 0..passes {
+        // SAFETY: the caller's promise.
+        unsafe { pass(arrays) };
+    }
+    began.elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_five_words() {
+        let cell = parse("copy/libc/4096/written/2").expect("a cell");
+        assert_eq!((cell.block, cell.threads, cell.written), (4096, 2, true));
+        for cell in [
+            "copy/libc/4096/written",
+            "copy/libc/4096/written/0",
+            "copy/libc/4100/written/1",
+            "swap/libc/4096/written/1",
+            "fill/libc/4096/untouched/1",
+            "copy/libc/x/written/1",
+            "copy/libc/4096/wet/1",
+            "copy/libc/4096/written/1/1",
+        ] {
+            assert!(parse(cell).is_err(), "{cell}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_measured_and_its_pages_are_its_blocks() {
+        let cell = parse("copy/libc/65536/written/2").expect("a cell");
+        let measured = measure(&cell, Request::Small).expect("a measurement");
+        assert!(measured.timed.median() > 0.0);
+        assert_eq!(measured.pages.len(), 2);
+        for (buffer, pages) in measured.pages {
+            if let Ok(pages) = pages {
+                assert_eq!(pages.total(), 131_072, "{buffer}");
+                assert_eq!(pages.absent + pages.huge, 0, "{buffer}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_source_that_was_never_written_is_the_zero_page() {
+        let cell = parse("copy/libc/65536/untouched/1").expect("a cell");
+        let measured = measure(&cell, Request::Small).expect("a measurement");
+        let source = measured.pages.iter().find(|(name, _)| *name == "source");
+        if let Some((_, Ok(pages))) = source {
+            assert_eq!(pages.zero, 65_536);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_before_anything_is_mapped() {
+        let huge = parse("fill/libc/1099511627776/written/1").expect("a cell");
+        assert!(matches!(
+            measure(&huge, Request::Plain),
+            Err(Reason::NotSupported(_))
+        ));
+        let unknown = parse("copy/mmx/4096/written/1").expect("a cell");
+        assert!(matches!(
+            measure(&unknown, Request::Plain),
+            Err(Reason::NotSupported(_))
+        ));
+    }
+}

@@ -1,0 +1,68 @@
+//! `bench SUITE --cells CELL[,CELL…]`: measures cells, one after the other, and prints one line
+//! of JSON for each (the parser is `hugewise_model::bench::line`).
+//!
+//! Which cells there are, which are worth their time and what is made of them is decided by
+//! `hugewise bench`. Here they are measured: memory is laid out by the page policy that holds
+//! for this process (see [`backing`]), and what it became is looked up in the kernel afterwards.
+
+use std::process::ExitCode;
+
+mod backing;
+mod kernels;
+mod line;
+mod memory;
+mod pages;
+mod prefault;
+mod room;
+mod thread;
+mod timing;
+mod words;
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+
+use backing::Request;
+use line::{Line, Reason};
+
+/// Runs the suite that the next word names.
+pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let suite = arguments.next_word().unwrap_or_default();
+    let cells = arguments.word("--cells")?.unwrap_or_default();
+    let cells: Vec<&str> = cells.split(',').filter(|cell| !cell.is_empty()).collect();
+    if cells.is_empty() {
+        return Err(Trouble::Usage(
+            "bench needs --cells CELL[,CELL…]".to_owned(),
+        ));
+    }
+    arguments.finish()?;
+    match suite.as_str() {
+        "memory" => memory::run(&cells)?,
+        "prefault" => each(&cells, prefault::measure)?,
+        other => return Err(Trouble::Usage(format!("no bench `{other}`"))),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What came of a cell: its line, or why there is none.
+type Measured<'a> = Result<Line<'a>, Reason>;
+
+/// Measures cells that need nothing of each other.
+fn each<'a>(
+    cells: &[&'a str],
+    measure: fn(&'a str, Request) -> Result<Measured<'a>, Trouble>,
+) -> Result<(), Trouble> {
+    let request = Request::from_environment()?;
+    for cell in cells {
+        match measure(cell, request)? {
+            Ok(line) => line.print(),
+            Err(reason) => line::print_missing(cell, &reason),
+        }
+    }
+    Ok(())
+}
+
+/// The words of a cell, where there are so many.
+fn words<const N: usize>(cell: &str) -> Option<[&str; N]> {
+    let words: Vec<&str> = cell.split('/').collect();
+    words.try_into().ok()
+}

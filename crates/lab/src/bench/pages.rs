@@ -1,0 +1,300 @@
+//! What lies under a buffer, asked of the kernel once it was measured: `PAGEMAP_SCAN` for the
+//! kinds, and the flags of page frames for the sizes of folios.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use super::line::Reason;
+use crate::region::{huge_bytes, page_bytes};
+
+/// Bytes of a buffer by kind; together they are its length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pages {
+    /// Base pages; with folios among them where nobody may see frames.
+    pub(crate) small: u64,
+    /// Folios smaller than a huge page, by their size.
+    pub(crate) folios: BTreeMap<u64, u64>,
+    /// Transparent huge pages.
+    pub(crate) huge: u64,
+    /// The shared zero page.
+    pub(crate) zero: u64,
+    /// The shared huge zero page.
+    pub(crate) huge_zero: u64,
+    /// Pages of a hugetlb pool.
+    pub(crate) hugetlb: u64,
+    /// No page.
+    pub(crate) absent: u64,
+}
+
+impl Pages {
+    /// The object of a line; kinds that hold nothing are left out.
+    pub(crate) fn json(&self) -> String {
+        let kinds = [
+            ("small", self.small),
+            ("huge", self.huge),
+            ("zero", self.zero),
+            ("huge_zero", self.huge_zero),
+            ("hugetlb", self.hugetlb),
+            ("absent", self.absent),
+        ];
+        let kinds = kinds
+            .into_iter()
+            .map(|(kind, bytes)| (kind.to_owned(), bytes));
+        let folios = self.folios.iter();
+        let folios = folios.map(|(size, &bytes)| (format!("mthp_{size}"), bytes));
+        let fields = kinds
+            .chain(folios)
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|(kind, bytes)| format!(r#""{kind}":{bytes}"#));
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+    }
+
+    /// Both together.
+    pub(crate) fn plus(mut self, more: &Self) -> Self {
+        for (size, bytes) in &more.folios {
+            *self.folios.entry(*size).or_default() += bytes;
+        }
+        self.small += more.small;
+        self.huge += more.huge;
+        self.zero += more.zero;
+        self.huge_zero += more.huge_zero;
+        self.hugetlb += more.hugetlb;
+        self.absent += more.absent;
+        self
+    }
+
+    /// All that was counted.
+    #[cfg(test)]
+    pub(crate) fn total(&self) -> u64 {
+        let folios: u64 = self.folios.values().sum();
+        folios + self.small + self.huge + self.zero + self.huge_zero + self.hugetlb + self.absent
+    }
+}
+
+/// What one mapping consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mapped {
+    /// Anonymous memory.
+    Anonymous,
+    /// A mapping of a hugetlb pool, which the scan does not tell from huge pages.
+    Hugetlb,
+}
+
+/// `_IOWR('f', 16, struct pm_scan_arg)` and its categories (linux/fs.h).
+const PAGEMAP_SCAN: libc::Ioctl = 0xC060_6610_u32 as libc::Ioctl;
+const SCAN_PRESENT: u64 = 1 << 3;
+const SCAN_ZERO: u64 = 1 << 5;
+const SCAN_HUGE: u64 = 1 << 6;
+
+/// Of an entry of the page map: the page is there; its frame.
+const PRESENT: u64 = 1 << 63;
+const FRAME: u64 = (1 << 55) - 1;
+/// Flags of frames (linux/kernel-page-flags.h).
+const HEAD: u64 = 1 << 15;
+const TAIL: u64 = 1 << 16;
+const ZERO_PAGE: u64 = 1 << 24;
+
+/// `struct page_region`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Found {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// Regions asked for at once.
+const REGIONS: usize = 1024;
+
+/// What lies under `bytes` at `start`, which are rounded out to whole pages.
+pub(crate) fn look(start: *const u8, bytes: usize, mapped: Mapped) -> Result<Pages, Reason> {
+    let page = page_bytes();
+    let first = start as usize / page * page;
+    let end = (start as usize + bytes).next_multiple_of(page);
+    let pagemap = File::open("/proc/self/pagemap")
+        .map_err(|error| Reason::Unreadable(format!("/proc/self/pagemap: {error}")))?;
+    let mut pages = Pages::default();
+    let mut place = first as u64;
+    let mut found = vec![Found::default(); REGIONS];
+    while place < end as u64 {
+        let (count, walked) = scan(&pagemap, place, end as u64, &mut found)?;
+        let mut told = place;
+        for region in &found[..count] {
+            pages.absent += region.start - told;
+            told = region.end;
+            pages.add(&pagemap, region, mapped);
+        }
+        let reached = if count < REGIONS {
+            end as u64
+        } else {
+            told.max(walked)
+        };
+        pages.absent += reached - told;
+        place = reached;
+    }
+    Ok(pages)
+}
+
+impl Pages {
+    fn add(&mut self, pagemap: &File, region: &Found, mapped: Mapped) {
+        let bytes = region.end - region.start;
+        let is = |category: u64| region.categories & category != 0;
+        if mapped == Mapped::Hugetlb {
+            self.hugetlb += bytes;
+        } else if is(SCAN_ZERO) && is(SCAN_HUGE) {
+            self.huge_zero += bytes;
+        } else if is(SCAN_ZERO) {
+            self.zero += bytes;
+        } else if is(SCAN_HUGE) {
+            self.huge += bytes;
+        } else {
+            self.add_small(pagemap, region);
+        }
+    }
+
+    /// Pages of page tables: by the flags of their frames, where those may be seen.
+    fn add_small(&mut self, pagemap: &File, region: &Found) {
+        let before = self.clone();
+        if self.try_add_folios(pagemap, region).is_none() {
+            *self = before;
+            self.small += region.end - region.start;
+        }
+    }
+
+    fn try_add_folios(&mut self, pagemap: &File, region: &Found) -> Option<()> {
+        let page = page_bytes() as u64;
+        let kpageflags = File::open("/proc/kpageflags").ok()?;
+        let count = ((region.end - region.start) / page) as usize;
+        let mut entries = vec![0_u8; count * 8];
+        pagemap
+            .read_exact_at(&mut entries, region.start / page * 8)
+            .ok()?;
+        let mut flags = Flags::new(kpageflags);
+        for entry in entries.as_chunks::<8>().0 {
+            let entry = u64::from_ne_bytes(*entry);
+            let frame = entry & FRAME;
+            if entry & PRESENT == 0 || frame == 0 {
+                return None;
+            }
+            match flags.folio_pages(frame)? {
+                1 => self.small += page,
+                pages => *self.folios.entry(pages * page).or_default() += page,
+            }
+        }
+        Some(())
+    }
+}
+
+/// Flags of the frames around the one that was asked for last.
+struct Flags {
+    file: File,
+    first: u64,
+    flags: Vec<u64>,
+}
+
+impl Flags {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            first: 0,
+            flags: Vec::new(),
+        }
+    }
+
+    /// How many pages the folio of a frame has. A folio lies on a boundary of its own size, so
+    /// it never reaches over the aligned range of a huge page.
+    fn folio_pages(&mut self, frame: u64) -> Option<u64> {
+        let per_range = (huge_bytes() / page_bytes()) as u64;
+        let first = frame / per_range * per_range;
+        if self.flags.is_empty() || self.first != first {
+            let mut bytes = vec![0; per_range as usize * 8];
+            self.file.read_exact_at(&mut bytes, first * 8).ok()?;
+            let (flags, _) = bytes.as_chunks::<8>();
+            self.flags = flags.iter().map(|flag| u64::from_ne_bytes(*flag)).collect();
+            self.first = first;
+        }
+        let at = (frame - first) as usize;
+        let flag = self.flags[at];
+        if flag & ZERO_PAGE != 0 || flag & (HEAD | TAIL) == 0 {
+            return Some(1);
+        }
+        let head = (0..=at).rev().find(|&i| self.flags[i] & HEAD != 0)?;
+        let tails = self.flags[head + 1..].iter();
+        Some(1 + tails.take_while(|flag| **flag & TAIL != 0).count() as u64)
+    }
+}
+
+fn scan(pagemap: &File, start: u64, end: u64, found: &mut [Found]) -> Result<(usize, u64), Reason> {
+    // `struct pm_scan_arg`: size, flags, start, end, walk_end, vec, vec_len, max_pages, and the
+    // four masks: inverted, all of, any of, told.
+    let told = SCAN_PRESENT | SCAN_ZERO | SCAN_HUGE;
+    let mut question = [
+        96,
+        0,
+        start,
+        end,
+        0,
+        found.as_mut_ptr() as u64,
+        found.len() as u64,
+        0,
+        0,
+        SCAN_PRESENT,
+        0,
+        told,
+    ];
+    // SAFETY: the question is as long as it says, and the kernel writes into `found` at most as
+    // many regions as it has room for.
+    let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, question.as_mut_ptr()) };
+    match usize::try_from(count) {
+        Ok(count) => Ok((count, question[4])),
+        Err(_) => Err(refused(&std::io::Error::last_os_error())),
+    }
+}
+
+fn refused(error: &std::io::Error) -> Reason {
+    match error.raw_os_error() {
+        Some(libc::ENOTTY | libc::EINVAL) => {
+            Reason::NotSupported("/proc/pagemap ioctl PAGEMAP_SCAN (Linux 6.7)".to_owned())
+        }
+        _ => Reason::Unreadable(format!("PAGEMAP_SCAN: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::{Advice, Align, Region};
+
+    /// A region of small pages of which a known part was read, written and left alone.
+    #[test]
+    fn pages_are_told_by_what_was_done_to_them() {
+        let page = page_bytes();
+        let region = Region::fresh(64, Align::Huge, Advice::Small).expect("memory");
+        region.write_part(0, 16 * page);
+        // SAFETY: the page is in the region, and readable.
+        unsafe { region.start().add(20 * page).read_volatile() };
+        let pages = match look(region.start(), 64 * page, Mapped::Anonymous) {
+            Ok(pages) => pages,
+            Err(reason) => return println!("SKIP pages of a buffer: {reason:?}"),
+        };
+        let of = |count: usize| (count * page) as u64;
+        assert_eq!((pages.zero, pages.absent), (of(1), of(47)));
+        assert_eq!(pages.total(), of(64));
+        assert_eq!(pages.huge, 0);
+    }
+
+    #[test]
+    fn huge_pages_are_told() {
+        let huge = huge_bytes();
+        let region = Region::fresh(2 * huge / page_bytes(), Align::Huge, Advice::Huge);
+        let region = region.expect("memory");
+        region.write(page_bytes());
+        let Ok(pages) = look(region.start(), 2 * huge, Mapped::Anonymous) else {
+            return println!("SKIP huge pages of a buffer: no page scan");
+        };
+        assert_eq!(pages.total(), 2 * huge as u64);
+        assert_eq!(pages.absent, 0);
+    }
+}

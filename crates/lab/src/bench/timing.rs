@@ -1,0 +1,101 @@
+//! How long a pass takes: calibrated, warmed up, repeated, and the median of the repeats.
+
+use std::time::{Duration, Instant};
+
+/// A repeat takes at least this long: ten thousand times what reading the clock does.
+const SHORTEST: Duration = Duration::from_millis(2);
+/// A pass that takes longer is repeated less often.
+const LONG: Duration = Duration::from_millis(50);
+const REPEATS: usize = 5;
+const REPEATS_OF_LONG: usize = 3;
+
+/// The repeats of one measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Timed {
+    /// Seconds of one pass, in each repeat, ascending.
+    seconds: Vec<f64>,
+}
+
+impl Timed {
+    /// Seconds of one pass in the median repeat.
+    pub(crate) fn median(&self) -> f64 {
+        self.seconds[self.seconds.len() / 2]
+    }
+
+    /// How many repeats there were.
+    pub(crate) fn repeats(&self) -> usize {
+        self.seconds.len()
+    }
+
+    /// Longest less shortest, by the median.
+    pub(crate) fn spread(&self) -> f64 {
+        let ends = [self.seconds.first(), self.seconds.last()].map(|end| *end.unwrap_or(&0.0));
+        (ends[1] - ends[0]) / self.median()
+    }
+}
+
+/// Times a pass. `run` does so many passes and says how long they took.
+///
+/// The first pass warms up. Then the number of passes grows until a repeat is long enough; it
+/// is an odd number of repeats, so the median is one of them.
+pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
+    run(1);
+    let mut passes = 1;
+    let mut took = run(passes);
+    while took < SHORTEST {
+        let wanted = SHORTEST.as_secs_f64() / took.as_secs_f64().max(1e-9) * 1.1;
+        passes = (passes as f64 * wanted.clamp(2.0, 100.0)).ceil() as u64;
+        took = run(passes);
+    }
+    let repeats = if took / u32::try_from(passes).unwrap_or(u32::MAX) > LONG {
+        REPEATS_OF_LONG
+    } else {
+        REPEATS
+    };
+    let mut seconds: Vec<f64> = (0..repeats)
+        .map(|_| run(passes).as_secs_f64() / passes as f64)
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    Timed { seconds }
+}
+
+/// Seconds that one reading of the clock takes.
+pub(crate) fn clock_seconds() -> f64 {
+    time(|passes| {
+        let began = Instant::now();
+        for _ in 0..passes {
+            std::hint::black_box(Instant::now());
+        }
+        began.elapsed()
+    })
+    .median()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeat_is_long_enough_and_the_median_is_one_of_them() {
+        let mut longest = Duration::ZERO;
+        let mut calls = 0;
+        let timed = time(|passes| {
+            calls += 1;
+            let took = Duration::from_nanos(100 * passes + calls % 3);
+            longest = longest.max(took);
+            took
+        });
+        assert!(longest >= SHORTEST && longest < 3 * SHORTEST, "{longest:?}");
+        assert_eq!(timed.repeats(), REPEATS);
+        assert!((timed.median() - 100e-9).abs() < 1e-10, "{timed:?}");
+        assert!(timed.spread() < 0.01);
+    }
+
+    #[test]
+    fn a_long_pass_is_repeated_less_often() {
+        assert_eq!(
+            time(|_| Duration::from_millis(60)).repeats(),
+            REPEATS_OF_LONG
+        );
+    }
+}

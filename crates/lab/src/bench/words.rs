@@ -1,0 +1,124 @@
+//! The words of a cell, and what all suites do with them.
+
+use super::Reason;
+use crate::Trouble;
+use crate::room::room;
+
+/// The words of a cell that have not been asked for yet.
+pub(crate) struct Words<'a> {
+    cell: &'a str,
+    rest: std::str::Split<'a, char>,
+}
+
+impl<'a> Words<'a> {
+    pub(crate) fn of(cell: &'a str) -> Self {
+        Self {
+            cell,
+            rest: cell.split('/'),
+        }
+    }
+
+    fn next(&mut self) -> Result<&'a str, Trouble> {
+        let missing = || Trouble::Usage(format!("the cell `{}` has too few words", self.cell));
+        self.rest.next().ok_or_else(missing)
+    }
+
+    /// The next word, which is the name of one of these.
+    pub(crate) fn name<T: Copy>(&mut self, known: &[(&str, T)]) -> Result<T, Trouble> {
+        let word = self.next()?;
+        let found = known.iter().find(|(name, _)| *name == word);
+        found.map(|&(_, one)| one).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            let cell = self.cell;
+            let names = names.join(", ");
+            Trouble::Usage(format!("`{word}` in the cell `{cell}` is none of {names}"))
+        })
+    }
+
+    /// The next word, which is a number above 0.
+    pub(crate) fn number(&mut self) -> Result<usize, Trouble> {
+        let word = self.next()?;
+        let number = word.parse().ok().filter(|&number| number > 0);
+        number.ok_or_else(|| {
+            let cell = self.cell;
+            Trouble::Usage(format!(
+                "`{word}` in the cell `{cell}` is no number above 0"
+            ))
+        })
+    }
+
+    /// No word is left.
+    pub(crate) fn finish(mut self) -> Result<(), Trouble> {
+        match self.rest.next() {
+            None => Ok(()),
+            Some(word) => {
+                let cell = self.cell;
+                Err(Trouble::Usage(format!(
+                    "the cell `{cell}` goes on after its end: `{word}`"
+                )))
+            }
+        }
+    }
+}
+
+/// Refuses a cell that needs more memory than there is room for, before any of it is taken.
+pub(crate) fn room_for(bytes: usize) -> Result<(), Reason> {
+    let room = room().map_err(Reason::Unreadable)?;
+    if bytes as u64 <= room.bytes {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes >> 20;
+    Err(Reason::NotSupported(format!(
+        "{} MiB of memory; {} leaves {} MiB",
+        mib(bytes as u64),
+        room.bound,
+        mib(room.bytes)
+    )))
+}
+
+/// The median of an odd number of values; of an even number, the mean of the two in the middle.
+/// Nothing is not a number.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match (values.get(middle), values.len() % 2) {
+        (None, _) => f64::NAN,
+        (Some(&value), 1) => value,
+        (Some(&above), _) => (values[middle - 1] + above) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_names_and_numbers_to_the_end() {
+        let known = [("load", 1), ("store", 2)];
+        let mut words = Words::of("store/64");
+        assert_eq!(words.name(&known).unwrap(), 2);
+        assert_eq!(words.number().unwrap(), 64);
+        assert!(matches!(words.number(), Err(Trouble::Usage(_))));
+        let mut words = Words::of("jump/0/x");
+        assert!(matches!(words.name(&known), Err(Trouble::Usage(_))));
+        assert!(matches!(words.number(), Err(Trouble::Usage(_))));
+        assert!(matches!(words.finish(), Err(Trouble::Usage(_))));
+    }
+
+    #[test]
+    fn medians_of_few() {
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
+        assert_eq!(median([4.0, 1.0].into_iter()), 2.5);
+        assert!(median([].into_iter()).is_nan());
+    }
+
+    #[test]
+    fn more_than_the_machine_has_is_refused() {
+        let Err(Reason::NotSupported(what)) = room_for(1 << 60) else {
+            panic!("must be refused");
+        };
+        assert!(what.contains("leaves"), "{what}");
+        assert_eq!(room_for(1 << 20), Ok(()));
+    }
+}

@@ -1,0 +1,64 @@
+//! What `bench memory` can be asked for: operations, and the kernels that each has.
+
+/// One operation on blocks of memory.
+#[derive(Debug)]
+pub struct Operation {
+    /// Its word.
+    pub name: &'static str,
+    /// Blocks that one thread needs for it.
+    pub blocks: u64,
+    /// Whether it reads a block that it does not write, which may then be untouched.
+    pub reads: bool,
+    /// Its kernels on x86-64; the first is the one that is measured when none is named.
+    pub x86_64: &'static [&'static str],
+    /// Its kernels on arm64; the first is the one that is measured when none is named.
+    pub aarch64: &'static [&'static str],
+}
+
+/// All operations.
+#[rustfmt::skip]
+pub static OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "copy", blocks: 2, reads: true,
+        x86_64: &["libc", "rep", "sse2", "avx2", "avx512", "nt", "nt-avx2", "nt-avx512"],
+        aarch64: &["libc", "neon", "sve", "nt"],
+    },
+    Operation {
+        name: "fill", blocks: 1, reads: false,
+        x86_64: &["libc", "rep", "nt", "nt-avx512"],
+        aarch64: &["libc", "zva", "nt"],
+    },
+    Operation {
+        name: "read", blocks: 1, reads: true,
+        x86_64: &["sse2", "word", "avx2", "avx512"],
+        aarch64: &["neon", "word", "sve"],
+    },
+    Operation {
+        name: "write", blocks: 1, reads: false,
+        x86_64: &["sse2", "word", "avx2", "avx512"],
+        aarch64: &["neon", "word", "sve"],
+    },
+    Operation {
+        name: "rmw", blocks: 1, reads: false,
+        x86_64: &["sse2", "word", "avx2", "avx512"],
+        aarch64: &["neon", "word"],
+    },
+    Operation {
+        name: "triad", blocks: 3, reads: true,
+        x86_64: &["sse2", "avx2", "avx512"],
+        aarch64: &["neon"],
+    },
+];
+
+impl Operation {
+    /// Its kernels on a machine of `uname -m`; elsewhere those of the C library alone.
+    #[must_use]
+    pub fn kernels(&self, arch: &str) -> &'static [&'static str] {
+        match (arch, self.name) {
+            ("x86_64", _) => self.x86_64,
+            ("aarch64", _) => self.aarch64,
+            (_, "copy" | "fill") => &["libc"],
+            _ => &[],
+        }
+    }
+}

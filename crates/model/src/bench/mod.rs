@@ -1,0 +1,46 @@
+//! The benches: suites of cells that the laboratory measures in its own process.
+//!
+//! A bench is an experiment like any other. Its workload is `hugewise-lab bench SUITE --cells
+//! …`, one trial is one such process that goes through all cells under one page policy, and
+//! what it prints, one line of JSON for each cell ([`line`](crate::bench::line)), becomes
+//! readings of the trial. So cells are paired within rounds, have the control and the intervals
+//! of every other metric, and are drawn again from the record.
+
+use serde::{Deserialize, Serialize};
+
+/// The page policies of a bench.
+pub mod arms;
+/// One cell: what is measured, as a path of words.
+pub mod cell;
+/// What the laboratory prints, parsed.
+pub mod line;
+/// What `bench memory` can be asked for.
+pub mod memory;
+/// What can be measured in a cell.
+pub mod metric;
+/// What `bench prefault` can be asked for.
+pub mod prefault;
+/// The suites: which axes their cells have, and how they are shown.
+pub mod suite;
+
+pub use cell::Cell;
+pub use line::read;
+pub use suite::{SUITES, Suite};
+
+/// What a plan says of its bench.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Bench {
+    /// Name of the suite, one of [`SUITES`].
+    pub suite: String,
+    /// The cells, in the order in which every trial goes through them.
+    pub cells: Vec<Cell>,
+}
+
+impl Bench {
+    /// Its suite; `None` where a record names one that this program does not have.
+    #[must_use]
+    pub fn suite(&self) -> Option<&'static Suite> {
+        suite::find(&self.suite)
+    }
+}

@@ -1,0 +1,122 @@
+//! The suites as data. What is particular to one suite lies in a file of its own.
+
+/// A set of cells with the same axes.
+#[derive(Debug)]
+pub struct Suite {
+    /// The word after `hugewise bench`, and after `hugewise-lab bench`.
+    pub name: &'static str,
+    /// What the words of a cell mean, in order.
+    pub axes: &'static [Axis],
+    /// The metrics that are shown, the one that decides first.
+    pub metrics: &'static [&'static str],
+    /// What the numbers count, and what is in them: a sentence below the table.
+    pub counted: &'static str,
+}
+
+/// What one word of a cell means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What it is called.
+    pub name: &'static str,
+    /// What its words are.
+    pub words: Words,
+    /// Where it is shown.
+    pub place: Place,
+}
+
+/// What the words of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Names.
+    Names,
+    /// Numbers of bytes.
+    Bytes,
+    /// Counts.
+    Counts,
+}
+
+/// Where an axis is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the heading of a block of rows.
+    Heading,
+    /// At the beginning of each row.
+    Row,
+}
+
+impl Suite {
+    /// The metric that decides.
+    #[must_use]
+    pub fn primary(&self) -> &'static str {
+        self.metrics.first().copied().unwrap_or("time_seconds")
+    }
+}
+
+const fn axis(name: &'static str, words: Words, place: Place) -> Axis {
+    Axis { name, words, place }
+}
+
+/// All suites.
+pub static SUITES: &[Suite] = &[
+    Suite {
+        name: "memory",
+        axes: &[
+            axis("operation", Words::Names, Place::Heading),
+            axis("kernel", Words::Names, Place::Heading),
+            axis("block", Words::Bytes, Place::Row),
+            axis("source", Words::Names, Place::Heading),
+            axis("threads", Words::Counts, Place::Heading),
+        ],
+        metrics: &["rate_bytes_per_second"],
+        counted: "GB/s is 10⁹ bytes a second. A copy counts each byte once; a triad counts its \
+                  three arrays, as STREAM does. With threads each has blocks of its own, and \
+                  their bytes are added.",
+    },
+    Suite {
+        name: "latency",
+        axes: &[axis("footprint", Words::Bytes, Place::Row)],
+        metrics: &["latency_seconds"],
+        counted: "One load after the other over a random cycle of all cache lines of the \
+                  footprint.",
+    },
+    Suite {
+        name: "prefault",
+        axes: &[
+            axis("method", Words::Names, Place::Row),
+            axis("memory", Words::Bytes, Place::Heading),
+            axis("threads", Words::Counts, Place::Heading),
+        ],
+        metrics: &[
+            "time_per_gib_seconds",
+            "faults_total",
+            "later_faults_total",
+            "splits_total",
+        ],
+        counted: "Time for each GiB brought in. Faults then are those of one store to every page \
+                  afterwards. Splits are of the whole machine.",
+    },
+];
+
+/// The suite of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().find(|suite| suite.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::metric::of_cell;
+
+    #[test]
+    fn every_suite_is_named_once_and_shows_metrics_of_the_table() {
+        let mut seen = std::collections::BTreeSet::new();
+        for suite in SUITES {
+            assert!(seen.insert(suite.name), "{} twice", suite.name);
+            assert!(!suite.metrics.is_empty() && !suite.axes.is_empty());
+            for name in suite.metrics {
+                assert!(of_cell(name).is_some(), "{}: {name}", suite.name);
+            }
+        }
+    }
+}

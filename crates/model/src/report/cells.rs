@@ -1,0 +1,207 @@
+//! A bench: its cells as the rows of the table, and what pages lay under them.
+
+use std::collections::BTreeMap;
+
+use super::Report;
+use super::lines::plain;
+use super::section::{Column, Section};
+use crate::bench::metric::{self, PageKind};
+use crate::bench::suite::{Suite, Words};
+use crate::bench::{Bench, Cell};
+use crate::findings::medians::Medians;
+use crate::quantity::bytes_text;
+use crate::record::Record;
+
+/// A row of a bench: the name of its reading, and what the row is called.
+pub(super) struct Named {
+    pub(super) metric: String,
+    pub(super) label: String,
+    /// Whether it is shown however small it is.
+    pub(super) decides: bool,
+}
+
+/// The bench of a record, with its suite where this program has it.
+fn bench_of(record: &Record) -> Option<(&Bench, &'static Suite)> {
+    let bench = record.header.plan.bench.as_ref()?;
+    Some((bench, bench.suite()?))
+}
+
+/// The rows of a bench: for each metric that its suite shows all cells, in their order. `None`
+/// for a record that is none.
+pub(super) fn named(record: &Record) -> Option<Vec<Named>> {
+    let (bench, suite) = bench_of(record)?;
+    let metrics = suite.metrics.iter().enumerate();
+    let rows = metrics.flat_map(|(index, name)| {
+        bench.cells.iter().map(move |cell| {
+            let words = label(bench, suite, cell);
+            let label = match metric::of_cell(name) {
+                Some(known) if index > 0 => format!("{words}: {}", known.label),
+                _ => words,
+            };
+            Named {
+                metric: cell.reading(name),
+                label,
+                decides: index == 0,
+            }
+        })
+    });
+    Some(rows.collect())
+}
+
+/// The words of a cell that are not the same in all, as people read them.
+fn label(bench: &Bench, suite: &Suite, cell: &Cell) -> String {
+    let words: Vec<String> = (0..suite.axes.len())
+        .filter(|&axis| axis == 0 || varies(bench, axis))
+        .filter_map(|axis| word(suite, cell, axis))
+        .collect();
+    words.join(" ")
+}
+
+fn varies(bench: &Bench, axis: usize) -> bool {
+    let first = bench.cells.first().and_then(|cell| cell.part(axis));
+    bench.cells.iter().any(|cell| cell.part(axis) != first)
+}
+
+fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
+    let word = cell.part(axis)?;
+    let number = cell.number(axis);
+    Some(match (suite.axes.get(axis)?.words, number) {
+        (Words::Bytes, Some(bytes)) => bytes_text(bytes),
+        (Words::Counts, Some(count)) => format!("×{count}"),
+        _ if word == "untouched" => "zero page".to_owned(),
+        _ if word == "written" => return None,
+        _ => plain(word),
+    })
+}
+
+/// What is the same in all cells, what the numbers count, and the proof: the pages that lay
+/// under the cells of each policy.
+pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> {
+    let Some((bench, suite)) = bench_of(report.record) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = section
+        .columns
+        .iter()
+        .map(|column| proof(column, bench))
+        .collect();
+    lines.extend(zero_source(bench));
+    lines.extend(common(bench, suite));
+    lines.push(suite.counted.to_owned());
+    lines
+}
+
+/// What the heading of a row leaves out.
+fn common(bench: &Bench, suite: &Suite) -> Option<String> {
+    let cell = bench.cells.first()?;
+    let axes = suite.axes.iter().enumerate();
+    let same: Vec<String> = axes
+        .filter(|&(index, _)| index > 0 && !varies(bench, index))
+        .filter_map(|(index, axis)| {
+            let word = match (axis.words, cell.part(index)?) {
+                (Words::Bytes, _) => word(suite, cell, index)?,
+                (_, part) => plain(part),
+            };
+            Some(format!("{} {word}", axis.name))
+        })
+        .collect();
+    (!same.is_empty()).then(|| format!("In every row: {}.", same.join(", ")))
+}
+
+/// Reading memory that was never written reads one page again and again.
+fn zero_source(bench: &Bench) -> Option<String> {
+    let untouched = |cell: &Cell| cell.parts().any(|part| part == "untouched");
+    bench.cells.iter().any(untouched).then(|| {
+        "Rows of the zero page read memory that was never written: the kernel maps one page of \
+         zeroes there, which stays in a cache. That is no speed of memory."
+            .to_owned()
+    })
+}
+
+/// One line: under how many cells of a policy lay which pages.
+fn proof(column: &Column<'_>, bench: &Bench) -> String {
+    let medians = Medians::of(column.record);
+    let mut groups: Vec<(String, usize)> = Vec::new();
+    for cell in &bench.cells {
+        let pages = beneath(column, &medians, cell);
+        match groups.iter_mut().find(|(known, _)| *known == pages) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((pages, 1)),
+        }
+    }
+    let all = groups.len() == 1;
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(pages, count)| match (all, count) {
+            (true, _) => format!("{pages}, in every cell"),
+            (false, 1) => format!("{pages}, in 1 cell"),
+            (false, _) => format!("{pages}, in {count} cells"),
+        })
+        .collect();
+    format!("Beneath, {}: {}.", plain(column.name), groups.join("; "))
+}
+
+/// What lay under the buffers of one cell: shares by kind, and where they differ by buffer.
+fn beneath(column: &Column<'_>, medians: &Medians<'_>, cell: &Cell) -> String {
+    let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
+    let prefix = cell.reading("");
+    let trials = crate::findings::medians::arm_trials(column.record, column.policy);
+    let names: std::collections::BTreeSet<&str> = trials
+        .flat_map(|trial| trial.readings.keys())
+        .filter(|name| name.starts_with(&prefix))
+        .map(String::as_str)
+        .collect();
+    for name in names {
+        let Some((buffer, kind)) = name.strip_prefix(&prefix).and_then(metric::pages_of) else {
+            continue;
+        };
+        if let Ok(bytes) = medians.get(column.policy, name) {
+            buffers.entry(buffer).or_default().insert(kind, bytes);
+        }
+    }
+    let told: Vec<(&str, String)> = buffers
+        .iter()
+        .map(|(buffer, kinds)| (*buffer, shares(kinds)))
+        .collect();
+    match told.split_first() {
+        None => "not known".to_owned(),
+        Some(((_, first), rest)) if rest.iter().all(|(_, pages)| pages == first) => first.clone(),
+        _ => {
+            let told: Vec<String> = told
+                .iter()
+                .map(|(buffer, pages)| format!("{buffer} {pages}"))
+                .collect();
+            told.join(" and ")
+        }
+    }
+}
+
+fn shares(kinds: &BTreeMap<PageKind, f64>) -> String {
+    let total: f64 = kinds.values().sum();
+    let present: Vec<(&PageKind, f64)> = kinds
+        .iter()
+        .filter(|(_, bytes)| **bytes > 0.0)
+        .map(|(kind, bytes)| (kind, bytes / total * 100.0))
+        .collect();
+    let told: Vec<String> = match present.as_slice() {
+        [] => vec!["nothing".to_owned()],
+        [(kind, _)] => vec![kind_word(kind)],
+        several => several
+            .iter()
+            .map(|(kind, share)| format!("{share:.0} % {}", kind_word(kind)))
+            .collect(),
+    };
+    told.join(" + ")
+}
+
+fn kind_word(kind: &PageKind) -> String {
+    match kind {
+        PageKind::Small => "base pages".to_owned(),
+        PageKind::Folio(bytes) => format!("folios of {}", bytes_text(*bytes)),
+        PageKind::Huge => "huge pages".to_owned(),
+        PageKind::Zero => "the zero page".to_owned(),
+        PageKind::HugeZero => "the huge zero page".to_owned(),
+        PageKind::Hugetlb => "hugetlb pages".to_owned(),
+        PageKind::Absent => "no page".to_owned(),
+    }
+}

@@ -21,12 +21,12 @@
 
 mod folio;
 mod grade;
-mod heap;
+pub(super) mod heap;
 mod huge_zero;
 mod looked_up;
-mod maps;
+pub(super) mod maps;
 mod open;
-mod order;
+pub(super) mod order;
 mod target;
 
 use std::collections::HashMap;
@@ -47,6 +47,7 @@ use looked_up::LookedUp;
 use open::{Opened, Role};
 use order::Order;
 
+pub(super) use open::monotonic_ns;
 pub use target::{Crowd, Target};
 
 /// The least grant that lets an ordinary user watch processes of their own.
@@ -63,7 +64,7 @@ pub struct Faults {
     roles: HashMap<u64, Role>,
     grade: Grade,
     every: u64,
-    order: Order,
+    order: Order<Event>,
     looked_up: LookedUp,
     /// Records that could not be understood, and the first sentence about them.
     malformed: Option<(u64, String)>,
@@ -160,7 +161,7 @@ impl Faults {
 
     /// Empties the rings and gives what is old enough to be in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
-        let read_since = open::monotonic_ns();
+        let read_since = monotonic_ns();
         let layouts = layouts(&self.roles, self.grade);
         for ring in &mut self.rings {
             ring.drain(|bytes| match sample::parse_record(bytes, &layouts) {
@@ -212,8 +213,8 @@ fn layouts(roles: &HashMap<u64, Role>, grade: Grade) -> impl Fn(u64) -> Option<L
 
 /// A record as the model knows it; `None` for what says nothing.
 fn event(record: Record<'_>, role: impl Fn(u64) -> Option<Role>) -> Option<Event> {
-    Some(match record {
-        Record::Sample(sample) => match role(sample.id)? {
+    match record {
+        Record::Sample(sample) => Some(match role(sample.id)? {
             Role::Starts => Event::Start {
                 time_ns: sample.time_ns,
                 pid: sample.pid,
@@ -222,7 +223,15 @@ fn event(record: Record<'_>, role: impl Fn(u64) -> Option<Role>) -> Option<Event
             },
             Role::Minor => served(sample, Weight::Minor),
             Role::Major => served(sample, Weight::Major),
-        },
+        }),
+        other => announced(other),
+    }
+}
+
+/// What a record announces of processes and their memory; `None` for samples, and for what says
+/// nothing.
+pub(super) fn announced(record: Record<'_>) -> Option<Event> {
+    Some(match record {
         Record::Map(map) => Event::Map(mapping(&map)),
         Record::Exec { pid, time_ns, name } => Event::Exec {
             time_ns,
@@ -241,7 +250,7 @@ fn event(record: Record<'_>, role: impl Fn(u64) -> Option<Role>) -> Option<Event
             tid: birth.tid,
         },
         Record::Lost { count } => Event::Lost { count },
-        Record::Other => return None,
+        Record::Sample(_) | Record::Aux(_) | Record::Other => return None,
     })
 }
 

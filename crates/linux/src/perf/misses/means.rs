@@ -8,6 +8,7 @@ use hugewise_model::host::Host;
 use hugewise_model::miss::{Absence, Means};
 use hugewise_model::observation::Missing;
 
+use super::Target;
 use super::open::{Grade, Request, SampleOpen, Whom};
 use crate::number;
 use crate::perf::events::sources::{Source, read_sources};
@@ -243,6 +244,38 @@ fn below(grade: Grade, error: &io::Error, means: Means, grants: &Grants) -> Resu
             error: format!("perf_event_open: {error}"),
         }),
     }
+}
+
+/// What a refusal to open the instruments on a target means; `None` where the target is gone.
+#[must_use]
+pub fn explain(
+    root: &Root,
+    host: &Host,
+    means: Means,
+    target: &Target,
+    error: &io::Error,
+) -> Option<Absence> {
+    let grants = Grants::read(root);
+    let several = matches!(target, Target::Machine | Target::Cgroup(_));
+    let missing = match error.raw_os_error() {
+        Some(libc::ESRCH) => return None,
+        Some(libc::EACCES | libc::EPERM) if several => Missing::NotPermitted {
+            grant: grants.perf_machine(),
+        },
+        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
+            grant: grants.perf_user(),
+        },
+        Some(libc::EMFILE | libc::ENFILE) => Missing::NotPermitted {
+            grant: "more open files (ulimit -n)".to_owned(),
+        },
+        Some(libc::EOPNOTSUPP) if several && means == Means::Spe => Missing::NotSupported {
+            what: "SPE of several programs at once; name a process or a command".to_owned(),
+        },
+        _ => Missing::Unreadable {
+            error: format!("perf_event_open: {error}"),
+        },
+    };
+    Some(absence(host, Some(means), missing))
 }
 
 /// What would help, most likely first.

@@ -36,7 +36,7 @@ use crate::perf::sample::{self, Piece, Record, Sample};
 use crate::root::Root;
 use page_now::PageNow;
 
-pub use means::{Instrument, find};
+pub use means::{Instrument, explain, find};
 pub use open::{Grade, Kernel, Request, SampleOpen, Samples, Whom};
 
 /// Whom the samples are of.

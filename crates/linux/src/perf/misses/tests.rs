@@ -28,7 +28,10 @@ impl SampleOpen for Table {
                 return Err(io::Error::from_raw_os_error(*errno));
             }
         }
-        let ring = self.rings.borrow_mut().remove(&request.cpu);
+        let ring = match request.whom {
+            Whom::Caller => None,
+            _ => self.rings.borrow_mut().remove(&request.cpu),
+        };
         Ok(Box::new(Row {
             identities: (0..request.events.len())
                 .map(|index| (100 + index as u64, index))
@@ -371,6 +374,24 @@ fn a_piece_of_spe_belongs_to_who_ran() {
     assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
 }
 
+fn conditions() -> Conditions {
+    Conditions {
+        schema: hugewise_model::miss::SCHEMA,
+        hugewise: String::new(),
+        subject: String::new(),
+        started_unix_ms: 0,
+        kernel: String::new(),
+        cpu_model: String::new(),
+        page_bytes: 4096,
+        pmd_bytes: Some(2 << 20),
+        means: Means::Ibs,
+        sampled: String::new(),
+        every: 0,
+        modes: Modes::User,
+        page_size: Known::Yes,
+    }
+}
+
 /// From records of a ring to the summary, with a mapping that the ring announces itself.
 #[test]
 fn what_the_rings_hold_becomes_a_summary() {
@@ -400,21 +421,7 @@ fn what_the_rings_hold_becomes_a_summary() {
         ..Table::default()
     };
     let instruments = found(&root, &table).unwrap();
-    let mut conditions = Conditions {
-        schema: hugewise_model::miss::SCHEMA,
-        hugewise: String::new(),
-        subject: String::new(),
-        started_unix_ms: 0,
-        kernel: String::new(),
-        cpu_model: String::new(),
-        page_bytes: 4096,
-        pmd_bytes: Some(2 << 20),
-        means: Means::Ibs,
-        sampled: String::new(),
-        every: 0,
-        modes: Modes::User,
-        page_size: Known::Yes,
-    };
+    let mut conditions = conditions();
     describe(&instruments, &mut conditions);
     assert_eq!(
         (conditions.means, conditions.modes),
@@ -430,4 +437,86 @@ fn what_the_rings_hold_becomes_a_summary() {
         panic!("{:?}", summary.mappings);
     };
     assert_eq!((mapping.huge, mapping.could), (Some(1), Some(1)));
+}
+
+/// Everything but the hardware, on the real kernel: page faults are events with addresses too, and
+/// how many there will be is known.
+#[test]
+fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
+    const PAGES: usize = 331;
+    let instrument = Instrument {
+        means: Means::Pebs,
+        sampled: "page faults".to_owned(),
+        grade: Grade {
+            modes: Modes::User,
+            page_size: true,
+            lost: false,
+        },
+        every: 1,
+        events: vec![crate::perf::open::Code {
+            source: crate::perf::open::SOFTWARE,
+            // PERF_COUNT_SW_PAGE_FAULTS_MIN
+            config: 5,
+        }],
+        cpus: None,
+    };
+    let root = Root::real();
+    let host = host();
+    let crowd = Crowd::of(&root, std::process::id()).unwrap();
+    let target = Target::Running(crowd);
+    let cpus = crate::sys::cpu::read_online_members(&root).unwrap();
+    let opened = Misses::open(&root, &host, &Kernel, &[instrument], &target, &cpus);
+    let mut misses = match opened {
+        Ok(misses) => misses,
+        Err(error) => {
+            return println!("SKIP the_way_through_the_kernel_with_faults: {error}");
+        }
+    };
+    let page = usize::try_from(rustix::param::page_size()).unwrap();
+    let (start, touched) = touch(PAGES, page);
+    let mut analysis = Analysis::new(Conditions {
+        page_bytes: page as u64,
+        pmd_bytes: Some((page * 512) as u64),
+        ..conditions()
+    });
+    let mut seen = BTreeSet::new();
+    let mut take = |event: Event| {
+        if let Event::Own(Own::Miss(miss)) = &event
+            && (start..start + touched as u64).contains(&miss.address)
+        {
+            assert_eq!(miss.page_bytes, Some(page as u64));
+            assert_ne!(miss.code, 0);
+            seen.insert(miss.address);
+        }
+        analysis.push(&event);
+    };
+    misses.drain(&mut take);
+    let closing = misses.finish(take);
+    assert_eq!((seen.len(), closing.malformed), (PAGES, 0));
+    analysis.push(&Event::Own(Own::Sampled(Box::new(closing))));
+    let summary = analysis.summary().unwrap();
+    let ours = |row: &&hugewise_model::miss::Row| row.misses >= PAGES as u64;
+    let mapping = summary.mappings.iter().find(ours).unwrap();
+    assert!(mapping.name.starts_with("anonymous"), "{}", mapping.name);
+    assert!(!analysis.nameless().is_empty(), "code lies in files");
+}
+
+/// Touches small pages of fresh memory, once each; where it is and how long.
+fn touch(pages: usize, page: usize) -> (u64, usize) {
+    let bytes = pages * page;
+    let (access, kind) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: fresh memory at a place of the kernel's choice, never given back.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+    assert_ne!(start, libc::MAP_FAILED);
+    // SAFETY: advice on that memory, then writes into it.
+    unsafe {
+        libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE);
+        for index in 0..pages {
+            start.cast::<u8>().add(index * page).write_volatile(1);
+        }
+    }
+    (start as u64, bytes)
 }

@@ -209,17 +209,23 @@ fn notes(summary: &Summary) -> Vec<String> {
     } = summary.closing;
     if without_address > 0 {
         notes.push(format!(
-            "{} misses came without an address and are in no table.",
+            "Misses that came without an address, and are in no table: {}.",
             count(without_address)
         ));
     }
     match lost {
         Some(0) => {}
-        Some(lost) => notes.push(format!("{} samples were lost: no room.", count(lost))),
+        Some(lost) => notes.push(format!(
+            "Samples that found no room, and are lost: {}.",
+            count(lost)
+        )),
         None => notes.push("Whether samples were lost is not known on this kernel.".to_owned()),
     }
     if malformed > 0 {
-        notes.push(format!("{} records were not understood.", count(malformed)));
+        notes.push(format!(
+            "Records that were not understood: {}.",
+            count(malformed)
+        ));
     }
     notes
 }

@@ -192,7 +192,12 @@ impl Analysis {
             Some(bytes) => self.row(bytes.to_string(), bytes_text(bytes), misses),
             None => self.row("unknown".to_owned(), "not known".to_owned(), misses),
         });
-        rows.collect()
+        // What is not known comes first in the map, and last in the table.
+        let mut rows: Vec<Row> = rows.collect();
+        if self.pages.contains_key(&None) {
+            rows.rotate_left(1);
+        }
+        rows
     }
 
     fn function_rows(&self) -> Vec<Row> {

@@ -248,6 +248,36 @@ fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     about(added(12, 128, rounds)[0].2, 0, "walks of one set, full");
 }
 
+/// A cyclic pass over four times what the second level holds walks at every page, and all those
+/// walks are in the one mapping that is passed over.
+#[test]
+fn a_simulation_says_whose_walks_they_are() {
+    const NAME: &str = "a_simulation_says_whose_walks_they_are";
+    if !tracer(NAME) {
+        return;
+    }
+    let lab = lab();
+    let lab = lab.to_str().expect("a path");
+    let words = ["--", lab, "stride", "--pages", "8192", "--rounds", "3"];
+    let seen = simulated(&words);
+    let rows = seen["mappings"].as_array().expect("mappings");
+    let walks = |row: &Value| row["walks"][0].as_u64().expect("walks");
+    let most = &rows[0];
+    assert_eq!(walks(most) / 8192, 3, "{most}");
+    assert!(walks(most) % 8192 < 100, "{most}");
+    let name = most["name"].as_str().expect("a name");
+    assert!(name.starts_with("anonymous 32 MiB"), "{name}");
+    let total: u64 = rows.iter().map(walks).sum();
+    let column = &seen["columns"][0];
+    let counted = |stream: &str| column[stream]["walks"].as_u64().expect("walks");
+    assert_eq!(total, counted("data") + counted("code"));
+    let unknown = rows
+        .iter()
+        .find(|row| row["name"] == "not known")
+        .map_or(0, walks);
+    assert!(unknown * 100 < total, "{unknown} of {total}");
+}
+
 #[test]
 fn a_simulation_is_cut_where_it_was_told_and_says_so() {
     if !tracer("a_simulation_is_cut_where_it_was_told_and_says_so") {

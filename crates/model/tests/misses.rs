@@ -19,7 +19,7 @@ fn golden(name: &str) -> PathBuf {
 }
 
 fn summary() -> Summary {
-    let bytes = std::fs::read(fixtures().join("misses/server.jsonl")).expect("a recording");
+    let bytes = include_bytes!("../../../fixtures/misses/server.jsonl");
     let mut analysis = None;
     for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         if line.is_empty() {

@@ -24,7 +24,7 @@ mod grade;
 pub(super) mod heap;
 mod huge_zero;
 mod looked_up;
-pub(super) mod maps;
+pub(crate) mod maps;
 mod open;
 pub(super) mod order;
 mod target;

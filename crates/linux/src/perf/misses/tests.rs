@@ -11,11 +11,14 @@ use super::spe::tests::walked_load;
 use super::*;
 use crate::root::machine_of;
 
+/// Whether a request is refused.
+type Refuses = fn(&Request<'_>) -> bool;
+
 /// What the kernel has and permits, and what its rings will hold, one drain after the other.
 #[derive(Default)]
 struct Table {
     /// Errors of a request that asks for this much.
-    refuses: Vec<(fn(&Request<'_>) -> bool, i32)>,
+    refuses: Vec<(Refuses, i32)>,
     rings: RefCell<HashMap<u32, VecDeque<Vec<Vec<u8>>>>>,
     trace: Vec<u8>,
     lost: Option<u64>,
@@ -217,7 +220,7 @@ fn a_wish_for_a_rate_is_met_as_far_as_the_hardware_can() {
 
 #[test]
 fn every_rung_is_tried_and_a_refusal_has_its_reason() {
-    let all_modes: fn(&Request<'_>) -> bool = |request| request.grade.modes == Modes::All;
+    let all_modes: Refuses = |request| request.grade.modes == Modes::All;
     let (_folder, root) = amd();
     let user_only = Table {
         refuses: vec![(all_modes, libc::EACCES)],
@@ -442,6 +445,7 @@ fn what_the_rings_hold_becomes_a_summary() {
 /// Everything but the hardware, on the real kernel: page faults are events with addresses too, and
 /// how many there will be is known.
 #[test]
+#[expect(clippy::disallowed_macros, reason = "a skipped test says so")]
 fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     const PAGES: usize = 331;
     let instrument = Instrument {
@@ -472,7 +476,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
             return println!("SKIP the_way_through_the_kernel_with_faults: {error}");
         }
     };
-    let page = usize::try_from(rustix::param::page_size()).unwrap();
+    let page = rustix::param::page_size();
     let (start, touched) = touch(PAGES, page);
     let mut analysis = Analysis::new(Conditions {
         page_bytes: page as u64,

@@ -14,6 +14,7 @@ use hugewise_model::stats::{ALPHA, median, paired};
 use crate::program;
 
 mod inspect;
+mod stat;
 
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
@@ -39,6 +40,8 @@ enum What {
     Run,
     /// `inspect` against the kernel's own cost of its reads, and against others that read them
     Inspect,
+    /// `stat` against `perf stat` on the same events, and against the bare workload
+    Stat,
 }
 
 /// Measures, and prints a table in Markdown.
@@ -46,6 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match arguments.what {
         What::Run => workloads(arguments),
         What::Inspect => inspect::run(arguments),
+        What::Stat => stat::run(arguments),
     }
 }
 

@@ -124,7 +124,7 @@ pub struct Arguments {
     )]
     simulate: bool,
 
-    /// Simulate this processor: own, jaguar, neoverse-n1, skylake [default: own]
+    /// Simulate this processor: own, haswell, jaguar, neoverse-n1, skylake [default: own]
     #[arg(
         long,
         value_name = "NAME",

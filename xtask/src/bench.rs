@@ -15,6 +15,7 @@ use crate::program;
 
 mod faults;
 mod inspect;
+mod stat;
 mod watched;
 
 /// Pairs, unless the command line says otherwise.
@@ -46,6 +47,8 @@ enum What {
     Inspect,
     /// `faults` against others that watch page faults one by one
     Faults,
+    /// `stat` against `perf stat` on the same events, and against the bare workload
+    Stat,
 }
 
 /// Measures, and prints a table in Markdown.
@@ -54,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Run => workloads(arguments),
         What::Inspect => inspect::run(arguments),
         What::Faults => faults::run(arguments),
+        What::Stat => stat::run(arguments),
     }
 }
 

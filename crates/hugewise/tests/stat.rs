@@ -254,6 +254,36 @@ fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     about(added(12, 128, rounds)[0].2, 0, "walks of one set, full");
 }
 
+/// A cyclic pass over four times what the second level holds walks at every page, and all those
+/// walks are in the one mapping that is passed over.
+#[test]
+fn a_simulation_says_whose_walks_they_are() {
+    const NAME: &str = "a_simulation_says_whose_walks_they_are";
+    if !tracer(NAME) {
+        return;
+    }
+    let lab = lab();
+    let lab = lab.to_str().expect("a path");
+    let words = ["--", lab, "stride", "--pages", "8192", "--rounds", "3"];
+    let seen = simulated(&words);
+    let rows = seen["mappings"].as_array().expect("mappings");
+    let walks = |row: &Value| row["walks"][0].as_u64().expect("walks");
+    let most = &rows[0];
+    assert_eq!(walks(most) / 8192, 3, "{most}");
+    assert!(walks(most) % 8192 < 100, "{most}");
+    let name = most["name"].as_str().expect("a name");
+    assert!(name.starts_with("anonymous 32 MiB"), "{name}");
+    let total: u64 = rows.iter().map(walks).sum();
+    let column = &seen["columns"][0];
+    let counted = |stream: &str| column[stream]["walks"].as_u64().expect("walks");
+    assert_eq!(total, counted("data") + counted("code"));
+    let unknown = rows
+        .iter()
+        .find(|row| row["name"] == "not known")
+        .map_or(0, walks);
+    assert!(unknown * 100 < total, "{unknown} of {total}");
+}
+
 #[test]
 fn a_simulation_is_cut_where_it_was_told_and_says_so() {
     if !tracer("a_simulation_is_cut_where_it_was_told_and_says_so") {
@@ -287,4 +317,98 @@ fn simulations_that_cannot_be_are_refused_with_the_way_out() {
     bare.assert()
         .code(4)
         .stderr(contains("apt install valgrind"));
+}
+
+/// A recording of misses, made by hand; crates/model/tests/misses.rs knows what is in it.
+fn recorded_misses() -> String {
+    let sources = env!("CARGO_MANIFEST_DIR");
+    format!("{sources}/../../fixtures/misses/server.jsonl")
+}
+
+/// Either addresses can be sampled here, or the reason is the result, nothing is run for it, and
+/// every form says the same.
+#[test]
+fn stat_where_tells_or_says_why_it_cannot() {
+    let case = Case::new();
+    let mark = case.path("ran");
+    let touch = ["--", "touch", mark.to_str().expect("a path")];
+    let run = |words: &[&str]| {
+        let words = [&["stat", "--where"], words, &touch].concat();
+        let output = case.hugewise().args(words).output().expect("hugewise");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.code(), text)
+    };
+    let (code, json) = run(&["--format", "json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    if json["missing"].is_null() {
+        assert_eq!((code, mark.exists()), (Some(0), true), "{json}");
+        assert_eq!(json["conditions"]["subject"], touch[1..].join(" "));
+        return;
+    }
+    assert_eq!((code, mark.exists()), (Some(4), false), "{json}");
+    assert!(!json["helps"].as_array().expect("helps").is_empty());
+    let (code, text) = run(&[]);
+    assert_eq!(code, Some(4));
+    assert!(
+        text.starts_with("Cannot tell where misses come from"),
+        "{text}"
+    );
+    assert!(text.contains("stat --simulate"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let (_, csv) = run(&["--format", "csv"]);
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+}
+
+#[test]
+fn stat_where_draws_a_recording() {
+    let case = Case::new();
+    let file = recorded_misses();
+    let text =
+        std::fs::read_to_string(file.replace("misses/server.jsonl", "golden/where-server.txt"));
+    case.hugewise()
+        .args(["stat", "--replay", &file])
+        .env("COLUMNS", "80")
+        .assert()
+        .success()
+        .stdout(text.expect("a golden file"));
+    let whole = std::fs::read_to_string(&file).expect("a recording");
+    let torn = case.path("torn.jsonl");
+    let last = whole.trim_end().rfind('\n').expect("lines");
+    std::fs::write(&torn, &whole[..=last]).expect("a file");
+    let words = ["stat", "--replay", torn.to_str().expect("a path")];
+    let assert = case.hugewise().args(words).assert();
+    assert.code(2).stderr(contains("cut short"));
+    let wrong = whole.replacen(
+        "\"page_bytes\":4096,\"refill",
+        "\"page_bytes\":-1,\"refill",
+        1,
+    );
+    std::fs::write(&torn, wrong).expect("a file");
+    let assert = case.hugewise().args(words).assert();
+    assert
+        .code(2)
+        .stderr(contains("line 1").and(contains("column")));
+}
+
+#[test]
+fn stat_where_names_what_was_typed_wrong() {
+    for (words, said) in [
+        (
+            &["--where", "-p", "4294967294"][..],
+            "there is no such process",
+        ),
+        (&["--where", "--", "no-such-program"], "no-such-program"),
+        (
+            &["--where", "--simulate", "--", "true"],
+            "cannot be used with",
+        ),
+        (&["--out", "x", "--", "true"], "--where"),
+        (&["--where", "--every", "0", "--", "true"], "--every"),
+    ] {
+        let assert = Case::new().hugewise().arg("stat").args(words).assert();
+        assert.code(2).stderr(contains(said));
+    }
 }

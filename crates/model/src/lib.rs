@@ -43,6 +43,9 @@ pub mod trace;
 
 pub mod latency;
 
+/// 5e. Where misses of the TLB come from: sampled addresses, by mapping, page size and function.
+pub mod miss;
+
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
 

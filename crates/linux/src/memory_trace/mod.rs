@@ -12,11 +12,14 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hugewise_model::fault::Map;
 use hugewise_model::observation::Outcome;
 use hugewise_model::tlb::simulate::{Access, Cut};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
+use crate::perf::faults::maps;
+use crate::root::Root;
 use crate::spawn::{Identity, become_identity};
 
 mod lackey;
@@ -77,6 +80,21 @@ pub fn probe() -> Result<String> {
     }
 }
 
+/// The process that is traced.
+#[derive(Clone, Copy, Debug)]
+pub struct Traced {
+    pid: u32,
+}
+
+impl Traced {
+    /// What it has mapped now, its tracer included; nothing where that may not be read, or when
+    /// it has ended.
+    #[must_use]
+    pub fn mappings(&self, root: &Root) -> Vec<Map> {
+        maps::read(root, self.pid)
+    }
+}
+
 /// Runs a command and gives its accesses to `each`, one after the other.
 ///
 /// Only the first process is in the trace: a child that it forks is silent, and a program that
@@ -88,17 +106,18 @@ pub fn probe() -> Result<String> {
 pub fn collect(
     wanted: &Wanted<'_>,
     interrupt: &AtomicBool,
-    each: impl FnMut(Access),
+    mut each: impl FnMut(Access, &Traced),
 ) -> Result<Ended> {
     let most = wanted.most;
     let (mut child, pipe) = start(wanted)?;
+    let traced = Traced { pid: child.id() };
     let mut reading = Reading {
         pipe,
         rest: Vec::new(),
         lines: 0,
         accesses: 0,
         most,
-        each,
+        each: |access| each(access, &traced),
     };
     let read = reading.until_end(&mut child, interrupt);
     if !matches!(read, Ok(Cut::Whole)) {

@@ -23,6 +23,9 @@ pub mod count;
 /// Page faults of a program: opened on every processor, drained, put in order of time.
 pub mod faults;
 
+/// Sampled misses of the TLB: where in memory, and in which code.
+pub mod misses;
+
 /// A ring that the kernel fills and this program empties.
 pub mod ring;
 

@@ -11,6 +11,12 @@ pub const HEADER_BYTES: usize = 8;
 const HEAD_AT: usize = 1024;
 /// Where `data_tail` lies.
 const TAIL_AT: usize = 1032;
+/// Where `aux_tail` lies.
+const AUX_TAIL_AT: usize = 1064;
+/// Where `aux_offset` lies.
+const AUX_OFFSET_AT: usize = 1072;
+/// Where `aux_size` lies.
+const AUX_SIZE_AT: usize = 1080;
 
 /// The ring of one event, mapped: the kernel writes records, we read them.
 ///
@@ -82,6 +88,23 @@ impl Ring {
             tail += size as u64;
         }
         self.position(TAIL_AT).store(tail, Ordering::Release);
+    }
+
+    /// Says where behind the ring an AUX area of `bytes` is going to be mapped; where that is, as
+    /// an offset for mmap(2).
+    pub(super) fn announce_aux(&mut self, bytes: usize) -> usize {
+        let offset = self.page_bytes + self.data_bytes;
+        self.position(AUX_OFFSET_AT)
+            .store(offset as u64, Ordering::Relaxed);
+        self.position(AUX_SIZE_AT)
+            .store(bytes as u64, Ordering::Release);
+        offset
+    }
+
+    /// Gives everything of the AUX area before a position back to the kernel.
+    pub(super) fn release_aux(&mut self, position: u64) {
+        self.position(AUX_TAIL_AT)
+            .store(position, Ordering::Release);
     }
 
     fn offset(&self, position: u64) -> usize {

@@ -10,13 +10,18 @@ const RECORD_EXIT: u32 = 4;
 const RECORD_FORK: u32 = 7;
 const RECORD_SAMPLE: u32 = 9;
 const RECORD_MMAP2: u32 = 10;
+const RECORD_AUX: u32 = 11;
 const RECORD_LOST_SAMPLES: u32 = 13;
 
 /// What a sample of an event carries beyond identity, thread, time and address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
+    /// `PERF_SAMPLE_IP`.
+    pub code: bool,
     /// `PERF_SAMPLE_CALLCHAIN`.
     pub stack: bool,
+    /// `PERF_SAMPLE_RAW`.
+    pub raw: bool,
     /// `PERF_SAMPLE_PHYS_ADDR`.
     pub physical: bool,
     /// `PERF_SAMPLE_DATA_PAGE_SIZE`.
@@ -48,6 +53,8 @@ pub enum Record<'a> {
         /// Records that found the ring full.
         count: u64,
     },
+    /// `PERF_RECORD_AUX`: a piece of the AUX area is ready.
+    Aux(Piece),
     /// Anything that was not asked for.
     Other,
 }
@@ -57,6 +64,8 @@ pub enum Record<'a> {
 pub struct Sample {
     /// Identity of the event that was opened, `PERF_SAMPLE_IDENTIFIER`.
     pub id: u64,
+    /// Where the instruction lies.
+    pub code: Option<u64>,
     /// Process.
     pub pid: u32,
     /// Thread.
@@ -67,10 +76,29 @@ pub struct Sample {
     pub address: u64,
     /// User mode part of the call chain, innermost first; `None` where none was asked for.
     pub stack: Option<Vec<u64>>,
+    /// What the hardware wrote, in its own form.
+    pub raw: Vec<u8>,
     /// Physical address; 0 where the kernel found no page of its own.
     pub physical: Option<u64>,
     /// Size of the page that maps the address.
     pub page_bytes: Option<u64>,
+}
+
+/// A piece of the AUX area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins, in bytes since the beginning.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// `PERF_AUX_FLAG_TRUNCATED` and its like.
+    pub flags: u64,
+    /// Process that ran when it was handed over.
+    pub pid: u32,
+    /// Its thread.
+    pub tid: u32,
+    /// When.
+    pub time_ns: u64,
 }
 
 /// A mapping as the kernel announces it.
@@ -144,6 +172,7 @@ pub fn parse_record(
         RECORD_EXIT => Ok(Record::Exit(parse_birth(fields)?)),
         RECORD_SAMPLE => Ok(Record::Sample(parse_sample(fields, layout)?)),
         RECORD_MMAP2 => Ok(Record::Map(parse_map(fields)?)),
+        RECORD_AUX => Ok(Record::Aux(parse_piece(fields)?)),
         _ => Ok(Record::Other),
     }
 }
@@ -156,11 +185,17 @@ fn parse_sample(
     let layout = layout(id).ok_or_else(|| format!("a sample of the unknown event {id}"))?;
     Ok(Sample {
         id,
+        code: optional(layout.code, || fields.word("instruction"))?,
         pid: fields.half("pid")?,
         tid: fields.half("tid")?,
         time_ns: fields.word("time")?,
         address: fields.word("address")?,
         stack: optional(layout.stack, || parse_stack(&mut fields))?,
+        raw: if layout.raw {
+            fields.raw()?
+        } else {
+            Vec::new()
+        },
         physical: optional(layout.physical, || fields.word("physical address"))?,
         page_bytes: optional(layout.page_size, || fields.word("page size"))?,
     })
@@ -204,6 +239,20 @@ fn parse_birth(mut fields: Fields<'_>) -> Result<Birth, String> {
         parent,
         tid,
         time_ns,
+    })
+}
+
+fn parse_piece(mut fields: Fields<'_>) -> Result<Piece, String> {
+    let offset = fields.word("aux_offset")?;
+    let bytes = fields.word("aux_size")?;
+    let flags = fields.word("flags")?;
+    Ok(Piece {
+        offset,
+        bytes,
+        flags,
+        pid: fields.half("pid")?,
+        tid: fields.half("tid")?,
+        time_ns: fields.word("time")?,
     })
 }
 
@@ -253,6 +302,15 @@ impl<'a> Fields<'a> {
         self.take(field).map(u64::from_ne_bytes)
     }
 
+    /// A length, and as many bytes; the length fills them up to a whole word with itself.
+    fn raw(&mut self) -> Result<Vec<u8>, String> {
+        let length = usize::try_from(self.half("raw size")?).unwrap_or(usize::MAX);
+        let split = self.left.split_at_checked(length);
+        let (raw, rest) = split.ok_or("a record ends before its raw data")?;
+        self.left = rest;
+        Ok(raw.to_vec())
+    }
+
     /// Takes the trailer off the end; the time in it.
     fn trailing_time(&mut self) -> Result<u64, String> {
         let at = self.left.len().checked_sub(TRAILER_BYTES);
@@ -293,7 +351,9 @@ mod tests {
     }
 
     const FULL: Layout = Layout {
+        code: true,
         stack: true,
+        raw: true,
         physical: true,
         page_size: true,
     };
@@ -304,6 +364,7 @@ mod tests {
         let kernel = (-128_i64).cast_unsigned();
         let words = [
             7,
+            0x401,
             pair(10, 11),
             5000,
             0x7000,
@@ -313,17 +374,21 @@ mod tests {
             user,
             0x401,
             0x402,
+            pair(12, 1),
+            pair(2, 3),
             0x9000,
             4096,
         ];
         let bytes = record(RECORD_SAMPLE, 0, &words);
         let expected = Sample {
             id: 7,
+            code: Some(0x401),
             pid: 10,
             tid: 11,
             time_ns: 5000,
             address: 0x7000,
             stack: Some(vec![0x401, 0x402]),
+            raw: [1_u32, 2, 3].map(u32::to_ne_bytes).concat(),
             physical: Some(0x9000),
             page_bytes: Some(4096),
         };
@@ -371,6 +436,21 @@ mod tests {
             name: "sleep".into(),
         };
         assert_eq!(parse_record(&exec, |_| None), Ok(expected));
+    }
+
+    #[test]
+    fn a_piece_of_the_aux_area_says_who_ran() {
+        let words = [4096, 640, 1, pair(10, 11), 99, 7];
+        let expected = Piece {
+            offset: 4096,
+            bytes: 640,
+            flags: 1,
+            pid: 10,
+            tid: 11,
+            time_ns: 99,
+        };
+        let bytes = record(RECORD_AUX, 0, &words);
+        assert_eq!(parse_record(&bytes, |_| None), Ok(Record::Aux(expected)));
     }
 
     #[test]

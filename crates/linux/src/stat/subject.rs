@@ -115,6 +115,20 @@ impl Cgroup {
     }
 }
 
+impl Cgroup {
+    /// Its folder, as perf_event_open takes it.
+    ///
+    /// # Errors
+    /// It has none that perf_event_open takes, or it may not be opened.
+    pub fn open(&self, root: &Root) -> std::result::Result<File, Missing> {
+        let folder = self.perf.as_ref().ok_or_else(|| Missing::NotSupported {
+            what: "this cgroup in a hierarchy of perf_event".to_owned(),
+        })?;
+        let path = root.path(folder);
+        File::open(&path).map_err(|error| Error::io("opening", &path, error).into_missing("root"))
+    }
+}
+
 /// The path of a cgroup below its mount.
 fn below(name: &str, mounts: &[Mount]) -> String {
     let longest = mounts
@@ -137,15 +151,7 @@ impl Subject {
             Self::Command { main, .. } => Ok(Target::AtExec(*main)),
             Self::Process(process) => Ok(Target::Tasks(threads(root, process.pid))),
             Self::Machine => Ok(Target::Cpus(online(root))),
-            Self::Cgroup(group) => {
-                let folder = group.perf.as_ref().ok_or_else(|| Missing::NotSupported {
-                    what: "this cgroup in a hierarchy of perf_event".to_owned(),
-                })?;
-                let path = root.path(folder);
-                let open = File::open(&path)
-                    .map_err(|error| Error::io("opening", &path, error).into_missing("root"))?;
-                Ok(Target::Cgroup(Arc::new(open), online(root)))
-            }
+            Self::Cgroup(group) => Ok(Target::Cgroup(Arc::new(group.open(root)?), online(root))),
         }
     }
 

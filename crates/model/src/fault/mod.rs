@@ -15,8 +15,8 @@ mod reconcile;
 mod render;
 mod sentences;
 mod shape;
-mod space;
-mod stacks;
+pub(crate) mod space;
+pub(crate) mod stacks;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -8,10 +8,10 @@ use super::event::{Map, Sharing};
 /// The end of a mapping is not announced by the kernel. What lies at an address is therefore
 /// the last that was announced there, which is right for an address that is touched.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Space {
+pub(crate) struct Space {
     areas: BTreeMap<u64, Area>,
     /// Where brk(2) begins, where that is known.
-    pub(super) heap: Option<u64>,
+    pub(crate) heap: Option<u64>,
     /// Pages by block of the size of a huge page. Shared with the child after a fork, until one
     /// of the two changes it.
     blocks: HashMap<u64, Arc<Block>>,
@@ -19,49 +19,49 @@ pub(super) struct Space {
 
 /// A range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Area {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) offset: u64,
-    pub(super) sharing: Sharing,
-    pub(super) protection: u32,
-    pub(super) name: Arc<str>,
+pub(crate) struct Area {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) offset: u64,
+    pub(crate) sharing: Sharing,
+    pub(crate) protection: u32,
+    pub(crate) name: Arc<str>,
     /// Where its faults are added up; the same for all that grew out of one.
-    pub(super) tally: usize,
+    pub(crate) tally: usize,
 }
 
 impl Area {
     /// Whether fresh pages of it are zeroes, not a file's.
-    pub(super) fn is_anonymous(&self) -> bool {
+    pub(crate) fn is_anonymous(&self) -> bool {
         let name = &*self.name;
         let special = name.starts_with('[') && !matches!(name, "[vdso]" | "[vvar]");
         name == "//anon" || special
     }
 
     /// Whether it is shared and yet no file of a file system on a disk.
-    pub(super) fn is_shared_memory(&self) -> bool {
+    pub(crate) fn is_shared_memory(&self) -> bool {
         let name = &*self.name;
         let places = ["/dev/zero", "/memfd:", "/SYSV", "/dev/shm/", "//anon"];
         places.iter().any(|place| name.starts_with(place)) || self.is_anonymous()
     }
 
     /// Whether a huge page could map the whole block at `start`.
-    pub(super) fn covers(&self, start: u64, bytes: u64) -> bool {
+    pub(crate) fn covers(&self, start: u64, bytes: u64) -> bool {
         self.start <= start && start.saturating_add(bytes) <= self.end
     }
 }
 
 /// What was known of a page when it was touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PageState {
+pub(crate) struct PageState {
     /// It had been touched.
-    pub(super) seen: bool,
+    pub(crate) seen: bool,
     /// What it held was a zero page, for certain.
-    pub(super) zero: bool,
+    pub(crate) zero: bool,
     /// A fork has come between, and nobody has touched it since.
-    pub(super) shared: bool,
+    pub(crate) shared: bool,
     /// One huge fault had mapped it together with its block.
-    pub(super) by_huge: bool,
+    pub(crate) by_huge: bool,
 }
 
 /// What is known of the pages of one block: bits.
@@ -101,10 +101,10 @@ impl Bits {
 
 /// The units of a [`Space`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Units {
-    pub(super) page_bytes: u64,
+pub(crate) struct Units {
+    pub(crate) page_bytes: u64,
     /// Size of a huge page; where there are none, 512 pages are as good a block as any.
-    pub(super) block_bytes: u64,
+    pub(crate) block_bytes: u64,
 }
 
 impl Units {
@@ -123,14 +123,14 @@ impl Units {
 
 impl Space {
     /// What is mapped at an address.
-    pub(super) fn area(&self, address: u64) -> Option<&Area> {
+    pub(crate) fn area(&self, address: u64) -> Option<&Area> {
         let (_, area) = self.areas.range(..=address).next_back()?;
         (address < area.end).then_some(area)
     }
 
     /// Takes a new mapping in. `tally` makes a place for its faults, unless it grew out of an
     /// older one.
-    pub(super) fn map(&mut self, map: &Map, units: Units, tally: impl FnOnce() -> usize) {
+    pub(crate) fn map(&mut self, map: &Map, units: Units, tally: impl FnOnce() -> usize) {
         let older = self.overlapping(map.start, map.end);
         let same = |area: &&Area| {
             &*area.name == map.name.as_str()
@@ -223,7 +223,7 @@ impl Space {
     }
 
     /// What is known of the page at an address.
-    pub(super) fn state(&self, address: u64, units: Units) -> PageState {
+    pub(crate) fn state(&self, address: u64, units: Units) -> PageState {
         let (number, index) = units.place(address);
         self.blocks
             .get(&number)
@@ -236,7 +236,7 @@ impl Space {
     }
 
     /// Notes that a fault has put `bytes` of memory, or of a zero page, at an address.
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, zero: bool, units: Units) {
+    pub(crate) fn touch(&mut self, address: u64, bytes: u64, zero: bool, units: Units) {
         let bytes = bytes.clamp(units.page_bytes, units.block_bytes);
         let (number, first) = units.place(address - address % bytes);
         let pages = usize::try_from(bytes / units.page_bytes).unwrap_or(1);
@@ -250,7 +250,7 @@ impl Space {
     }
 
     /// A child with the same memory: whatever was touched is shared from now on, in both.
-    pub(super) fn fork(&mut self) -> Self {
+    pub(crate) fn fork(&mut self) -> Self {
         for block in self.blocks.values_mut() {
             let block = Arc::make_mut(block);
             block.shared = block.seen.clone();

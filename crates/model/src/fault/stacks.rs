@@ -24,7 +24,7 @@ struct Chain {
 
 /// All call chains, each once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stacks {
+pub(crate) struct Stacks {
     /// Paths of files and names of programs.
     names: Vec<String>,
     numbers: HashMap<String, usize>,
@@ -46,7 +46,7 @@ pub enum Weigh {
 
 impl Stacks {
     /// Counts a fault, or `weight` of them that this one stands for; the number of its chain.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         pid: u32,
         program: &str,
@@ -82,14 +82,14 @@ impl Stacks {
     }
 
     /// Adds the time of a fault to its chain.
-    pub(super) fn add_time(&mut self, chain: usize, time_ns: u64) {
+    pub(crate) fn add_time(&mut self, chain: usize, time_ns: u64) {
         if let Some(chain) = self.chains.get_mut(chain) {
             chain.time_ns = chain.time_ns.saturating_add(time_ns);
         }
     }
 
     /// Addresses of this process mean something else from now on.
-    pub(super) fn forget(&mut self, pid: u32) {
+    pub(crate) fn forget(&mut self, pid: u32) {
         self.recent.remove(&pid);
     }
 
@@ -121,7 +121,7 @@ impl Stacks {
     }
 
     /// Places that have no symbol yet, by file.
-    pub(super) fn nameless(&self) -> BTreeMap<String, BTreeSet<u64>> {
+    pub(crate) fn nameless(&self) -> BTreeMap<String, BTreeSet<u64>> {
         let mut wanted: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
         for place in self.chains.iter().flat_map(|chain| &chain.places) {
             if let Place::File { file, offset } = *place
@@ -135,7 +135,7 @@ impl Stacks {
     }
 
     /// Takes a name in.
-    pub(super) fn name(&mut self, file: &str, offset: u64, frames: &[Symbol]) {
+    pub(crate) fn name(&mut self, file: &str, offset: u64, frames: &[Symbol]) {
         let file = self.number(file);
         self.symbols.insert((file, offset), frames.to_vec());
     }
@@ -166,7 +166,7 @@ impl Stacks {
 
     /// Faults and time by the innermost function and the one that called it, the most
     /// expensive first.
-    pub(super) fn sites(&self) -> Vec<(Site, u64, u64)> {
+    pub(crate) fn sites(&self) -> Vec<(Site, u64, u64)> {
         let mut sites: BTreeMap<Site, (u64, u64)> = BTreeMap::new();
         for chain in &self.chains {
             let sum = sites.entry(self.site(chain)).or_default();
@@ -182,7 +182,7 @@ impl Stacks {
     }
 
     /// The site of a chain, by its number.
-    pub(super) fn site_of(&self, chain: usize) -> Option<Site> {
+    pub(crate) fn site_of(&self, chain: usize) -> Option<Site> {
         self.chains.get(chain).map(|chain| self.site(chain))
     }
 
@@ -204,14 +204,14 @@ impl Stacks {
     }
 
     /// How many faults came with a call chain of one frame or none.
-    pub(super) fn shallow(&self) -> u64 {
+    pub(crate) fn shallow(&self) -> u64 {
         let shallow = self.chains.iter().filter(|chain| chain.places.len() < 2);
         shallow.map(|chain| chain.faults).sum()
     }
 
     /// Lines as flame graph tools read them: program and functions from the outermost to the
     /// innermost, a blank, and the weight. Sorted, each line once.
-    pub(super) fn folded(&self, weigh: Weigh) -> BTreeMap<String, u64> {
+    pub(crate) fn folded(&self, weigh: Weigh) -> BTreeMap<String, u64> {
         let mut lines: BTreeMap<String, u64> = BTreeMap::new();
         for chain in &self.chains {
             let program = [plain(&self.names[chain.program])];
@@ -229,7 +229,7 @@ impl Stacks {
 }
 
 /// An innermost function, and who called it.
-pub(super) type Site = (Symbol, Option<Symbol>);
+pub(crate) type Site = (Symbol, Option<Symbol>);
 
 fn is_nameless(symbol: &Symbol) -> bool {
     symbol.name.starts_with('[')

@@ -6,12 +6,14 @@
 pub mod holm;
 pub mod looks;
 pub mod null;
+pub mod proportion;
 pub mod quantile;
 pub mod shift;
 pub mod tail;
 
 pub use holm::holm;
 pub use looks::looks;
+pub use proportion::{Share, wilson};
 pub use quantile::median;
 pub use shift::{Shift, paired, unpaired};
 pub use tail::{Tail, tail};

@@ -8,7 +8,7 @@ use hugewise_linux::error::Kind;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{
-    self, AtExit, Beginning, End, Launch, Output as Prints, Question, Running,
+    self, AtExit, Beginning, End, Launch, Output as Prints, Question, Running, Suspended,
 };
 use hugewise_linux::stat::plan::{self, Events};
 use hugewise_linux::stat::subject::{Cgroup, Process, Subject};
@@ -62,7 +62,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
 }
 
 /// How soon a signal, or the end of a process, is noticed.
-const SOON: Duration = Duration::from_millis(50);
+pub(super) const SOON: Duration = Duration::from_millis(50);
 
 fn check_events(root: &Root, events: &Events) -> Result<()> {
     let Ok(sources) = plan::sources(root) else {
@@ -74,7 +74,7 @@ fn check_events(root: &Root, events: &Events) -> Result<()> {
     }
 }
 
-fn subject(root: &Root, arguments: &Arguments) -> Result<(Subject, Target)> {
+pub(super) fn subject(root: &Root, arguments: &Arguments) -> Result<(Subject, Target)> {
     if let Some(pid) = arguments.pid {
         let process = Process::find(root, pid).map_err(|error| match error.kind {
             Kind::NotFound => exit::usage(format!("-p {pid}: there is no such process")),
@@ -117,22 +117,7 @@ fn run_command(
     arguments: &Arguments,
     interrupt: &Interrupt,
 ) -> Result<Exit> {
-    command::check_program_of(&arguments.command)?;
-    let launch = Launch {
-        identity: invoker::identity()?,
-        output: if arguments.show {
-            Prints::Show
-        } else {
-            Prints::Discard
-        },
-        at_exit: AtExit::Pass,
-        timeout: arguments.duration,
-        ..Launch::new(arguments.command.clone())
-    };
-    let suspended = match spawn::start(&launch, &Question::default())? {
-        Beginning::Suspended(suspended) => suspended,
-        Beginning::NotStarted(error) => return Err(exit::trial_failed(error)),
-    };
+    let suspended = start(arguments)?;
     let subject = Subject::Command {
         main: suspended.main(),
         keeper: suspended.keeper(),
@@ -147,11 +132,7 @@ fn run_command(
     let mut observation = Observation::begin(root, host, &Kernel, &wanted);
     let header = observation.header().clone();
     let mut sink = Sink::begin(&header, &arguments.output)?;
-    let mut watched = Watched {
-        running: suspended.release().context("releasing the command")?,
-        stopped: false,
-        end: None,
-    };
+    let mut watched = Watched::release(suspended)?;
     observation.released();
     while watched.end.is_none() {
         let mut trouble = None;
@@ -167,14 +148,34 @@ fn run_command(
         }
         sink.interval(interval)?;
     }
-    let outcome = watched.end.map(|end| end.outcome);
+    let outcome = watched.end.as_ref().map(|end| end.outcome.clone());
     let exit = exit_of(outcome.as_ref(), interrupt);
     sink.finish(outcome)?;
-    drop(watched.running.into_printed());
+    watched.close();
     Ok(exit)
 }
 
-fn exit_of(outcome: Option<&Outcome>, interrupt: &Interrupt) -> Exit {
+/// Starts the command of the line, up to its exec.
+pub(super) fn start(arguments: &Arguments) -> Result<Suspended> {
+    command::check_program_of(&arguments.command)?;
+    let launch = Launch {
+        identity: invoker::identity()?,
+        output: if arguments.show {
+            Prints::Show
+        } else {
+            Prints::Discard
+        },
+        at_exit: AtExit::Pass,
+        timeout: arguments.duration,
+        ..Launch::new(arguments.command.clone())
+    };
+    match spawn::start(&launch, &Question::default())? {
+        Beginning::Suspended(suspended) => Ok(suspended),
+        Beginning::NotStarted(error) => Err(exit::trial_failed(error)),
+    }
+}
+
+pub(super) fn exit_of(outcome: Option<&Outcome>, interrupt: &Interrupt) -> Exit {
     match outcome {
         _ if interrupt.asked() => Exit::Interrupted,
         // Timed out: the end that --duration asked for.
@@ -184,14 +185,27 @@ fn exit_of(outcome: Option<&Outcome>, interrupt: &Interrupt) -> Exit {
 }
 
 /// A command that runs under its keeper.
-struct Watched {
+pub(super) struct Watched {
     running: Running,
     stopped: bool,
-    end: Option<End>,
+    pub(super) end: Option<End>,
 }
 
 impl Watched {
-    fn wait(&mut self, time: Duration, interrupt: &Interrupt) -> Result<Waited> {
+    pub(super) fn release(suspended: Suspended) -> Result<Self> {
+        Ok(Self {
+            running: suspended.release().context("releasing the command")?,
+            stopped: false,
+            end: None,
+        })
+    }
+
+    /// Only then is the last of what it printed through.
+    pub(super) fn close(self) {
+        drop(self.running.into_printed());
+    }
+
+    pub(super) fn wait(&mut self, time: Duration, interrupt: &Interrupt) -> Result<Waited> {
         if interrupt.asked() && !self.stopped {
             self.running.stop()?;
             self.stopped = true;
@@ -205,20 +219,20 @@ impl Watched {
 }
 
 /// `--duration`.
-struct Limit(Option<Instant>);
+pub(super) struct Limit(Option<Instant>);
 
 impl Limit {
-    fn new(duration: Option<Duration>) -> Self {
+    pub(super) fn new(duration: Option<Duration>) -> Self {
         Self(duration.and_then(|duration| Instant::now().checked_add(duration)))
     }
 
-    fn left(&self) -> Duration {
+    pub(super) fn left(&self) -> Duration {
         self.0.map_or(Duration::MAX, |end| {
             end.saturating_duration_since(Instant::now())
         })
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.left().is_zero()
     }
 }

@@ -16,6 +16,7 @@ use crate::exit::{self, Exit};
 
 mod list;
 mod live;
+mod misses;
 mod replay;
 mod simulate;
 mod sink;
@@ -80,13 +81,40 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
 
-    /// Draw a recording (--format json, --json FILE) again
+    /// Draw a recording (--format json, --json FILE, or --where --out FILE) again
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 
     /// Show what the command prints, on stderr
     #[arg(long, help_heading = "What to observe")]
     show: bool,
+
+    /// Sample where misses of the TLB come from: mappings, page sizes, code
+    #[arg(
+        long = "where",
+        conflicts_with_all = ["list", "replay", "events", "mode", "simulate"],
+        help_heading = "Where misses come from"
+    )]
+    origins: bool,
+
+    /// Take one sample in N events [default: as the hardware bears]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=0x00ff_ffff),
+        requires = "origins",
+        help_heading = "Where misses come from"
+    )]
+    every: Option<u64>,
+
+    /// Record every sample, one JSON document per line, for --replay
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "origins",
+        help_heading = "Where misses come from"
+    )]
+    out: Option<PathBuf>,
 
     /// Run the command under valgrind and simulate the TLB: needs no counters, and is slow
     #[arg(
@@ -96,7 +124,7 @@ pub struct Arguments {
     )]
     simulate: bool,
 
-    /// Simulate this processor: own, jaguar, neoverse-n1, skylake [default: own]
+    /// Simulate this processor: own, haswell, jaguar, neoverse-n1, skylake [default: own]
     #[arg(
         long,
         value_name = "NAME",
@@ -164,7 +192,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.simulate {
         return simulate::run(&root, arguments);
     }
+    if arguments.origins {
+        return misses::run(&root, arguments);
+    }
     if let Some(path) = &arguments.replay {
+        if misses::is_recording(path) {
+            return misses::replay(path, &arguments.output);
+        }
         return replay::run(path, &arguments.output);
     }
     if arguments.list {

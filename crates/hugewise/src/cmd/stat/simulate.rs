@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 use hugewise_linux::error::Kind;
-use hugewise_linux::memory_trace::{self, Ended, Prints, Wanted};
+use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
 use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
+use hugewise_model::fault::Map;
 use hugewise_model::observation::{Missing, Outcome};
 use hugewise_model::tlb::simulate::{
-    Access, Accesses, Column, Cut, FORMAT, Kind as AccessKind, Paging, Processor, Simulation,
-    Tracer, render_csv, render_json, render_markdown, render_text,
+    Access, Accesses, Column, Cut, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
+    Simulation, Tracer, render_csv, render_json, render_markdown, render_text,
 };
 
 use super::Arguments;
@@ -41,7 +42,9 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
         ));
     }
     let mut model = Model::new(&processor, paging);
-    let ended = trace(arguments, &interrupt, |access| model.access(access))?;
+    let ended = trace(arguments, &interrupt, |access, traced| {
+        model.access(access, || traced.mappings(root));
+    })?;
     if model.seen.total() == 0 && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
             "{tracer} gave no trace of the command; add --show to see what it says"
@@ -90,7 +93,11 @@ fn tracer() -> Result<String> {
     })
 }
 
-fn trace(arguments: &Arguments, interrupt: &Interrupt, each: impl FnMut(Access)) -> Result<Ended> {
+fn trace(
+    arguments: &Arguments,
+    interrupt: &Interrupt,
+    each: impl FnMut(Access, &Traced),
+) -> Result<Ended> {
     let identity = invoker::identity()?;
     let wanted = Wanted {
         command: &arguments.command,
@@ -116,6 +123,9 @@ fn exit_of(ended: &Ended) -> Exit {
 /// All columns, and what went into them.
 struct Model {
     columns: Vec<Column>,
+    mapped: Mapped,
+    /// Walks of one access, by column.
+    walks: Vec<u64>,
     seen: Accesses,
     base_page_bytes: u64,
 }
@@ -123,23 +133,32 @@ struct Model {
 impl Model {
     fn new(processor: &Processor, paging: Paging) -> Self {
         let sizes = paging.sizes().into_iter();
+        let columns: Vec<Column> = sizes
+            .map(|size| Column::new(processor, paging, size))
+            .collect();
         Self {
-            columns: sizes
-                .map(|size| Column::new(processor, paging, size))
-                .collect(),
+            mapped: Mapped::new(paging.base_bytes(), columns.len()),
+            walks: vec![0; columns.len()],
+            columns,
             seen: Accesses::default(),
             base_page_bytes: paging.base_bytes(),
         }
     }
 
-    fn access(&mut self, access: Access) {
+    fn access(&mut self, access: Access, look_up: impl FnOnce() -> Vec<Map>) {
         match access.kind {
             AccessKind::Fetch => self.seen.fetches += 1,
             AccessKind::Load => self.seen.loads += 1,
             AccessKind::Store => self.seen.stores += 1,
         }
-        for column in &mut self.columns {
-            column.access(access);
+        self.mapped.see(access);
+        let mut walked = false;
+        for (column, walks) in self.columns.iter_mut().zip(&mut self.walks) {
+            *walks = column.access(access);
+            walked |= *walks > 0;
+        }
+        if walked {
+            self.mapped.walked(access.address, &self.walks, look_up);
         }
     }
 
@@ -162,6 +181,7 @@ impl Model {
             accesses: self.seen,
             cut: ended.cut,
             columns: self.columns.iter().map(Column::counts).collect(),
+            mappings: self.mapped.rows(),
             as_mapped: as_mapped(),
             outcome: ended.outcome,
         }

@@ -7,6 +7,7 @@
 
 use std::sync::LazyLock;
 
+use hugewise_model::miss::Means;
 use hugewise_model::stat::kind;
 use serde::Deserialize;
 
@@ -30,6 +31,8 @@ pub struct Family {
     pub pmu: Option<String>,
     /// Which processors belong to it.
     cpu: Cpus,
+    /// How it samples the addresses that accesses go to.
+    pub addresses: Addresses,
     /// What it counts, the most telling events first.
     #[serde(rename = "event")]
     pub events: Vec<Event>,
@@ -47,6 +50,21 @@ enum Cpus {
     },
     /// Arm: pairs of implementer and part; none means all that no other file knows.
     Arm { parts: Vec<(u32, u32)> },
+}
+
+/// How the processors of a family sample the addresses of misses.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Addresses {
+    /// By which means.
+    pub means: Means,
+    /// The kinds of event that are sampled, loads first, where the means samples events.
+    #[serde(default)]
+    pub events: Vec<String>,
+    /// The file of the kernel that it was taken from.
+    pub source: String,
+    /// What such a sample does not mean.
+    pub not: String,
 }
 
 /// One event of a family.
@@ -262,6 +280,28 @@ mod tests {
             .filter(|kind| !always.contains(&kind.name))
         {
             assert!(used.contains(kind.name), "{} is no event's", kind.name);
+        }
+    }
+
+    #[test]
+    fn every_family_says_how_addresses_are_sampled() {
+        for family in FAMILIES.iter() {
+            let addresses = &family.addresses;
+            let place = &family.name;
+            let (arch, events) = match addresses.means {
+                Means::Pebs => (Arch::X86, 2),
+                Means::Ibs => (Arch::X86, 0),
+                Means::Spe => (Arch::Arm, 0),
+            };
+            assert_eq!(family.arch(), arch, "{place}");
+            assert_eq!(addresses.events.len(), events, "{place}");
+            for kind in &addresses.events {
+                assert!(family.find(kind).is_some(), "{place}: {kind}");
+            }
+            assert!(
+                addresses.not.len() > 20 && addresses.not.ends_with('.'),
+                "{place}"
+            );
         }
     }
 

@@ -81,14 +81,14 @@ impl Chains {
 
     /// A pass over the rings of a processor is over, first that of the ends, then that of the
     /// chains. What is still alone then waits for one pass more: no longer than [`Order`] allows.
-    pub(super) fn join(&mut self, cpu: usize, order: &mut Order) {
+    pub(super) fn join(&mut self, cpu: usize, order: &mut Order<Event>) {
         if let Some(halves) = self.cpus.get_mut(cpu) {
             halves.join(order);
         }
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, order: &mut Order) {
+    pub(super) fn finish(&mut self, order: &mut Order<Event>) {
         let ends = self
             .cpus
             .iter_mut()
@@ -108,7 +108,7 @@ impl Chains {
 }
 
 impl Halves {
-    fn join(&mut self, order: &mut Order) {
+    fn join(&mut self, order: &mut Order<Event>) {
         let mut done = 0;
         let mut alone = VecDeque::new();
         for (index, (chain, stands_for)) in self.chains.drain(..).enumerate() {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// What came out: time, and time of the chain with its weight.
-    fn given(order: &mut Order) -> Vec<(u64, Option<u64>, u64)> {
+    fn given(order: &mut Order<Event>) -> Vec<(u64, Option<u64>, u64)> {
         let mut given = Vec::new();
         order.release_all(|event| match event {
             Event::End(end) => {

@@ -8,7 +8,7 @@ use crate::root::Root;
 /// of what it calls the heap (`vma_is_initial_heap`, include/linux/mm.h).
 ///
 /// `None` where the process is gone already, or not that far yet.
-pub(super) fn after_exec(event: &Event) -> Option<Event> {
+pub(in crate::perf) fn after_exec(event: &Event) -> Option<Event> {
     let Event::Exec { time_ns, pid, .. } = event else {
         return None;
     };

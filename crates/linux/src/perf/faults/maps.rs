@@ -54,7 +54,7 @@ fn field<'a>(rest: &mut &'a str) -> Option<&'a str> {
 }
 
 /// What a process has mapped now; nothing where that may not be read.
-pub(super) fn read(root: &Root, pid: u32) -> Vec<Map> {
+pub(crate) fn read(root: &Root, pid: u32) -> Vec<Map> {
     let bytes = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
     parse(&bytes, pid).unwrap_or_default()
 }

@@ -25,12 +25,12 @@
 mod chains;
 mod folio;
 mod grade;
-mod heap;
+pub(super) mod heap;
 mod huge_zero;
 mod looked_up;
-mod maps;
+pub(crate) mod maps;
 mod open;
-mod order;
+pub(super) mod order;
 mod said;
 mod target;
 
@@ -51,8 +51,10 @@ use grade::Grade;
 use looked_up::LookedUp;
 use open::{Opened, Rings, Role};
 use order::Order;
-use said::{Said, event, said};
+pub(super) use said::event as announced;
+use said::{Said, said};
 
+pub(super) use open::monotonic_ns;
 pub use target::{Crowd, Target};
 
 /// The least grant that lets an ordinary user watch processes of their own.
@@ -69,7 +71,7 @@ pub struct Faults {
     roles: HashMap<u64, Role>,
     grade: Grade,
     every: u64,
-    order: Order,
+    order: Order<Event>,
     chains: Chains,
     looked_up: LookedUp,
     /// Records that could not be understood, and the first sentence about them.
@@ -168,7 +170,7 @@ impl Faults {
 
     /// Empties the rings and gives what is old enough to be in order of time.
     pub fn drain(&mut self, take: impl FnMut(Event)) {
-        let read_since = open::monotonic_ns();
+        let read_since = monotonic_ns();
         self.empty_rings();
         self.order.release(read_since, take);
         if self.chains.are_enough() {
@@ -195,7 +197,7 @@ impl Faults {
                     }
                 }
                 Ok(record) => {
-                    let event = event(record);
+                    let event = announced(record);
                     let heap = event.as_ref().and_then(heap::after_exec);
                     self.order.hold(event);
                     self.order.hold(heap);

@@ -61,6 +61,7 @@ impl Role {
             stack: every > 1 || self == Self::Major,
             physical: grade.modes == Modes::All,
             page_size: grade.page_size,
+            ..Layout::default()
         };
         match self {
             Self::Starts => Layout::default(),
@@ -348,7 +349,7 @@ pub(super) fn read_counters(opened: &[Vec<Opened>], grade: Grade) -> Counted {
 }
 
 /// Nanoseconds of the monotonic clock, which is also that of the records.
-pub(super) fn monotonic_ns() -> u64 {
+pub(in crate::perf) fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)

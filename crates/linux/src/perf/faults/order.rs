@@ -1,4 +1,4 @@
-use hugewise_model::fault::Event;
+use hugewise_model::{fault, miss};
 
 /// Events of several rings, put in order of time.
 ///
@@ -7,32 +7,60 @@ use hugewise_model::fault::Event;
 /// been read when the next pass is over, so that everything up to the beginning of the pass
 /// before may be given out. (One pass more than it seems to need: a record gets its time
 /// a moment before it can be read.)
-#[derive(Debug, Default)]
-pub(super) struct Order {
-    held: Vec<Event>,
+#[derive(Debug)]
+pub(in crate::perf) struct Order<E> {
+    held: Vec<E>,
     /// When the pass before began, in nanoseconds of the monotonic clock.
     horizon_ns: u64,
 }
 
-impl Order {
+/// Something that happened at a time.
+pub(in crate::perf) trait Timed {
+    /// When, where it has a time. Losses have none, and their place among the others means
+    /// nothing.
+    fn time_ns(&self) -> Option<u64>;
+}
+
+impl Timed for fault::Event {
+    fn time_ns(&self) -> Option<u64> {
+        self.time_ns()
+    }
+}
+
+impl Timed for miss::Event {
+    fn time_ns(&self) -> Option<u64> {
+        self.time_ns()
+    }
+}
+
+impl<E> Default for Order<E> {
+    fn default() -> Self {
+        Self {
+            held: Vec::new(),
+            horizon_ns: 0,
+        }
+    }
+}
+
+impl<E: Timed> Order<E> {
     /// Starts with what was known before.
-    pub(super) fn begin(&mut self, known: Vec<Event>) {
+    pub(in crate::perf) fn begin(&mut self, known: Vec<E>) {
         self.held = known;
     }
 
-    pub(super) fn hold(&mut self, event: Option<Event>) {
+    pub(in crate::perf) fn hold(&mut self, event: Option<E>) {
         self.held.extend(event);
     }
 
     /// Gives out what is old enough; the pass over the rings began at `pass_ns`.
-    pub(super) fn release(&mut self, pass_ns: u64, take: impl FnMut(Event)) {
+    pub(in crate::perf) fn release(&mut self, pass_ns: u64, take: impl FnMut(E)) {
         let horizon = std::mem::replace(&mut self.horizon_ns, pass_ns);
         self.sort();
         let old = self.held.partition_point(|event| time(event) <= horizon);
         self.held.drain(..old).for_each(take);
     }
 
-    pub(super) fn release_all(&mut self, take: impl FnMut(Event)) {
+    pub(in crate::perf) fn release_all(&mut self, take: impl FnMut(E)) {
         self.sort();
         self.held.drain(..).for_each(take);
     }
@@ -42,13 +70,14 @@ impl Order {
     }
 }
 
-/// Losses have no time of their own, and their place among the others means nothing.
-fn time(event: &Event) -> u64 {
+fn time(event: &impl Timed) -> u64 {
     event.time_ns().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
+    use hugewise_model::fault::Event;
+
     use super::*;
 
     fn at(time_ns: u64) -> Option<Event> {
@@ -60,7 +89,7 @@ mod tests {
         })
     }
 
-    fn released(order: &mut Order, pass_ns: u64) -> Vec<u64> {
+    fn released(order: &mut Order<Event>, pass_ns: u64) -> Vec<u64> {
         let mut times = Vec::new();
         order.release(pass_ns, |event| times.push(time(&event)));
         times

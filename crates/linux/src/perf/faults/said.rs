@@ -36,7 +36,7 @@ impl From<Sample> for Chain {
 }
 
 /// A record other than a sample as the model knows it; `None` for what says nothing.
-pub(super) fn event(record: Record<'_>) -> Option<Event> {
+pub(in crate::perf) fn event(record: Record<'_>) -> Option<Event> {
     Some(match record {
         Record::Map(map) => Event::Map(mapping(&map)),
         Record::Exec { pid, time_ns, name } => Event::Exec {
@@ -56,7 +56,7 @@ pub(super) fn event(record: Record<'_>) -> Option<Event> {
             tid: birth.tid,
         },
         Record::Lost { count } => Event::Lost { count },
-        Record::Sample(_) | Record::Other => return None,
+        Record::Sample(_) | Record::Aux(_) | Record::Other => return None,
     })
 }
 

@@ -70,17 +70,19 @@ impl Column {
         }
     }
 
-    /// One access. Bytes on both sides of a page's end ask for both pages.
-    pub fn access(&mut self, access: Access) {
+    /// One access, and how many walks it needed. Bytes on both sides of a page's end ask for both
+    /// pages.
+    pub fn access(&mut self, access: Access) -> u64 {
         let last_byte = access
             .address
             .saturating_add(access.bytes.saturating_sub(1));
         let (from, to) = (access.address >> self.shift, last_byte >> self.shift);
         self.tally(access.kind).accesses += 1;
-        self.ask(access.kind, from);
-        if to != from {
-            self.ask(access.kind, to);
+        let walks = self.ask(access.kind, from);
+        if to == from {
+            return walks;
         }
+        walks + self.ask(access.kind, to)
     }
 
     /// The counts so far.
@@ -100,24 +102,26 @@ impl Column {
         }
     }
 
-    fn ask(&mut self, kind: Kind, page: u64) {
+    /// Looks a page up; 1 where that took a walk.
+    fn ask(&mut self, kind: Kind, page: u64) -> u64 {
         let first = match (kind, &mut self.stores) {
             (Kind::Fetch, _) => &mut self.code,
             (Kind::Store, Some(stores)) => stores,
             (Kind::Load | Kind::Store, _) => &mut self.data,
         };
         if first.touch(page) {
-            return;
+            return 0;
         }
         self.tally(kind).first_level_misses += 1;
         if self.second.touch(kind, page) {
-            return;
+            return 0;
         }
         let read = self.walker.walk(page << self.shift);
         let tally = self.tally(kind);
         tally.walks += 1;
         tally.walk_references.least += read.least;
         tally.walk_references.most += read.most;
+        1
     }
 }
 

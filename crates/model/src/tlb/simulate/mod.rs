@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 mod buffer;
 mod column;
+mod mapped;
 mod outcome;
 mod paging;
 mod render;
@@ -14,6 +15,7 @@ mod walk;
 
 pub use buffer::Buffer;
 pub use column::Column;
+pub use mapped::{Mapped, MappingWalks};
 pub use outcome::{
     Accesses, Cut, FORMAT, PageColumn, References, Simulation, Streams, Tally, Tracer,
 };

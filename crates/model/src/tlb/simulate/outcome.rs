@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Processor;
+use super::{MappingWalks, Processor};
 use crate::observation::{Missing, Outcome};
 
 /// Name and version of this form. The number grows when a field changes its meaning or goes.
@@ -28,6 +28,9 @@ pub struct Simulation {
     pub cut: Cut,
     /// Page sizes, ascending.
     pub columns: Vec<PageColumn>,
+    /// Which memory the walks were for, the most first.
+    #[serde(default)]
+    pub mappings: Vec<MappingWalks>,
     /// Why there is no column for the pages as they are.
     pub as_mapped: Missing,
     /// How the command ended; `None` where it was ended because the trace was long enough.

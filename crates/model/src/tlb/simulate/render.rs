@@ -54,6 +54,7 @@ pub fn render_text(simulation: &Simulation, width: usize, out: &mut impl Write) 
     }
     writeln!(out)?;
     table(simulation, out)?;
+    mappings(simulation, out)?;
     writeln!(out)?;
     for text in notes(simulation) {
         for line in wrapped(&text, width, 2) {
@@ -125,12 +126,63 @@ fn table(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
+/// Mappings that are shown; the others are one line.
+const SHOWN: usize = 8;
+
+/// Whose walks they are: with small pages as shares, and what is left of them with larger ones.
+fn mappings(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
+    let rows = mapping_rows(simulation);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nwalks for 1000 accesses, by mapping")?;
+    rows.iter().try_for_each(|(name, cells)| {
+        // Of a file its own name: there is no room for folders.
+        let short = name.rsplit('/').next().unwrap_or(name);
+        let name = shortened(&plain(short), NAME_WIDTH - 1);
+        write!(out, "{name:<NAME_WIDTH$}")?;
+        cells
+            .iter()
+            .try_for_each(|cell| write!(out, "{cell:>CELL_WIDTH$}"))?;
+        writeln!(out)
+    })
+}
+
+/// Names with a figure for each page size, data and code together.
+fn mapping_rows(simulation: &Simulation) -> Vec<(String, Vec<String>)> {
+    let total = simulation.accesses.total();
+    let cells = |walks: &[u64]| -> Vec<String> {
+        walks
+            .iter()
+            .map(|&walks| thousandth(walks, total))
+            .collect()
+    };
+    let (shown, rest) = simulation
+        .mappings
+        .split_at(simulation.mappings.len().min(SHOWN));
+    let mut rows: Vec<_> = shown
+        .iter()
+        .map(|one| (one.name.clone(), cells(&one.walks)))
+        .collect();
+    if !rest.is_empty() {
+        let columns = 0..simulation.columns.len();
+        let sum = |column: usize| rest.iter().filter_map(|one| one.walks.get(column)).sum();
+        let sums: Vec<u64> = columns.map(sum).collect();
+        rows.push((format!("{} more", rest.len()), cells(&sums)));
+    }
+    rows
+}
+
+fn thousandth(part: u64, accesses: u64) -> String {
+    match accesses {
+        0 => "~".to_owned(),
+        accesses => three_digits(part as f64 * 1000.0 / accesses as f64),
+    }
+}
+
 /// A share of the accesses; a walk whose table entries are not known reads between two numbers.
 fn cell(row: &Row, tally: &Tally) -> String {
-    let share = |value: u64| match tally.accesses {
-        0 => "~".to_owned(),
-        accesses => three_digits(value as f64 * 1000.0 / accesses as f64),
-    };
+    let share = |value: u64| thousandth(value, tally.accesses);
     let References { least, most } = tally.walk_references;
     if row.name == "walk_references" && least != most {
         return format!("≤ {}", share(most));
@@ -162,6 +214,13 @@ fn notes(simulation: &Simulation) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if !simulation.mappings.is_empty() {
+        notes.push(
+            "Mappings are those under the tracer: sizes and names are the program's, addresses are \
+             not, and its heap has no name there."
+                .to_owned(),
+        );
+    }
     notes.push(format!("Pages as they are: {}.", simulation.as_mapped));
     notes.push(
         "In program order, one thread after the other, the first process alone, and until it \
@@ -179,7 +238,7 @@ fn notes(simulation: &Simulation) -> Vec<String> {
 pub fn render_csv(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
     writeln!(
         out,
-        "page_bytes,native,stream,accesses,name,least,most,missing"
+        "page_bytes,native,stream,accesses,name,least,most,missing,mapping"
     )?;
     for column in &simulation.columns {
         for (stream, tally) in streams(column) {
@@ -191,14 +250,24 @@ pub fn render_csv(simulation: &Simulation, out: &mut impl Write) -> fmt::Result 
                 };
                 writeln!(
                     out,
-                    "{},{},{stream},{},{},{least},{most},",
+                    "{},{},{stream},{},{},{least},{most},,",
                     column.page_bytes, column.native, tally.accesses, row.name
                 )?;
             }
         }
     }
+    for one in &simulation.mappings {
+        for (column, walks) in simulation.columns.iter().zip(&one.walks) {
+            let (page, native) = (column.page_bytes, column.native);
+            let (total, name) = (simulation.accesses.total(), csv_field(&one.name));
+            writeln!(
+                out,
+                "{page},{native},,{total},walks,{walks},{walks},,{name}"
+            )?;
+        }
+    }
     let reason = csv_field(&simulation.as_mapped.to_string());
-    writeln!(out, "as_mapped,,,,,,,{reason}")
+    writeln!(out, "as_mapped,,,,,,,{reason},")
 }
 
 /// As one JSON document.
@@ -231,6 +300,10 @@ pub fn render_markdown(simulation: &Simulation, out: &mut impl Write) -> fmt::Re
             let cells: Vec<String> = cells.collect();
             writeln!(out, "| {name}: {} | {} |", row.text, cells.join(" | "))?;
         }
+    }
+    for (name, cells) in mapping_rows(simulation) {
+        let name = plain(&name).replace('|', "\\|");
+        writeln!(out, "| walks in {name} | {} |", cells.join(" | "))?;
     }
     writeln!(out)?;
     for text in heading(simulation).into_iter().chain(notes(simulation)) {

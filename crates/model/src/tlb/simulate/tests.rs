@@ -46,7 +46,9 @@ fn load(address: u64) -> Access {
 
 fn data_of(page_bytes: u64, addresses: impl Iterator<Item = u64>) -> Tally {
     let mut column = column(&processor(), page_bytes);
-    addresses.for_each(|address| column.access(load(address)));
+    addresses.for_each(|address| {
+        column.access(load(address));
+    });
     column.counts().streams.data
 }
 

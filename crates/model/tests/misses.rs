@@ -1,0 +1,86 @@
+//! A recording of misses, drawn in every form.
+
+#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use hugewise_model::miss::{
+    Analysis, Conclusion, Event, Own, Summary, read, render_csv, render_markdown, render_text,
+};
+use hugewise_model::report::{Color, Style, Verbosity};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+fn golden(name: &str) -> PathBuf {
+    fixtures().join("golden").join(name)
+}
+
+fn summary() -> Summary {
+    let bytes = include_bytes!("../../../fixtures/misses/server.jsonl");
+    let mut analysis = None;
+    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if line.is_empty() {
+            continue;
+        }
+        let event = read(number + 1, line).expect("an event");
+        if let Event::Own(Own::Sampling(conditions)) = &event {
+            analysis = Some(Analysis::new((**conditions).clone()));
+        }
+        analysis.as_mut().expect("a beginning").push(&event);
+    }
+    analysis.expect("a beginning").summary().expect("an end")
+}
+
+fn style() -> Style {
+    Style {
+        width: 80,
+        color: Color::Never,
+        verbose: Verbosity::Normal,
+    }
+}
+
+/// What was put into the file, counted there.
+#[test]
+fn the_recording_comes_to_what_is_in_it() {
+    let summary = summary();
+    assert_eq!((summary.misses, summary.stores), (177, 19));
+    assert_eq!(summary.conclusion, Conclusion::Partly);
+    let standings: Vec<(&str, u64)> = summary
+        .standings
+        .iter()
+        .map(|row| (row.name.as_str(), row.misses))
+        .collect();
+    let expected = [
+        ("could", 99),
+        ("huge", 39),
+        ("edge", 17),
+        ("shared", 9),
+        ("file", 6),
+        ("kernel", 5),
+        ("unknown", 2),
+    ];
+    assert_eq!(standings, expected);
+}
+
+#[test]
+fn it_is_drawn_as_ever() {
+    let summary = summary();
+    let mut text = String::new();
+    render_text(&summary, &style(), &mut text).expect("text");
+    expect_file![golden("where-server.txt")].assert_eq(&text);
+    let mut csv = String::new();
+    render_csv(&summary, &mut csv).expect("text");
+    expect_file![golden("where-server.csv")].assert_eq(&csv);
+    let mut markdown = String::new();
+    render_markdown(&summary, &style(), &mut markdown).expect("text");
+    expect_file![golden("where-server.md")].assert_eq(&markdown);
+    let json = serde_json::to_string_pretty(&summary).expect("text") + "\n";
+    expect_file![golden("where-server.json")].assert_eq(&json);
+    assert_eq!(
+        serde_json::from_str::<Summary>(&json).expect("JSON"),
+        summary
+    );
+}

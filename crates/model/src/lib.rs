@@ -40,6 +40,9 @@ pub mod trace;
 
 pub mod latency;
 
+/// 5e. What load generators and benchmarks tell of their requests.
+pub mod reader;
+
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
 

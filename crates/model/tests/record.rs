@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use hugewise_model::host::ThpDisable;
+use hugewise_model::latency::distribution::{Distribution, Grain};
 use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::reader::Pacing;
 use hugewise_model::record::{self, Line, Record, RecordError};
 use proptest::prelude::*;
 
@@ -204,6 +206,11 @@ fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
         number().prop_map(Reading::of),
         prop::collection::vec(number(), 1..5).prop_map(|values| Reading::Values { values }),
+        prop::collection::vec(any::<u64>(), 0..9).prop_map(|all| {
+            let mut histogram = Distribution::new(Grain::Bucket, 1_000);
+            all.iter().for_each(|&ns| histogram.add(ns, ns % 5 + 1));
+            Reading::Histogram { histogram }
+        }),
         missing().prop_map(Reading::missing),
     ]
 }
@@ -262,10 +269,11 @@ prop_compose! {
         readings in prop::collection::btree_map("[a-z_]{1,12}", reading(), 0..6),
         read_back in read_back(),
         marks in marks(),
+        pacing in prop::option::of(Just(Pacing::Closed)),
     ) -> Trial {
         Trial {
             index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
-            readings: BTreeMap::from_iter(readings), read_back, marks,
+            readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
         }
     }
 }

@@ -90,6 +90,7 @@ fn plan() -> Plan {
             max_time: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
+        latency: None,
         printed: vec![PrintedMetric {
             name: "ops".to_owned(),
             pattern: "([0-9]+) ops".to_owned(),
@@ -123,6 +124,7 @@ fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)) -> Record
                 readings: BTreeMap::new(),
                 read_back: ReadBack::default(),
                 marks: Vec::new(),
+                pacing: None,
             };
             fill(&mut trial, slot);
             record.trials.push(trial);

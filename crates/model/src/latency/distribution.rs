@@ -219,7 +219,9 @@ mod tests {
     #[test]
     fn what_does_not_add_up_is_refused() {
         let text = |count, max, buckets| {
-            format!(r#"{{"count":{count},"max_ns":{max},"step_ns":1,"grain":"bucket","buckets":{buckets}}}"#)
+            format!(
+                r#"{{"count":{count},"max_ns":{max},"step_ns":1,"grain":"bucket","buckets":{buckets}}}"#
+            )
         };
         let read = |text: String| serde_json::from_str::<Distribution>(&text).is_ok();
         assert!(read(text(3, 7, "[[5,1],[7,2]]")));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::observation::Role;
 use crate::policy::Policy;
+use crate::reader::LatencySource;
 
 mod printed;
 
@@ -33,6 +34,9 @@ pub struct Plan {
     /// Metrics read from what the workload prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<PrintedMetric>,
+    /// Where latencies of requests are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencySource>,
 }
 
 /// When an experiment ends.
@@ -151,6 +155,7 @@ mod tests {
             },
             verdict_metric: "wall_seconds".to_owned(),
             printed: Vec::new(),
+            latency: None,
         }
     }
 

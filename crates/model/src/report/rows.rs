@@ -26,15 +26,15 @@ pub(super) struct Row<'a> {
 
 /// The metric of a name: of the table, of its families, or printed by the workload.
 pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
-    if let Some(known) = metric::find(name) {
-        return known;
-    }
     let printed = record
         .header
         .plan
         .printed
         .iter()
         .find(|printed| printed.name == name);
+    if let Some(known) = metric::find(name).filter(|_| printed.is_none()) {
+        return known;
+    }
     Metric {
         name: name.to_owned().into(),
         label: name.to_owned().into(),
@@ -156,6 +156,8 @@ pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
     let label = plain(&metric.label);
     match statistic {
         Statistic::Center => label,
+        Statistic::P50 => format!("{label}, p50"),
+        Statistic::P90 => format!("{label}, p90"),
         Statistic::P95 => format!("{label}, p95"),
         Statistic::P99 => format!("{label}, p99"),
         Statistic::P999 => format!("{label}, p99.9"),

@@ -7,12 +7,14 @@ pub mod holm;
 pub mod looks;
 pub mod null;
 pub mod quantile;
+pub mod sample;
 pub mod shift;
 pub mod tail;
 
 pub use holm::holm;
 pub use looks::looks;
 pub use quantile::median;
+pub use sample::Sample;
 pub use shift::{Shift, paired, unpaired};
 pub use tail::{Tail, tail};
 

@@ -103,6 +103,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         },
         verdict_metric: "wall_seconds".to_owned(),
         printed: Vec::new(),
+        latency: None,
     }
 }
 
@@ -254,6 +255,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
             allocator: None,
         },
         marks: Vec::new(),
+        pacing: None,
     }
 }
 

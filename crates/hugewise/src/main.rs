@@ -17,6 +17,7 @@ mod progress;
 mod recorder;
 mod rounds;
 mod say;
+mod written;
 
 use std::io;
 use std::process::ExitCode;

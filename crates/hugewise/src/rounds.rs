@@ -19,6 +19,7 @@ use hugewise_model::plan::{Plan, Slot};
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::environment;
 use hugewise_model::policy::realise::Realisation;
+use hugewise_model::reader::{LatencySource, Pacing, Place as Source};
 use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
@@ -29,6 +30,7 @@ use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
 use crate::say::say;
+use crate::written::{self, Written};
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -200,16 +202,19 @@ impl<'a> Rounds<'a> {
     fn trial(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
+        let mut pacing = None;
         let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
             Ok(()) => {
+                let before = self.written();
                 let applied = machine.apply(realisation).map_err(|error| {
                     exit::refused(format!(
                         "putting policy `{}` in force: {error}",
                         policy.name
                     ))
                 })?;
-                let observed = self.observe(header, realisation, place.round)?;
+                let mut observed = self.observe(header, realisation, place.round)?;
                 drop(applied);
+                pacing = self.read_latencies(&mut observed, before);
                 if let (Some(kept), Some(index)) = (&self.kept, place.index) {
                     kept.keep(index, &observed)?;
                 }
@@ -223,12 +228,27 @@ impl<'a> Rounds<'a> {
             Flow::Go
         };
         let mut trial = trial_of(place, policy, &header.plan, observed);
+        trial.pacing = pacing;
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
             trial.outcome = Outcome::HookFailed { error };
         }
         Ok((trial, flow))
+    }
+
+    /// The state of the files that the source of latencies names, before a trial.
+    fn written(&self) -> Option<Written> {
+        let source = self.options.latency.as_ref()?;
+        Written::before(source, self.options.directory.as_deref())
+    }
+
+    /// Adds what the source of latencies told of a trial to its readings.
+    fn read_latencies(&self, observed: &mut Observed, before: Option<Written>) -> Option<Pacing> {
+        let source = self.options.latency.as_ref()?;
+        let (readings, pacing) = written::read(source, &observed.output, before);
+        observed.readings.extend(readings);
+        pacing
     }
 
     fn observe(&self, header: &Header, realisation: &Realisation, round: u32) -> Result<Observed> {
@@ -253,7 +273,10 @@ impl<'a> Rounds<'a> {
     }
 
     fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
-        let keep = !plan.printed.is_empty() || self.kept.is_some();
+        let from_stdout = |source: &LatencySource| source.place == Source::Stdout;
+        let keep = !plan.printed.is_empty()
+            || self.kept.is_some()
+            || plan.latency.as_ref().is_some_and(from_stdout);
         Launch {
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
@@ -368,6 +391,7 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
         readings,
         read_back: observed.read_back,
         marks: observed.marks,
+        pacing: None,
     }
 }
 

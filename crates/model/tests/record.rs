@@ -150,7 +150,7 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: this is not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: the record has format version 2, this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the record ends in the middle of its header: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         torn in the middle: line 2, column 100: EOF while parsing a string; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         strange policy: line 2: a trial of policy `b`, which the plan does not have; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         two headers: line 2: a second header; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before

@@ -15,13 +15,14 @@ const THROUGHPUT: &str = "throughput_per_second";
 const REQUESTS: &str = "requests_total";
 const ERRORS: &str = "request_errors_total";
 
-/// The readings of one trial from what it wrote, each document with its name for errors.
+/// The readings of one trial from what it wrote, each document with its name for errors; or
+/// from the reason why there is nothing, which is then that of every metric of the reader.
 #[must_use]
 pub fn read(
     source: &LatencySource,
-    documents: &[(String, &[u8])],
+    documents: Result<Vec<(String, Vec<u8>)>, String>,
 ) -> (BTreeMap<String, Reading>, Option<Pacing>) {
-    match all(source, documents) {
+    match documents.and_then(|documents| all(source, &documents)) {
         Ok(told) => (readings(&told), Some(told.pacing)),
         Err(error) => {
             let missing = Missing::Unreadable { error };
@@ -57,7 +58,7 @@ fn expected(reader: &Reader) -> Vec<String> {
     }
 }
 
-fn all(source: &LatencySource, documents: &[(String, &[u8])]) -> Result<Told, String> {
+fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<Told, String> {
     let word = source.reader.word();
     let mut told: Option<Told> = None;
     for (name, bytes) in documents {

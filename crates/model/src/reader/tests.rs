@@ -1,5 +1,7 @@
 //! Every reader on what the real program printed, and on bytes that nobody printed.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::{Latency, LatencySource, Load, Pacing, Quantile, Told, read};
@@ -17,6 +19,12 @@ fn source(text: &str) -> LatencySource {
 
 fn told(text: &str, bytes: &[u8]) -> Told {
     super::readings::parse(&source(text), bytes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn docs(text: &str, documents: &[(String, &[u8])]) -> (BTreeMap<String, Reading>, Option<Pacing>) {
+    let documents = documents.iter();
+    let owned = documents.map(|(name, bytes)| (name.clone(), bytes.to_vec()));
+    read(&source(text), Ok(owned.collect()))
 }
 
 fn fault(text: &str, bytes: &[u8]) -> String {
@@ -247,7 +255,7 @@ fn tables_and_lines_are_read_by_name() {
 #[test]
 fn readings_have_names_units_and_reasons() {
     let bytes: &[u8] = fixture!("redis-benchmark.txt");
-    let (readings, pacing) = read(&source("redis-benchmark"), &[("stdout".into(), bytes)]);
+    let (readings, pacing) = docs("redis-benchmark", &[("stdout".into(), bytes)]);
     assert_eq!(pacing, Some(Pacing::Closed));
     assert_eq!(readings["set_latency_p99_seconds"], Reading::of(0.004_287));
     assert_eq!(readings["get_requests_total"], Reading::of(20_000.0));
@@ -255,7 +263,7 @@ fn readings_have_names_units_and_reasons() {
         let metric = crate::metric::find(name).unwrap_or_else(|| panic!("{name}"));
         assert!(metric.label.starts_with("set: ") || metric.label.starts_with("get: "));
     }
-    let (readings, pacing) = read(&source("wrk"), &[("stdout".into(), b"".as_slice())]);
+    let (readings, pacing) = docs("wrk", &[("stdout".into(), b"".as_slice())]);
     assert_eq!(pacing, None);
     let Reading::Missing {
         missing: Missing::Unreadable { error },
@@ -264,14 +272,14 @@ fn readings_have_names_units_and_reasons() {
         panic!("{readings:?}");
     };
     assert_eq!(error, "wrk, stdout: Requests/sec: wrk printed no such line");
-    let (readings, _) = read(&source("wrk"), &[]);
+    let (readings, _) = docs("wrk", &[]);
     assert!(format!("{readings:?}").contains("nothing to read"));
 }
 
 #[test]
 fn several_files_are_one_only_where_requests_were_counted() {
     let two = |text: &str, bytes: &'static [u8]| {
-        read(&source(text), &[("a".into(), bytes), ("b".into(), bytes)]).0
+        docs(text, &[("a".into(), bytes), ("b".into(), bytes)]).0
     };
     let logs = two("pgbench-log", fixture!("pgbench.log"));
     let Reading::Histogram { histogram } = &logs["latency_seconds"] else {
@@ -281,7 +289,7 @@ fn several_files_are_one_only_where_requests_were_counted() {
     assert!(format!("{:?}", two("wrk", fixture!("wrk.txt"))).contains("cannot be merged"));
     let twice = b"BenchmarkA/x-2 1 5 ns/op\nBenchmarkA_x-2 1 5 ns/op\n";
     assert!(format!("{:?}", two("go", twice)).contains("cannot be merged"));
-    let (one, _) = read(&source("go"), &[("a".into(), twice.as_slice())]);
+    let (one, _) = docs("go", &[("a".into(), twice.as_slice())]);
     assert!(format!("{one:?}").contains("would be one metric"));
 }
 
@@ -305,7 +313,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
         for reader in READERS {
-            let _ = read(&source(reader), &[("x".into(), bytes.as_slice())]);
+            let _ = docs(reader, &[("x".into(), bytes.as_slice())]);
         }
     }
 
@@ -326,7 +334,7 @@ proptest! {
         let mut bytes = bytes.to_vec();
         let at = at % bytes.len();
         if cut { bytes.truncate(at) } else { bytes[at] = byte }
-        let (readings, _) = read(&source(reader), &[("x".into(), bytes.as_slice())]);
+        let (readings, _) = docs(reader, &[("x".into(), bytes.as_slice())]);
         prop_assert!(!readings.is_empty());
     }
 }

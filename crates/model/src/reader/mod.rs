@@ -26,7 +26,7 @@ mod tests;
 mod unit;
 mod wrk;
 
-pub use readings::{DISTRIBUTION, read, suffix_metric};
+pub use readings::{DISTRIBUTION, order, read, suffix_metric};
 pub use source::{LatencySource, Place, Reader};
 pub use unit::TimeUnit;
 

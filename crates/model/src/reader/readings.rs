@@ -263,6 +263,20 @@ pub fn suffix_metric(name: &str) -> Option<Metric> {
     })
 }
 
+/// Where a reader's metric stands among its own in a table: by load, then what was answered
+/// before how long it took; `None` for other metrics.
+#[must_use]
+pub fn order(name: &str) -> Option<(String, usize)> {
+    let quantiles = Quantile::ALL.map(|quantile| format!("latency_{}_seconds", quantile.word()));
+    let plain = [THROUGHPUT, DISTRIBUTION].map(str::to_owned);
+    let ends = plain.into_iter().chain(quantiles);
+    let ends = ends.chain([ERRORS, REQUESTS].map(str::to_owned));
+    let (place, end) = ends
+        .enumerate()
+        .find(|(_, end)| ends_with_word(name, end))?;
+    Some((name[..name.len() - end.len()].to_owned(), place))
+}
+
 fn ends_with_word(name: &str, end: &str) -> bool {
     name.strip_suffix(end)
         .is_some_and(|before| before.is_empty() || before.ends_with('_'))

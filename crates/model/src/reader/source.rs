@@ -86,6 +86,16 @@ impl Reader {
         }
     }
 
+    /// The program that sends the requests, where it is known.
+    #[must_use]
+    pub fn program(&self) -> String {
+        match self {
+            Self::PgbenchLog => "pgbench".to_owned(),
+            Self::Memtier => "memtier_benchmark".to_owned(),
+            other => other.word(),
+        }
+    }
+
     /// Whether the unit is the user's to say.
     fn takes_unit(&self) -> bool {
         matches!(

@@ -18,6 +18,7 @@ mod csv;
 mod json;
 mod markdown;
 mod notes;
+mod requests;
 mod rows;
 mod section;
 mod text;

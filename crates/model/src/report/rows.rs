@@ -1,15 +1,16 @@
 //! The rows of a table: one metric, or one property of its sample, under every policy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::plain;
 use super::scale::{Scaler, percent_change, three_digits};
 use super::section::{Column, Section};
 use super::{Report, Verbosity};
-use crate::compare::{Change, Comparison, Statistic};
+use crate::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::findings::medians::Medians;
 use crate::metric::{self, Better, METRICS, Metric, Scope, Shown, Unit};
-use crate::observation::Missing;
+use crate::observation::{Missing, Reading};
+use crate::reader::order;
 use crate::record::Record;
 
 /// One metric under every policy.
@@ -22,6 +23,8 @@ pub(super) struct Row<'a> {
     pub(super) comparisons: Vec<Option<&'a Comparison>>,
     /// The smallest effect of interest, as a share.
     pub(super) threshold: f64,
+    /// Whether the metric's values were counted, so that its percentiles stand for it.
+    counted: bool,
 }
 
 /// The metric of a name: of the table, of its families, or printed by the workload.
@@ -92,8 +95,13 @@ fn metric_names(report: &Report<'_>) -> Vec<String> {
         .iter()
         .map(|printed| printed.name.as_str());
     let listed = METRICS.iter().map(|metric| metric.name.as_ref());
+    let requests = present
+        .iter()
+        .filter_map(|name| Some((order(name)?, *name)));
+    let requests: BTreeMap<_, &str> = requests.collect();
     let mut names: Vec<&str> = std::iter::once(verdict)
         .chain(printed)
+        .chain(requests.into_values())
         .chain(listed)
         .chain(present.iter().copied())
         .collect();
@@ -111,6 +119,9 @@ fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
         .map(|comparison| comparison.statistic)
         .chain([Statistic::Center])
         .collect();
+    if is_counted(report.record, metric) {
+        statistics.extend(PERCENTILES.map(|(statistic, _)| statistic));
+    }
     statistics.sort_unstable();
     statistics.dedup();
     statistics
@@ -132,14 +143,22 @@ fn row<'a>(
     };
     let arms = section.columns.iter().skip(1);
     let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();
+    let counted = is_counted(report.record, &metric.name);
     let value = |(index, column): (usize, &Column<'_>)| match (statistic, index) {
         (Statistic::Center, _) => medians[index].get(column.policy, &metric.name),
+        _ if counted => percentile(column.record, column.policy, &metric.name, statistic)
+            .ok_or(Missing::TooShort),
         (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
     Row {
+        counted,
         values: section.columns.iter().enumerate().map(value).collect(),
-        label: label(&metric, statistic),
+        label: match statistic {
+            // Beside the percentiles of all trials together.
+            Statistic::Center if counted => format!("{}, by trial", plain(&metric.label)),
+            _ => label(&metric, statistic),
+        },
         threshold: report.table.verdict.threshold,
         comparisons,
         metric,
@@ -149,6 +168,13 @@ fn row<'a>(
 /// A property of a sample that only its comparison knows.
 fn compared(value: Option<f64>) -> Result<f64, Missing> {
     value.ok_or(Missing::NotAsked)
+}
+
+/// Whether the values of a metric were counted one by one.
+fn is_counted(record: &Record, metric: &str) -> bool {
+    let trials = record.trials.iter();
+    let mut readings = trials.filter_map(|trial| trial.readings.get(metric));
+    readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
 }
 
 /// The label of a metric, with the property of its sample where that is not the middle.
@@ -175,6 +201,7 @@ impl Row<'_> {
             return true;
         }
         match self.metric.shown {
+            Shown::Always if self.counted => statistic != Statistic::Center,
             Shown::Always => statistic == Statistic::Center || self.is_decided(),
             Shown::WhenNonZero => self
                 .values

@@ -13,6 +13,8 @@ use crate::policy::realise::{FileWrite, Realisation};
 use crate::policy::{Malloc, Policy, Settings, Thp};
 use crate::record::{Header, Record, StopReason, VERSION};
 
+mod requests;
+
 const MIB: f64 = 1_048_576.0;
 
 fn host() -> Host {

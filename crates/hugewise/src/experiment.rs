@@ -12,7 +12,7 @@ use hugewise_model::policy::{Policy, cross, defaults};
 use hugewise_model::reader::{LatencySource, Place};
 
 use crate::options::{Options, Streams};
-use crate::{command, exit};
+use crate::{command, exit, runtimes};
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -29,6 +29,7 @@ impl Options {
         command::check(self)?;
         self.check_latency()?;
         let policies = self.policies(host)?;
+        runtimes::check_placeholders(self, &policies)?;
         Ok(Plan {
             command: self
                 .command

@@ -16,6 +16,7 @@ mod places;
 mod progress;
 mod recorder;
 mod rounds;
+mod runtimes;
 mod say;
 mod written;
 

@@ -25,7 +25,9 @@ pub struct Options {
     ///
     /// In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: thp=never|madvise|always|inherit, defrag=…, mthp=64k:always+2m:inherit,
     /// zero_page=0|1, khugepaged.FILE=N,
-    /// malloc=default|thp|hugetlb|jemalloc|mimalloc|tcmalloc, env.NAME=VALUE. `as-is` is the
+    /// malloc=default|thp|hugetlb|jemalloc|mimalloc|tcmalloc, env.NAME=VALUE; java.FLAG=+|-|VALUE,
+    /// go.NAME, glibc.TUNABLE, jemalloc.NAME, mimalloc.NAME, tcmalloc.NAME; postgres.NAME and
+    /// redis.NAME fill {postgres.NAME} in the command. `as-is` is the
     /// machine as it is. The first policy is the baseline unless --baseline names another.
     /// Without any: the machine as it is, thp=never, and what else is reachable.
     #[arg(long = "policy", value_name = "POLICY", help_heading = "What to try")]

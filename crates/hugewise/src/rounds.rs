@@ -16,9 +16,9 @@ use hugewise_linux::stat::plan::{Events, plan as plan_counters};
 use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
 use hugewise_model::observation::{Missing, Outcome, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
-use hugewise_model::policy::Policy;
-use hugewise_model::policy::environment;
 use hugewise_model::policy::realise::Realisation;
+use hugewise_model::policy::runtime::Answers;
+use hugewise_model::policy::{Policy, Settings, environment};
 use hugewise_model::reader::{LatencySource, Pacing, Place as Source};
 use hugewise_model::record::{Header, Record, StopReason};
 
@@ -29,6 +29,7 @@ use crate::kept::Kept;
 use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
+use crate::runtimes::{self, Runtimes};
 use crate::say::say;
 use crate::written::{self, Written};
 
@@ -48,6 +49,8 @@ pub struct Rounds<'a> {
     counters: std::result::Result<CounterPlan, Missing>,
     /// The kernel's stalls, where they are timed.
     stalls: Option<RefCell<Stalls>>,
+    /// What runtimes make of each policy.
+    runtimes: Runtimes,
 }
 
 /// Where a trial stands in the experiment.
@@ -96,6 +99,7 @@ impl<'a> Rounds<'a> {
                 _ => None,
             },
             stalls: watched_stalls(root, options.stalls)?,
+            runtimes: Runtimes::default(),
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -203,6 +207,7 @@ impl<'a> Rounds<'a> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let mut pacing = None;
+        let mut answers = Answers::new();
         let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
             Ok(()) => {
                 let before = self.written();
@@ -212,9 +217,14 @@ impl<'a> Rounds<'a> {
                         policy.name
                     ))
                 })?;
-                let mut observed = self.observe(header, realisation, place.round)?;
+                answers =
+                    self.runtimes
+                        .ask(self.options, policy, realisation, self.identity.as_ref());
+                let mut observed =
+                    self.observe(header, &policy.settings, realisation, place.round)?;
                 drop(applied);
                 pacing = self.read_latencies(&mut observed, before);
+                runtimes::note_complaints(&mut observed, &policy.settings);
                 if let (Some(kept), Some(index)) = (&self.kept, place.index) {
                     kept.keep(index, &observed)?;
                 }
@@ -229,6 +239,7 @@ impl<'a> Rounds<'a> {
         };
         let mut trial = trial_of(place, policy, &header.plan, observed);
         trial.pacing = pacing;
+        runtimes::note_answers(&mut trial, &policy.settings, answers);
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
@@ -251,8 +262,14 @@ impl<'a> Rounds<'a> {
         pacing
     }
 
-    fn observe(&self, header: &Header, realisation: &Realisation, round: u32) -> Result<Observed> {
-        let launch = self.launch(&header.plan, realisation);
+    fn observe(
+        &self,
+        header: &Header,
+        settings: &Settings,
+        realisation: &Realisation,
+        round: u32,
+    ) -> Result<Observed> {
+        let launch = self.launch(&header.plan, settings, realisation);
         let watch = Watch {
             files: &self.files,
             expected: realisation,
@@ -272,7 +289,7 @@ impl<'a> Rounds<'a> {
         .context("watching the workload")
     }
 
-    fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
+    fn launch(&self, plan: &Plan, settings: &Settings, realisation: &Realisation) -> Launch {
         let from_stdout = |source: &LatencySource| source.place == Source::Stdout;
         let keep = !plan.printed.is_empty()
             || self.kept.is_some()
@@ -297,7 +314,7 @@ impl<'a> Rounds<'a> {
                 Some(Switch::On) => Group::Make,
                 _ => Group::Leave,
             },
-            ..Launch::new(command_words(self.options))
+            ..Launch::new(runtimes::filled_words(self.options, settings))
         }
     }
 

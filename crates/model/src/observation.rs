@@ -232,6 +232,10 @@ pub struct ReadBack {
     /// `Some(path)` when found, an empty string when it was looked for and not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<String>,
+    /// What runtimes said of their settings when they were asked before the trial, by key
+    /// (`java.UseLargePages`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runtimes: BTreeMap<String, String>,
 }
 
 /// What spoilt a trial.

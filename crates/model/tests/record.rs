@@ -257,6 +257,7 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
             files,
             thp_disable,
             allocator,
+            runtimes: BTreeMap::new(),
         })
 }
 

@@ -253,6 +253,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
                 _ => ThpDisable::Off,
             }),
             allocator: None,
+            runtimes: BTreeMap::new(),
         },
         marks: Vec::new(),
         pacing: None,

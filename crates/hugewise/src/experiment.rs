@@ -12,6 +12,7 @@ use hugewise_model::policy::{Policy, cross, defaults};
 use hugewise_model::reader::{LatencySource, Place};
 
 use crate::options::{Options, Streams};
+use crate::rounds::command_words;
 use crate::{command, exit, runtimes};
 
 impl Options {
@@ -29,7 +30,7 @@ impl Options {
         command::check(self)?;
         self.check_latency()?;
         let policies = self.policies(host)?;
-        runtimes::check_placeholders(self, &policies)?;
+        runtimes::check_placeholders(&command_words(self), &policies)?;
         Ok(Plan {
             command: self
                 .command

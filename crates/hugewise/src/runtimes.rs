@@ -51,8 +51,13 @@ impl Runtimes {
 
 /// The words that are executed under a policy: its values stand where the command has places.
 pub fn filled_words(options: &Options, settings: &Settings) -> Vec<OsString> {
-    let words = command_words(options).into_iter();
+    filled(command_words(options), settings)
+}
+
+/// The words of a command with its places filled; [`check_placeholders`] came before.
+pub fn filled(words: Vec<OsString>, settings: &Settings) -> Vec<OsString> {
     words
+        .into_iter()
         .map(
             |word| match word.to_str().map(|text| fill(text, settings)) {
                 Some(Ok(filled)) => filled.into(),
@@ -64,8 +69,8 @@ pub fn filled_words(options: &Options, settings: &Settings) -> Vec<OsString> {
 }
 
 /// Refuses a place without a value, and a value without a place.
-pub fn check_placeholders(options: &Options, policies: &[Policy]) -> Result<()> {
-    let words: Vec<String> = command_words(options)
+pub fn check_placeholders(words: &[OsString], policies: &[Policy]) -> Result<()> {
+    let words: Vec<String> = words
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();

@@ -9,9 +9,11 @@ use hugewise_model::metric;
 use hugewise_model::plan::{Bounds, Plan, PrintedMetric};
 use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, cross, defaults};
+use hugewise_model::reader::{LatencySource, Place};
 
-use crate::options::Options;
-use crate::{command, exit};
+use crate::options::{Options, Streams};
+use crate::rounds::command_words;
+use crate::{command, exit, runtimes};
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -26,7 +28,9 @@ impl Options {
     /// The plan on this host; `clock_seed` is used when no seed was given.
     pub fn plan(&self, host: &Host, clock_seed: u64) -> Result<Plan> {
         command::check(self)?;
+        self.check_latency()?;
         let policies = self.policies(host)?;
+        runtimes::check_placeholders(&command_words(self), &policies)?;
         Ok(Plan {
             command: self
                 .command
@@ -41,6 +45,7 @@ impl Options {
             verdict_metric: self.checked_verdict_metric()?,
             printed: self.metric.clone(),
             bench: None,
+            latency: self.latency.clone(),
         })
     }
 
@@ -54,6 +59,16 @@ impl Options {
         }
         name_apart(&mut policies)?;
         Ok(policies)
+    }
+
+    fn check_latency(&self) -> Result<()> {
+        let from_stdout = |source: &LatencySource| source.place == Place::Stdout;
+        if self.output == Some(Streams::Show) && self.latency.as_ref().is_some_and(from_stdout) {
+            return Err(exit::usage(
+                "--output show leaves no stdout for --latency to read; use --output keep",
+            ));
+        }
+        Ok(())
     }
 
     fn bounds(&self) -> Result<Bounds> {
@@ -89,7 +104,12 @@ impl Options {
 
     fn checked_verdict_metric(&self) -> Result<String> {
         check_gates(&self.fail_if, &self.metric)?;
-        let name = self.verdict_metric.as_deref().unwrap_or("wall_seconds");
+        let of_latency = self
+            .latency
+            .as_ref()
+            .and_then(LatencySource::verdict_metric);
+        let asked = self.verdict_metric.as_deref();
+        let name = asked.or(of_latency).unwrap_or("wall_seconds");
         if is_known(name, &self.metric) {
             Ok(name.to_owned())
         } else {

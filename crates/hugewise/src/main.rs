@@ -16,7 +16,9 @@ mod places;
 mod progress;
 mod recorder;
 mod rounds;
+mod runtimes;
 mod say;
+mod written;
 
 use std::io;
 use std::process::ExitCode;

@@ -12,6 +12,7 @@ use hugewise_model::gate::Gate;
 use hugewise_model::plan::PrintedMetric;
 use hugewise_model::policy::{Axis, Policy};
 use hugewise_model::quantity::parse_duration;
+use hugewise_model::reader::LatencySource;
 use serde::{Deserialize, Deserializer};
 
 use crate::exit;
@@ -24,7 +25,9 @@ pub struct Options {
     ///
     /// In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: thp=never|madvise|always|inherit, defrag=…, mthp=64k:always+2m:inherit,
     /// zero_page=0|1, khugepaged.FILE=N,
-    /// malloc=default|thp|hugetlb|jemalloc|mimalloc|tcmalloc, env.NAME=VALUE. `as-is` is the
+    /// malloc=default|thp|hugetlb|jemalloc|mimalloc|tcmalloc, env.NAME=VALUE; java.FLAG=+|-|VALUE,
+    /// go.NAME, glibc.TUNABLE, jemalloc.NAME, mimalloc.NAME, tcmalloc.NAME; postgres.NAME and
+    /// redis.NAME fill {postgres.NAME} in the command. `as-is` is the
     /// machine as it is. The first policy is the baseline unless --baseline names another.
     /// Without any: the machine as it is, thp=never, and what else is reachable.
     #[arg(long = "policy", value_name = "POLICY", help_heading = "What to try")]
@@ -191,7 +194,17 @@ pub struct Options {
     #[serde(alias = "metrics", deserialize_with = "parsed_all")]
     pub metric: Vec<PrintedMetric>,
 
-    /// Metric of the verdict [default: wall_seconds]
+    /// Latencies of requests, as READER[@UNIT][:FILE]
+    ///
+    /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
+    /// google-benchmark, go, hyperfine, csv:COLUMN or jsonl:FIELD, with @ns, @us, @ms or @s where
+    /// the source does not tell its unit. It reads stdout, or the files that the trial wrote (the
+    /// last part of FILE may hold * and ?). Percentiles are those of all trials together.
+    #[arg(long, value_name = "READER", help_heading = "What to judge")]
+    #[serde(deserialize_with = "parsed")]
+    pub latency: Option<LatencySource>,
+
+    /// Metric of the verdict [default: wall_seconds, or that of --latency]
     #[arg(long, value_name = "NAME", help_heading = "What to judge")]
     pub verdict_metric: Option<String>,
 
@@ -305,6 +318,7 @@ impl Options {
             counters: self.counters.or(file.counters),
             stalls: self.stalls.or(file.stalls),
             metric: first(self.metric, file.metric),
+            latency: self.latency.or(file.latency),
             verdict_metric: self.verdict_metric.or(file.verdict_metric),
             fail_if: first(self.fail_if, file.fail_if),
             command: file.command,
@@ -336,6 +350,15 @@ where
         .iter()
         .map(|text| text.parse().map_err(serde::de::Error::custom))
         .collect()
+}
+
+fn parsed<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {

@@ -17,9 +17,10 @@ use hugewise_model::bench;
 use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
 use hugewise_model::observation::{Missing, Outcome, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
-use hugewise_model::policy::Policy;
-use hugewise_model::policy::environment;
 use hugewise_model::policy::realise::Realisation;
+use hugewise_model::policy::runtime::Answers;
+use hugewise_model::policy::{Policy, Settings, environment};
+use hugewise_model::reader::{LatencySource, Pacing, Place as Source};
 use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
@@ -29,7 +30,9 @@ use crate::kept::Kept;
 use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
+use crate::runtimes::{self, Runtimes};
 use crate::say::say;
+use crate::written::{self, Written};
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub struct Rounds<'a> {
     counters: std::result::Result<CounterPlan, Missing>,
     /// The kernel's stalls, where they are timed.
     stalls: Option<RefCell<Stalls>>,
+    /// What runtimes make of each policy.
+    runtimes: Runtimes,
 }
 
 /// Where a trial stands in the experiment.
@@ -95,6 +100,7 @@ impl<'a> Rounds<'a> {
                 _ => None,
             },
             stalls: watched_stalls(root, options.stalls)?,
+            runtimes: Runtimes::default(),
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -201,16 +207,25 @@ impl<'a> Rounds<'a> {
     fn trial(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
+        let mut pacing = None;
+        let mut answers = Answers::new();
         let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
             Ok(()) => {
+                let before = self.written();
                 let applied = machine.apply(realisation).map_err(|error| {
                     exit::refused(format!(
                         "putting policy `{}` in force: {error}",
                         policy.name
                     ))
                 })?;
-                let observed = self.observe(header, realisation, place.round)?;
+                answers =
+                    self.runtimes
+                        .ask(self.options, policy, realisation, self.identity.as_ref());
+                let mut observed =
+                    self.observe(header, &policy.settings, realisation, place.round)?;
                 drop(applied);
+                pacing = self.read_latencies(&mut observed, before);
+                runtimes::note_complaints(&mut observed, &policy.settings);
                 if let (Some(kept), Some(index)) = (&self.kept, place.index) {
                     kept.keep(index, &observed)?;
                 }
@@ -224,6 +239,8 @@ impl<'a> Rounds<'a> {
             Flow::Go
         };
         let mut trial = trial_of(place, policy, &header.plan, observed);
+        trial.pacing = pacing;
+        runtimes::note_answers(&mut trial, &policy.settings, answers);
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
@@ -232,8 +249,28 @@ impl<'a> Rounds<'a> {
         Ok((trial, flow))
     }
 
-    fn observe(&self, header: &Header, realisation: &Realisation, round: u32) -> Result<Observed> {
-        let launch = self.launch(&header.plan, realisation);
+    /// The state of the files that the source of latencies names, before a trial.
+    fn written(&self) -> Option<Written> {
+        let source = self.options.latency.as_ref()?;
+        Written::before(source, self.options.directory.as_deref())
+    }
+
+    /// Adds what the source of latencies told of a trial to its readings.
+    fn read_latencies(&self, observed: &mut Observed, before: Option<Written>) -> Option<Pacing> {
+        let source = self.options.latency.as_ref()?;
+        let (readings, pacing) = written::read(source, &observed.output, before);
+        observed.readings.extend(readings);
+        pacing
+    }
+
+    fn observe(
+        &self,
+        header: &Header,
+        settings: &Settings,
+        realisation: &Realisation,
+        round: u32,
+    ) -> Result<Observed> {
+        let launch = self.launch(&header.plan, settings, realisation);
         let watch = Watch {
             files: &self.files,
             expected: realisation,
@@ -253,9 +290,10 @@ impl<'a> Rounds<'a> {
         .context("watching the workload")
     }
 
-    fn launch(&self, plan: &Plan, realisation: &Realisation) -> Launch {
+    fn launch(&self, plan: &Plan, settings: &Settings, realisation: &Realisation) -> Launch {
+        let from_stdout = |source: &LatencySource| source.place == Source::Stdout;
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
-        let keep = reads || self.kept.is_some();
+        let keep = reads || self.kept.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
         Launch {
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
@@ -276,7 +314,7 @@ impl<'a> Rounds<'a> {
                 Some(Switch::On) => Group::Make,
                 _ => Group::Leave,
             },
-            ..Launch::new(command_words(self.options))
+            ..Launch::new(runtimes::filled_words(self.options, settings))
         }
     }
 
@@ -373,6 +411,7 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
         readings,
         read_back: observed.read_back,
         marks: observed.marks,
+        pacing: None,
     }
 }
 

@@ -33,6 +33,9 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// What runtimes make of the settings of a policy.
+pub mod runtime;
+
 /// Events of the hardware and of the kernel: counted, or one by one in rings.
 pub mod perf;
 
@@ -80,3 +83,7 @@ pub mod process;
 
 /// Files that hold one number.
 pub mod number;
+
+#[cfg(test)]
+#[path = "../tests/skipping/mod.rs"]
+mod skipping;

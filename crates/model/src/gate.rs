@@ -12,6 +12,9 @@ use crate::compare::{Comparison, Scale, Statistic, Table};
 pub struct Gate {
     /// The metric.
     pub metric: String,
+    /// Which property of it: its centre, or the percentile that is named behind a dot, as in
+    /// `latency_seconds.p99`.
+    pub statistic: Statistic,
     /// Whether growth or shrinkage fails.
     pub direction: Direction,
     /// The change against the baseline that is still allowed, as a share: 0.02 is 2 %.
@@ -46,7 +49,7 @@ impl Gate {
         let rows = table
             .comparisons
             .iter()
-            .filter(|row| row.metric == self.metric && row.statistic == Statistic::Center);
+            .filter(|row| row.metric == self.metric && row.statistic == self.statistic);
         let (mut closed, mut unknown, mut seen) = (Vec::new(), Vec::new(), false);
         for row in rows {
             seen = true;
@@ -84,6 +87,22 @@ impl Gate {
     }
 }
 
+/// A metric and the percentile behind its name.
+fn property(text: &str) -> (&str, Statistic) {
+    let known = [
+        (".p50", Statistic::P50),
+        (".p90", Statistic::P90),
+        (".p95", Statistic::P95),
+        (".p999", Statistic::P999),
+        (".p99", Statistic::P99),
+        (".max", Statistic::Max),
+    ];
+    let found = known
+        .into_iter()
+        .find_map(|(end, statistic)| Some((text.strip_suffix(end)?, statistic)));
+    found.unwrap_or((text, Statistic::Center))
+}
+
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -101,7 +120,7 @@ impl FromStr for Gate {
         } else {
             Direction::Below
         };
-        let metric = text[..at].trim();
+        let (metric, statistic) = property(text[..at].trim());
         let percent = text[at + 1..].trim().strip_suffix('%').ok_or_else(fault)?;
         let allowed: f64 = percent
             .trim()
@@ -113,6 +132,7 @@ impl FromStr for Gate {
         }
         Ok(Self {
             metric: metric.to_owned(),
+            statistic,
             direction,
             allowed: allowed / 100.0,
             text: text.to_owned(),

@@ -45,6 +45,8 @@ pub mod latency;
 
 /// 5e. Where misses of the TLB come from: sampled addresses, by mapping, page size and function.
 pub mod miss;
+/// 5f. What load generators and benchmarks tell of their requests.
+pub mod reader;
 
 /// 6. What is kept: the record, written as it happens.
 pub mod record;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reader::suffix_metric;
+
 /// One thing that can be measured in a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -234,11 +236,17 @@ pub static METRICS: &[Metric] = metrics![
         "How often the tree's memory was read during the trial.";
 ];
 
+/// Finds a metric that is always measured, or one that a reader of `--latency` gives.
+#[must_use]
+pub fn find(name: &str) -> Option<Metric> {
+    measured(name).or_else(|| suffix_metric(name))
+}
+
 /// Finds a metric of the table, or of the families that depend on the machine's folio sizes:
 /// `mthp_<N>kib_peak_bytes`, `mthp_<N>kib_exit_bytes` and `mthp_<N>kib_<counter>_total`; or of
 /// the cells of a bench, `bench/<cell>/<metric>` (see [`crate::bench::metric`]).
 #[must_use]
-pub fn find(name: &str) -> Option<Metric> {
+pub fn measured(name: &str) -> Option<Metric> {
     METRICS
         .iter()
         .find(|metric| metric.name == name)

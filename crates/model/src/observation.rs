@@ -8,6 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::host::ThpDisable;
+use crate::latency::distribution::Distribution;
+use crate::reader::Pacing;
 
 /// One workload under one policy in one round.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -35,6 +37,9 @@ pub struct Trial {
     /// What spoilt this trial; a marked trial is reported, never dropped in silence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
+    /// Whether requests waited for each other, as the source of `--latency` shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
 }
 
 impl Trial {
@@ -117,6 +122,11 @@ pub enum Reading {
     Values {
         /// The numbers.
         values: Vec<f64>,
+    },
+    /// So many numbers that they are counted: durations of requests, whose metric is in seconds.
+    Histogram {
+        /// The counts.
+        histogram: Distribution,
     },
     /// Not measured.
     Missing {
@@ -222,6 +232,10 @@ pub struct ReadBack {
     /// `Some(path)` when found, an empty string when it was looked for and not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<String>,
+    /// What runtimes said of their settings when they were asked before the trial, by key
+    /// (`java.UseLargePages`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runtimes: BTreeMap<String, String>,
 }
 
 /// What spoilt a trial.

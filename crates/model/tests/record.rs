@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use hugewise_model::host::ThpDisable;
+use hugewise_model::latency::distribution::{Distribution, Grain};
 use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::reader::Pacing;
 use hugewise_model::record::{self, Line, Record, RecordError};
 use proptest::prelude::*;
 
@@ -148,7 +150,7 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: this is not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: the record has format version 2, this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the record ends in the middle of its header: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         torn in the middle: line 2, column 100: EOF while parsing a string; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         strange policy: line 2: a trial of policy `b`, which the plan does not have; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         two headers: line 2: a second header; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
@@ -204,6 +206,11 @@ fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
         number().prop_map(Reading::of),
         prop::collection::vec(number(), 1..5).prop_map(|values| Reading::Values { values }),
+        prop::collection::vec(any::<u64>(), 0..9).prop_map(|all| {
+            let mut histogram = Distribution::new(Grain::Bucket, 1_000);
+            all.iter().for_each(|&ns| histogram.add(ns, ns % 5 + 1));
+            Reading::Histogram { histogram }
+        }),
         missing().prop_map(Reading::missing),
     ]
 }
@@ -250,6 +257,7 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
             files,
             thp_disable,
             allocator,
+            runtimes: BTreeMap::new(),
         })
 }
 
@@ -262,10 +270,11 @@ prop_compose! {
         readings in prop::collection::btree_map("[a-z_]{1,12}", reading(), 0..6),
         read_back in read_back(),
         marks in marks(),
+        pacing in prop::option::of(Just(Pacing::Closed)),
     ) -> Trial {
         Trial {
             index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
-            readings: BTreeMap::from_iter(readings), read_back, marks,
+            readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
         }
     }
 }

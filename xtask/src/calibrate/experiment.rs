@@ -93,6 +93,7 @@ impl Scenario {
                 verdict_metric: "wall_seconds".to_owned(),
                 printed: Vec::new(),
                 bench: None,
+                latency: None,
             },
             realisations: BTreeMap::new(),
         }
@@ -111,6 +112,7 @@ fn trial(index: usize, round: u32, policy: &Policy, role: Role, seconds: f64) ->
         readings: BTreeMap::from([("wall_seconds".to_owned(), Reading::of(seconds))]),
         read_back: ReadBack::default(),
         marks: Vec::new(),
+        pacing: None,
     }
 }
 

@@ -13,7 +13,7 @@ use hugewise_model::policy::{Policy, environment};
 
 use crate::interrupt::Relay;
 use crate::say::say;
-use crate::{command, exit, invoker, places};
+use crate::{command, exit, invoker, places, runtimes};
 
 /// Flags of `exec`.
 #[derive(Debug, Args)]
@@ -38,6 +38,8 @@ pub struct Arguments {
 
 /// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let policies = std::slice::from_ref(&arguments.policy);
+    runtimes::check_placeholders(&arguments.command, policies)?;
     let root = Root::real();
     let host = places::host(&root)?;
     let reach = if arguments.system {
@@ -102,6 +104,9 @@ fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
         environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
         prctl: realisation.prctl,
         identity: invoker::identity()?,
-        ..Launch::new(arguments.command.clone())
+        ..Launch::new(runtimes::filled(
+            arguments.command.clone(),
+            &arguments.policy.settings,
+        ))
     })
 }

@@ -237,6 +237,7 @@ mod tests {
             files: BTreeMap::from([("sys/a".to_owned(), "never".to_owned())]),
             thp_disable: Some(ThpDisable::Off),
             allocator: Some(String::new()),
+            ..ReadBack::default()
         };
         let details: Vec<String> = judged(|seen| {
             // The references live as long as this test; the defaults they replace do not matter.

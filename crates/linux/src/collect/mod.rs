@@ -158,6 +158,7 @@ pub fn trial(
         files: files_before,
         thp_disable,
         allocator: read_back::allocator(watch.expected, &end, &samples),
+        runtimes: BTreeMap::new(),
     };
     let printed = running.into_printed();
     Ok(Observed {

@@ -17,7 +17,6 @@ use crate::compare::{
 use crate::metric::Better;
 use crate::observation::Missing;
 use crate::record::Record;
-use crate::stats::median;
 
 /// Whether records of different circumstances may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +158,7 @@ fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<String>
     for trial in rounds.trials(Arm::Policy(policy)) {
         match numbers(trial, metric) {
             _ if !trial.succeeded() => failed += 1,
-            Ok(numbers) => values.extend(median(numbers)),
+            Ok(numbers) => values.extend(numbers.middle()),
             Err(missing) => why = Some(missing),
         }
     }

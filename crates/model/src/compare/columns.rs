@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::metric::{self, Better, METRICS};
+use crate::observation::Reading;
 use crate::record::Record;
 
 /// The names of all metrics that any of the records read or tried to read: the table's, then
@@ -61,4 +62,12 @@ pub(super) fn has_tails(record: &Record, name: &str) -> bool {
             .printed
             .iter()
             .any(|metric| metric.name == name)
+}
+
+/// Whether trials counted the values of a metric one by one, so that they can be merged.
+pub(super) fn is_counted(record: &Record, name: &str) -> bool {
+    let trials = record.trials.iter();
+    trials
+        .filter_map(|trial| trial.readings.get(name))
+        .any(|reading| matches!(reading, Reading::Histogram { .. }))
 }

@@ -10,6 +10,7 @@ mod between;
 mod columns;
 mod coverage;
 mod effect;
+mod percentiles;
 mod progress;
 mod rounds;
 mod rows;
@@ -21,6 +22,7 @@ mod verdict;
 mod windows;
 
 pub use between::{Across, between};
+pub use percentiles::{PERCENTILES, percentile};
 pub use progress::{Progress, Running, progress};
 pub use summary::{Summary, summary};
 use table::Judged;
@@ -150,6 +152,10 @@ impl Comparison {
 pub enum Statistic {
     /// The Hodges–Lehmann shift of paired values.
     Center,
+    /// The median of all values of all trials.
+    P50,
+    /// The 90th percentile.
+    P90,
     /// The 95th percentile.
     P95,
     /// The 99th percentile.

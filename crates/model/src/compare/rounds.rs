@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::observation::{Mark, Missing, Reading, Role, Trial};
 use crate::record::Record;
-use crate::stats::median;
+use crate::stats::Sample;
 use crate::stats::tail::Round;
 
 /// One column of trials in a record.
@@ -85,10 +85,14 @@ impl<'a> Rounds<'a> {
 const LARGEST: f64 = 1e300;
 
 /// The numbers of a reading, or why there are none.
-pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<&'a [f64], Missing> {
+pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<Sample<'a>, Missing> {
     let values = match trial.readings.get(metric) {
         Some(Reading::Value { value }) => std::slice::from_ref(value),
         Some(Reading::Values { values }) => values,
+        Some(Reading::Histogram { histogram }) if histogram.count() > 0 => {
+            return Ok(Sample::Counted(histogram));
+        }
+        Some(Reading::Histogram { .. }) => return Err(Missing::NotPrinted),
         Some(Reading::Missing { missing }) => return Err(missing.clone()),
         None => return Err(Missing::NotAsked),
     };
@@ -96,7 +100,7 @@ pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<&'a [f64], M
         let error = format!("{metric}: not a number, or too large for one");
         return Err(Missing::Unreadable { error });
     }
-    Ok(values)
+    Ok(Sample::Plain(values))
 }
 
 /// The readings of one metric in two arms, by round.
@@ -152,11 +156,26 @@ impl<'a> Pairs<'a> {
 
     /// The typical value of each round: its number, or the median of its numbers.
     pub(super) fn centers(&self) -> Vec<(f64, f64)> {
-        let center = |values: &[f64]| median(values).unwrap_or(f64::NAN);
-        self.rounds
-            .iter()
-            .map(|(a, b)| (center(a), center(b)))
-            .collect()
+        self.by_round(Sample::middle)
+    }
+
+    /// The largest value of each round.
+    pub(super) fn largest(&self) -> Vec<(f64, f64)> {
+        self.by_round(Sample::largest)
+    }
+
+    fn by_round(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Vec<(f64, f64)> {
+        let value = |sample| one(sample).unwrap_or(f64::NAN);
+        let pairs = self.rounds.iter();
+        pairs.map(|&(a, b)| (value(a), value(b))).collect()
+    }
+
+    /// Values of both arms, all rounds together.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let sizes = self.rounds.iter().map(|(a, b)| (a.count(), b.count()));
+        sizes.fold((0, 0), |(x, y), (a, b)| {
+            (x.saturating_add(a), y.saturating_add(b))
+        })
     }
 
     /// What travels with the numbers.

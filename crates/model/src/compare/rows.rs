@@ -3,7 +3,8 @@
 use crate::compare::effect::{Effect, Level, on, scale_of};
 use crate::compare::rounds::Pairs;
 use crate::compare::{Change, Comparison, Scale, Statistic};
-use crate::metric::{self, Better, Shown};
+use crate::metric::{self, Better, Metric, Shown, Unit};
+use crate::reader::suffix_metric;
 use crate::stats::{holm, tail};
 
 /// Which comparisons share one error of 5 %.
@@ -24,13 +25,15 @@ pub(super) enum Family {
     Other,
     /// Quantiles and largest values.
     Tails,
+    /// Percentiles of requests: of all trials together, and those that a source printed.
+    Latency,
     /// Not tested: facts, and metrics that were the same in every round, which no test could
     /// ever reject (Tarone, 1990).
     Untested,
 }
 
 /// A row before its correction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) metric: String,
     pub(super) statistic: Statistic,
@@ -56,11 +59,18 @@ pub(super) fn family(
         Family::Untested
     } else if metric.starts_with("bench/") {
         Family::Cells
+    } else if metric::find(metric).is_some_and(|metric| is_latency(&metric)) {
+        Family::Latency
     } else if metric::find(metric).is_none_or(|metric| metric.shown == Shown::Always) {
         Family::First
     } else {
         Family::Other
     }
+}
+
+/// What a reader of `--latency` gives in seconds.
+fn is_latency(metric: &Metric) -> bool {
+    metric.unit == Unit::Seconds && suffix_metric(&metric.name).is_some()
 }
 
 const QUANTILES: [(Statistic, f64); 4] = [
@@ -72,15 +82,29 @@ const QUANTILES: [(Statistic, f64); 4] = [
 
 /// The tails of a metric that its values support, each with its effect.
 pub(super) fn tails(pairs: &Pairs, level: Level, seed: u64) -> Vec<(Statistic, Effect)> {
-    let values = pairs.rounds.iter().flat_map(|(a, b)| a.iter().chain(*b));
-    let scale = scale_of(values.copied());
+    let scale = scale(pairs);
     QUANTILES
         .into_iter()
         .filter_map(|(statistic, q)| Some((statistic, tail_effect(pairs, q, scale, level, seed)?)))
         .collect()
 }
 
-fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, level: Level, seed: u64) -> Option<Effect> {
+/// Ratio where every value of every round allows a logarithm, else difference.
+pub(super) fn scale(pairs: &Pairs) -> Scale {
+    let mut least = f64::INFINITY;
+    for sample in pairs.rounds.iter().flat_map(|(a, b)| [a, b]) {
+        sample.each(|value, _| least = least.min(value));
+    }
+    scale_of(std::iter::once(least))
+}
+
+pub(super) fn tail_effect(
+    pairs: &Pairs,
+    q: f64,
+    scale: Scale,
+    level: Level,
+    seed: u64,
+) -> Option<Effect> {
     let effect = |baseline, policy| on(scale, baseline, policy);
     let tail = tail(&pairs.rounds, q, effect, level.alpha(), seed)?;
     let enough = pairs.n() >= crate::stats::looks::fewest_pairs(level.alpha());
@@ -104,6 +128,7 @@ pub(super) fn finish(rows: Vec<Row>, level: Level) -> Vec<Comparison> {
         Family::Cells,
         Family::Other,
         Family::Tails,
+        Family::Latency,
     ] {
         let members: Vec<(usize, f64)> = rows
             .iter()
@@ -136,7 +161,8 @@ impl Row {
         let estimate = shown(|effect| Some(effect.estimate));
         let scale = effect.map_or(Scale::Ratio, |effect| effect.scale);
         let is_center = self.statistic == Statistic::Center;
-        let open = change == Change::CannotTell && is_center;
+        let rounds_would_help = is_center || self.family == Family::Latency;
+        let open = change == Change::CannotTell && rounds_would_help;
         Comparison {
             metric: self.metric,
             statistic: self.statistic,

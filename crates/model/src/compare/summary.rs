@@ -32,7 +32,7 @@ pub fn summary(record: &Record, policy: &str, metric: &str) -> Option<Summary> {
         .trials
         .iter()
         .filter(|trial| trial.policy == policy && trial.role == Role::Arm && trial.succeeded())
-        .filter_map(|trial| median(numbers(trial, metric).ok()?))
+        .filter_map(|trial| numbers(trial, metric).ok()?.middle())
         .collect();
     let interval = median_interval(&values, ALPHA);
     Some(Summary {

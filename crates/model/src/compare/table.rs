@@ -1,6 +1,7 @@
 //! A whole record, compared.
 
 use crate::compare::effect::{Effect, Level};
+use crate::compare::percentiles::percentiles;
 use crate::compare::rounds::{Arm, Pairs, Rounds};
 use crate::compare::rows::{Family, Row, family, finish, tails};
 use crate::compare::verdict::Evidence;
@@ -116,6 +117,12 @@ impl<'a> Judged<'a> {
         let arms = (Arm::Policy(&self.baseline.name), Arm::Policy(policy));
         let pairs = self.rounds.pairs(metric, arms.0, arms.1);
         let center = self.center(metric, policy, &pairs);
+        if columns::is_counted(self.record, metric) {
+            let level = self.level;
+            let rows = percentiles(&pairs, level, self.record.header.plan.seed);
+            let rows = rows.into_iter().map(|found| found.row(&center));
+            return rows.chain([center.clone()]).collect();
+        }
         let better = columns::better(self.record, metric).unwrap_or(Better::Neither);
         let tails = self
             .tails(metric, &pairs)

@@ -13,6 +13,8 @@ use crate::policy::realise::{FileWrite, Realisation};
 use crate::policy::{Malloc, Policy, Settings, Thp};
 use crate::record::{Header, Record, StopReason, VERSION};
 
+mod requests;
+
 const MIB: f64 = 1_048_576.0;
 
 fn host() -> Host {
@@ -90,6 +92,7 @@ fn plan() -> Plan {
             max_time: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
+        latency: None,
         printed: vec![PrintedMetric {
             name: "ops".to_owned(),
             pattern: "([0-9]+) ops".to_owned(),
@@ -124,6 +127,7 @@ fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)) -> Record
                 readings: BTreeMap::new(),
                 read_back: ReadBack::default(),
                 marks: Vec::new(),
+                pacing: None,
             };
             fill(&mut trial, slot);
             record.trials.push(trial);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::observation::{Missing, Reading, Role, Trial};
 use crate::record::Record;
-use crate::stats::median;
+use crate::stats::{Sample, median};
 
 /// Medians over the successful trials of each policy, the control left out.
 #[derive(Clone, Debug)]
@@ -60,6 +60,9 @@ fn middle_reading(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {
         match reading {
             Reading::Value { value } => values.push(*value),
             Reading::Values { values: many } => values.extend(median(many)),
+            Reading::Histogram { histogram } => {
+                values.extend(Sample::Counted(histogram).middle());
+            }
             Reading::Missing { missing } => why = why.or(Some(missing.clone())),
         }
     }

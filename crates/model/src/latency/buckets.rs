@@ -10,25 +10,37 @@ pub const FINE_SLOTS: usize = 328;
 /// Buckets of microseconds: one for each power of two, the first for less than one.
 pub const MICRO_SLOTS: usize = 32;
 
+/// The bucket of a value where each power of two is cut into 2^`bits` equal parts; what is
+/// smaller than that has a bucket of its own.
+#[must_use]
+pub fn slot(value: u64, bits: u32) -> usize {
+    let Some(shift) = value.checked_ilog2().and_then(|bit| bit.checked_sub(bits)) else {
+        return value as usize;
+    };
+    let part = (value >> shift) as usize;
+    ((shift as usize) << bits) + part
+}
+
+/// The smallest value in such a bucket.
+#[must_use]
+pub fn floor(slot: usize, bits: u32) -> u64 {
+    let shift = (slot >> bits).saturating_sub(1);
+    ((slot - (shift << bits)) as u64) << shift
+}
+
+/// Bits of [`fine_slot`].
+const FINE_BITS: u32 = 3;
+
 /// The fine bucket of a duration in nanoseconds.
 #[must_use]
 pub fn fine_slot(ns: u64) -> usize {
-    if ns < 8 {
-        return ns as usize;
-    }
-    let bit = ns.ilog2();
-    let slot = (bit - 2) * 8 + ((ns >> (bit - 3)) & 7) as u32;
-    (slot as usize).min(FINE_SLOTS - 1)
+    slot(ns, FINE_BITS).min(FINE_SLOTS - 1)
 }
 
 /// The smallest number of nanoseconds in a fine bucket.
 #[must_use]
 pub fn fine_floor(slot: usize) -> u64 {
-    let slot = slot as u64;
-    if slot < 8 {
-        return slot;
-    }
-    (8 + slot % 8) << (slot / 8 - 1)
+    floor(slot, FINE_BITS)
 }
 
 /// The largest number of nanoseconds in a fine bucket.

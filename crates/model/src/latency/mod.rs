@@ -4,6 +4,8 @@ use serde::Serialize;
 
 /// The edges of the buckets.
 pub mod buckets;
+/// Durations of requests, as a trial carries them.
+pub mod distribution;
 
 use buckets::{FINE_SLOTS, MICRO_SLOTS, fine_ceiling, fine_floor, micro_floor};
 

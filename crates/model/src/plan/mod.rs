@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::bench::Bench;
 use crate::observation::Role;
 use crate::policy::Policy;
+use crate::reader::LatencySource;
 
 mod printed;
 
@@ -37,6 +38,9 @@ pub struct Plan {
     /// The bench whose cells the workload goes through, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bench: Option<Bench>,
+    /// Where latencies of requests are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencySource>,
 }
 
 /// When an experiment ends.
@@ -156,6 +160,7 @@ mod tests {
             verdict_metric: "wall_seconds".to_owned(),
             printed: Vec::new(),
             bench: None,
+            latency: None,
         }
     }
 

@@ -98,7 +98,7 @@ fn checked_name(name: &str) -> Result<String, String> {
             "`{name}` is not a name for a metric; use letters, digits and underscores"
         ));
     }
-    if metric::find(name).is_some() {
+    if metric::measured(name).is_some() {
         return Err(format!("`{name}` is measured already; choose another name"));
     }
     Ok(name.to_owned())

@@ -98,6 +98,10 @@ fn merged(row: &Settings, value: &Settings) -> Settings {
     both.zero_page = value.zero_page.or(both.zero_page);
     both.khugepaged.extend(value.khugepaged.clone());
     both.malloc = value.malloc.or(both.malloc);
+    for (&runtime, named) in &value.runtimes {
+        let both = both.runtimes.entry(runtime).or_default();
+        both.extend(named.clone());
+    }
     both.env.extend(value.env.clone());
     both
 }

@@ -16,6 +16,8 @@ pub mod matrix;
 mod nearest;
 pub mod parse;
 pub mod realise;
+/// Settings of runtimes and allocators, and whether they were taken.
+pub mod runtime;
 #[cfg(test)]
 mod test_host;
 /// Doubts that do not stop a run.
@@ -26,6 +28,7 @@ pub use defaults::{defaults, unreached};
 pub use environment::environment;
 pub use matrix::{Axis, cross};
 pub use parse::ParseError;
+pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::warnings;
 
 /// One memory setting to try, with the name under which it is reported.
@@ -74,6 +77,9 @@ pub struct Settings {
     /// `malloc=`: the allocator, or what glibc's allocator is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malloc: Option<Malloc>,
+    /// `java.NAME=` and its kind: by runtime, then by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub runtimes: RuntimeSettings,
     /// `env.NAME=`: environment variables.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -84,7 +90,9 @@ impl Settings {
     /// equal coverage be called "no effect"; an allocator or a variable may act otherwise.
     #[must_use]
     pub fn differs_only_in_pages(&self, other: &Self) -> bool {
-        self.malloc.unwrap_or_default() == other.malloc.unwrap_or_default() && self.env == other.env
+        self.malloc.unwrap_or_default() == other.malloc.unwrap_or_default()
+            && self.runtimes == other.runtimes
+            && self.env == other.env
     }
 }
 

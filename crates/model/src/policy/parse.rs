@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::nearest::suggestion;
+use super::runtime::{Runtime, key};
 use super::words::Word;
 use super::{Malloc, Policy, Settings, SizeMode, Thp};
 use crate::quantity::{GIB, KIB, MIB, parse_size};
@@ -13,14 +14,22 @@ use crate::quantity::{GIB, KIB, MIB, parse_size};
 /// The name and the text of the policy that sets nothing.
 const AS_IS: &str = "as-is";
 
-/// The keys, as they are offered; the two with a dot take a name.
-const KEYS: [&str; 7] = [
+/// The keys, as they are offered; those with a dot take a name.
+const KEYS: [&str; 15] = [
     "thp",
     "defrag",
     "mthp",
     "zero_page",
     "khugepaged.FILE",
     "malloc",
+    "java.NAME",
+    "go.NAME",
+    "jemalloc.NAME",
+    "mimalloc.NAME",
+    "tcmalloc.NAME",
+    "glibc.NAME",
+    "postgres.NAME",
+    "redis.NAME",
     "env.NAME",
 ];
 
@@ -101,6 +110,10 @@ impl Settings {
         );
         pairs.extend(self.malloc.map(|it| format!("malloc={}", it.word())));
         pairs.extend(
+            self.runtime_settings()
+                .map(|(runtime, name, value)| format!("{}={value}", key(runtime, name))),
+        );
+        pairs.extend(
             self.env
                 .iter()
                 .map(|(name, value)| format!("env.{name}={value}")),
@@ -167,7 +180,7 @@ fn is_key(key: &str) -> bool {
     match key.split_once('.') {
         Some(("env", name)) => is_variable(name),
         Some(("khugepaged", file)) => is_file_name(file),
-        Some(_) => false,
+        Some(_) => Runtime::of_key(key).is_some(),
         None => KEYS.contains(&key),
     }
 }
@@ -202,8 +215,13 @@ fn set_pair(settings: &mut Settings, pair: &str) -> Result<(), String> {
     }
 }
 
-/// The keys that carry a name: `khugepaged.FILE` and `env.NAME`.
+/// The keys that carry a name: `khugepaged.FILE`, `env.NAME` and those of runtimes.
 fn set_named(settings: &mut Settings, key: &str, value: &str) -> Result<(), String> {
+    if let Some((runtime, name)) = Runtime::of_key(key) {
+        let value = runtime.check(key, value)?;
+        let named = settings.runtimes.entry(runtime).or_default();
+        return insert_once(named, key, name.to_owned(), value);
+    }
     match key.split_once('.') {
         Some(("khugepaged", file)) if is_file_name(file) => {
             let number = parse_number(key, value)?;
@@ -455,16 +473,22 @@ pub(super) mod tests {
             option::of(word()),
             btree_map("[a-z_][a-z0-9_]{0,9}", any::<u64>(), 0..3),
             option::of(word()),
+            btree_map(
+                word::<Runtime>(),
+                btree_map("[A-Za-z_.-]{1,5}", "[0-9]{1,4}", 1..3),
+                0..3,
+            ),
             btree_map("[A-Za-z_][A-Za-z0-9_]{0,5}", value, 0..3),
         )
             .prop_map(
-                |(thp, defrag, mthp, zero_page, khugepaged, malloc, env)| Settings {
+                |(thp, defrag, mthp, zero_page, khugepaged, malloc, runtimes, env)| Settings {
                     thp,
                     defrag,
                     mthp,
                     zero_page,
                     khugepaged,
                     malloc,
+                    runtimes,
                     env: env
                         .into_iter()
                         .map(|(name, value)| (name, value.trim().to_owned()))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Policy;
+use super::{Malloc, Policy};
 use crate::host::Host;
 
 mod malloc;
@@ -115,6 +115,7 @@ pub fn realise(
     };
     pages::reach(&mut draft);
     malloc::reach(&mut draft);
+    draft.set_runtimes();
     draft.set_variables();
     if draft.obstacles.is_empty() {
         Ok(draft.realisation)
@@ -148,6 +149,28 @@ impl Draft<'_> {
                 name: name.clone(),
                 value: value.clone(),
             });
+        }
+    }
+
+    /// The variables of `java.NAME=` and its kind.
+    fn set_runtimes(&mut self) {
+        for (key, change) in self.policy.settings.runtime_changes() {
+            let variable = change.name().to_owned();
+            if self.policy.settings.env.contains_key(&variable) {
+                self.obstacle(
+                    format!("`env.{variable}` and `{key}=` both decide {variable}"),
+                    format!("leave env.{variable} or {key}= out"),
+                );
+            }
+            let tunable = key == "glibc.malloc.hugetlb";
+            let malloc = self.policy.settings.malloc;
+            if tunable && matches!(malloc, Some(Malloc::Thp | Malloc::Hugetlb)) {
+                self.obstacle(
+                    "`malloc=` and `glibc.malloc.hugetlb=` both decide the same tunable",
+                    "leave one of them out",
+                );
+            }
+            self.realisation.environment.push(change);
         }
     }
 

@@ -26,7 +26,7 @@ fn reading_is_finite(reading: &Reading) -> bool {
     match reading {
         Reading::Value { value } => value.is_finite(),
         Reading::Values { values } => values.iter().all(|value| value.is_finite()),
-        Reading::Missing { .. } => true,
+        Reading::Histogram { .. } | Reading::Missing { .. } => true,
     }
 }
 

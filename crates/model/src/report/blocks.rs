@@ -13,6 +13,7 @@ use crate::compare::{Change, Comparison, Scale, summary};
 use crate::findings::medians::arm_trials;
 use crate::metric::{Better, Scope};
 use crate::observation::Reading;
+use crate::stats::Sample;
 
 /// The longest label and the longest name of a policy that stand in the table in full. Every
 /// label of the metric table does; with one change these make less than 80 columns.
@@ -251,6 +252,9 @@ fn readings(column: &Column<'_>, metric: &str) -> Vec<f64> {
         .flat_map(|reading| match reading {
             Reading::Value { value } => vec![*value],
             Reading::Values { values } => values.clone(),
+            Reading::Histogram { histogram } => {
+                Sample::Counted(histogram).middle().into_iter().collect()
+            }
             Reading::Missing { .. } => Vec::new(),
         })
         .collect()

@@ -49,11 +49,25 @@ fn readings(lead: &str, metric: &str, reading: &Reading, out: &mut impl Write) -
         Reading::Values { values } => values
             .iter()
             .try_for_each(|value| writeln!(out, "{lead},{metric},{},", number(*value))),
+        Reading::Histogram { histogram } => QUANTILES.iter().try_for_each(|(name, q)| {
+            let seconds = histogram.quantile_ns(*q).map(|ns| ns as f64 / 1e9);
+            let seconds = seconds.map(number).unwrap_or_default();
+            writeln!(out, "{lead},{metric}.{name},{seconds},")
+        }),
         Reading::Missing { missing } => {
             writeln!(out, "{lead},{metric},,{}", field(&missing.to_string()))
         }
     }
 }
+
+/// What a row of a histogram is given for; all of it is in the record.
+const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p999", 0.999),
+    ("max", 1.0),
+];
 
 /// The shortest decimal that reads back as the same number; nothing for what is no number.
 fn number(value: f64) -> String {

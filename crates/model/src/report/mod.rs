@@ -19,6 +19,7 @@ mod csv;
 mod json;
 mod markdown;
 mod notes;
+mod requests;
 mod rows;
 mod section;
 mod text;

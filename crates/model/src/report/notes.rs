@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::Report;
 use super::answer::{Sign, interval};
 use super::lines::{plain, shortened};
+use super::requests::requests;
 use super::rows::{effect_of, metric_of};
 use super::scale::chosen_percent;
 use super::table::Grid;
@@ -104,6 +105,7 @@ fn is_open_effect(text: &str) -> bool {
 pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     let mut doubts: Vec<String> = control(report).into_iter().collect();
     doubts.extend(travelling(report));
+    doubts.extend(requests(report));
     doubts.extend(trials(report.record));
     doubts.extend(marks(report.record));
     doubts.extend(

@@ -1,16 +1,17 @@
 //! The rows of a table: one metric, or one property of its sample, under every policy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cells;
 use super::lines::plain;
 use super::scale::{Scaler, percent_change, three_digits};
 use super::section::{Column, Section};
 use super::{Report, Verbosity};
-use crate::compare::{Change, Comparison, Statistic};
+use crate::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::findings::medians::Medians;
 use crate::metric::{self, Better, METRICS, Metric, Scope, Shown, Unit};
-use crate::observation::Missing;
+use crate::observation::{Missing, Reading};
+use crate::reader::order;
 use crate::record::Record;
 
 /// One metric under every policy.
@@ -23,19 +24,21 @@ pub(super) struct Row<'a> {
     pub(super) comparisons: Vec<Option<&'a Comparison>>,
     /// The smallest effect of interest, as a share.
     pub(super) threshold: f64,
+    /// Whether the metric's values were counted, so that its percentiles stand for it.
+    counted: bool,
 }
 
 /// The metric of a name: of the table, of its families, or printed by the workload.
 pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
-    if let Some(known) = metric::find(name) {
-        return known;
-    }
     let printed = record
         .header
         .plan
         .printed
         .iter()
         .find(|printed| printed.name == name);
+    if let Some(known) = metric::find(name).filter(|_| printed.is_none()) {
+        return known;
+    }
     Metric {
         name: name.to_owned().into(),
         label: name.to_owned().into(),
@@ -105,8 +108,13 @@ fn metric_names(report: &Report<'_>) -> Vec<String> {
         .iter()
         .map(|printed| printed.name.as_str());
     let listed = METRICS.iter().map(|metric| metric.name.as_ref());
+    let requests = present
+        .iter()
+        .filter_map(|name| Some((order(name)?, *name)));
+    let requests: BTreeMap<_, &str> = requests.collect();
     let mut names: Vec<&str> = std::iter::once(verdict)
         .chain(printed)
+        .chain(requests.into_values())
         .chain(listed)
         .chain(present.iter().copied())
         .collect();
@@ -124,6 +132,9 @@ fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
         .map(|comparison| comparison.statistic)
         .chain([Statistic::Center])
         .collect();
+    if is_counted(report.record, metric) {
+        statistics.extend(PERCENTILES.map(|(statistic, _)| statistic));
+    }
     statistics.sort_unstable();
     statistics.dedup();
     statistics
@@ -145,14 +156,22 @@ fn row<'a>(
     };
     let arms = section.columns.iter().skip(1);
     let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();
+    let counted = is_counted(report.record, &metric.name);
     let value = |(index, column): (usize, &Column<'_>)| match (statistic, index) {
         (Statistic::Center, _) => medians[index].get(column.policy, &metric.name),
+        _ if counted => percentile(column.record, column.policy, &metric.name, statistic)
+            .ok_or(Missing::TooShort),
         (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
     Row {
+        counted,
         values: section.columns.iter().enumerate().map(value).collect(),
-        label: label(&metric, statistic),
+        label: match statistic {
+            // Beside the percentiles of all trials together.
+            Statistic::Center if counted => format!("{}, by trial", plain(&metric.label)),
+            _ => label(&metric, statistic),
+        },
         threshold: report.table.verdict.threshold,
         comparisons,
         metric,
@@ -164,11 +183,20 @@ fn compared(value: Option<f64>) -> Result<f64, Missing> {
     value.ok_or(Missing::NotAsked)
 }
 
+/// Whether the values of a metric were counted one by one.
+fn is_counted(record: &Record, metric: &str) -> bool {
+    let trials = record.trials.iter();
+    let mut readings = trials.filter_map(|trial| trial.readings.get(metric));
+    readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
+}
+
 /// The label of a metric, with the property of its sample where that is not the middle.
 pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
     let label = plain(&metric.label);
     match statistic {
         Statistic::Center => label,
+        Statistic::P50 => format!("{label}, p50"),
+        Statistic::P90 => format!("{label}, p90"),
         Statistic::P95 => format!("{label}, p95"),
         Statistic::P99 => format!("{label}, p99"),
         Statistic::P999 => format!("{label}, p99.9"),
@@ -186,6 +214,7 @@ impl Row<'_> {
             return true;
         }
         match self.metric.shown {
+            Shown::Always if self.counted => statistic != Statistic::Center,
             Shown::Always => statistic == Statistic::Center || self.is_decided(),
             Shown::WhenNonZero => self.is_somewhere_above_zero(),
             Shown::OnRequest => false,

@@ -57,7 +57,7 @@ pub fn render_csv_interval(
             Reading::Missing { missing } => {
                 writeln!(out, "{lead},{name},,,,{scope},,,,{}", reason(missing))?;
             }
-            Reading::Values { .. } => {}
+            Reading::Values { .. } | Reading::Histogram { .. } => {}
         }
     }
     Ok(())

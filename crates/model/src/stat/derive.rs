@@ -329,7 +329,7 @@ mod tests {
         match &derive(counts, None)[name] {
             Reading::Value { value } => Ok(*value),
             Reading::Missing { missing } => Err(missing.clone()),
-            Reading::Values { .. } => panic!("{name}"),
+            Reading::Values { .. } | Reading::Histogram { .. } => panic!("{name}"),
         }
     }
 

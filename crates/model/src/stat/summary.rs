@@ -78,7 +78,7 @@ pub(super) fn value(reading: Option<&Reading>) -> Result<f64, Missing> {
     match reading {
         Some(Reading::Value { value }) => Ok(*value),
         Some(Reading::Missing { missing }) => Err(missing.clone()),
-        Some(Reading::Values { .. }) | None => Err(Missing::NotAsked),
+        Some(Reading::Values { .. } | Reading::Histogram { .. }) | None => Err(Missing::NotAsked),
     }
 }
 

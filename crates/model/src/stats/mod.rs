@@ -8,6 +8,7 @@ pub mod looks;
 pub mod null;
 pub mod proportion;
 pub mod quantile;
+pub mod sample;
 pub mod shift;
 pub mod tail;
 
@@ -15,6 +16,7 @@ pub use holm::holm;
 pub use looks::looks;
 pub use proportion::{Share, wilson};
 pub use quantile::median;
+pub use sample::Sample;
 pub use shift::{Shift, paired, unpaired};
 pub use tail::{Tail, tail};
 

@@ -40,6 +40,13 @@ pub fn supports(n: usize, q: f64) -> bool {
     n > 0 && (q >= 1.0 || n as f64 * (1.0 - q) >= 1.0 - 1e-9)
 }
 
+/// The fewest values that say something steady about the quantile `q`: ten of them beyond it.
+/// With fewer it moves by tens of percent from one sample to the next, whatever is resampled.
+#[must_use]
+pub fn fewest_values(q: f64) -> usize {
+    (10.0 / (1.0 - q) - 1e-6).ceil() as usize
+}
+
 /// The exact interval of a median (sign test): the two order statistics which enclose it with
 /// probability at least 1 − `alpha`, whatever the distribution. `None` when there are too few
 /// values for that level.

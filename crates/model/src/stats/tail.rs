@@ -6,6 +6,7 @@
 //! round could be swapped without anybody noticing.
 
 use crate::stats::quantile::{above, supports};
+use crate::stats::sample::Sample;
 
 /// How often rounds are drawn, and how often arms are swapped.
 const DRAWS: usize = 2000;
@@ -27,7 +28,7 @@ pub struct Tail {
 }
 
 /// The values of one round: under the baseline, and under the policy.
-pub type Round<'a> = (&'a [f64], &'a [f64]);
+pub type Round<'a> = (Sample<'a>, Sample<'a>);
 
 /// Compares the quantile `q` (1 is the largest value) of all values under the baseline with
 /// that under the policy; `effect` maps the two to the scale, for example the log of their
@@ -58,47 +59,100 @@ pub fn tail(
     })
 }
 
-/// All values of both arms, the largest first, each with where it is from.
+/// The quantile `q` of all values of some samples; `None` where they do not support it.
+#[must_use]
+pub fn quantile(samples: &[Sample], q: f64) -> Option<f64> {
+    let rounds: Vec<Round> = samples
+        .iter()
+        .map(|&one| (one, Sample::Plain(&[])))
+        .collect();
+    let weights = vec![1; rounds.len()];
+    Pool::new(&rounds).quantile(q, [&weights, &weights])
+}
+
+/// All values of both arms, the largest first.
 struct Pool {
-    values: Vec<(f64, usize, usize)>,
+    entries: Vec<Entry>,
     sizes: Vec<[usize; 2]>,
+    /// How many values of each round and arm come before every [`Pool::stride`]th entry.
+    marks: Vec<Vec<[usize; 2]>>,
+    stride: usize,
+}
+
+/// A value, how often it came, and where it is from.
+struct Entry {
+    value: f64,
+    count: usize,
+    round: usize,
+    arm: usize,
 }
 
 impl Pool {
     fn new(rounds: &[Round]) -> Self {
-        let from = |arm: usize, round: usize, values: &[f64]| -> Vec<_> {
-            values.iter().map(|&value| (value, round, arm)).collect()
-        };
-        let mut values: Vec<(f64, usize, usize)> = rounds
-            .iter()
-            .enumerate()
-            .flat_map(|(round, (a, b))| [from(0, round, a), from(1, round, b)])
-            .flatten()
-            .collect();
-        values.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let sizes = rounds.iter().map(|(a, b)| [a.len(), b.len()]).collect();
-        Self { values, sizes }
+        let mut entries = Vec::new();
+        for (round, (a, b)) in rounds.iter().enumerate() {
+            for (arm, sample) in [a, b].into_iter().enumerate() {
+                sample.each(|value, count| {
+                    entries.push(Entry {
+                        value,
+                        count,
+                        round,
+                        arm,
+                    });
+                });
+            }
+        }
+        entries.sort_unstable_by(|a, b| b.value.total_cmp(&a.value));
+        let stride = 16 * rounds.len().max(1);
+        Self {
+            marks: marks(&entries, rounds.len(), stride),
+            entries,
+            sizes: rounds.iter().map(|(a, b)| [a.count(), b.count()]).collect(),
+            stride,
+        }
     }
 
     /// The quantile when the values of arm a in round r count `weights[a][r]` times. Walks
-    /// from the top, so a high quantile costs few steps.
+    /// from the top, so a high quantile of few values costs few steps; where there are many,
+    /// from the last mark that is not beyond it.
     fn quantile(&self, q: f64, weights: [&[usize]; 2]) -> Option<f64> {
-        let total = (0..self.sizes.len())
-            .map(|r| weights[0][r] * self.sizes[r][0] + weights[1][r] * self.sizes[r][1])
-            .sum();
+        let total = weighted(&self.sizes, weights);
         if !supports(total, q) {
             return None;
         }
-        let mut left = above(total, q);
-        for &(value, round, arm) in &self.values {
-            let weight = weights[arm][round];
+        let above = above(total, q);
+        let before = |mark: &Vec<[usize; 2]>| weighted(mark, weights);
+        let mark = self.marks.partition_point(|mark| before(mark) <= above);
+        let mark = mark.saturating_sub(1);
+        let mut left = above - self.marks.get(mark).map_or(0, before);
+        for entry in self.entries.get(mark * self.stride..)? {
+            let weight = weights[entry.arm][entry.round] * entry.count;
             if weight > left {
-                return Some(value);
+                return Some(entry.value);
             }
             left -= weight;
         }
         None
     }
+}
+
+fn weighted(counts: &[[usize; 2]], weights: [&[usize]; 2]) -> usize {
+    let rounds = counts.iter().enumerate();
+    rounds
+        .map(|(r, [a, b])| weights[0][r] * a + weights[1][r] * b)
+        .sum()
+}
+
+fn marks(entries: &[Entry], rounds: usize, stride: usize) -> Vec<Vec<[usize; 2]>> {
+    let mut seen = vec![[0; 2]; rounds];
+    let mut marks = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if index.is_multiple_of(stride) {
+            marks.push(seen.clone());
+        }
+        seen[entry.round][entry.arm] += entry.count;
+    }
+    marks
 }
 
 fn bootstrap(
@@ -149,6 +203,8 @@ fn randomise(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn log_ratio(b: f64, p: f64) -> f64 {
@@ -156,7 +212,11 @@ mod tests {
     }
 
     fn rounds(values: &[(Vec<f64>, Vec<f64>)]) -> Vec<Round<'_>> {
-        values.iter().map(|(a, b)| (&a[..], &b[..])).collect()
+        let plain = |(a, b)| (Sample::Plain(a), Sample::Plain(b));
+        values
+            .iter()
+            .map(|(a, b)| plain((&a[..], &b[..])))
+            .collect()
     }
 
     fn noise(random: &mut fastrand::Rng, factor: f64, count: usize) -> Vec<f64> {
@@ -231,5 +291,33 @@ mod tests {
         // Binomial, n = 120: 5 % gives 6 ± 2.4; the bootstrap should cover at least 88 %.
         assert!(called <= 15, "{called}");
         assert!(covered >= 106, "{covered}");
+    }
+
+    proptest! {
+        #[test]
+        fn marks_are_a_short_cut_and_nothing_else(
+            data in prop::collection::vec(
+                (prop::collection::vec(0_u32..50, 0..80), prop::collection::vec(0_u32..50, 0..80)),
+                1..4,
+            ),
+            q in 0.0_f64..=1.0,
+            weights in prop::collection::vec(0_usize..3, 8),
+        ) {
+            let data: Vec<_> = data
+                .into_iter()
+                .map(|(a, b)| [a, b].map(|values| values.into_iter().map(f64::from).collect()))
+                .map(|[a, b]: [Vec<f64>; 2]| (a, b))
+                .collect();
+            let n = data.len();
+            let arms = [&weights[..n], &weights[4..4 + n]];
+            let mut all: Vec<f64> = Vec::new();
+            for (round, (a, b)) in data.iter().enumerate() {
+                all.extend(a.repeat(arms[0][round]));
+                all.extend(b.repeat(arms[1][round]));
+            }
+            all.sort_by(|a, b| b.total_cmp(a));
+            let expected = supports(all.len(), q).then(|| all[above(all.len(), q)]);
+            prop_assert_eq!(Pool::new(&rounds(&data)).quantile(q, arms), expected);
+        }
     }
 }

@@ -104,6 +104,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         verdict_metric: "wall_seconds".to_owned(),
         printed: Vec::new(),
         bench: None,
+        latency: None,
     }
 }
 
@@ -253,8 +254,10 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
                 _ => ThpDisable::Off,
             }),
             allocator: None,
+            runtimes: BTreeMap::new(),
         },
         marks: Vec::new(),
+        pacing: None,
     }
 }
 

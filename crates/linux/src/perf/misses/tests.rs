@@ -10,6 +10,7 @@ use super::ibs::tests::{MISSED_LOAD, raw};
 use super::spe::tests::walked_load;
 use super::*;
 use crate::root::machine_of;
+use crate::skipping::skip;
 
 /// Whether a request is refused.
 type Refuses = fn(&Request<'_>) -> bool;
@@ -445,7 +446,6 @@ fn what_the_rings_hold_becomes_a_summary() {
 /// Everything but the hardware, on the real kernel: page faults are events with addresses too, and
 /// how many there will be is known.
 #[test]
-#[expect(clippy::disallowed_macros, reason = "a skipped test says so")]
 fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     const PAGES: usize = 331;
     let instrument = Instrument {
@@ -473,7 +473,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     let mut misses = match opened {
         Ok(misses) => misses,
         Err(error) => {
-            return println!("SKIP the_way_through_the_kernel_with_faults: {error}");
+            return skip("the_way_through_the_kernel_with_faults", &error.to_string());
         }
     };
     let page = rustix::param::page_size();

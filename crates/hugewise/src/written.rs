@@ -1,0 +1,249 @@
+//! `--latency READER:FILE`: what a trial wrote, told apart from what lay there before.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use hugewise_model::observation::Reading;
+use hugewise_model::reader::{self, LatencySource, Pacing, Place};
+
+/// More than this is no log of one trial.
+const LARGEST: u64 = 256 << 20;
+
+/// As much of stdout as is kept of a trial.
+const STDOUT_KEPT: usize = 16 << 20;
+
+/// The files that a source names, as they were before a trial.
+#[derive(Debug)]
+pub struct Written {
+    pattern: PathBuf,
+    before: BTreeMap<PathBuf, State>,
+}
+
+/// What tells whether a file was written, and whether it was only written on.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    inode: u64,
+    length: u64,
+    modified: (i64, i64),
+    /// Of the contents; `None` of a file that is too large to be read.
+    fingerprint: Option<u64>,
+}
+
+impl Written {
+    /// Looks before a trial; `None` for a source that is no file. Relative paths are relative
+    /// to the workload's directory.
+    pub fn before(source: &LatencySource, directory: Option<&Path>) -> Option<Self> {
+        let Place::Files(path) = &source.place else {
+            return None;
+        };
+        let pattern = directory.unwrap_or(Path::new("")).join(path);
+        let states = matching(&pattern).into_iter().filter_map(|path| {
+            let state = State::of(&path)?;
+            Some((path, state))
+        });
+        Some(Self {
+            before: states.collect(),
+            pattern,
+        })
+    }
+
+    /// The contents of the files that are new or were written anew, by their names.
+    fn documents(&self) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let mut documents = Vec::new();
+        for path in matching(&self.pattern) {
+            let name = path.display().to_string();
+            let now = State::of(&path);
+            let before = self.before.get(&path);
+            if now.is_none() || now.as_ref() == before {
+                continue;
+            }
+            let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
+            if before.is_some_and(|before| is_appended(before, &bytes)) {
+                return Err(format!(
+                    "{name}: it was appended to, so older requests are in it; remove it in --prepare"
+                ));
+            }
+            documents.push((name, bytes));
+        }
+        if documents.is_empty() {
+            return Err(format!(
+                "{}: the trial wrote no such file",
+                self.pattern.display()
+            ));
+        }
+        Ok(documents)
+    }
+}
+
+impl State {
+    /// `None` for what is no plain file: a pipe would wait for its writer.
+    fn of(path: &Path) -> Option<Self> {
+        let facts = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(Self {
+            inode: facts.ino(),
+            length: facts.len(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            fingerprint: contents(path).ok().map(|bytes| fingerprint(&bytes)),
+        })
+    }
+}
+
+/// Whether the file begins with all that it held before.
+fn is_appended(before: &State, bytes: &[u8]) -> bool {
+    let length = usize::try_from(before.length).unwrap_or(usize::MAX);
+    let old = bytes.get(..length).filter(|old| !old.is_empty());
+    old.is_some_and(|old| before.fingerprint == Some(fingerprint(old)) && bytes.len() > length)
+}
+
+fn fingerprint(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    Ok(bytes)
+}
+
+/// The files that a path names, in the order of their names; its last part may hold `*` (any
+/// letters) and `?` (one letter).
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
+    if !name.contains(['*', '?']) {
+        return vec![pattern.to_owned()];
+    }
+    let folder = match pattern.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|entry| {
+            fits(
+                name.as_bytes(),
+                entry.file_name().to_string_lossy().as_bytes(),
+            )
+        })
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Goes back to the last star only: earlier ones need no second try.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n, mut star) = (0, 0, None);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(&letter) if letter == b'?' || letter == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((at, from)) = star else { return false };
+                star = Some((at, from + 1));
+                (p, n) = (at + 1, from + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|&letter| letter == b'*')
+}
+
+/// The readings of one trial from its stdout or from the files that it wrote.
+pub fn read(
+    source: &LatencySource,
+    stdout: &[u8],
+    before: Option<Written>,
+) -> (BTreeMap<String, Reading>, Option<Pacing>) {
+    let documents = match before {
+        Some(written) => written.documents(),
+        None if stdout.len() >= STDOUT_KEPT => Err(format!(
+            "the trial printed more than the {} MiB that are kept; let it write a file",
+            STDOUT_KEPT >> 20
+        )),
+        None => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
+    };
+    reader::read(source, documents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(path: &Path) -> LatencySource {
+        format!("csv:1@us:{}", path.display())
+            .parse()
+            .expect("good")
+    }
+
+    fn names(written: &Written) -> Vec<String> {
+        let documents = written.documents().expect("written");
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        documents.iter().map(|(path, _)| name(path)).collect()
+    }
+
+    #[test]
+    fn only_what_the_trial_wrote_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("w");
+        write("a.1", "old\n");
+        write("a.2", "old\n");
+        let before = Written::before(&source(&folder.path().join("a.*")), None).expect("files");
+        assert!(
+            before
+                .documents()
+                .unwrap_err()
+                .contains("wrote no such file")
+        );
+        write("a.2", "new\n");
+        write("a.3", "5\n");
+        write("b.3", "5\n");
+        assert_eq!(names(&before), ["a.2", "a.3"]);
+        write("a.1", "old\nand more\n");
+        assert!(before.documents().unwrap_err().contains("appended"));
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        let before = Written::before(&source(&path), None).expect("files");
+        assert!(before.documents().is_err());
+    }
+
+    #[test]
+    fn patterns_are_those_of_a_shell() {
+        for (pattern, name, fit) in [
+            ("*", "", true),
+            ("a*c?", "abcbcd", true),
+            ("a*c?", "abcbc", false),
+            ("?", "", false),
+            ("*.log", "x.log", true),
+            ("*.log", "x.logs", false),
+            ("pgbench_log.*", "pgbench_log.12", true),
+        ] {
+            assert_eq!(
+                fits(pattern.as_bytes(), name.as_bytes()),
+                fit,
+                "{pattern} {name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,246 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::buckets::{floor, slot};
+
+/// Each power of two is cut into 2^8 parts: a bucket is at most 1/256 of its values wide.
+const BITS: u32 = 8;
+
+/// Buckets of 64-bit values.
+const SLOTS: usize = (64 - BITS as usize + 1) << BITS;
+
+/// How long requests took, counted in buckets at most 0.4 % wide. Number and longest are exact;
+/// merging two is adding their counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Distribution {
+    count: u64,
+    max_ns: u64,
+    /// The source's own smallest step; 1 where it is finer than the buckets.
+    step_ns: u64,
+    grain: Grain,
+    buckets: BTreeMap<usize, u64>,
+}
+
+/// How exactly the source knew its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grain {
+    /// As exactly as the buckets.
+    Bucket,
+    /// A table of some values with how many were no longer: what is counted at a value may lie
+    /// anywhere between the value listed before it and itself.
+    Listed,
+}
+
+impl Distribution {
+    /// Nothing yet, of a source whose smallest step is `step_ns`.
+    #[must_use]
+    pub fn new(grain: Grain, step_ns: u64) -> Self {
+        Self {
+            count: 0,
+            max_ns: 0,
+            step_ns: step_ns.max(1),
+            grain,
+            buckets: BTreeMap::new(),
+        }
+    }
+
+    /// Counts `count` requests that took `ns` each.
+    pub fn add(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.count = self.count.saturating_add(count);
+        self.max_ns = self.max_ns.max(ns);
+        let bucket = self.buckets.entry(slot(ns, BITS)).or_default();
+        *bucket = bucket.saturating_add(count);
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.step_ns = self.step_ns.max(other.step_ns);
+        self.grain = self.grain.max(other.grain);
+        for (&slot, &count) in &other.buckets {
+            let bucket = self.buckets.entry(slot).or_default();
+            *bucket = bucket.saturating_add(count);
+        }
+    }
+
+    /// How many requests.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The longest, in nanoseconds.
+    #[must_use]
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// Each bucket that is not empty, the shortest first: its upper edge in nanoseconds (never
+    /// longer than the longest) and how many it holds.
+    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.buckets
+            .iter()
+            .map(|(&slot, &count)| (self.edge(slot), count))
+    }
+
+    fn edge(&self, slot: usize) -> u64 {
+        let above = if slot + 1 < SLOTS {
+            floor(slot + 1, BITS) - 1
+        } else {
+            u64::MAX
+        };
+        above.min(self.max_ns)
+    }
+
+    /// A duration that the share `q` of all requests did not exceed, in nanoseconds: the upper
+    /// edge of the bucket in which the share is reached. `None` when there are none.
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> Option<u64> {
+        let wanted = ((self.count as f64 * q - 1e-9).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0_u64;
+        self.rows().find_map(|(edge, count)| {
+            seen = seen.saturating_add(count);
+            (seen >= wanted).then_some(edge)
+        })
+    }
+
+    /// By how much a value of this distribution may be too long, as a share of itself: the
+    /// width of what it was counted in.
+    #[must_use]
+    pub fn uncertainty(&self, ns: u64) -> f64 {
+        let slot = slot(ns.min(self.max_ns), BITS);
+        let below = match self.grain {
+            Grain::Bucket => floor(slot, BITS).max(1),
+            Grain::Listed => {
+                let before = self.buckets.range(..slot).next_back();
+                before.map_or(1, |(&before, _)| floor(before, BITS).max(1))
+            }
+        };
+        let width = self.edge(slot).max(below) - below;
+        (width.max(self.step_ns - 1)) as f64 / below as f64
+    }
+}
+
+/// The form in the record.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    count: u64,
+    max_ns: u64,
+    step_ns: u64,
+    grain: Grain,
+    buckets: Vec<(usize, u64)>,
+}
+
+impl From<Distribution> for Written {
+    fn from(it: Distribution) -> Self {
+        Self {
+            count: it.count,
+            max_ns: it.max_ns,
+            step_ns: it.step_ns,
+            grain: it.grain,
+            buckets: it.buckets.into_iter().collect(),
+        }
+    }
+}
+
+impl TryFrom<Written> for Distribution {
+    type Error = String;
+
+    fn try_from(it: Written) -> Result<Self, String> {
+        let buckets: BTreeMap<usize, u64> = it.buckets.iter().copied().collect();
+        let sum = buckets
+            .values()
+            .fold(0_u64, |sum, &count| sum.saturating_add(count));
+        let last = buckets.keys().next_back().copied();
+        if buckets.len() != it.buckets.len() || sum != it.count || it.step_ns == 0 {
+            return Err("a histogram whose buckets do not add up to its count".to_owned());
+        }
+        if last != (it.count > 0).then(|| slot(it.max_ns, BITS)) {
+            return Err("a histogram whose longest is not in its last bucket".to_owned());
+        }
+        Ok(Self {
+            count: it.count,
+            max_ns: it.max_ns,
+            step_ns: it.step_ns,
+            grain: it.grain,
+            buckets,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut all = Distribution::new(Grain::Bucket, 1);
+        values.iter().for_each(|&ns| all.add(ns, 1));
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_at_most_a_bucket_too_long(
+            mut values in prop::collection::vec(0_u64..1 << 50, 1..300),
+            q in 0.0_f64..=1.0,
+        ) {
+            let all = of(&values);
+            values.sort_unstable();
+            let rank = (values.len() as f64 * q - 1e-9).ceil().max(1.0) as usize;
+            let (truth, said) = (values[rank - 1], all.quantile_ns(q).expect("not empty"));
+            prop_assert!(truth <= said, "{truth} {said}");
+            prop_assert!((said - truth) * 256 <= truth, "{truth} {said}");
+            prop_assert!((said - truth) as f64 <= all.uncertainty(said) * truth as f64 + 0.5);
+            prop_assert!(all.uncertainty(said) <= 1.0 / 256.0);
+        }
+
+        #[test]
+        fn merging_is_counting_together_and_the_record_keeps_it(
+            one: Vec<u64>, two: Vec<u64>,
+        ) {
+            let mut both = of(&one);
+            both.merge(&of(&two));
+            prop_assert_eq!(&both, &of(&[one, two].concat()));
+            let text = serde_json::to_string(&both).expect("plain data");
+            prop_assert_eq!(serde_json::from_str::<Distribution>(&text).expect("own text"), both);
+        }
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_refused() {
+        let text = |count, max, buckets| {
+            format!(
+                r#"{{"count":{count},"max_ns":{max},"step_ns":1,"grain":"bucket","buckets":{buckets}}}"#
+            )
+        };
+        let read = |text: String| serde_json::from_str::<Distribution>(&text).is_ok();
+        assert!(read(text(3, 7, "[[5,1],[7,2]]")));
+        assert!(read(text(0, 0, "[]")));
+        assert!(!read(text(4, 7, "[[5,1],[7,2]]")));
+        assert!(!read(text(3, 8, "[[5,1],[7,2]]")));
+        assert!(!read(text(3, 7, "[[7,1],[7,2]]")));
+        assert!(!read(text(2, 7, "[[9999999,2]]")));
+    }
+
+    #[test]
+    fn a_listed_value_is_known_down_to_the_one_before() {
+        let mut table = Distribution::new(Grain::Listed, 1);
+        table.add(1_000_000, 50);
+        table.add(2_000_000, 40);
+        let uncertain = table.uncertainty(2_000_000);
+        assert!((1.0..1.02).contains(&uncertain), "{uncertain}");
+        let mut coarse = Distribution::new(Grain::Bucket, 1_000);
+        coarse.add(10_000, 9);
+        assert!(coarse.uncertainty(10_000) >= 0.0999);
+    }
+}

@@ -1,0 +1,57 @@
+//! What all readers of JSON share.
+
+use serde_json::Value;
+
+use super::{Latency, Load, ReadError};
+
+/// The whole of a document.
+pub(super) fn document(bytes: &[u8]) -> Result<Value, ReadError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| ReadError::at(error.line(), "JSON", error.to_string()))
+}
+
+/// A list within an object.
+pub(super) fn list<'a>(value: &'a Value, field: &str) -> Result<&'a Vec<Value>, ReadError> {
+    let list = value.get(field).and_then(Value::as_array);
+    list.ok_or_else(|| ReadError::of(field, "there is no such list"))
+}
+
+/// A text within an object.
+pub(super) fn text<'a>(value: &'a Value, field: &str) -> Result<&'a str, ReadError> {
+    let text = value.get(field).and_then(Value::as_str);
+    text.ok_or_else(|| ReadError::of(field, "there is no such text"))
+}
+
+/// A number within an object that is finite and not negative.
+pub(super) fn number(value: &Value, field: &str) -> Result<f64, ReadError> {
+    value
+        .get(field)
+        .and_then(Value::as_f64)
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| ReadError::of(field, "there is no such number"))
+}
+
+/// The load of a name, made where there is none yet.
+pub(super) fn named<'a>(loads: &'a mut Vec<Load>, name: &str) -> &'a mut Load {
+    let at = loads
+        .iter()
+        .position(|load| load.name.as_deref() == Some(name));
+    let at = at.unwrap_or_else(|| {
+        loads.push(Load {
+            name: Some(name.to_owned()),
+            ..Load::default()
+        });
+        loads.len() - 1
+    });
+    &mut loads[at]
+}
+
+impl Load {
+    /// Adds a single value in seconds.
+    pub(super) fn add_value(&mut self, seconds: f64) {
+        match &mut self.latency {
+            Some(Latency::Values(values)) => values.push(seconds),
+            _ => self.latency = Some(Latency::Values(vec![seconds])),
+        }
+    }
+}

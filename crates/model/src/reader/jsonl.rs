@@ -1,0 +1,77 @@
+//! A field of one JSON object in each line, one request a line.
+
+use serde_json::Value;
+
+use super::unit::exact_nanos;
+use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines};
+use crate::latency::distribution::{Distribution, Grain};
+
+pub(super) fn parse(bytes: &[u8], field: &str, unit: TimeUnit) -> Result<Told, ReadError> {
+    let mut all = Collected::new(unit);
+    for (line, text) in lines(bytes).filter(|(_, line)| !line.trim().is_empty()) {
+        let object: Value = serde_json::from_str(&text)
+            .map_err(|error| ReadError::at(line, "JSON", error.to_string()))?;
+        let found = field
+            .split('.')
+            .try_fold(&object, |value, part| value.get(part));
+        let value = match found {
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::String(text)) => text.clone(),
+            _ => return Err(ReadError::at(line, field, "the object has no such number")),
+        };
+        all.add(line, field, &value)?;
+    }
+    all.told(field)
+}
+
+/// Requests that are told one by one.
+pub(super) struct Collected {
+    all: Distribution,
+    unit: TimeUnit,
+    /// The most decimals that were written: they tell how fine the source's clock is.
+    decimals: usize,
+}
+
+impl Collected {
+    pub(super) fn new(unit: TimeUnit) -> Self {
+        Self {
+            all: Distribution::new(Grain::Bucket, 1),
+            unit,
+            decimals: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, line: usize, field: &str, text: &str) -> Result<(), ReadError> {
+        let ns = exact_nanos(text, self.unit).ok_or_else(|| {
+            ReadError::at(
+                line,
+                field,
+                format!("`{text}` is no time in {}", self.unit.word()),
+            )
+        })?;
+        let decimals = text
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        self.decimals = self.decimals.max(decimals);
+        self.all.add(ns, 1);
+        Ok(())
+    }
+
+    pub(super) fn told(self, field: &str) -> Result<Told, ReadError> {
+        if self.all.count() == 0 {
+            return Err(ReadError::of(field, "it was written nowhere"));
+        }
+        let decimals = u32::try_from(self.decimals).unwrap_or(u32::MAX);
+        let parts = 10_u64.checked_pow(decimals).unwrap_or(u64::MAX);
+        let mut all = Distribution::new(Grain::Bucket, self.unit.nanos() / parts);
+        all.merge(&self.all);
+        Ok(Told {
+            loads: vec![Load {
+                requests: Some(all.count()),
+                latency: Some(Latency::Counted(all)),
+                ..Load::default()
+            }],
+            pacing: Pacing::Unknown,
+        })
+    }
+}

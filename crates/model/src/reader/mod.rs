@@ -1,0 +1,202 @@
+//! What load generators and benchmarks tell of their requests: `--latency READER[@UNIT][:SOURCE]`.
+//!
+//! Every reader gives what its source really has: a histogram, single values, or no more than
+//! the percentiles that were printed. Percentiles are never made up from other percentiles.
+
+use std::fmt;
+
+use crate::latency::distribution::Distribution;
+
+mod csv;
+mod go;
+mod google_benchmark;
+mod hdr;
+mod hgrm;
+mod hyperfine;
+mod jmh;
+mod json;
+mod jsonl;
+mod memtier;
+mod pgbench;
+mod readings;
+mod redis;
+mod source;
+#[cfg(test)]
+mod tests;
+mod unit;
+mod wrk;
+
+pub use readings::{DISTRIBUTION, order, read, suffix_metric};
+pub use source::{LatencySource, Place, Reader};
+pub use unit::TimeUnit;
+
+/// What one source told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// One for each kind of request or benchmark; never two of one name.
+    pub loads: Vec<Load>,
+    /// Whether requests waited for each other.
+    pub pacing: Pacing,
+}
+
+/// One kind of request, or one benchmark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Its name, where the source has several.
+    pub name: Option<String>,
+    /// How long requests took.
+    pub latency: Option<Latency>,
+    /// Requests per second, of each run that the source tells apart.
+    pub throughput: Vec<f64>,
+    /// How many requests were answered.
+    pub requests: Option<u64>,
+    /// How many failed.
+    pub errors: Option<u64>,
+}
+
+/// How long requests took, as far as the source tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latency {
+    /// Every request, counted.
+    Counted(Distribution),
+    /// Single values in seconds, in their order.
+    Values(Vec<f64>),
+    /// Nothing but these percentiles, in seconds.
+    Quantiles(Vec<(Quantile, f64)>),
+}
+
+/// A percentile that is told by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantile {
+    /// Half of all are no longer.
+    P50,
+    /// Nine in ten.
+    P90,
+    /// 95 in a hundred.
+    P95,
+    /// 99 in a hundred.
+    P99,
+    /// 999 in a thousand.
+    P999,
+    /// The longest.
+    Max,
+}
+
+impl Quantile {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P999,
+        Self::Max,
+    ];
+
+    /// In the name of a metric.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+            Self::Max => "max",
+        }
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::P999 => "p99.9",
+            other => other.word(),
+        }
+    }
+
+    /// The percentile of a percentage as it is printed, `99.000` for example.
+    fn of_percent(percent: f64) -> Option<Self> {
+        let known = [
+            (50.0, Self::P50),
+            (90.0, Self::P90),
+            (95.0, Self::P95),
+            (99.0, Self::P99),
+            (99.9, Self::P999),
+            (100.0, Self::Max),
+        ];
+        let found = known
+            .iter()
+            .find(|(known, _)| (known - percent).abs() < 1e-9);
+        found.map(|(_, quantile)| *quantile)
+    }
+}
+
+/// Whether a request waited for the answer to the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// It did: while the server stalls, nothing is sent and nothing is measured.
+    Closed,
+    /// It did not: requests were due at a rate, and their wait counts.
+    Open,
+    /// The source does not say.
+    Unknown,
+}
+
+/// Why a source could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ReadError {
+    /// Line from 1, where the source has lines.
+    pub line: Option<usize>,
+    /// The field or the part of the document.
+    pub field: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}, ")?;
+        }
+        write!(f, "{}: {}", self.field, self.problem)
+    }
+}
+
+impl ReadError {
+    fn at(line: usize, field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            line: Some(line),
+            ..Self::of(field, problem)
+        }
+    }
+
+    fn of(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            line: None,
+            field: field.into(),
+            problem: problem.into(),
+        }
+    }
+}
+
+/// Lines with their numbers from 1. Progress that was overwritten by carriage returns is lines
+/// of its own.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, std::borrow::Cow<'_, str>)> {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .enumerate()
+        .map(|(index, line)| {
+            let last = line
+                .rsplit(|&byte| byte == b'\r')
+                .find(|part| !part.is_empty());
+            (index + 1, String::from_utf8_lossy(last.unwrap_or_default()))
+        })
+}
+
+/// A number that is finite and not negative.
+fn number(text: &str) -> Option<f64> {
+    let value: f64 = text.trim().parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some(value)
+}

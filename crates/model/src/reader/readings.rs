@@ -1,0 +1,283 @@
+//! From what a source told to the readings of a trial.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Latency, LatencySource, Load, Pacing, Quantile, ReadError, Reader, Told, csv, go,
+    google_benchmark, hdr, hgrm, hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
+};
+use crate::metric::{Better, Metric, Scope, Shown, Unit};
+use crate::observation::{Missing, Reading};
+
+/// The metric of requests that were counted one by one.
+pub const DISTRIBUTION: &str = "latency_seconds";
+const THROUGHPUT: &str = "throughput_per_second";
+const REQUESTS: &str = "requests_total";
+const ERRORS: &str = "request_errors_total";
+
+/// The readings of one trial from what it wrote, each document with its name for errors; or
+/// from the reason why there is nothing, which is then that of every metric of the reader.
+#[must_use]
+pub fn read(
+    source: &LatencySource,
+    documents: Result<Vec<(String, Vec<u8>)>, String>,
+) -> (BTreeMap<String, Reading>, Option<Pacing>) {
+    match documents.and_then(|documents| all(source, &documents)) {
+        Ok(told) => (readings(&told), Some(told.pacing)),
+        Err(error) => {
+            let missing = Missing::Unreadable { error };
+            let names = expected(&source.reader).into_iter();
+            (
+                names
+                    .map(|name| (name, Reading::missing(missing.clone())))
+                    .collect(),
+                None,
+            )
+        }
+    }
+}
+
+/// The metrics that a reader gives where all is well; the one of all readers where their names
+/// come from the source.
+fn expected(reader: &Reader) -> Vec<String> {
+    let quantile = |quantile: &Quantile| format!("latency_{}_seconds", quantile.word());
+    match reader {
+        Reader::Wrk => [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::Max]
+            .iter()
+            .map(quantile)
+            .chain([THROUGHPUT.to_owned()])
+            .collect(),
+        Reader::Wrk2 => Quantile::ALL
+            .iter()
+            .filter(|it| **it != Quantile::P95)
+            .map(quantile)
+            .chain([THROUGHPUT.to_owned()])
+            .collect(),
+        Reader::Memtier => vec![DISTRIBUTION.to_owned(), THROUGHPUT.to_owned()],
+        _ => vec![DISTRIBUTION.to_owned()],
+    }
+}
+
+fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<Told, String> {
+    let word = source.reader.word();
+    let mut told: Option<Told> = None;
+    for (name, bytes) in documents {
+        let more = parse(source, bytes).map_err(|error| format!("{word}, {name}: {error}"))?;
+        told = Some(match told {
+            None => more,
+            Some(before) => merge(before, &more).ok_or_else(|| {
+                format!("{word}: {name} and the files before it cannot be merged")
+            })?,
+        });
+    }
+    let told = told.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
+    distinct(&told.loads)?;
+    Ok(told)
+}
+
+pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<Told, ReadError> {
+    let unit = source.unit();
+    match &source.reader {
+        Reader::Wrk => wrk::parse(bytes, Pacing::Closed),
+        Reader::Wrk2 => wrk::parse(bytes, Pacing::Open),
+        Reader::RedisBenchmark => redis::parse(bytes),
+        Reader::Memtier => memtier::parse(bytes),
+        Reader::PgbenchLog => pgbench::parse(bytes),
+        Reader::HdrLog => hdr::parse_log(bytes, unit),
+        Reader::Hgrm => hgrm::parse(bytes, unit),
+        Reader::Jmh => jmh::parse(bytes),
+        Reader::GoogleBenchmark => google_benchmark::parse(bytes),
+        Reader::Go => go::parse(bytes),
+        Reader::Hyperfine => hyperfine::parse(bytes),
+        Reader::Csv(column) => csv::parse(bytes, column, unit),
+        Reader::Jsonl(field) => jsonl::parse(bytes, field, unit),
+    }
+}
+
+/// Both together, where both counted their requests: nothing else can be merged. Their rates
+/// add up only where they ran at the same time, as the threads of one generator do.
+fn merge(mut one: Told, two: &Told) -> Option<Told> {
+    let ([a], [b]) = (one.loads.as_mut_slice(), two.loads.as_slice()) else {
+        return None;
+    };
+    let (Some(Latency::Counted(all)), Some(Latency::Counted(more))) = (&mut a.latency, &b.latency)
+    else {
+        return None;
+    };
+    all.merge(more);
+    let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
+    a.requests = sum(a.requests, b.requests);
+    a.errors = sum(a.errors, b.errors);
+    a.throughput = match (a.throughput.as_slice(), b.throughput.as_slice()) {
+        ([x], [y]) => vec![x + y],
+        _ => Vec::new(),
+    };
+    Some(one)
+}
+
+/// Names that would be one metric are refused: two benchmarks are not one.
+fn distinct(loads: &[Load]) -> Result<(), String> {
+    let mut seen: BTreeMap<String, Option<&str>> = BTreeMap::new();
+    for load in loads {
+        let name = load.name.as_deref();
+        if let Some(other) = seen.insert(prefix(load), name) {
+            let [a, b] = [other, name].map(Option::unwrap_or_default);
+            return Err(format!("`{a}` and `{b}` would be one metric; rename one"));
+        }
+    }
+    Ok(())
+}
+
+/// The beginning of the metrics of one load: `set_` of `SET`.
+fn prefix(load: &Load) -> String {
+    let Some(name) = &load.name else {
+        return String::new();
+    };
+    let mut prefix = String::new();
+    for letter in name.chars() {
+        match letter.to_ascii_lowercase() {
+            letter if letter.is_ascii_alphanumeric() => prefix.push(letter),
+            _ if prefix.ends_with('_') || prefix.is_empty() => {}
+            _ => prefix.push('_'),
+        }
+    }
+    format!("{}_", prefix.trim_end_matches('_'))
+}
+
+fn readings(told: &Told) -> BTreeMap<String, Reading> {
+    told.loads.iter().flat_map(of_load).collect()
+}
+
+fn of_load(load: &Load) -> Vec<(String, Reading)> {
+    let prefix = prefix(load);
+    let named = |what: &str, reading| (format!("{prefix}{what}"), reading);
+    let mut readings = match &load.latency {
+        None => Vec::new(),
+        Some(Latency::Counted(all)) => {
+            vec![named(
+                DISTRIBUTION,
+                Reading::Histogram {
+                    histogram: all.clone(),
+                },
+            )]
+        }
+        Some(Latency::Values(values)) => vec![named(DISTRIBUTION, one_or_many(values))],
+        Some(Latency::Quantiles(quantiles)) => quantiles
+            .iter()
+            .map(|(quantile, seconds)| {
+                let name = format!("latency_{}_seconds", quantile.word());
+                named(&name, Reading::of(*seconds))
+            })
+            .collect(),
+    };
+    if !load.throughput.is_empty() {
+        readings.push(named(THROUGHPUT, one_or_many(&load.throughput)));
+    }
+    let counts = [(REQUESTS, load.requests), (ERRORS, load.errors)];
+    readings.extend(
+        counts
+            .into_iter()
+            .filter_map(|(name, count)| Some(named(name, Reading::of(count? as f64)))),
+    );
+    readings
+}
+
+fn one_or_many(values: &[f64]) -> Reading {
+    match values {
+        [value] => Reading::of(*value),
+        _ => Reading::Values {
+            values: values.to_vec(),
+        },
+    }
+}
+
+/// A metric that a reader gives, by its name; the names of benchmarks are part of it.
+#[must_use]
+pub fn suffix_metric(name: &str) -> Option<Metric> {
+    let quantiles = Quantile::ALL.map(|quantile| {
+        let end = format!("latency_{}_seconds", quantile.word());
+        let label = format!("latency, {}", quantile.label());
+        (
+            end,
+            label,
+            Unit::Seconds,
+            Better::Lower,
+            Shown::Always,
+            "As the source printed it for each trial: compared trial by trial, not merged.",
+        )
+    });
+    let plain = [
+        (
+            DISTRIBUTION,
+            "latency",
+            Unit::Seconds,
+            Better::Lower,
+            Shown::Always,
+            "How long requests took, as the source of --latency counted them.",
+        ),
+        (
+            THROUGHPUT,
+            "throughput",
+            Unit::Other("1/s".to_owned()),
+            Better::Higher,
+            Shown::Always,
+            "Requests answered per second, as the source of --latency tells.",
+        ),
+        (
+            ERRORS,
+            "failed requests",
+            Unit::Count,
+            Better::Lower,
+            Shown::WhenNonZero,
+            "Requests that failed, timed out or were skipped, as the source of --latency tells.",
+        ),
+        (
+            REQUESTS,
+            "requests",
+            Unit::Count,
+            Better::Neither,
+            Shown::OnRequest,
+            "Requests that were answered and measured.",
+        ),
+    ]
+    .map(|(end, label, unit, better, shown, doc)| {
+        (end.to_owned(), label.to_owned(), unit, better, shown, doc)
+    });
+    let (end, label, unit, better, shown, doc) = quantiles
+        .into_iter()
+        .chain(plain)
+        .find(|(end, ..)| ends_with_word(name, end))?;
+    let prefix = name[..name.len() - end.len()].trim_end_matches('_');
+    let label = match prefix {
+        "" => label,
+        prefix => format!("{prefix}: {label}"),
+    };
+    Some(Metric {
+        name: name.to_owned().into(),
+        label: label.into(),
+        unit,
+        better,
+        scope: Scope::Tree,
+        shown,
+        doc: doc.into(),
+    })
+}
+
+/// Where a reader's metric stands among its own in a table: by load, then what was answered
+/// before how long it took; `None` for other metrics.
+#[must_use]
+pub fn order(name: &str) -> Option<(String, usize)> {
+    let quantiles = Quantile::ALL.map(|quantile| format!("latency_{}_seconds", quantile.word()));
+    let plain = [THROUGHPUT, DISTRIBUTION].map(str::to_owned);
+    let ends = plain.into_iter().chain(quantiles);
+    let ends = ends.chain([ERRORS, REQUESTS].map(str::to_owned));
+    let (place, end) = ends
+        .enumerate()
+        .find(|(_, end)| ends_with_word(name, end))?;
+    Some((name[..name.len() - end.len()].to_owned(), place))
+}
+
+fn ends_with_word(name: &str, end: &str) -> bool {
+    name.strip_suffix(end)
+        .is_some_and(|before| before.is_empty() || before.ends_with('_'))
+}

@@ -1,0 +1,125 @@
+//! redis-benchmark 6.2 and later: the summary of each test, as text or as `--csv`.
+//!
+//! Source: `showLatencyReport` of redis-benchmark.c. Its two tables of the distribution are
+//! coarse (powers of two of the rest, and steps of 0.1 ms), so the percentiles of the summary
+//! are taken, which have three digits of HdrHistogram.
+
+use super::unit::exact_nanos;
+use super::{Latency, Load, Pacing, Quantile, ReadError, TimeUnit, Told, lines, number};
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+    let csv = lines(bytes).any(|(_, line)| line.starts_with("\"test\","));
+    let loads = if csv { table(bytes)? } else { text(bytes)? };
+    if loads.is_empty() {
+        return Err(ReadError::of(
+            "latency summary",
+            "there is none; redis-benchmark 6.2 or later prints it, without -q",
+        ));
+    }
+    Ok(Told {
+        loads,
+        pacing: Pacing::Closed,
+    })
+}
+
+/// `"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms",…`
+fn table(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
+    let mut heading: Vec<String> = Vec::new();
+    let mut loads = Vec::new();
+    for (line_number, line) in lines(bytes) {
+        let cells: Vec<String> = line
+            .trim()
+            .split("\",\"")
+            .map(|cell| cell.replace('"', ""))
+            .collect();
+        if cells[0] == "test" {
+            heading = cells;
+            continue;
+        }
+        if cells.len() != heading.len() || heading.is_empty() {
+            continue;
+        }
+        let named = |name: &str| {
+            let at = heading.iter().position(|cell| cell == name);
+            at.map(|at| (name.to_owned(), cells[at].clone()))
+        };
+        let (_, rate) = named("rps").unwrap_or_default();
+        let rate = number(&rate)
+            .ok_or_else(|| ReadError::at(line_number, "rps", format!("`{rate}` is no number")))?;
+        let quantiles = [
+            "p50_latency_ms",
+            "p95_latency_ms",
+            "p99_latency_ms",
+            "max_latency_ms",
+        ];
+        let quantiles = quantiles
+            .into_iter()
+            .filter_map(named)
+            .map(|(name, value)| {
+                let name = name.split('_').next().unwrap_or_default().to_owned();
+                (name, value)
+            });
+        loads.push(Load {
+            name: Some(cells[0].clone()),
+            latency: Some(read_quantiles(line_number, quantiles)?),
+            throughput: vec![rate],
+            ..Load::default()
+        });
+    }
+    Ok(loads)
+}
+
+fn text(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
+    let mut loads: Vec<Load> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for (line_number, line) in lines(bytes) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let fault = |field: &str| ReadError::at(line_number, field, format!("`{line}`"));
+        if let ["======", name @ .., "======"] = words.as_slice() {
+            loads.push(Load {
+                name: Some(name.join(" ")),
+                ..Load::default()
+            });
+            continue;
+        }
+        let Some(load) = loads.last_mut() else {
+            continue;
+        };
+        match words.as_slice() {
+            [count, "requests", "completed", ..] => {
+                load.requests = Some(count.parse().map_err(|_| fault("requests"))?);
+            }
+            ["throughput", "summary:", rate, ..] => {
+                load.throughput = vec![number(rate).ok_or_else(|| fault("throughput"))?];
+            }
+            ["avg", ..] => names = words.iter().map(ToString::to_string).collect(),
+            values if !names.is_empty() => {
+                if values.len() != names.len() {
+                    return Err(fault("latency summary"));
+                }
+                let pairs = names.drain(..).zip(values.iter().map(ToString::to_string));
+                load.latency = Some(read_quantiles(line_number, pairs)?);
+            }
+            _ => {}
+        }
+    }
+    loads.retain(|load| load.latency.is_some());
+    Ok(loads)
+}
+
+/// Of names and milliseconds; names that are no percentile are left out.
+fn read_quantiles(
+    line: usize,
+    pairs: impl Iterator<Item = (String, String)>,
+) -> Result<Latency, ReadError> {
+    let mut quantiles = Vec::new();
+    for (name, value) in pairs {
+        let Some(quantile) = Quantile::ALL.into_iter().find(|q| q.word() == name) else {
+            continue;
+        };
+        let ns = exact_nanos(&value, TimeUnit::Millis)
+            .ok_or_else(|| ReadError::at(line, name, format!("`{value}` is no time")))?;
+        quantiles.push((quantile, TimeUnit::Nanos.to_seconds(ns as f64)));
+    }
+    Ok(Latency::Quantiles(quantiles))
+}

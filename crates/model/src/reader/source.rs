@@ -1,0 +1,306 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::TimeUnit;
+
+/// Where latencies come from: a reader, and what it reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LatencySource {
+    /// How it is read.
+    pub reader: Reader,
+    /// The unit of its numbers, where the source itself does not tell.
+    pub unit: Option<TimeUnit>,
+    /// What is read.
+    pub place: Place,
+}
+
+/// What is read after every trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// What the workload wrote to stdout.
+    Stdout,
+    /// Files that the trial wrote: a path, whose last part may hold `*` and `?`.
+    Files(String),
+}
+
+/// The formats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// wrk.
+    Wrk,
+    /// wrk2, which sends at a rate.
+    Wrk2,
+    /// redis-benchmark, as text or with `--csv`.
+    RedisBenchmark,
+    /// memtier_benchmark `--json-out-file`.
+    Memtier,
+    /// The log of transactions of `pgbench -l`.
+    PgbenchLog,
+    /// An interval log of HdrHistogram, version 2.
+    HdrLog,
+    /// A table of percentiles of HdrHistogram (`.hgrm`).
+    Hgrm,
+    /// JMH `-rf json`.
+    Jmh,
+    /// Google Benchmark `--benchmark_format=json`.
+    GoogleBenchmark,
+    /// `go test -bench`.
+    Go,
+    /// hyperfine `--export-json`.
+    Hyperfine,
+    /// A column of a table: its name in the first line, or its number from 1.
+    Csv(String),
+    /// A field of one JSON object in each line; `a.b` is a field within a field.
+    Jsonl(String),
+}
+
+/// The words for those that take no field.
+const WORDS: [(&str, Reader); 11] = [
+    ("wrk", Reader::Wrk),
+    ("wrk2", Reader::Wrk2),
+    ("redis-benchmark", Reader::RedisBenchmark),
+    ("memtier", Reader::Memtier),
+    ("pgbench-log", Reader::PgbenchLog),
+    ("hdr-log", Reader::HdrLog),
+    ("hgrm", Reader::Hgrm),
+    ("jmh", Reader::Jmh),
+    ("google-benchmark", Reader::GoogleBenchmark),
+    ("go", Reader::Go),
+    ("hyperfine", Reader::Hyperfine),
+];
+
+impl Reader {
+    /// As it is typed.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Csv(column) => format!("csv:{column}"),
+            Self::Jsonl(field) => format!("jsonl:{field}"),
+            known => WORDS
+                .iter()
+                .find(|(_, reader)| reader == known)
+                .map_or_else(String::new, |(word, _)| (*word).to_owned()),
+        }
+    }
+
+    /// The program that sends the requests, where it is known.
+    #[must_use]
+    pub fn program(&self) -> String {
+        match self {
+            Self::PgbenchLog => "pgbench".to_owned(),
+            Self::Memtier => "memtier_benchmark".to_owned(),
+            other => other.word(),
+        }
+    }
+
+    /// Whether the unit is the user's to say.
+    fn takes_unit(&self) -> bool {
+        matches!(
+            self,
+            Self::HdrLog | Self::Hgrm | Self::Csv(_) | Self::Jsonl(_)
+        )
+    }
+}
+
+impl LatencySource {
+    /// The unit of the numbers: as it was asked for, as the name of the field says, or as the
+    /// format has it by custom (nanoseconds in logs, milliseconds in tables of percentiles).
+    #[must_use]
+    pub fn unit(&self) -> TimeUnit {
+        let by_custom = match &self.reader {
+            Reader::Csv(field) | Reader::Jsonl(field) => TimeUnit::of_name(field),
+            Reader::Hgrm => Some(TimeUnit::Millis),
+            _ => None,
+        };
+        self.unit.or(by_custom).unwrap_or(TimeUnit::Nanos)
+    }
+
+    /// The metric that decides where none is named: one that the trial's length does not fix.
+    /// A load that runs for a time takes that time under every policy. `None` where the source
+    /// names its metrics itself.
+    #[must_use]
+    pub fn verdict_metric(&self) -> Option<&'static str> {
+        match self.reader {
+            Reader::Wrk | Reader::Memtier => Some("throughput_per_second"),
+            Reader::Wrk2 => Some("latency_p99_seconds"),
+            Reader::PgbenchLog
+            | Reader::HdrLog
+            | Reader::Hgrm
+            | Reader::Csv(_)
+            | Reader::Jsonl(_) => Some("latency_seconds"),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for LatencySource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, rest) = part(text);
+        let (word, rest, field) = match word {
+            "csv" | "jsonl" => {
+                let (field, rest) = part(rest.unwrap_or_default());
+                (word, rest, field)
+            }
+            _ => (word, rest, word),
+        };
+        let (field, unit) = match field.split_once('@') {
+            Some((field, unit)) => (field, Some(unit.parse()?)),
+            None => (field, None),
+        };
+        let reader = match word {
+            "csv" => Reader::Csv(field.to_owned()),
+            "jsonl" => Reader::Jsonl(field.to_owned()),
+            _ => known(field)?,
+        };
+        let source = Self {
+            place: match rest {
+                None | Some("stdout") => Place::Stdout,
+                Some(path) => Place::Files(checked(path)?),
+            },
+            reader,
+            unit,
+        };
+        source.check(text)?;
+        Ok(source)
+    }
+}
+
+impl LatencySource {
+    fn check(&self, text: &str) -> Result<(), String> {
+        if self.unit.is_some() && !self.reader.takes_unit() {
+            return Err(format!(
+                "`{text}`: {} tells its units itself",
+                self.reader.word()
+            ));
+        }
+        let (Reader::Csv(field) | Reader::Jsonl(field)) = &self.reader else {
+            return Ok(());
+        };
+        if field.is_empty() {
+            return Err(format!(
+                "`{text}` names no field; write csv:COLUMN or jsonl:FIELD"
+            ));
+        }
+        if self.unit.is_none() && TimeUnit::of_name(field).is_none() {
+            return Err(format!(
+                "`{text}`: the unit of `{field}` is not known; write {}@ms (or ns, us, s)",
+                self.reader.word()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Up to the next colon, and what follows it.
+fn part(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(':') {
+        Some((part, rest)) => (part, Some(rest)),
+        None => (text, None),
+    }
+}
+
+fn known(word: &str) -> Result<Reader, String> {
+    let found = WORDS.iter().find(|(known, _)| *known == word);
+    found.map(|(_, reader)| reader.clone()).ok_or_else(|| {
+        let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+        format!(
+            "`{word}` is no reader; there are {}, csv:COLUMN and jsonl:FIELD",
+            words.join(", ")
+        )
+    })
+}
+
+fn checked(path: &str) -> Result<String, String> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    if path.is_empty() || path.ends_with('/') {
+        return Err("the source names no file; write READER:FILE".to_owned());
+    }
+    if folder.contains(['*', '?']) {
+        return Err(format!("`{path}`: only the last part may hold * and ?"));
+    }
+    Ok(path.to_owned())
+}
+
+impl fmt::Display for LatencySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reader.word())?;
+        if let Some(unit) = self.unit {
+            write!(f, "@{}", unit.word())?;
+        }
+        match &self.place {
+            Place::Stdout => Ok(()),
+            Place::Files(path) => write!(f, ":{path}"),
+        }
+    }
+}
+
+impl TryFrom<String> for LatencySource {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<LatencySource> for String {
+    fn from(source: LatencySource) -> Self {
+        source.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_are_read_and_written() {
+        for text in [
+            "wrk",
+            "hdr-log@us:/tmp/a:b.hlog",
+            "csv:latency_ms",
+            "csv:3@us:out-*.csv",
+            "jsonl:request.took@ns:log.jsonl",
+        ] {
+            let source: LatencySource = text.parse().expect("good");
+            assert_eq!(source.to_string(), text);
+        }
+        let source: LatencySource = "wrk:stdout".parse().expect("good");
+        assert_eq!(source.place, Place::Stdout);
+        assert_eq!(
+            "csv:a_us".parse::<LatencySource>().map(|s| s.unit()),
+            Ok(TimeUnit::Micros)
+        );
+    }
+
+    #[test]
+    fn faults_say_what_to_write() {
+        for (text, word) in [
+            ("wrk3", "redis-benchmark"),
+            ("wrk@ms", "tells its units itself"),
+            ("csv", "names no field"),
+            ("csv:latency", "csv:latency@ms"),
+            ("csv:latency@h", "ns, us, ms or s"),
+            ("wrk:", "names no file"),
+            ("go:/tmp/*/x", "only the last part"),
+        ] {
+            let error = text.parse::<LatencySource>().expect_err(text);
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_source_or_an_error(text in "(csv|jsonl|wrk|:|@|ms|[a-z*/]){0,8}|\\PC{0,20}") {
+            if let Ok(source) = text.parse::<LatencySource>() {
+                prop_assert_eq!(source.to_string().parse(), Ok(source));
+            }
+        }
+    }
+}

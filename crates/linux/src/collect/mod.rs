@@ -17,9 +17,12 @@ use hugewise_model::policy::realise::Realisation;
 
 use crate::clock::unix_ms;
 use crate::error::Result;
+use crate::perf::count::Target;
+use crate::proc::smaps_rollup::Rollup;
 use crate::root::Root;
 use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
 
+mod account;
 mod counts;
 mod group;
 mod machine;
@@ -34,6 +37,7 @@ pub mod stalls;
 pub use counts::Counting;
 pub use marks::{Circumstances, marks};
 
+use account::Account;
 use counts::TrialCounters;
 use machine::Machine;
 use readings::Evidence;
@@ -123,7 +127,7 @@ pub fn trial(
     let thp_disable = suspended.thp_disable();
     let library = question.preload.as_deref();
     let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
-    let counters = TrialCounters::attach(root, watch.counting, suspended.main());
+    let counters = TrialCounters::attach(root, watch.counting, &Target::AtExec(suspended.main()));
     let before = Machine::read(root, &sizes);
     if let Some(stalls) = watch.stalls {
         stalls.borrow_mut().begin(suspended.keeper())?;
@@ -141,12 +145,14 @@ pub fn trial(
     }
     let files_after = read_back::files(root, watch.files);
     let cgroup_peak = group.and_then(|group| group.peak_bytes());
-    let samples = sampler.finish(&end);
+    let account = Account::of_command(&end);
+    let last = last_rollup(&account);
+    let samples = sampler.finish(Duration::from_nanos(account.wall_ns), last);
     let counted = counters.finish();
 
     let evidence = Evidence {
         host,
-        end: &end,
+        account: &account,
         samples: &samples,
         counted: &counted,
         before: &before,
@@ -157,7 +163,7 @@ pub fn trial(
     let read_back = ReadBack {
         files: files_before,
         thp_disable,
-        allocator: read_back::allocator(watch.expected, &end, &samples),
+        allocator: read_back::allocator(watch.expected, &account, &samples),
     };
     let printed = running.into_printed();
     Ok(Observed {
@@ -171,6 +177,12 @@ pub fn trial(
         survivors: end.survivors,
         interrupted: interrupt.load(Ordering::Relaxed),
     })
+}
+
+/// The memory of the main process when it was looked at last.
+fn last_rollup(account: &Account) -> Option<Rollup> {
+    let exit = account.exit.as_ref().ok()?;
+    exit.rollup.as_ref().ok().copied()
 }
 
 /// Waits for the end, and takes the samples that are due meanwhile.

@@ -7,6 +7,7 @@ use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Missing, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
 
+use super::account::Account;
 use super::counts::Counted;
 use super::machine::Machine;
 use super::marks::Circumstances;
@@ -15,12 +16,12 @@ use super::stalls::Seconds;
 use crate::proc::buddyinfo::free_huge_pages;
 use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::ticks_per_second;
-use crate::spawn::{End, ExitReading};
+use crate::spawn::ExitReading;
 
 /// Everything that was seen of one trial.
 pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
-    pub(super) end: &'a End,
+    pub(super) account: &'a Account,
     pub(super) samples: &'a Samples,
     pub(super) counted: &'a Counted<'a>,
     pub(super) before: &'a Machine,
@@ -53,20 +54,24 @@ impl Evidence<'_> {
     }
 
     fn of_tree(&self, name: &str) -> Option<Value> {
-        let usage = self.end.usage;
+        let usage = self.account.usage;
         let seconds = |ns: u64| ns as f64 / 1e9;
         Some(Ok(match name {
-            "wall_seconds" => seconds(self.end.wall_ns),
+            "wall_seconds" => seconds(self.account.wall_ns),
             "user_seconds" => seconds(usage.user_ns),
             "system_seconds" => seconds(usage.system_ns),
             "minor_faults_total" => usage.minor_faults as f64,
             "major_faults_total" => usage.major_faults as f64,
-            "voluntary_switches_total" => usage.voluntary_switches as f64,
-            "involuntary_switches_total" => usage.involuntary_switches as f64,
+            "voluntary_switches_total" => return Some(self.switches(usage.voluntary_switches)),
+            "involuntary_switches_total" => return Some(self.switches(usage.involuntary_switches)),
             "samples_total" => self.samples.count as f64,
             "sampling_ratio" => self.samples.cost_seconds / self.samples.span_seconds,
             _ => return None,
         }))
+    }
+
+    fn switches(&self, number: u64) -> Value {
+        self.account.switches.clone().map(|()| number as f64)
     }
 
     fn of_memory(&self, name: &str) -> Option<Value> {
@@ -114,7 +119,7 @@ impl Evidence<'_> {
     }
 
     fn exit(&self) -> Result<&ExitReading, Missing> {
-        self.end.exit.as_ref().map_err(Clone::clone)
+        self.account.exit.as_ref().map_err(Clone::clone)
     }
 
     fn exit_rollup(&self) -> Result<Rollup, Missing> {
@@ -147,8 +152,8 @@ impl Evidence<'_> {
     /// `ru_maxrss` is true above the floor that exec hands down. Below it, `VmHWM` at exit is,
     /// which speaks of the main process: of the tree only when there were no children.
     fn peak_rss(&self) -> Result<u64, Missing> {
-        let floor = self.end.floor_bytes;
-        let inherited = self.end.usage.peak_rss_bytes;
+        let floor = self.account.floor_bytes;
+        let inherited = self.account.usage.peak_rss_bytes;
         let exit = self.exit().ok();
         let at_exit = exit
             .and_then(|exit| exit.peak_rss_bytes.as_ref().ok())
@@ -189,7 +194,7 @@ impl Evidence<'_> {
     /// Not below zero: the machine counts in ticks, the tree in nanoseconds.
     fn other_busy(&self) -> Value {
         let own = self.after.own_cpu_ns.saturating_sub(self.before.own_cpu_ns);
-        let known = own + self.end.keeper_cpu_ns + self.end.usage.cpu_ns();
+        let known = own + self.account.aside_cpu_ns + self.account.usage.cpu_ns();
         Ok((self.ticks(|time| time.busy_ticks)? - known as f64 / 1e9).max(0.0))
     }
 
@@ -281,7 +286,7 @@ impl Evidence<'_> {
             free_huge_pages: whole(self.free(self.before)),
             huge_bytes: self.host.pmd_bytes(),
             peak_rss_bytes: self.peak_rss().ok(),
-            major_faults: self.end.usage.major_faults,
+            major_faults: self.account.usage.major_faults,
             swapped_pages: whole(self.value("swapped_pages_total")).unwrap_or(0),
             expected,
             read_back,

@@ -96,6 +96,7 @@ fn plan() -> Plan {
             unit: "1/s".to_owned(),
             better: Better::Higher,
         }],
+        service: None,
     }
 }
 

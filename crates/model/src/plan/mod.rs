@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::observation::Role;
 use crate::policy::Policy;
+use service::Service;
 
 mod printed;
+/// A workload that is a server under a load.
+pub mod service;
 
 pub use printed::PrintedMetric;
 
@@ -33,6 +36,9 @@ pub struct Plan {
     /// Metrics read from what the workload prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<PrintedMetric>,
+    /// How the command is driven where it is a server that does not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
 }
 
 /// When an experiment ends.
@@ -151,6 +157,7 @@ mod tests {
             },
             verdict_metric: "wall_seconds".to_owned(),
             printed: Vec::new(),
+            service: None,
         }
     }
 

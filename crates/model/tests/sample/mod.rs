@@ -103,6 +103,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         },
         verdict_metric: "wall_seconds".to_owned(),
         printed: Vec::new(),
+        service: None,
     }
 }
 

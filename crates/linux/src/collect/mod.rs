@@ -31,6 +31,8 @@ mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
 pub mod sampler;
+/// Observing one trial of a server under its load.
+pub mod service;
 /// Time in the kernel's slow paths.
 pub mod stalls;
 
@@ -79,7 +81,12 @@ pub struct Observed {
     pub survivors: u32,
     /// Whether it was ended because `interrupt` was set: the trial then means nothing.
     pub interrupted: bool,
+    /// What else was seen of a server.
+    pub served: Option<service::Served>,
 }
+
+/// How much of a failing program's last words a trial keeps.
+const TAIL: usize = 4 << 10;
 
 impl Observed {
     /// A trial in which nothing ran.
@@ -96,6 +103,7 @@ impl Observed {
             marks: Vec::new(),
             survivors: 0,
             interrupted: false,
+            served: None,
         }
     }
 }
@@ -159,6 +167,7 @@ pub fn trial(
         after: &after,
         cgroup_peak,
         stalls: &stalls,
+        driven: None,
     };
     let read_back = ReadBack {
         files: files_before,
@@ -176,6 +185,7 @@ pub fn trial(
         read_back,
         survivors: end.survivors,
         interrupted: interrupt.load(Ordering::Relaxed),
+        served: None,
     })
 }
 

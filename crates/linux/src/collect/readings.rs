@@ -1,6 +1,7 @@
 //! From what was seen to one reading for every metric of the table.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hugewise_model::host::Host;
 use hugewise_model::metric::METRICS;
@@ -28,6 +29,17 @@ pub(super) struct Evidence<'a> {
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
     pub(super) stalls: &'a Seconds,
+    /// How the subject was driven, where it is a server.
+    pub(super) driven: Option<Driven>,
+}
+
+/// What is known of a server's start and of its load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Driven {
+    /// From the release of its exec until it was ready.
+    pub(super) ready: Duration,
+    /// Processor time of the load, in nanoseconds.
+    pub(super) load_cpu_ns: u64,
 }
 
 type Value = Result<f64, Missing>;
@@ -45,7 +57,8 @@ impl Evidence<'_> {
     }
 
     fn value(&self, name: &str) -> Value {
-        self.of_tree(name)
+        self.of_service(name)
+            .or_else(|| self.of_tree(name))
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))
             .or_else(|| self.counted.value(name, self.host))
@@ -68,6 +81,18 @@ impl Evidence<'_> {
             "sampling_ratio" => self.samples.cost_seconds / self.samples.span_seconds,
             _ => return None,
         }))
+    }
+
+    /// Readings that a trial without a server does not have.
+    fn of_service(&self, name: &str) -> Option<Value> {
+        let wall = self.account.wall_ns as f64;
+        let value = |of: &dyn Fn(Driven) -> f64| self.driven.map(of).ok_or(Missing::NotAsked);
+        Some(match name {
+            "service_ready_seconds" => value(&|driven| driven.ready.as_secs_f64()),
+            "service_use_ratio" => value(&|_| self.account.usage.cpu_ns() as f64 / wall),
+            "load_use_ratio" => value(&|driven| driven.load_cpu_ns as f64 / wall),
+            _ => return None,
+        })
     }
 
     fn switches(&self, number: u64) -> Value {

@@ -58,7 +58,9 @@ pub(super) fn left_early() -> Missing {
 }
 
 /// Reads a process that runs, from outside, as it would be read at its end.
-#[must_use]
+///
+/// # Errors
+/// It is gone or may not be read.
 pub fn read_living(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
     let bytes = Root::real().read(format!("proc/{pid}/status"));
     let bytes = bytes.map_err(|error| error.into_missing("CAP_SYS_PTRACE"))?;

@@ -40,6 +40,7 @@ impl Options {
             bounds: self.bounds()?,
             verdict_metric: self.checked_verdict_metric()?,
             printed: self.metric.clone(),
+            service: None,
         })
     }
 

@@ -92,6 +92,7 @@ impl Scenario {
                 },
                 verdict_metric: "wall_seconds".to_owned(),
                 printed: Vec::new(),
+                service: None,
             },
             realisations: BTreeMap::new(),
         }

@@ -46,6 +46,7 @@ impl Options {
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
+            service: None,
         })
     }
 

@@ -120,6 +120,8 @@ macro_rules! metrics {
 pub static METRICS: &[Metric] = metrics![
     "wall_seconds" "wall time" Seconds Lower Tree Always
         "From the release of the workload's exec to its end, on the monotonic clock; time in which the workload was held for reading is taken out.";
+    "service_ready_seconds" "until ready" Seconds Lower Tree WhenNonZero
+        "From the release of a service's exec until it was ready, on the monotonic clock: its start, with whatever it touches beforehand. Readiness is asked after every 1 to 20 ms.";
     "user_seconds" "user time" Seconds Lower Tree Always
         "User mode time of the tree, from wait4(2).";
     "system_seconds" "system time" Seconds Lower Tree Always
@@ -222,6 +224,10 @@ pub static METRICS: &[Metric] = metrics![
         "Voluntary context switches of the tree, from wait4(2).";
     "involuntary_switches_total" "preemptions" Count Lower Tree OnRequest
         "Involuntary context switches of the tree, from wait4(2).";
+    "service_use_ratio" "processors in use" Ratio Neither Tree OnRequest
+        "Processor time of the service's tree during the load, by its wall time: 1 is one processor all the time.";
+    "load_use_ratio" "processors the load uses" Ratio Neither Own OnRequest
+        "Processor time of what loads the service, by its wall time: 1 is one processor all the time.";
     "steal_seconds" "stolen time" Seconds Lower Machine OnRequest
         "Time in which the hypervisor ran something else, over all processors (/proc/stat).";
     "other_busy_seconds" "other programs' time" Seconds Lower Machine OnRequest

@@ -27,7 +27,8 @@ pub struct Trial {
     pub started_unix_ms: u64,
     /// How the workload ended.
     pub outcome: Outcome,
-    /// The end of what the workload wrote to stderr, kept when it failed.
+    /// The end of what the workload wrote to stderr, kept when it failed; of a trial with a
+    /// service, what the outcome names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_tail: Option<String>,
     /// One entry per metric of the table that this trial was asked for.
@@ -95,6 +96,23 @@ pub enum Outcome {
         /// Which one, and how it ended.
         error: String,
     },
+    /// A trial with a service came to nothing.
+    ServiceFailed {
+        /// Whose fault it was, and whose last words are kept.
+        party: Party,
+        /// What happened, as a sentence.
+        error: String,
+    },
+}
+
+/// Who takes part in a trial with a service.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Party {
+    /// The server.
+    Service,
+    /// What loads it.
+    Load,
 }
 
 impl fmt::Display for Outcome {
@@ -104,7 +122,9 @@ impl fmt::Display for Outcome {
             Self::Signalled { signal } => write!(f, "killed by signal {signal}"),
             Self::TimedOut => write!(f, "timed out, its process tree was killed"),
             Self::NotStarted { error } => write!(f, "could not be started: {error}"),
-            Self::HookFailed { error } => write!(f, "{error}"),
+            Self::HookFailed { error } | Self::ServiceFailed { error, .. } => {
+                write!(f, "{error}")
+            }
         }
     }
 }

@@ -94,6 +94,7 @@ impl Scenario {
                 printed: Vec::new(),
                 bench: None,
                 latency: None,
+                service: None,
             },
             realisations: BTreeMap::new(),
         }

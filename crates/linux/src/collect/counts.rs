@@ -26,7 +26,7 @@ pub struct Counting<'a> {
 
 type Value = Result<f64, Missing>;
 
-/// The counters of a trial, from before its exec.
+/// The counters of a trial, from its beginning.
 #[derive(Debug)]
 pub(super) struct TrialCounters<'a> {
     plan: Result<&'a Plan, Missing>,
@@ -34,12 +34,12 @@ pub(super) struct TrialCounters<'a> {
 }
 
 impl<'a> TrialCounters<'a> {
-    /// Opens them on the process that is about to become the workload.
-    pub(super) fn attach(root: &Root, counting: Counting<'a>, main: u32) -> Self {
+    /// Opens them on whom the trial watches.
+    pub(super) fn attach(root: &Root, counting: Counting<'a>, target: &Target) -> Self {
         let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
             let turn = usize::try_from(counting.round).unwrap_or(0);
-            let (target, grants) = (Target::AtExec(main), Grants::read(root));
-            Counters::attach(&Kernel, plan.only(turn), &target, &grants)
+            let grants = Grants::read(root);
+            Counters::attach(&Kernel, plan.only(turn), target, &grants)
         });
         match attached {
             Ok(counters) => Self {

@@ -17,9 +17,12 @@ use hugewise_model::policy::realise::Realisation;
 
 use crate::clock::unix_ms;
 use crate::error::Result;
+use crate::perf::count::Target;
+use crate::proc::smaps_rollup::Rollup;
 use crate::root::Root;
 use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
 
+mod account;
 mod counts;
 mod group;
 mod machine;
@@ -28,12 +31,15 @@ mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
 pub mod sampler;
+/// Observing one trial of a server under its load.
+pub mod service;
 /// Time in the kernel's slow paths.
 pub mod stalls;
 
 pub use counts::Counting;
 pub use marks::{Circumstances, marks};
 
+use account::Account;
 use counts::TrialCounters;
 use machine::Machine;
 use readings::Evidence;
@@ -75,7 +81,12 @@ pub struct Observed {
     pub survivors: u32,
     /// Whether it was ended because `interrupt` was set: the trial then means nothing.
     pub interrupted: bool,
+    /// What else was seen of a server.
+    pub served: Option<service::Served>,
 }
+
+/// How much of a failing program's last words a trial keeps.
+const TAIL: usize = 4 << 10;
 
 impl Observed {
     /// A trial in which nothing ran.
@@ -92,6 +103,7 @@ impl Observed {
             marks: Vec::new(),
             survivors: 0,
             interrupted: false,
+            served: None,
         }
     }
 }
@@ -123,7 +135,7 @@ pub fn trial(
     let thp_disable = suspended.thp_disable();
     let library = question.preload.as_deref();
     let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
-    let counters = TrialCounters::attach(root, watch.counting, suspended.main());
+    let counters = TrialCounters::attach(root, watch.counting, &Target::AtExec(suspended.main()));
     let before = Machine::read(root, &sizes);
     if let Some(stalls) = watch.stalls {
         stalls.borrow_mut().begin(suspended.keeper())?;
@@ -141,23 +153,26 @@ pub fn trial(
     }
     let files_after = read_back::files(root, watch.files);
     let cgroup_peak = group.and_then(|group| group.peak_bytes());
-    let samples = sampler.finish(&end);
+    let account = Account::of_command(&end);
+    let last = last_rollup(&account);
+    let samples = sampler.finish(Duration::from_nanos(account.wall_ns), last);
     let counted = counters.finish();
 
     let evidence = Evidence {
         host,
-        end: &end,
+        account: &account,
         samples: &samples,
         counted: &counted,
         before: &before,
         after: &after,
         cgroup_peak,
         stalls: &stalls,
+        driven: None,
     };
     let read_back = ReadBack {
         files: files_before,
         thp_disable,
-        allocator: read_back::allocator(watch.expected, &end, &samples),
+        allocator: read_back::allocator(watch.expected, &account, &samples),
         runtimes: BTreeMap::new(),
     };
     let printed = running.into_printed();
@@ -171,7 +186,14 @@ pub fn trial(
         read_back,
         survivors: end.survivors,
         interrupted: interrupt.load(Ordering::Relaxed),
+        served: None,
     })
+}
+
+/// The memory of the main process when it was looked at last.
+fn last_rollup(account: &Account) -> Option<Rollup> {
+    let exit = account.exit.as_ref().ok()?;
+    exit.rollup.as_ref().ok().copied()
 }
 
 /// Waits for the end, and takes the samples that are due meanwhile.

@@ -1,12 +1,14 @@
 //! From what was seen to one reading for every metric of the table.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hugewise_model::host::Host;
 use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Missing, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
 
+use super::account::Account;
 use super::counts::Counted;
 use super::machine::Machine;
 use super::marks::Circumstances;
@@ -15,18 +17,29 @@ use super::stalls::Seconds;
 use crate::proc::buddyinfo::free_huge_pages;
 use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::ticks_per_second;
-use crate::spawn::{End, ExitReading};
+use crate::spawn::ExitReading;
 
 /// Everything that was seen of one trial.
 pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
-    pub(super) end: &'a End,
+    pub(super) account: &'a Account,
     pub(super) samples: &'a Samples,
     pub(super) counted: &'a Counted<'a>,
     pub(super) before: &'a Machine,
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
     pub(super) stalls: &'a Seconds,
+    /// How the subject was driven, where it is a server.
+    pub(super) driven: Option<Driven>,
+}
+
+/// What is known of a server's start and of its load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Driven {
+    /// From the release of its exec until it was ready.
+    pub(super) ready: Duration,
+    /// Processor time of the load, in nanoseconds.
+    pub(super) load_cpu_ns: u64,
 }
 
 type Value = Result<f64, Missing>;
@@ -44,7 +57,8 @@ impl Evidence<'_> {
     }
 
     fn value(&self, name: &str) -> Value {
-        self.of_tree(name)
+        self.of_service(name)
+            .or_else(|| self.of_tree(name))
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))
             .or_else(|| self.counted.value(name, self.host))
@@ -53,20 +67,36 @@ impl Evidence<'_> {
     }
 
     fn of_tree(&self, name: &str) -> Option<Value> {
-        let usage = self.end.usage;
+        let usage = self.account.usage;
         let seconds = |ns: u64| ns as f64 / 1e9;
         Some(Ok(match name {
-            "wall_seconds" => seconds(self.end.wall_ns),
+            "wall_seconds" => seconds(self.account.wall_ns),
             "user_seconds" => seconds(usage.user_ns),
             "system_seconds" => seconds(usage.system_ns),
             "minor_faults_total" => usage.minor_faults as f64,
             "major_faults_total" => usage.major_faults as f64,
-            "voluntary_switches_total" => usage.voluntary_switches as f64,
-            "involuntary_switches_total" => usage.involuntary_switches as f64,
+            "voluntary_switches_total" => return Some(self.switches(usage.voluntary_switches)),
+            "involuntary_switches_total" => return Some(self.switches(usage.involuntary_switches)),
             "samples_total" => self.samples.count as f64,
             "sampling_ratio" => self.samples.cost_seconds / self.samples.span_seconds,
             _ => return None,
         }))
+    }
+
+    /// Readings that a trial without a server does not have.
+    fn of_service(&self, name: &str) -> Option<Value> {
+        let wall = self.account.wall_ns as f64;
+        let value = |of: &dyn Fn(Driven) -> f64| self.driven.map(of).ok_or(Missing::NotAsked);
+        Some(match name {
+            "service_ready_seconds" => value(&|driven| driven.ready.as_secs_f64()),
+            "service_use_ratio" => value(&|_| self.account.usage.cpu_ns() as f64 / wall),
+            "load_use_ratio" => value(&|driven| driven.load_cpu_ns as f64 / wall),
+            _ => return None,
+        })
+    }
+
+    fn switches(&self, number: u64) -> Value {
+        self.account.switches.clone().map(|()| number as f64)
     }
 
     fn of_memory(&self, name: &str) -> Option<Value> {
@@ -114,7 +144,7 @@ impl Evidence<'_> {
     }
 
     fn exit(&self) -> Result<&ExitReading, Missing> {
-        self.end.exit.as_ref().map_err(Clone::clone)
+        self.account.exit.as_ref().map_err(Clone::clone)
     }
 
     fn exit_rollup(&self) -> Result<Rollup, Missing> {
@@ -147,8 +177,8 @@ impl Evidence<'_> {
     /// `ru_maxrss` is true above the floor that exec hands down. Below it, `VmHWM` at exit is,
     /// which speaks of the main process: of the tree only when there were no children.
     fn peak_rss(&self) -> Result<u64, Missing> {
-        let floor = self.end.floor_bytes;
-        let inherited = self.end.usage.peak_rss_bytes;
+        let floor = self.account.floor_bytes;
+        let inherited = self.account.usage.peak_rss_bytes;
         let exit = self.exit().ok();
         let at_exit = exit
             .and_then(|exit| exit.peak_rss_bytes.as_ref().ok())
@@ -189,7 +219,7 @@ impl Evidence<'_> {
     /// Not below zero: the machine counts in ticks, the tree in nanoseconds.
     fn other_busy(&self) -> Value {
         let own = self.after.own_cpu_ns.saturating_sub(self.before.own_cpu_ns);
-        let known = own + self.end.keeper_cpu_ns + self.end.usage.cpu_ns();
+        let known = own + self.account.aside_cpu_ns + self.account.usage.cpu_ns();
         Ok((self.ticks(|time| time.busy_ticks)? - known as f64 / 1e9).max(0.0))
     }
 
@@ -281,7 +311,7 @@ impl Evidence<'_> {
             free_huge_pages: whole(self.free(self.before)),
             huge_bytes: self.host.pmd_bytes(),
             peak_rss_bytes: self.peak_rss().ok(),
-            major_faults: self.end.usage.major_faults,
+            major_faults: self.account.usage.major_faults,
             swapped_pages: whole(self.value("swapped_pages_total")).unwrap_or(0),
             expected,
             read_back,

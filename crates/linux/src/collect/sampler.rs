@@ -8,7 +8,6 @@ use crate::error::Kind;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
 use crate::root::Root;
-use crate::spawn::End;
 
 /// Share of the elapsed time that sampling may take of one processor in the long run.
 pub const BUDGET: f64 = 0.005;
@@ -249,19 +248,14 @@ impl<'a> Sampler<'a> {
         self.samples.library_found = lines.any(|line| line.ends_with(library.as_bytes()));
     }
 
-    /// Closes the account. The exit reading of the main process is one more point when it was
+    /// Closes the books. The last reading of the main process is one more point when it was
     /// the only process in the last sample; else the last sample stands to the end.
     #[must_use]
-    pub fn finish(mut self, end: &End) -> Samples {
-        let span = Duration::from_nanos(end.wall_ns).as_secs_f64();
+    pub fn finish(mut self, span: Duration, last: Option<Rollup>) -> Samples {
+        let span = span.as_secs_f64();
         let (then, previous) = self.last;
         if self.samples.count > 0 && span > 0.0 {
-            let exit = end
-                .exit
-                .as_ref()
-                .ok()
-                .and_then(|exit| exit.rollup.as_ref().ok());
-            let last = exit.filter(|_| self.processes == 1).copied();
+            let last = last.filter(|_| self.processes == 1);
             self.area
                 .add(previous, last.unwrap_or(previous), (span - then).max(0.0));
             self.samples.mean = Some(self.area.over(span.max(then)));

@@ -27,6 +27,8 @@ pub mod stat;
 pub mod status;
 /// Who descends from a process.
 pub mod tree;
+/// What a tree of processes has used so far.
+pub mod tree_usage;
 /// Event counters of the machine.
 pub mod vmstat;
 

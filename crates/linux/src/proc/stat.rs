@@ -1,3 +1,4 @@
+use super::tree_usage::Used;
 use super::{Parsed, lines, number};
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -78,14 +79,10 @@ pub struct ProcessLine {
     pub comm: String,
     /// `state`, one letter.
     pub state: char,
-    /// `minflt`: faults of all its threads, without children.
-    pub minor_faults: u64,
-    /// `majflt`.
-    pub major_faults: u64,
-    /// `cminflt`: faults of the children it has waited for, and of theirs.
-    pub minor_faults_of_children: u64,
-    /// `cmajflt`.
-    pub major_faults_of_children: u64,
+    /// `minflt`, `majflt`, `utime` and `stime`: all its threads, without children.
+    pub own: Used,
+    /// `cminflt`, `cmajflt`, `cutime` and `cstime`: the children it has waited for, and theirs.
+    pub of_children: Used,
     /// `starttime`: when it began, in ticks since boot.
     pub born_ticks: u64,
 }
@@ -110,13 +107,26 @@ pub fn parse_process(bytes: &[u8]) -> Parsed<ProcessLine> {
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |index: usize| fields.get(index).copied().ok_or("line 1: too few fields");
     let state = field(0)?;
+    let used = |places: [(&str, usize); 4]| -> Parsed<Used> {
+        let [minor, major, user, system] = places;
+        let value = |(name, index): (&str, usize)| number(1, name, field(index)?);
+        Ok(Used {
+            minor_faults: value(minor)?,
+            major_faults: value(major)?,
+            user_ticks: value(user)?,
+            system_ticks: value(system)?,
+        })
+    };
     Ok(ProcessLine {
         comm: comm.to_owned(),
         state: state.chars().next().ok_or("line 1: no state")?,
-        minor_faults: number(1, "minflt", field(7)?)?,
-        major_faults: number(1, "majflt", field(9)?)?,
-        minor_faults_of_children: number(1, "cminflt", field(8)?)?,
-        major_faults_of_children: number(1, "cmajflt", field(10)?)?,
+        own: used([("minflt", 7), ("majflt", 9), ("utime", 11), ("stime", 12)])?,
+        of_children: used([
+            ("cminflt", 8),
+            ("cmajflt", 10),
+            ("cutime", 13),
+            ("cstime", 14),
+        ])?,
         born_ticks: number(1, "starttime", field(19)?)?,
     })
 }
@@ -171,14 +181,23 @@ mod tests {
 
     #[test]
     fn a_process_line_is_read_by_its_fields() {
-        let line = b"7 (a) b) S 1 7 7 0 -1 4194304 51 9 3 8 2 1 0 0 20 0 1 0 8812 1 2\n";
+        let line = b"7 (a) b) S 1 7 7 0 -1 4194304 51 9 3 8 2 1 -0 0 20 0 1 0 8812 1 2\n";
+        assert!(parse_process(line).unwrap_err().contains("cutime"));
+        let line = b"7 (a) b) S 1 7 7 0 -1 4194304 51 9 3 8 2 1 5 6 20 0 1 0 8812 1 2\n";
         let parsed = parse_process(line).unwrap();
-        assert_eq!((parsed.minor_faults, parsed.major_faults), (51, 3));
-        let of_children = (
-            parsed.minor_faults_of_children,
-            parsed.major_faults_of_children,
-        );
-        assert_eq!(of_children, (9, 8));
+        let own = Used {
+            minor_faults: 51,
+            major_faults: 3,
+            user_ticks: 2,
+            system_ticks: 1,
+        };
+        let of_children = Used {
+            minor_faults: 9,
+            major_faults: 8,
+            user_ticks: 5,
+            system_ticks: 6,
+        };
+        assert_eq!((parsed.own, parsed.of_children), (own, of_children));
         assert_eq!((parsed.comm.as_str(), parsed.born_ticks), ("a) b", 8812));
         assert!(!parsed.is_dead());
         assert!(parse_process(b"7 (a) S 1 7").is_err());

@@ -147,6 +147,13 @@ pub(super) fn kill(pid: i32) -> io::Result<()> {
     checked(unsafe { libc::kill(pid, libc::SIGKILL) }).map(drop)
 }
 
+/// Sends a child a signal. One that it may not be sent, and one that does not exist, does
+/// nothing: whoever asked sees that the child did not end.
+pub(super) fn signal(pid: i32, number: u8) {
+    // SAFETY: as in `kill`.
+    unsafe { libc::kill(pid, number.into()) };
+}
+
 /// What this process used so far.
 pub(super) fn own_usage() -> Usage {
     // SAFETY: as in `next_change`.

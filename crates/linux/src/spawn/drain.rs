@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -12,38 +12,54 @@ use super::calls::wait_readable;
 
 /// Whether what is read goes on to our stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Echo {
+pub enum Echo {
     /// No.
     Silent,
     /// Yes, byte for byte.
     Stderr,
 }
 
+/// What was read so far, as far as it is kept.
+type Kept = Arc<Mutex<VecDeque<u8>>>;
+
 /// A thread that reads a pipe to its end and keeps the last bytes of it.
 #[derive(Debug)]
 pub(super) struct Drain {
-    thread: JoinHandle<Vec<u8>>,
+    thread: JoinHandle<()>,
     over: Arc<AtomicBool>,
+    kept: Kept,
 }
 
 impl Drain {
     pub(super) fn start(pipe: OwnedFd, keep: usize, echo: Echo) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&over);
-        let thread = thread::spawn(move || read_all(pipe, keep, echo, &seen));
-        Self { thread, over }
+        let (over, kept) = (Arc::new(AtomicBool::new(false)), Kept::default());
+        let (seen, place) = (Arc::clone(&over), Arc::clone(&kept));
+        let thread = thread::spawn(move || read_all(pipe, keep, echo, &seen, &place));
+        Self { thread, over, kept }
+    }
+
+    /// What came so far, the last `most` bytes of it.
+    pub(super) fn so_far(&self, most: usize) -> Vec<u8> {
+        let kept = lock(&self.kept);
+        let skipped = kept.len().saturating_sub(most);
+        kept.iter().skip(skipped).copied().collect()
     }
 
     /// What was kept. The tree is dead: whatever is still to come is in the pipe already, and
     /// a process that could not be killed does not keep us waiting.
     pub(super) fn finish(self) -> Vec<u8> {
         self.over.store(true, Ordering::Release);
-        self.thread.join().unwrap_or_default()
+        let _ = self.thread.join();
+        std::mem::take(&mut *lock(&self.kept)).into()
     }
 }
 
-fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool) -> Vec<u8> {
-    let mut kept = VecDeque::new();
+/// Bytes are whole whatever happened to a thread that held them.
+fn lock(kept: &Kept) -> MutexGuard<'_, VecDeque<u8>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool, place: &Kept) {
     let mut buffer = vec![0; 64 << 10];
     let mut pipe = std::fs::File::from(pipe);
     loop {
@@ -55,12 +71,13 @@ fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool) -> Vec<u8
                 if echo == Echo::Stderr {
                     let _ = std::io::stderr().write_all(&buffer[..count]);
                 }
+                let mut kept = lock(place);
                 kept.extend(&buffer[..count]);
-                kept.drain(..kept.len().saturating_sub(keep));
+                let surplus = kept.len().saturating_sub(keep);
+                kept.drain(..surplus);
             }
             None if last_chance => break,
             None => {}
         }
     }
-    kept.into()
 }

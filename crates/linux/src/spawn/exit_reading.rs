@@ -57,6 +57,17 @@ pub(super) fn left_early() -> Missing {
     }
 }
 
+/// Reads a process that runs, from outside, as it would be read at its end.
+///
+/// # Errors
+/// It is gone or may not be read.
+pub fn read_living(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
+    let bytes = Root::real().read(format!("proc/{pid}/status"));
+    let bytes = bytes.map_err(|error| error.into_missing("CAP_SYS_PTRACE"))?;
+    let status = status::parse_status(&bytes).map_err(|error| Missing::Unreadable { error })?;
+    Ok(read_with(pid, &status, question))
+}
+
 /// Reads a process that is held at its end.
 ///
 /// # Errors
@@ -64,6 +75,11 @@ pub(super) fn left_early() -> Missing {
 pub(super) fn read_exit(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
     let root = Root::real();
     let status = last_thread_status(&root, pid)?;
+    Ok(read_with(pid, &status, question))
+}
+
+fn read_with(pid: u32, status: &status::Status, question: &Question) -> ExitReading {
+    let root = Root::real();
     let stat = root.read(format!("proc/{pid}/stat")).unwrap_or_default();
     let maps = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
     let pagemap = page_scan::open(pid);
@@ -71,7 +87,7 @@ pub(super) fn read_exit(pid: u32, question: &Question) -> Result<ExitReading, Mi
         Ok(pagemap) => question(pagemap),
         Err(missing) => Err(missing.clone()),
     };
-    Ok(ExitReading {
+    ExitReading {
         rollup: read_smaps_rollup(&root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE")),
         peak_rss_bytes: status.peak_rss_bytes.ok_or(Missing::TooShort),
         had_children: stat::parse_had_children(&stat).unwrap_or(true),
@@ -82,7 +98,7 @@ pub(super) fn read_exit(pid: u32, question: &Question) -> Result<ExitReading, Mi
             (Some(sizes), Ok(pagemap)) => folios::count(pagemap, &maps, sizes),
         },
         preload_found: question.preload.as_deref().map(|path| names(&maps, path)),
-    })
+    }
 }
 
 /// The status when no other thread is left. In exit_group(2) the others are being killed and

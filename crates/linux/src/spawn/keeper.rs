@@ -1,10 +1,13 @@
 //! The keeper itself: one small process for one workload.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -14,6 +17,7 @@ use super::calls::{self, Change};
 use super::child::Child;
 use super::exit_reading::{self, ExitReading};
 use super::image::Image;
+use super::scratch::Scratch;
 use super::tracee::{self, Stop};
 use super::usage::Usage;
 use super::wire::{self, End, Event, Order, Ready};
@@ -44,6 +48,12 @@ fn keep() -> io::Result<()> {
         let sentence = format!("becoming the reaper of orphans: {error}");
         return wire::write_frame(&mut &socket, &Event::Refused(sentence));
     }
+    let scratch = order.scratch.as_deref().map(OsStr::from_bytes);
+    let scratch = scratch.map(|path| Scratch::make(Path::new(path), order.identity.as_ref()));
+    let scratch = match scratch.transpose() {
+        Ok(scratch) => scratch,
+        Err(sentence) => return wire::write_frame(&mut &socket, &Event::Refused(sentence)),
+    };
     // What the child inherits through exec cannot be larger than this.
     let floor_bytes = own_peak();
     let child = match Child::fork(&order) {
@@ -53,6 +63,8 @@ fn keep() -> io::Result<()> {
     leave_output()?;
     let mut keeper = Keeper::new(socket, signals, order, child);
     let end = keeper.run(floor_bytes)?;
+    // Who is told of the end finds everything gone.
+    drop(scratch);
     wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)))
 }
 
@@ -200,11 +212,25 @@ impl Keeper {
         if changed {
             calls::clear_signals(&self.signals);
         }
-        // Whatever is said now, or that nobody is there any more, means: stop.
         if spoken {
-            self.kill(Cause::Stopped);
+            self.listen();
         } else if limit.is_some_and(|limit| self.begun.elapsed() >= limit) {
             self.kill(Cause::TimedOut);
+        }
+    }
+
+    /// A signal is passed on; whatever else is said now, or that nobody is there any more,
+    /// means: stop. A main process that is not reaped yet has its number still.
+    fn listen(&mut self) {
+        let mut words = [0; 2];
+        let heard = (&self.socket).read_exact(&mut words[..1]);
+        let heard = heard.and_then(|()| match words[0] {
+            wire::SIGNAL => (&self.socket).read_exact(&mut words[1..]),
+            _ => Err(io::ErrorKind::Interrupted.into()),
+        });
+        match heard {
+            Ok(()) => calls::signal(self.child.pid, words[1]),
+            Err(_) => self.kill(Cause::Stopped),
         }
     }
 

@@ -35,16 +35,19 @@ mod keeper;
 pub(crate) mod page_scan;
 mod plain;
 mod running;
+mod scratch;
 mod tracee;
 mod usage;
 mod wire;
 
-pub use exit_reading::{ExitReading, FolioQuestion, Question};
+pub use drain::Echo;
+pub use exit_reading::{ExitReading, FolioQuestion, Question, read_living};
 pub(crate) use hook::become_identity;
 pub use hook::hook;
 pub use keeper::keeper_main;
 pub use plain::run_plain;
 pub use running::{Beginning, Printed, Running, Suspended, start};
+pub use scratch::{scratch_name, sweep_scratch};
 pub use usage::Usage;
 pub use wire::End;
 
@@ -77,6 +80,8 @@ pub struct Launch {
     pub group: Group,
     /// Processors it is bound to; `None` leaves the binding as it is.
     pub cpus: Option<BTreeSet<u32>>,
+    /// A folder that is made for it and removed when its tree is dead; it must not exist.
+    pub scratch: Option<PathBuf>,
 }
 
 impl Launch {
@@ -95,6 +100,7 @@ impl Launch {
             at_exit: AtExit::Hold,
             group: Group::Leave,
             cpus: None,
+            scratch: None,
         }
     }
 
@@ -131,6 +137,9 @@ pub enum Output {
     Show,
     /// Its stdout is kept, the last 16 MiB of it.
     Keep,
+    /// Both streams are one log, which can be read while it grows; the last 16 MiB of it are
+    /// kept in the place of stderr.
+    Log(Echo),
 }
 
 /// Whether the main process is held at its end to read its memory.

@@ -1,6 +1,6 @@
 //! The measuring program's side of a keeper.
 
-use std::io::{self, Write};
+use std::io::{self, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub struct Running {
 pub struct Printed {
     /// Its stdout with [`Output::Keep`]: the last 16 MiB.
     pub stdout: Vec<u8>,
-    /// The last 4 KiB of its stderr.
+    /// The last 4 KiB of its stderr; with [`Output::Log`] the last 16 MiB of both streams.
     pub stderr_tail: Vec<u8>,
 }
 
@@ -75,8 +75,8 @@ fn start_keeper(output: Output) -> Result<Running> {
     let program = Path::new("/proc/self/exe");
     let starting = |error| Error::io("starting the keeper from", program, error);
     let (socket, theirs) = UnixStream::pair().map_err(starting)?;
-    let (out, stdout) = stdout_of(output).map_err(starting)?;
     let (errors, stderr) = io::pipe().map_err(starting)?;
+    let (out, stdout) = stdout_of(output, &stderr).map_err(starting)?;
     let process = Command::new(program)
         .arg(KEEPER_WORD)
         .stdin(OwnedFd::from(theirs))
@@ -87,19 +87,25 @@ fn start_keeper(output: Output) -> Result<Running> {
     let echo = match output {
         Output::Show => Echo::Stderr,
         Output::Discard | Output::Keep => Echo::Silent,
+        Output::Log(echo) => echo,
+    };
+    let kept = match output {
+        Output::Log(_) => OUTPUT_KEPT,
+        _ => STDERR_KEPT,
     };
     Ok(Running {
         process,
         socket,
         stdout: out.map(|pipe| Drain::start(pipe, OUTPUT_KEPT, Echo::Silent)),
-        stderr: Drain::start(errors.into(), STDERR_KEPT, echo),
+        stderr: Drain::start(errors.into(), kept, echo),
     })
 }
 
-/// Where the workload's stdout goes, and our end of it.
-fn stdout_of(output: Output) -> io::Result<(Option<OwnedFd>, Stdio)> {
+/// Where the workload's stdout goes, and our end of it where that is not the one of `stderr`.
+fn stdout_of(output: Output, stderr: &PipeWriter) -> io::Result<(Option<OwnedFd>, Stdio)> {
     Ok(match output {
         Output::Discard => (None, Stdio::null()),
+        Output::Log(_) => (None, stderr.try_clone()?.into()),
         Output::Show => (None, io::stderr().as_fd().try_clone_to_owned()?.into()),
         Output::Keep => {
             let (reading, writing) = io::pipe()?;
@@ -177,6 +183,22 @@ impl Running {
     /// The keeper died.
     pub fn stop(&mut self) -> Result<()> {
         self.say(wire::STOP)
+    }
+
+    /// Sends the main process a signal, unless it has ended.
+    ///
+    /// # Errors
+    /// The keeper died.
+    pub fn signal(&mut self, number: u8) -> Result<()> {
+        let words = [wire::SIGNAL, number];
+        self.socket.write_all(&words).map_err(|error| lost(&error))
+    }
+
+    /// What it printed so far to a log ([`Output::Log`]) or else to stderr: the last `most`
+    /// bytes of what is kept.
+    #[must_use]
+    pub fn log_so_far(&self, most: usize) -> Vec<u8> {
+        self.stderr.so_far(most)
     }
 
     fn say(&mut self, word: u8) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What the measuring program and the keeper say to each other over their socket.
 //!
-//! One [`Order`] goes in, then single bytes: release, stop. [`Event`]s come out. Everything
-//! but the bytes is a frame: its length as four bytes, little endian, and JSON.
+//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a
+//! signal. [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little endian, and JSON.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -24,6 +24,8 @@ use crate::error::{Error, Kind, Result};
 pub(super) const RELEASE: u8 = b'r';
 /// Kills the tree.
 pub(super) const STOP: u8 = b's';
+/// Sends the main process a signal, whose number is the next byte.
+pub(super) const SIGNAL: u8 = b'k';
 /// No frame is longer; a length beyond it means that the peer is not a keeper.
 const LONGEST_FRAME: usize = 64 << 20;
 
@@ -39,6 +41,7 @@ pub(super) struct Order {
     pub(super) timeout_ns: Option<u64>,
     pub(super) at_exit: AtExit,
     pub(super) cpus: Option<Vec<u32>>,
+    pub(super) scratch: Option<Vec<u8>>,
     pub(super) question: Question,
 }
 
@@ -70,6 +73,7 @@ impl Order {
                 .cpus
                 .as_ref()
                 .map(|cpus| cpus.iter().copied().collect()),
+            scratch: launch.scratch.as_ref().map(|path| bytes(path.as_os_str())),
             question: question.clone(),
         })
     }

@@ -7,11 +7,11 @@ use hugewise_model::host::Host;
 use hugewise_model::metric::Scope;
 use hugewise_model::observation::{Missing, Reading};
 
-use super::faults::Faults;
 use super::memory::{Memory, read_group};
 use super::subject::Subject;
 use crate::error::{Error, Kind, Result as KernelResult};
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
+use crate::proc::tree_usage::TreeUsage;
 use crate::proc::vmstat::read_vmstat;
 use crate::root::Root;
 
@@ -51,7 +51,7 @@ pub(super) struct Kernel<'a> {
 struct Look {
     machine: Events,
     group: Events,
-    faults: Faults,
+    faults: TreeUsage,
     khugepaged_ns: Result<u64, Missing>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Kernel<'a> {
             Subject::Cgroup(_) => of_stat(&self.before.group, &now.group, "memory.stat"),
             Subject::Command { .. } | Subject::Process(_) => {
                 match now.faults.since(&self.before.faults) {
-                    Some((minor, major)) => (Ok(minor as f64), Ok(major as f64)),
+                    Some(used) => (Ok(used.minor_faults as f64), Ok(used.major_faults as f64)),
                     None => (Err(Missing::TooShort), Err(Missing::TooShort)),
                 }
             }
@@ -196,7 +196,7 @@ fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
     Look {
         machine: read_vmstat(root).map_err(|error| error.into_missing("root")),
         group,
-        faults: Faults::read(root, &subject.processes(root), subject.keeper()),
+        faults: TreeUsage::read(root, &subject.processes(root), subject.keeper()),
         khugepaged_ns: khugepaged_ns(root, khugepaged),
     }
 }

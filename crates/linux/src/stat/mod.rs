@@ -15,7 +15,6 @@ use crate::perf::open::PerfOpen;
 use crate::probe::Grants;
 use crate::root::Root;
 
-mod faults;
 mod kernel;
 mod memory;
 

@@ -100,6 +100,7 @@ fn plan() -> Plan {
             better: Better::Higher,
         }],
         bench: None,
+        service: None,
     }
 }
 

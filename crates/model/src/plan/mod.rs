@@ -8,8 +8,11 @@ use crate::bench::Bench;
 use crate::observation::Role;
 use crate::policy::Policy;
 use crate::reader::LatencySource;
+use service::Service;
 
 mod printed;
+/// A workload that is a server under a load.
+pub mod service;
 
 pub use printed::PrintedMetric;
 
@@ -41,6 +44,9 @@ pub struct Plan {
     /// Where latencies of requests are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencySource>,
+    /// How the command is driven where it is a server that does not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
 }
 
 /// When an experiment ends.
@@ -161,6 +167,7 @@ mod tests {
             printed: Vec::new(),
             bench: None,
             latency: None,
+            service: None,
         }
     }
 

@@ -12,7 +12,7 @@ use super::scale::chosen_percent;
 use super::table::Grid;
 use crate::compare::Statistic;
 use crate::host::Host;
-use crate::observation::{Mark, Missing, Trial};
+use crate::observation::{Mark, Missing, Outcome, Party, Trial};
 use crate::quantity::{KIB, MIB};
 use crate::record::{Record, StopReason};
 
@@ -191,19 +191,31 @@ fn trials(record: &Record) -> Vec<String> {
         first.round + 1,
         plain(&first.outcome.to_string()),
     )];
-    lines.extend(first.stderr_tail.as_deref().and_then(last_words));
+    let words = first.stderr_tail.as_deref();
+    lines.extend(words.and_then(|words| last_words(writer(&first.outcome), words)));
     lines
 }
 
+/// Whose last words a failed trial keeps.
+fn writer(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::ServiceFailed { party, .. } => match party {
+            Party::Service => "The service",
+            Party::Load => "The load",
+        },
+        _ => "It",
+    }
+}
+
 /// The end of what a program wrote: its last lines say why it failed.
-fn last_words(stderr: &str) -> Option<String> {
+fn last_words(writer: &str, stderr: &str) -> Option<String> {
     let mut lines: Vec<&str> = stderr
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
     let lines = lines.split_off(lines.len().saturating_sub(3));
     let text = shortened(&plain(&lines.join(" / ")), 300);
-    (!lines.is_empty()).then(|| format!("It wrote: {text}"))
+    (!lines.is_empty()).then(|| format!("{writer} wrote: {text}"))
 }
 
 fn marks(record: &Record) -> Option<String> {

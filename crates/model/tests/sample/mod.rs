@@ -105,6 +105,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         printed: Vec::new(),
         bench: None,
         latency: None,
+        service: None,
     }
 }
 

@@ -1,0 +1,424 @@
+//! Observing one trial of a server: started under the policy, asked until it is ready, loaded,
+//! stopped. What is read is of the server's tree while the load runs.
+//!
+//! Everything that runs has a keeper of its own, so that nothing survives the measuring program,
+//! whenever it is killed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hugewise_model::host::{Host, ThpDisable};
+use hugewise_model::observation::{Missing, Outcome, Party, ReadBack};
+use hugewise_model::plan::service::{self as plan, CommandLine, Places};
+
+use super::group::TrialGroup;
+use super::readings::{Driven, Evidence};
+use super::sampler::Sampler;
+use super::{Observed, TAIL, Watch, group, machine, marks, question, read_back};
+use crate::error::Result;
+use crate::root::Root;
+use crate::spawn::{self, AtExit, Beginning, End, Launch, Printed, Question, Running};
+use crate::undo::Steps;
+
+mod aside;
+mod ports;
+mod ready;
+mod window;
+
+use window::Window;
+
+/// A server and what drives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Service<'a> {
+    /// How it is driven.
+    pub plan: &'a plan::Service,
+    /// The server's command, with its placeholders.
+    pub command: &'a CommandLine,
+    /// The surroundings of the server.
+    pub server: &'a Launch,
+    /// The surroundings of the load, and of what else is run beside the server.
+    pub load: &'a Launch,
+    /// Below which folder each trial gets one of its own.
+    pub scratch: &'a Path,
+    /// Told of each step, before it is done.
+    pub steps: &'a dyn Steps,
+}
+
+/// What else was seen of a trial with a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// What the server printed, the last 16 MiB.
+    pub log: Vec<u8>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// When it was asked to, or before.
+    Itself,
+    /// It was killed, because it had not ended in time.
+    Killed,
+}
+
+/// Why a trial did not come to its end.
+enum Halt {
+    /// Somebody asked for the end of the experiment.
+    Interrupted,
+    /// A failure; the end of what the load wrote, where it is its fault.
+    Failed(Outcome, Vec<u8>),
+}
+
+impl Halt {
+    fn service(error: String) -> Self {
+        let party = Party::Service;
+        Self::Failed(Outcome::ServiceFailed { party, error }, Vec::new())
+    }
+
+    fn load(error: String, tail: Vec<u8>) -> Self {
+        let party = Party::Load;
+        Self::Failed(Outcome::ServiceFailed { party, error }, tail)
+    }
+}
+
+/// A step came to its end, or the trial is halted, or measuring itself failed.
+type Step<T> = Result<std::result::Result<T, Halt>>;
+
+/// Gives the value, or halts.
+macro_rules! go {
+    ($step:expr) => {
+        match $step? {
+            Ok(value) => value,
+            Err(halt) => return Ok(Err(halt)),
+        }
+    };
+}
+use go;
+
+/// Runs a server once under its load and observes it.
+///
+/// When `interrupt` becomes true, everything is killed. A server or a load that fails is no
+/// error: the outcome says so.
+///
+/// # Errors
+/// Measuring itself failed: no keeper could be started, or somebody killed it.
+pub fn trial(
+    root: &Root,
+    host: &Host,
+    service: &Service<'_>,
+    watch: &Watch<'_>,
+    interrupt: &AtomicBool,
+) -> Result<Observed> {
+    /// A port that was free may be another's a moment later, but hardly again and again.
+    const TRIES: u32 = 3;
+    let owner = match &service.server.identity {
+        Some(identity) => identity.uid,
+        None => rustix::process::geteuid().as_raw(),
+    };
+    spawn::sweep_scratch(service.scratch, owner);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let dir = spawn::scratch_name(service.scratch);
+        let attempt = Attempt {
+            root,
+            host,
+            service,
+            watch,
+            interrupt,
+            places: Places {
+                port: ports::free()?,
+                dir: dir.to_string_lossy().into_owned(),
+            },
+            dir,
+        };
+        let observed = attempt.run()?;
+        if tries == TRIES || !attempt.lost_its_port(&observed) {
+            return Ok(observed);
+        }
+    }
+}
+
+/// One way through a trial, with its port and its folder.
+struct Attempt<'a> {
+    root: &'a Root,
+    host: &'a Host,
+    service: &'a Service<'a>,
+    watch: &'a Watch<'a>,
+    interrupt: &'a AtomicBool,
+    places: Places,
+    dir: PathBuf,
+}
+
+/// The server under its keeper.
+struct Server {
+    running: Running,
+    main: u32,
+    /// When it was released.
+    born: Instant,
+    thp_disable: Option<ThpDisable>,
+    group: std::result::Result<TrialGroup, Missing>,
+    over: Option<End>,
+}
+
+impl Server {
+    /// Whether it has ended; waits that long for it.
+    fn has_ended(&mut self, limit: Duration) -> Result<bool> {
+        if self.over.is_none() {
+            self.over = self.running.wait(limit)?;
+        }
+        Ok(self.over.is_some())
+    }
+
+    /// How it ended, in the words of a failure.
+    fn how(&self) -> String {
+        let outcome = self.over.as_ref().map(|end| end.outcome.to_string());
+        outcome.unwrap_or_else(|| "it runs".to_owned())
+    }
+}
+
+impl<'a> Attempt<'a> {
+    fn step(&self, doing: &str) {
+        self.service.steps.step(doing, &self.dir);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn run(&self) -> Result<Observed> {
+        if let Some(stranger) = ready::stranger(&self.service.plan.ready) {
+            let halt = Halt::service(stranger);
+            return Ok(self.halted(halt, None));
+        }
+        let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
+        let question = question(self.host, self.watch, &sizes);
+        self.step("starting the service");
+        let server = self.start()?;
+        let mut server = match server {
+            Ok(server) => server,
+            Err(outcome) => return Ok(Observed::not_run(outcome)),
+        };
+        let library = question.preload.as_deref();
+        let sampler = Sampler::new(self.root, server.main, &sizes, library);
+        let driven = self.drive(&mut server, sampler, &sizes, &question)?;
+        let ended = self.stop(&mut server)?;
+        self.step("closing the books");
+        Ok(self.observed(server, driven, ended, &sizes))
+    }
+
+    /// Starts the server, up to its exec.
+    fn start(&self) -> Result<std::result::Result<Server, Outcome>> {
+        let plan = self.service.plan;
+        let mut launch = self.filled(self.service.server, self.service.command);
+        launch.cpus = plan
+            .service_cpus
+            .as_ref()
+            .map(|cpus| cpus.iter().copied().collect());
+        launch.scratch = Some(self.dir.clone());
+        // Nothing is read at its end: what counts is what it was under the load.
+        launch.at_exit = AtExit::Pass;
+        let suspended = match spawn::start(&launch, &Question::default())? {
+            Beginning::Suspended(suspended) => suspended,
+            Beginning::NotStarted(error) => return Ok(Err(Outcome::NotStarted { error })),
+        };
+        let main = suspended.main();
+        let group = group::make(self.root, launch.group, main);
+        let thp_disable = suspended.thp_disable();
+        self.step("releasing the service");
+        Ok(Ok(Server {
+            born: Instant::now(),
+            running: suspended.release()?,
+            main,
+            thp_disable,
+            group,
+            over: None,
+        }))
+    }
+
+    /// A launch with this command, and all placeholders filled in.
+    fn filled(&self, surroundings: &Launch, command: &CommandLine) -> Launch {
+        let words = command.words(&self.places).into_iter();
+        let environment = surroundings.environment.iter();
+        Launch {
+            command: words.map(Into::into).collect(),
+            environment: environment
+                .map(|(name, value)| (name.clone(), self.places.fill(value)))
+                .collect(),
+            ..surroundings.clone()
+        }
+    }
+
+    /// From the server's first moment to the end of the load.
+    fn drive(
+        &self,
+        server: &mut Server,
+        sampler: Sampler<'_>,
+        sizes: &[u64],
+        question: &Question,
+    ) -> Step<Window<'a>> {
+        self.step("waiting for the service");
+        let ready = go!(self.wait_until_ready(server));
+        if let Some(line) = &self.service.plan.warm_up_load {
+            self.step("warming up");
+            go!(self.warm_up(server, line));
+        }
+        self.step("loading");
+        let window = go!(self.window(server, sampler, sizes, question, ready));
+        self.step("the load has ended");
+        Ok(Ok(window))
+    }
+
+    /// Has the server end in the documented way, and where that does not help, kills its tree.
+    fn stop(&self, server: &mut Server) -> Result<Ended> {
+        let plan = self.service.plan;
+        if !self.interrupted() && server.over.is_none() {
+            self.step("stopping the service");
+            let since = Instant::now();
+            match &plan.stop_command {
+                Some(line) => self.ask_to_stop(line, plan.grace)?,
+                None => server.running.signal(plan.stop_signal.number())?,
+            }
+            while !server.has_ended(Duration::from_millis(50))? {
+                if since.elapsed() > plan.grace || self.interrupted() {
+                    break;
+                }
+            }
+        }
+        if server.over.is_some() {
+            return Ok(Ended::Itself);
+        }
+        self.step("killing the service");
+        server.running.stop()?;
+        while !server.has_ended(Duration::from_secs(1))? {}
+        Ok(Ended::Killed)
+    }
+
+    fn observed(
+        &self,
+        server: Server,
+        driven: std::result::Result<Window<'_>, Halt>,
+        ended: Ended,
+        sizes: &[u64],
+    ) -> Observed {
+        let Server {
+            running,
+            over,
+            group,
+            thp_disable,
+            ..
+        } = server;
+        let log = running.into_printed().stderr_tail;
+        let served = Served { log, ended };
+        let mut observed = match (driven, over) {
+            (Ok(window), Some(end)) => {
+                let peak = group.and_then(|group| group.peak_bytes());
+                self.measured(window, &end, peak, thp_disable, sizes)
+            }
+            (Ok(_), None) => self.halted(Halt::Interrupted, Some(&served)),
+            (Err(halt), _) => self.halted(halt, Some(&served)),
+        };
+        observed.served = Some(served);
+        observed
+    }
+
+    fn halted(&self, halt: Halt, served: Option<&Served>) -> Observed {
+        let (outcome, load_tail) = match halt {
+            Halt::Failed(outcome, tail) => (outcome, tail),
+            Halt::Interrupted => (
+                Outcome::Signalled {
+                    signal: libc::SIGKILL,
+                },
+                Vec::new(),
+            ),
+        };
+        let of_load = matches!(
+            outcome,
+            Outcome::ServiceFailed {
+                party: Party::Load,
+                ..
+            }
+        );
+        let tail = match served {
+            Some(served) if !of_load => last(&served.log, TAIL).to_vec(),
+            _ => load_tail,
+        };
+        Observed {
+            stderr_tail: tail,
+            interrupted: self.interrupted(),
+            ..Observed::not_run(outcome)
+        }
+    }
+
+    fn measured(
+        &self,
+        window: Window<'_>,
+        end: &End,
+        cgroup_peak: std::result::Result<u64, Missing>,
+        thp_disable: Option<ThpDisable>,
+        sizes: &[u64],
+    ) -> Observed {
+        let account = window.account(end);
+        let samples = &window.samples;
+        let driven = Driven {
+            ready: window.ready,
+            load_cpu_ns: window.load.usage.cpu_ns(),
+        };
+        let evidence = Evidence {
+            host: self.host,
+            account: &account,
+            samples,
+            counted: &window.counted,
+            before: &window.before,
+            after: &window.after,
+            cgroup_peak,
+            stalls: &window.stalls,
+            driven: Some(driven),
+        };
+        let read_back = ReadBack {
+            files: window.files_before.clone(),
+            thp_disable,
+            runtimes: BTreeMap::new(),
+            allocator: read_back::allocator(self.watch.expected, &account, samples),
+        };
+        let expected = self.watch.expected;
+        let Printed {
+            stdout,
+            stderr_tail,
+        } = window.printed;
+        Observed {
+            started_unix_ms: window.started_unix_ms,
+            marks: marks(&evidence.circumstances(expected, &read_back, &window.files_after)),
+            readings: evidence.readings(sizes),
+            outcome: window.load.outcome.clone(),
+            stderr_tail,
+            output: stdout,
+            read_back,
+            survivors: end.survivors + window.load.survivors,
+            interrupted: self.interrupted(),
+            served: None,
+        }
+    }
+
+    /// Whether the server died because the port that was free had been taken meanwhile.
+    fn lost_its_port(&self, observed: &Observed) -> bool {
+        let plan = self.service.plan;
+        let asked = self.service.command.mentions("{port}") || plan.ready.mentions("{port}");
+        let failed = matches!(
+            observed.outcome,
+            Outcome::ServiceFailed {
+                party: Party::Service,
+                ..
+            }
+        );
+        asked && failed && !observed.interrupted && !ports::is_free(self.places.port)
+    }
+}
+
+/// The last bytes.
+fn last(bytes: &[u8], most: usize) -> &[u8] {
+    &bytes[bytes.len().saturating_sub(most)..]
+}

@@ -1,0 +1,159 @@
+//! The time in which the load runs, and what is read in it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use hugewise_model::observation::{Missing, Outcome};
+
+use super::{Attempt, Halt, Server, Step, go};
+use crate::clock::unix_ms;
+use crate::collect::account::Account;
+use crate::collect::counts::{Counted, TrialCounters};
+use crate::collect::machine::Machine;
+use crate::collect::read_back;
+use crate::collect::sampler::{Sampler, Samples};
+use crate::collect::stalls::Seconds;
+use crate::perf::count::Target;
+use crate::proc::stat::ticks_per_second;
+use crate::proc::tree;
+use crate::proc::tree_usage::{TreeUsage, Used};
+use crate::root::Root;
+use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
+
+/// What was seen while the load ran.
+pub(super) struct Window<'a> {
+    pub(super) started_unix_ms: u64,
+    pub(super) ready: Duration,
+    pub(super) load: End,
+    pub(super) printed: Printed,
+    pub(super) counted: Counted<'a>,
+    pub(super) before: Machine,
+    pub(super) after: Machine,
+    pub(super) stalls: Seconds,
+    pub(super) files_before: BTreeMap<String, String>,
+    pub(super) files_after: BTreeMap<String, String>,
+    pub(super) samples: Samples,
+    used: Used,
+    exit: Result<ExitReading, Missing>,
+}
+
+impl Window<'_> {
+    /// The books: of the server's tree in the time of the load. Its peak is that of its life.
+    pub(super) fn account(&self, end: &End) -> Account {
+        let ns = |ticks: u64| ticks.saturating_mul(1_000_000_000 / ticks_per_second());
+        Account {
+            wall_ns: self.load.wall_ns,
+            usage: Usage {
+                user_ns: ns(self.used.user_ticks),
+                system_ns: ns(self.used.system_ticks),
+                minor_faults: self.used.minor_faults,
+                major_faults: self.used.major_faults,
+                voluntary_switches: 0,
+                involuntary_switches: 0,
+                peak_rss_bytes: end.usage.peak_rss_bytes,
+            },
+            switches: Err(Missing::NotSupported {
+                what: "switches between tasks in a part of a service's life".to_owned(),
+            }),
+            floor_bytes: end.floor_bytes,
+            exit: self.exit.clone(),
+            aside_cpu_ns: self.load.usage.cpu_ns() + self.load.keeper_cpu_ns,
+        }
+    }
+}
+
+impl<'a> Attempt<'a> {
+    /// Runs the load, and reads the server's tree before, meanwhile and after.
+    pub(super) fn window(
+        &self,
+        server: &mut Server,
+        mut sampler: Sampler<'_>,
+        sizes: &[u64],
+        question: &Question,
+        ready: Duration,
+    ) -> Step<Window<'a>> {
+        let launch = Launch {
+            timeout: self.service.load.timeout,
+            ..self.beside(&self.service.plan.load, self.service.load.output)
+        };
+        // Prepared beforehand, so that nothing of it is in what is read.
+        let load = go!(self.prepare(&launch));
+        let keeper = server.running.keeper();
+        let files_before = read_back::files(self.root, self.watch.files);
+        let target = Target::Tasks(threads(self.root, keeper));
+        let counters = TrialCounters::attach(self.root, self.watch.counting, &target);
+        let before = Machine::read(self.root, sizes);
+        let used_before = used(self.root, keeper);
+        sampler.begin(Instant::now());
+        sampler.take(keeper);
+        if let Some(stalls) = self.watch.stalls {
+            stalls.borrow_mut().begin(keeper)?;
+        }
+        let started_unix_ms = unix_ms();
+        let mut load = load.release()?;
+        let finished = self.finish(&mut load, server, |server| {
+            if sampler.until_due().is_zero() {
+                sampler.take(server.running.keeper());
+            }
+            sampler.until_due()
+        })?;
+        // Also where the load came to nothing: the next trial begins with a window of its own.
+        let stalls = match self.watch.stalls {
+            Some(stalls) => stalls.borrow_mut().end()?,
+            None => Seconds::default(),
+        };
+        let counted = counters.finish();
+        let used = used(self.root, keeper).since(&used_before);
+        let after = Machine::read(self.root, sizes);
+        let end = match finished {
+            Ok(end) => end,
+            Err(halt) => return Ok(Err(halt)),
+        };
+        let printed = load.into_printed();
+        if end.outcome != (Outcome::Exited { code: 0 }) {
+            let halt = self.failure("the load", &end, printed, server)?;
+            return Ok(Err(halt));
+        }
+        sampler.take(keeper);
+        let exit = spawn::read_living(server.main, question);
+        let last = exit.as_ref().ok().and_then(|exit| exit.rollup.clone().ok());
+        let samples = sampler.finish(Duration::from_nanos(end.wall_ns), last);
+        let Some(used) = used.filter(|_| !server.has_ended(Duration::ZERO).unwrap_or(true)) else {
+            let how = server.how();
+            return Ok(Err(Halt::service(format!(
+                "the service ended under load: {how}"
+            ))));
+        };
+        Ok(Ok(Window {
+            started_unix_ms,
+            ready,
+            load: end,
+            printed,
+            counted,
+            before,
+            after,
+            stalls,
+            files_before,
+            files_after: read_back::files(self.root, self.watch.files),
+            samples,
+            used,
+            exit,
+        }))
+    }
+}
+
+/// What the tree below a keeper used so far.
+fn used(root: &Root, keeper: u32) -> TreeUsage {
+    let mut processes = tree::read_descendants(root, keeper);
+    processes.insert(keeper);
+    TreeUsage::read(root, &processes, Some(keeper))
+}
+
+/// All threads below a keeper.
+fn threads(root: &Root, keeper: u32) -> Vec<u32> {
+    tree::read_descendants(root, keeper)
+        .iter()
+        .flat_map(|pid| root.list(format!("proc/{pid}/task")).unwrap_or_default())
+        .filter_map(|name| name.parse().ok())
+        .collect()
+}

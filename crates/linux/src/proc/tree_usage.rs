@@ -1,0 +1,148 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::stat::parse_process;
+use crate::root::Root;
+
+/// What each process has used so far, with the children it has waited for.
+///
+/// Faults are read here and not by perf: its software events leave out the faults inside
+/// MADV_POPULATE and MAP_POPULATE (`mm_account_fault` has no registers then, mm/memory.c), and
+/// cost descriptors for each thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeUsage(BTreeMap<(u32, u64), Used>);
+
+/// What a process or a tree used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Faults served without I/O.
+    pub minor_faults: u64,
+    /// Faults that waited for I/O.
+    pub major_faults: u64,
+    /// User mode time, in clock ticks.
+    pub user_ticks: u64,
+    /// Kernel mode time, in clock ticks.
+    pub system_ticks: u64,
+}
+
+impl Used {
+    fn parts(self) -> [u64; 4] {
+        let Self {
+            minor_faults,
+            major_faults,
+            user_ticks,
+            system_ticks,
+        } = self;
+        [minor_faults, major_faults, user_ticks, system_ticks]
+    }
+
+    fn of_parts(part: impl Fn(usize) -> u64) -> Self {
+        Self {
+            minor_faults: part(0),
+            major_faults: part(1),
+            user_ticks: part(2),
+            system_ticks: part(3),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let (one, other) = (self.parts(), other.parts());
+        Self::of_parts(|index| one[index].saturating_add(other[index]))
+    }
+}
+
+impl TreeUsage {
+    /// Reads it. Of the `keeper` of a command only what its children left with it counts.
+    #[must_use]
+    pub fn read(root: &Root, processes: &BTreeSet<u32>, keeper: Option<u32>) -> Self {
+        let one = |&pid: &u32| {
+            let line = parse_process(&root.read(format!("proc/{pid}/stat")).ok()?).ok()?;
+            let own = if keeper == Some(pid) {
+                Used::default()
+            } else {
+                line.own
+            };
+            Some(((pid, line.born_ticks), own.plus(line.of_children)))
+        };
+        Self(processes.iter().filter_map(one).collect())
+    }
+
+    /// What was used since `before`; `None` when nothing is left to read.
+    ///
+    /// A child that is waited for hands its account to its parent, so the sum over the tree only
+    /// grows. One that nobody waits for takes it along, and the sum falls: then those that are
+    /// gone are left out of the earlier sum, and only the last that they used is lost.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Option<Used> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let grown = |index: usize| {
+            let part = |used: &Used| used.parts()[index];
+            let now: u64 = self.0.values().map(part).fold(0, u64::saturating_add);
+            let all = before.0.values().map(part).fold(0, u64::saturating_add);
+            now.checked_sub(all).unwrap_or_else(|| {
+                let alive = before.0.iter().filter(|(key, _)| self.0.contains_key(key));
+                now.saturating_sub(alive.map(|(_, used)| part(used)).sum())
+            })
+        };
+        Some(Used::of_parts(grown))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(minor_faults: u64, major_faults: u64) -> Used {
+        Used {
+            minor_faults,
+            major_faults,
+            ..Used::default()
+        }
+    }
+
+    fn tree(processes: &[(u32, u64, u64)]) -> TreeUsage {
+        let one = |&(pid, minor, major): &(u32, u64, u64)| ((pid, 1), used(minor, major));
+        TreeUsage(processes.iter().map(one).collect())
+    }
+
+    #[test]
+    fn of_the_keeper_only_its_children_count() {
+        let folder = tempfile::tempdir().unwrap();
+        for pid in [5, 6] {
+            let path = folder.path().join(format!("proc/{pid}"));
+            std::fs::create_dir_all(&path).unwrap();
+            let line = format!("{pid} (x) S 1 1 1 0 -1 0 100 20 3 4 50 60 7 8 20 0 1 0 9 0");
+            std::fs::write(path.join("stat"), line).unwrap();
+        }
+        let root = Root::at(folder.path());
+        let read = |keeper| TreeUsage::read(&root, &[5, 6, 7].into(), keeper);
+        let keeper = read(Some(5)).0;
+        assert_eq!(keeper[&(5, 9)].parts(), [20, 4, 7, 8]);
+        assert_eq!(keeper[&(6, 9)].parts(), [120, 7, 57, 68]);
+        assert_eq!(read(None).0[&(5, 9)].parts(), [120, 7, 57, 68]);
+    }
+
+    #[test]
+    fn a_child_that_is_waited_for_counts_once() {
+        let before = tree(&[(1, 100, 2), (2, 40, 1)]);
+        // The parent took over the 45 of its child, and has 5 more of its own.
+        let now = tree(&[(1, 100 + 45 + 5, 2 + 1)]);
+        assert_eq!(now.since(&before), Some(used(10, 0)));
+    }
+
+    #[test]
+    fn a_child_that_nobody_waited_for_does_not_hide_the_others() {
+        let before = tree(&[(1, 100, 0), (2, 1000, 0)]);
+        let now = tree(&[(1, 107, 0)]);
+        assert_eq!(now.since(&before), Some(used(7, 0)));
+    }
+
+    #[test]
+    fn what_is_new_counts_whole_and_nothing_left_is_not_zero() {
+        let before = tree(&[(1, 100, 0)]);
+        let now = tree(&[(1, 100, 0), (2, 30, 4)]);
+        assert_eq!(now.since(&before), Some(used(30, 4)));
+        assert_eq!(tree(&[]).since(&before), None);
+    }
+}

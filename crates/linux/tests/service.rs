@@ -1,0 +1,368 @@
+//! Trials of a server under a load, whose right answer is known; and death at every step.
+//!
+//! A trial starts its own program as the keeper, so this test has a `main` of its own: it is
+//! the keeper, the server, the load or a victim when its first argument says so.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_macros,
+    reason = "a test program may panic and print"
+)]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hugewise_linux::collect::service::{Ended, Service, trial};
+use hugewise_linux::collect::{Counting, Observed, Watch};
+use hugewise_linux::probe;
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{self, Echo, Launch, Output};
+use hugewise_linux::undo::Steps;
+use hugewise_model::host::Host;
+use hugewise_model::observation::{Missing, Outcome, Party, Reading};
+use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy, StopSignal};
+use hugewise_model::policy::realise::Realisation;
+
+/// Fresh pages that the server touches for each request.
+const PAGES_EACH: usize = 100;
+const REQUESTS: usize = 50;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some(spawn::KEEPER_WORD) => spawn::keeper_main(),
+        Some("__server") => serve(&words[1..]),
+        Some("__load") => load(&words[1..]),
+        Some("__victim") => victim(&words[1..]),
+        _ => run_tests(),
+    }
+}
+
+const TESTS: &[(&str, fn())] = &[
+    (
+        "what_is_read_is_the_loads_time",
+        what_is_read_is_the_loads_time,
+    ),
+    ("failures_name_their_party", failures_name_their_party),
+    (
+        "a_server_that_stays_is_killed",
+        a_server_that_stays_is_killed,
+    ),
+    ("events_come_in_order", events_come_in_order),
+    (
+        "death_at_any_step_leaves_nothing",
+        death_at_any_step_leaves_nothing,
+    ),
+];
+
+fn run_tests() -> ExitCode {
+    let mut failed = 0;
+    for (name, test) in TESTS {
+        let good = catch_unwind(AssertUnwindSafe(test)).is_ok();
+        println!("test {name} ... {}", if good { "ok" } else { "FAILED" });
+        failed += u8::from(!good);
+    }
+    ExitCode::from(failed.min(1))
+}
+
+// ---- the server and the load
+
+/// `PORT DIR [MODE]`: answers each connection with a byte, after touching fresh small pages.
+fn serve(words: &[String]) -> ExitCode {
+    let (port, dir) = (words[0].parse::<u16>().unwrap(), Path::new(&words[1]));
+    let mode = words.get(2).map_or("", String::as_str);
+    println!("starting");
+    if mode == "dies" {
+        eprintln!("no configuration");
+        return ExitCode::from(3);
+    }
+    if mode == "stays" {
+        // SAFETY: ignoring a signal has no preconditions.
+        unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+    }
+    std::fs::write(dir.join("data"), "x").unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    println!("listening");
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let mut word = [0];
+        // Whoever only looks whether we are ready says nothing.
+        if stream.read(&mut word).unwrap_or(0) == 1 {
+            if mode == "crashes" {
+                std::process::abort();
+            }
+            touch();
+            stream.write_all(&word).unwrap();
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn touch() {
+    let page = rustix::param::page_size();
+    let bytes = PAGES_EACH * page;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping, written within its bounds, and given back.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE);
+        for index in 0..PAGES_EACH {
+            at.cast::<u8>().add(index * page).write_volatile(1);
+        }
+        libc::munmap(at, bytes);
+    }
+}
+
+/// `PORT REQUESTS DIR [fails]`
+fn load(words: &[String]) -> ExitCode {
+    let port: u16 = words[0].parse().unwrap();
+    for _ in 0..words[1].parse::<usize>().unwrap() {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(b"x").unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+    }
+    println!("done {}", words[1]);
+    if words.len() > 3 {
+        eprintln!("two errors");
+        return ExitCode::from(7);
+    }
+    ExitCode::SUCCESS
+}
+
+// ---- what every test needs
+
+fn line(words: &[&str]) -> CommandLine {
+    let own = std::env::current_exe().unwrap();
+    let first = own.to_str().unwrap().to_owned();
+    let rest = words.iter().map(|word| (*word).to_owned());
+    CommandLine::Words(std::iter::once(first).chain(rest).collect())
+}
+
+fn plan() -> plan::Service {
+    plan::Service {
+        ready: "tcp:{port}".parse().unwrap(),
+        ready_timeout: Duration::from_secs(10),
+        warm_up_load: Some(line(&["__load", "{port}", "7", "{dir}"])),
+        load: line(&["__load", "{port}", &REQUESTS.to_string(), "{dir}"]),
+        load_policy: LoadPolicy::None,
+        stop_signal: StopSignal::default(),
+        stop_command: None,
+        grace: Duration::from_secs(5),
+        service_cpus: None,
+        load_cpus: None,
+    }
+}
+
+fn observe(plan: &plan::Service, mode: &[&str], scratch: &Path, steps: &dyn Steps) -> Observed {
+    let (mut server, mut load) = (Launch::new(Vec::new()), Launch::new(Vec::new()));
+    server.output = Output::Log(Echo::Silent);
+    load.output = Output::Keep;
+    let service = Service {
+        plan,
+        command: &line(&[&["__server", "{port}", "{dir}"], mode].concat()),
+        server: &server,
+        load: &load,
+        scratch,
+        steps,
+    };
+    let expected = Realisation::default();
+    let watch = Watch {
+        files: &[],
+        expected: &expected,
+        counting: Counting {
+            plan: Err(&Missing::NotAsked),
+            round: 0,
+        },
+        stalls: None,
+    };
+    let host: Host = host();
+    trial(
+        &Root::real(),
+        &host,
+        &service,
+        &watch,
+        &AtomicBool::new(false),
+    )
+    .unwrap()
+}
+
+fn host() -> Host {
+    let root = Root::real();
+    let answers = probe::answers(&root, probe::Environment::default()).unwrap();
+    probe::host(&root, &answers).unwrap()
+}
+
+fn value(observed: &Observed, metric: &str) -> f64 {
+    match &observed.readings[metric] {
+        Reading::Value { value } => *value,
+        other => panic!("{metric}: {other:?}"),
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().next().is_none()
+}
+
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Steps for Heard {
+    fn step(&self, doing: &str, _: &Path) {
+        self.0.lock().unwrap().push(doing.to_owned());
+    }
+}
+
+// ---- the tests
+
+fn what_is_read_is_the_loads_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = observe(&plan(), &[], folder.path(), &Heard::default());
+    assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    assert_eq!(seen.output, format!("done {REQUESTS}\n").as_bytes());
+    // What the warm-up touched would be 700 more.
+    let (faults, planted) = (value(&seen, "minor_faults_total"), PAGES_EACH * REQUESTS);
+    assert!(
+        (0.0..200.0).contains(&(faults - planted as f64)),
+        "{faults}"
+    );
+    assert!(value(&seen, "service_ready_seconds") > 0.0);
+    assert!(value(&seen, "rss_mean_bytes") > 0.0);
+    let served = seen.served.unwrap();
+    assert_eq!(served.ended, Ended::Itself);
+    assert_eq!(served.log, b"starting\nlistening\n");
+    assert!(is_empty(folder.path()));
+}
+
+fn failures_name_their_party() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = |plan: &plan::Service, mode: &[&str]| {
+        let seen = observe(plan, mode, folder.path(), &Heard::default());
+        assert!(is_empty(folder.path()));
+        let tail = String::from_utf8(seen.stderr_tail).unwrap();
+        match seen.outcome {
+            Outcome::ServiceFailed { party, error } => (party, error, tail),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (party, error, tail) = failed(&plan(), &["dies"]);
+    assert_eq!(party, Party::Service);
+    assert_eq!(
+        error,
+        "the service ended before it was ready: exit status 3"
+    );
+    assert!(tail.ends_with("no configuration\n"), "{tail}");
+
+    let (party, error, _) = failed(&plan(), &["crashes"]);
+    assert_eq!(party, Party::Service);
+    assert_eq!(error, "the service ended under load: killed by signal 6");
+
+    let mut deaf = plan();
+    deaf.ready = "log:never said".parse().unwrap();
+    deaf.ready_timeout = Duration::from_millis(300);
+    let (party, error, tail) = failed(&deaf, &[]);
+    assert_eq!(
+        (party, tail.as_str()),
+        (Party::Service, "starting\nlistening\n")
+    );
+    assert!(
+        error.contains("not ready within 0.3 s (log:never said)"),
+        "{error}"
+    );
+
+    let mut bad = plan();
+    bad.load = line(&["__load", "{port}", "3", "{dir}", "fails"]);
+    let (party, error, tail) = failed(&bad, &[]);
+    assert_eq!(
+        (party, error.as_str()),
+        (Party::Load, "the load failed: exit status 7")
+    );
+    assert_eq!(tail, "two errors\n");
+}
+
+fn a_server_that_stays_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan();
+    plan.grace = Duration::from_millis(200);
+    plan.ready = "log:^listening$".parse().unwrap();
+    let seen = observe(&plan, &["stays"], folder.path(), &Heard::default());
+    assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    assert_eq!(seen.served.unwrap().ended, Ended::Killed);
+    assert!(is_empty(folder.path()));
+}
+
+const STEPS: [&str; 8] = [
+    "starting the service",
+    "releasing the service",
+    "waiting for the service",
+    "warming up",
+    "loading",
+    "the load has ended",
+    "stopping the service",
+    "closing the books",
+];
+
+fn events_come_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = Heard::default();
+    observe(&plan(), &[], folder.path(), &heard);
+    assert_eq!(*heard.0.lock().unwrap(), STEPS);
+}
+
+/// Tells its port by the name of a file, and kills this process at a step.
+#[derive(Debug)]
+struct DieAt(AtomicUsize);
+
+impl Steps for DieAt {
+    fn step(&self, _: &str, _: &Path) {
+        if self.0.fetch_sub(1, Ordering::Relaxed) == 0 {
+            // SAFETY: kills this process, and has no other effect.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        }
+    }
+}
+
+/// `STEP FOLDER`
+fn victim(words: &[String]) -> ExitCode {
+    let die = DieAt(AtomicUsize::new(words[0].parse().unwrap()));
+    observe(&plan(), &[], Path::new(&words[1]), &die);
+    ExitCode::SUCCESS
+}
+
+/// Every process whose command line names the folder, which all that belong to a trial do.
+fn members(folder: &Path) -> Vec<String> {
+    let name = folder.to_str().unwrap();
+    let lines = std::fs::read_dir("/proc").unwrap().flatten();
+    lines
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .filter(|line| line.contains(name))
+        .collect()
+}
+
+fn death_at_any_step_leaves_nothing() {
+    for step in 0..STEPS.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        let status = Command::new("/proc/self/exe")
+            .args(["__victim", &step.to_string(), path])
+            .status()
+            .unwrap();
+        assert!(!status.success(), "it dies at step {step}");
+        let since = Instant::now();
+        while !is_empty(folder.path()) || !members(folder.path()).is_empty() {
+            let late = since.elapsed() > Duration::from_secs(10);
+            assert!(!late, "step {step}: {:?}", members(folder.path()));
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}

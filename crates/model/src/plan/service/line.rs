@@ -1,0 +1,158 @@
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A command as one line for `/bin/sh`, or as its words.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(
+    untagged,
+    expecting = "expected a line for the shell or a list of words"
+)]
+pub enum CommandLine {
+    /// A line for the shell.
+    Line(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
+}
+
+/// What the placeholders of commands stand for in one trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// `{port}`: a port that was free when the trial began.
+    pub port: u16,
+    /// `{dir}`: a folder of the trial's own.
+    pub dir: String,
+}
+
+impl Places {
+    /// A text with its placeholders filled in; other braces stay as they are.
+    #[must_use]
+    pub fn fill(&self, text: &str) -> String {
+        text.replace("{port}", &self.port.to_string())
+            .replace("{dir}", &self.dir)
+    }
+}
+
+impl CommandLine {
+    /// The words that are executed. A line that is one simple command replaces its shell, so
+    /// that a signal reaches the program and not a shell that waits for it.
+    #[must_use]
+    pub fn words(&self, places: &Places) -> Vec<String> {
+        match self {
+            Self::Words(words) => words.iter().map(|word| places.fill(word)).collect(),
+            Self::Line(line) => {
+                let line = places.fill(line);
+                let line = if is_simple(&line) {
+                    format!("exec {line}")
+                } else {
+                    line
+                };
+                vec!["/bin/sh".to_owned(), "-c".to_owned(), line]
+            }
+        }
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Line(line) => line.clone(),
+            Self::Words(words) => words.join(" "),
+        }
+    }
+
+    /// Whether it stands anywhere in the command.
+    #[must_use]
+    pub fn mentions(&self, placeholder: &str) -> bool {
+        match self {
+            Self::Line(line) => line.contains(placeholder),
+            Self::Words(words) => words.iter().any(|word| word.contains(placeholder)),
+        }
+    }
+
+    /// Whether there is nothing to run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Line(line) => line.trim().is_empty(),
+            Self::Words(words) => words.first().is_none_or(String::is_empty),
+        }
+    }
+}
+
+impl FromStr for CommandLine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("the command is empty".to_owned());
+        }
+        Ok(Self::Line(text.to_owned()))
+    }
+}
+
+/// Whether a line is a program on the `PATH` with its arguments and redirections. In doubt it
+/// is not: then the shell runs it as it stands.
+fn is_simple(line: &str) -> bool {
+    const JOINTS: [char; 8] = [';', '&', '|', '\n', '(', ')', '`', '#'];
+    /// Words of the shell that cannot follow `exec`, or mean another thing there.
+    const WORDS: [&str; 22] = [
+        "!", "{", "case", "for", "if", "until", "while", "exec", "cd", "eval", "exit", "export",
+        "readonly", "return", "set", "shift", "trap", "umask", "unset", ".", ":", "ulimit",
+    ];
+    let first = line.split_whitespace().next().unwrap_or_default();
+    !line.contains(JOINTS) && !first.contains('=') && !WORDS.contains(&first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn places() -> Places {
+        Places {
+            port: 4711,
+            dir: "/tmp/x".to_owned(),
+        }
+    }
+
+    fn shell_line(line: &str) -> String {
+        let words = CommandLine::Line(line.to_owned()).words(&places());
+        assert_eq!(words[..2], ["/bin/sh", "-c"]);
+        words[2].clone()
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_and_other_braces_stay() {
+        let line = CommandLine::Words(vec![
+            "a".to_owned(),
+            "--port={port}".to_owned(),
+            "{dir}/{x}".to_owned(),
+        ]);
+        assert_eq!(line.words(&places()), ["a", "--port=4711", "/tmp/x/{x}"]);
+        assert!(line.mentions("{port}") && !line.mentions("{y}"));
+    }
+
+    #[test]
+    fn a_simple_line_replaces_its_shell() {
+        assert_eq!(
+            shell_line("redis-server --port {port} >/dev/null"),
+            "exec redis-server --port 4711 >/dev/null"
+        );
+        for kept in [
+            "a; b", "a && b", "a | b", "X=1 a", "exec a", "cd x", "(a)", "a &", "",
+        ] {
+            let line = shell_line(kept);
+            assert!(kept.is_empty() || line == kept, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_one_line_of_a_shell(line in ".*") {
+            let words = CommandLine::Line(line.clone()).words(&places());
+            prop_assert_eq!(words.len(), 3);
+            prop_assert!(words[2].ends_with(&places().fill(&line)));
+        }
+    }
+}

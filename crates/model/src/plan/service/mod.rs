@@ -1,0 +1,105 @@
+//! A workload that is a server: how it is known to be ready, what loads it, how it is stopped.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+mod line;
+mod ready;
+mod signal;
+
+pub use line::{CommandLine, Places};
+pub use ready::{Address, Port, Ready, log_says};
+pub use signal::StopSignal;
+
+use super::seconds;
+
+/// How a server is driven. The server itself is the plan's command.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// How it is known to be ready.
+    pub ready: Ready,
+    /// How long that may take, in seconds.
+    #[serde(with = "one_time")]
+    pub ready_timeout: Duration,
+    /// What loads it before the measured load, and is not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_load: Option<CommandLine>,
+    /// What loads it while it is measured: the trial lasts as long as this does.
+    pub load: CommandLine,
+    /// Under which policy the load runs.
+    pub load_policy: LoadPolicy,
+    /// What asks the main process to end, where no command does.
+    pub stop_signal: StopSignal,
+    /// The command that asks it to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_command: Option<CommandLine>,
+    /// How long it may take to end before its tree is killed, in seconds.
+    #[serde(with = "one_time")]
+    pub grace: Duration,
+    /// Processors that the server is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_cpus: Option<Vec<u32>>,
+    /// Processors that the load is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_cpus: Option<Vec<u32>>,
+}
+
+/// Under which policy the load runs.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadPolicy {
+    /// Under none: it is the same in every trial.
+    #[default]
+    None,
+    /// Under that of the service.
+    Same,
+}
+
+mod one_time {
+    use std::time::Duration;
+
+    use serde::{Deserializer, Serializer};
+
+    use super::seconds;
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        seconds::serialize(&Some(*time), to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let time = seconds::deserialize(from)?;
+        time.ok_or_else(|| serde::de::Error::custom("expected a number of seconds"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_comes_back_from_its_text() {
+        let service = Service {
+            ready: "http://127.0.0.1:{port}/ready".parse().expect("good"),
+            ready_timeout: Duration::from_secs(60),
+            warm_up_load: None,
+            load: CommandLine::Words(vec!["wrk".to_owned(), "-t1".to_owned()]),
+            load_policy: LoadPolicy::None,
+            stop_signal: StopSignal::default(),
+            stop_command: Some(CommandLine::Line("redis-cli shutdown".to_owned())),
+            grace: Duration::from_millis(2500),
+            service_cpus: Some(vec![0]),
+            load_cpus: None,
+        };
+        let text = serde_json::to_string(&service).expect("plain data");
+        assert_eq!(
+            text,
+            r#"{"ready":"http://127.0.0.1:{port}/ready","ready_timeout":60.0,"#.to_owned()
+                + r#""load":["wrk","-t1"],"load_policy":"none","stop_signal":"SIGTERM","#
+                + r#""stop_command":"redis-cli shutdown","grace":2.5,"service_cpus":[0]}"#
+        );
+        let back: Service = serde_json::from_str(&text).expect("its own text");
+        assert_eq!(back, service);
+    }
+}

@@ -77,3 +77,16 @@ impl Root {
         Ok(names)
     }
 }
+
+/// A machine made of these files, which is gone with the folder.
+#[cfg(test)]
+pub(crate) fn machine_of(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, content) in files {
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().expect("a path below the root")).expect("a folder");
+        fs::write(file, content).expect("a file");
+    }
+    let root = Root::at(folder.path());
+    (folder, root)
+}

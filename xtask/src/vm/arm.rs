@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use hugewise_linux::identity::is_root;
 
 use super::apt::mirror;
 use super::command::{is_installed, run};
@@ -119,8 +120,4 @@ pub fn build(root: &Path, sources: &Path, target: &str, words: &[&str]) -> Resul
         .args(["--offline", "--locked", "--target", target]);
     run(&mut command).context("building for aarch64")?;
     Ok(root.join("out").join(target))
-}
-
-fn is_root() -> bool {
-    fs::read_to_string("/proc/self/status").is_ok_and(|text| text.contains("\nUid:\t0\t0"))
 }

@@ -116,8 +116,10 @@ mod tests {
 
     #[test]
     fn a_line_is_one_object() {
-        let mut pages = Pages::default();
-        pages.huge = 2 << 20;
+        let mut pages = Pages {
+            huge: 2 << 20,
+            ..Pages::default()
+        };
         pages.folios.insert(65_536, 131_072);
         let line = Line::of("a/1")
             .metric("time_seconds", 1.5e-3)

@@ -213,21 +213,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, content) in files {
-            let file = folder.path().join(path);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, content).unwrap();
-        }
-        let root = Root::at(folder.path());
-        (folder, root)
-    }
+    use crate::root::machine_of;
 
     #[test]
     fn a_hybrid_system_keeps_memory_in_version_1() {
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             ("proc/self/cgroup", "4:memory:/a/b\n1:cpu:/\n0::/\n"),
             (
                 "proc/self/mountinfo",
@@ -255,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_container_sees_a_part_of_version_2() {
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             ("proc/self/cgroup", "0::/docker/x/app\n"),
             (
                 "proc/self/mountinfo",
@@ -273,7 +263,7 @@ mod tests {
 
     #[test]
     fn no_controller_is_version_0() {
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", "\n"),
         ]);
@@ -282,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_no_number_is_an_error_with_its_path() {
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             ("proc/self/cgroup", "0::/\n"),
             (
                 "proc/self/mountinfo",

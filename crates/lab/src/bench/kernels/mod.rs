@@ -1,8 +1,7 @@
 //! Loops whose every instruction is known: inline assembly, and the C library beside it.
 //!
 //! A compiler may leave out a loop whose result nobody uses, and may turn one loop into another
-//! or into a call. What is measured here is what is written here; `tests/disassembly.rs` looks
-//! for it in the program.
+//! or into a call. What is measured here is what is written here.
 
 use super::line::Reason;
 

@@ -118,17 +118,7 @@ fn behind(root: &Root, name: &str, processors: &[(u32, Processor)]) -> Processor
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, content) in files {
-            let file = folder.path().join(path);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, content).unwrap();
-        }
-        let root = Root::at(folder.path());
-        (folder, root)
-    }
+    use crate::root::machine_of;
 
     fn told(root: &Root) -> Vec<(String, u32, Option<&'static str>)> {
         let sources = read_sources(root).unwrap();
@@ -144,7 +134,7 @@ mod tests {
 
     #[test]
     fn two_sorts_of_processors_are_two_sources() {
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             (
                 "proc/cpuinfo",
                 "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 151\n",
@@ -172,7 +162,7 @@ mod tests {
 
     #[test]
     fn sorts_of_arm_processors_are_told_by_their_numbers() {
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             (
                 "proc/cpuinfo",
                 "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd03\n\n\
@@ -195,7 +185,7 @@ mod tests {
     #[test]
     fn an_arm_processor_tells_which_events_it_has() {
         let pmu = "sys/bus/event_source/devices/armv8_pmuv3";
-        let (_folder, root) = machine(&[
+        let (_folder, root) = machine_of(&[
             (
                 "proc/cpuinfo",
                 "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051\n",
@@ -217,7 +207,7 @@ mod tests {
 
     #[test]
     fn where_none_is_listed_the_kernel_decides() {
-        let (_folder, root) = machine(&[("proc/cpuinfo", "processor\t: 0\nuarch\t: x\n")]);
+        let (_folder, root) = machine_of(&[("proc/cpuinfo", "processor\t: 0\nuarch\t: x\n")]);
         assert_eq!(told(&root), [("cpu".to_owned(), 4, None)]);
     }
 }

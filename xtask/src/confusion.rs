@@ -1,62 +1,130 @@
 //! The confusion table: what was planted against what `hugewise inspect` reported.
+//!
+//! What a kernel reported is kept in a file of its own; the document is made of all of them, so
+//! that one kernel can be asked anew without the others.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use hugewise_lab::plant::{PLANTS, UNREACHABLE};
-use serde::Deserialize;
+
+mod document;
+mod kept;
+mod notes;
+mod verdict;
+
+use kept::{Row, Table};
+
+use crate::vm;
+
+/// Where the rows are kept, one file a kernel.
+const KEPT: &str = "fixtures/confusion";
+/// The machine at hand among them.
+const HERE: &str = "here";
 
 /// Plants each reason on this machine, has it judged, and writes the table.
 ///
 /// As root the machine's settings are changed for each plant and put back. The plants that
-/// take all free memory are left out unless they are allowed.
+/// take all free memory are left out unless they are allowed. The table has a column for each
+/// kernel of the matrix too, as it was seen last; `--guests` brings them up to date.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Also plant what takes all free memory of the machine
     #[arg(long)]
     all_memory: bool,
+    /// Plant nothing here: take what the guests of the last `xtask vm` printed
+    #[arg(long, conflicts_with_all = ["all_memory", "kept"])]
+    guests: bool,
+    /// Plant nothing: write the document of what was kept
+    #[arg(long, conflicts_with = "all_memory")]
+    kept: bool,
+    /// Where `xtask vm` left the consoles of its guests
+    #[arg(long, default_value = ".cache/matrix", requires = "guests")]
+    cache: PathBuf,
     /// Where the table goes
     #[arg(long, default_value = "docs/CONFUSION.md")]
     out: PathBuf,
 }
 
-/// One plant, as one user: a line of what the suite writes.
-#[derive(Debug, Deserialize)]
-struct Row {
-    planted: String,
-    role: String,
-    kind: Kind,
-    reported: String,
-    exception: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    Why,
-    Still,
-    NotHere,
-    Spoilt,
-}
-
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let kept = Path::new(KEPT);
+    let passed = if arguments.guests {
+        take_guests(&arguments.cache, kept)?
+    } else if arguments.kept {
+        true
+    } else {
+        plant_here(arguments, kept)?
+    };
+    let document = document::render(&tables(kept)?);
+    if let Some(folder) = arguments.out.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(&arguments.out, document)?;
+    eprintln!("{} is written", arguments.out.display());
+    ensure!(passed, "plants were judged wrongly, or did not come up");
+    Ok(())
+}
+
+/// The file of a kernel, whose name has dots of its own.
+fn path(folder: &Path, slug: &str) -> PathBuf {
+    folder.join(format!("{slug}.json"))
+}
+
+/// What is kept: this machine first, then the matrix in its order.
+fn tables(folder: &Path) -> Result<Vec<Table>> {
+    let guests = vm::guests()?.into_iter().map(|guest| guest.slug);
+    std::iter::once(HERE.to_owned())
+        .chain(guests)
+        .map(|slug| path(folder, &slug))
+        .filter(|path| path.exists())
+        .map(|path| Table::read(&path))
+        .collect()
+}
+
+/// Keeps what each guest printed. A kernel that was not booted keeps what it had.
+fn take_guests(cache: &Path, kept: &Path) -> Result<bool> {
+    let mut taken = 0;
+    let mut right = true;
+    for guest in vm::guests()? {
+        let console = cache.join("guests").join(&guest.slug).join("console.txt");
+        let Ok(text) = fs::read(&console) else {
+            eprintln!("{}: no console; it stays as it was", guest.name);
+            continue;
+        };
+        let rows = kept::rows_of_console(&String::from_utf8_lossy(&text))
+            .with_context(|| console.display().to_string())?;
+        ensure!(
+            !rows.is_empty(),
+            "{} has no row of the table: the suite did not end there",
+            console.display()
+        );
+        right &= rows.iter().all(verdict::is_right);
+        Table {
+            kernel: guest.name,
+            rows,
+        }
+        .write(&path(kept, &guest.slug))?;
+        taken += 1;
+    }
+    ensure!(
+        taken > 0,
+        "no guest has left a console in {}; run `cargo xtask vm` first",
+        cache.display()
+    );
+    Ok(right)
+}
+
+fn plant_here(arguments: &Arguments, kept: &Path) -> Result<bool> {
     let rows = std::env::current_dir()?.join("target/confusion.json");
     let _ = fs::remove_file(&rows);
     let passed = test(&rows, arguments)?;
     let content = fs::read(&rows).context("the suite wrote no table")?;
     let rows: Vec<Row> = serde_json::from_slice(&content).context("reading the table")?;
-    if let Some(folder) = arguments.out.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(&arguments.out, render(&rows, &kernel()?))?;
-    eprintln!("{} is written", arguments.out.display());
-    ensure!(passed, "plants were judged wrongly, or did not come up");
-    Ok(())
+    let kernel = kernel()?;
+    Table { kernel, rows }.write(&path(kept, HERE))?;
+    Ok(passed)
 }
 
 fn test(rows: &Path, arguments: &Arguments) -> Result<bool> {
@@ -76,113 +144,32 @@ fn test(rows: &Path, arguments: &Arguments) -> Result<bool> {
     Ok(suite.status().context("starting cargo")?.success())
 }
 
-/// Release and processor, as `uname` says.
+/// Processor and release, as `uname` says.
 fn kernel() -> Result<String> {
-    let output = Command::new("uname").args(["-rm"]).output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let output = Command::new("uname").args(["-mr"]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let (release, machine) = text.split_once(' ').context("uname -mr")?;
+    Ok(format!("{machine} {release}"))
 }
-
-fn render(rows: &[Row], kernel: &str) -> String {
-    let mut notes = Notes::default();
-    let mut text = format!("{HEAD}\nMade on Linux {kernel}.\n\n");
-    text += "| planted | reported to root | reported to a user |\n|---|---|---|\n";
-    for plant in PLANTS {
-        let cell = |role: &str, notes: &mut Notes| {
-            let row = rows
-                .iter()
-                .find(|row| row.planted == plant.name && row.role == role);
-            row.map_or_else(String::new, |row| cell(row, notes))
-        };
-        let (root, user) = (cell("root", &mut notes), cell("user", &mut notes));
-        let _ = writeln!(
-            text,
-            "| `{}`: {} | {root} | {user} |",
-            plant.name, plant.story
-        );
-    }
-    text += "\n";
-    for (number, note) in notes.by_number() {
-        let _ = writeln!(text, "[{number}] {note}.\n");
-    }
-    text += "Cannot be planted:\n\n";
-    for (code, why) in UNREACHABLE {
-        let _ = writeln!(text, "* `{code}`: {why}.");
-    }
-    text
-}
-
-/// `✓` where it is the planted reason and no other; else what was said, and why that is
-/// enough.
-fn cell(row: &Row, notes: &mut Notes) -> String {
-    let code = row.planted.split('/').next().unwrap_or_default();
-    match row.kind {
-        Kind::NotHere | Kind::Spoilt => {
-            let reason = row.reported.strip_prefix("not here: ");
-            notes.mark("–", reason.unwrap_or(&row.reported))
-        }
-        Kind::Why | Kind::Still if row.reported == code => "✓".to_owned(),
-        Kind::Why | Kind::Still => match &row.exception {
-            Some(why) => notes.mark(&row.reported, why),
-            None => format!("**{}**", row.reported),
-        },
-    }
-}
-
-/// Footnotes, each once.
-#[derive(Debug, Default)]
-struct Notes(BTreeMap<String, usize>);
-
-impl Notes {
-    fn mark(&mut self, said: &str, note: &str) -> String {
-        let next = self.0.len() + 1;
-        let number = *self.0.entry(note.to_owned()).or_insert(next);
-        format!("{said} [{number}]")
-    }
-
-    fn by_number(&self) -> BTreeMap<usize, &str> {
-        let pairs = self.0.iter();
-        pairs
-            .map(|(note, &number)| (number, note.as_str()))
-            .collect()
-    }
-}
-
-const HEAD: &str = "\
-# What was planted, and what was reported
-
-`hugewise-lab plant` brings memory into one known state for each reason why memory is not
-huge, and looks up in the kernel that it is so, by other means than the ones under test. Then
-`hugewise inspect` judges the process, as root and as an ordinary user. ✓ is the planted reason
-and no other; anything else is written out. A reason with `or` is one of several that cannot be
-told apart with the rights at hand. `cargo xtask confusion` makes this table anew; the suite
-`cargo test -p hugewise --test confusion` fails where it is not what it should be.
-";
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
-    fn row(planted: &str, kind: Kind, reported: &str, exception: Option<&str>) -> Row {
-        Row {
-            planted: planted.to_owned(),
-            role: "root".to_owned(),
-            kind,
-            reported: reported.to_owned(),
-            exception: exception.map(str::to_owned),
-        }
-    }
-
+    /// The document says what is kept: neither was changed without the other.
     #[test]
-    fn only_the_planted_reason_alone_is_right() {
-        let mut notes = Notes::default();
-        let mut cell = |row: Row| cell(&row, &mut notes);
-        assert_eq!(cell(row("KSM", Kind::Why, "KSM", None)), "✓");
-        assert_eq!(cell(row("KSM/x", Kind::Why, "KSM", None)), "✓");
-        assert_eq!(cell(row("KSM", Kind::Why, "UFFD", None)), "**UFFD**");
-        let several = row("KSM", Kind::Why, "KSM or UFFD", Some("no rights"));
-        assert_eq!(cell(several), "KSM or UFFD [1]");
-        let absent = row("KSM", Kind::NotHere, "not here: no KSM", None);
-        assert_eq!(cell(absent), "– [2]");
-        assert_eq!(notes.by_number()[&1], "no rights");
+    fn the_committed_document_is_that_of_the_kept_rows() {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let tables = tables(&sources.join(KEPT)).unwrap();
+        let kernels: BTreeSet<&str> = tables.iter().map(|table| table.kernel.as_str()).collect();
+        assert_eq!(kernels.len(), 1 + vm::guests().unwrap().len());
+        let document = document::render(&tables);
+        let committed = fs::read_to_string(sources.join("docs/CONFUSION.md")).unwrap();
+        assert!(
+            document == committed,
+            "docs/CONFUSION.md is out of date: cargo xtask confusion --kept"
+        );
     }
 }

@@ -51,6 +51,26 @@ pub struct Arguments {
     cache: PathBuf,
 }
 
+/// A guest of the matrix, and the name of its folder in the cache.
+pub struct Guest {
+    /// Of its kernel.
+    pub name: String,
+    /// Without spaces.
+    pub slug: String,
+}
+
+/// All guests, in the order of the matrix.
+///
+/// # Errors
+/// `kernels.toml` has a mistake.
+pub fn guests() -> Result<Vec<Guest>> {
+    let guest = |kernel: Kernel| Guest {
+        slug: kernel.slug(),
+        name: kernel.name,
+    };
+    Ok(kernels(&[], None)?.into_iter().map(guest).collect())
+}
+
 /// What guests are booted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {

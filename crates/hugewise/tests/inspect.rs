@@ -135,6 +135,24 @@ fn small_pages_have_the_reason_that_made_them_small() {
 }
 
 #[test]
+fn a_forecast_stands_in_every_form_that_has_room_for_it() {
+    let held = Held::new(&["touch", "--small", "--pages", "4096"]);
+    let case = Case::new();
+    for form in ["text", "markdown", "json"] {
+        let wanted = if form == "json" {
+            contains("\"forecast\"")
+        } else {
+            contains("Forecast: translations")
+        };
+        case.hugewise()
+            .args(["inspect", &held.pid(), "--forecast", "--format", form])
+            .assert()
+            .success()
+            .stdout(wanted);
+    }
+}
+
+#[test]
 fn a_watched_process_that_ends_ends_the_watch() {
     let mut held = Held::new(&["touch", "--pages", "10"]);
     let case = Case::new();

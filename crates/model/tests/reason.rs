@@ -79,6 +79,7 @@ fn settings() -> Settings {
     Settings {
         kernel: "6.18.0".to_owned(),
         arch: "x86_64".to_owned(),
+        address_bits: Some(47),
         memory_bytes: 16 << 30,
         numa_nodes: 1,
         hypervisor: None,
@@ -591,6 +592,28 @@ fn what_frames_prove_is_one_of_several_without_them() {
             );
         }
     }
+}
+
+/// Written all over, memory that an atomic instruction read first looks like any other small
+/// memory; only the split of the huge zero page was counted, and only Arm reads first.
+#[test]
+fn an_atomic_first_touch_is_possible_where_arm_has_split_a_page() {
+    let codes = |arch: &str, splits: bool| {
+        let mut planted = Planted::with(single(512));
+        planted.settings.arch = arch.to_owned();
+        if splits {
+            planted.event("thp_split_pmd");
+        }
+        let one = planted.only();
+        let Certainty::OneOf(codes) = one.certainty else {
+            return vec![one.code];
+        };
+        codes
+    };
+    let both = [Code::PteTableExists, Code::LseReadFirst];
+    assert_eq!(codes("aarch64", true), both);
+    assert_eq!(codes("aarch64", false), both[..1]);
+    assert_eq!(codes("x86_64", true), both[..1]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::Purpose;
 use super::kernels::Kernel;
+use super::programs;
 
 const INIT: &str = include_str!("init.sh");
 
@@ -38,11 +39,7 @@ pub fn make(kernel: &Kernel, parts: &Parts, purpose: Purpose, folder: &Path) -> 
     }
     program(parts.busybox, &tree.join("bin/busybox"))?;
     symlink("busybox", tree.join("bin/sh"))?;
-    let suites = kernel.suites().iter();
-    for name in ["hugewise", "hugewise-lab", "guest", "xtask"]
-        .iter()
-        .chain(suites)
-    {
+    for name in programs::all() {
         program(
             &parts.programs.join(name),
             &tree.join("programs").join(name),

@@ -73,15 +73,6 @@ impl Kernel {
         self.name.replace(' ', "-")
     }
 
-    /// Test programs that run there besides. The planted memory takes minutes where both
-    /// processors are emulated in turns, and what it must show there is not settled yet.
-    pub fn suites(&self) -> &'static [&'static str] {
-        match self.machine {
-            Machine::x86_64 => &["confusion"],
-            Machine::aarch64 => &[],
-        }
-    }
-
     /// Whether this user must find this capability there.
     pub fn requires(&self, user: &str, capability: &str) -> bool {
         let list = if user == "root" {

@@ -16,6 +16,11 @@ const PROGRAMS: [&str; 3] = ["hugewise", "hugewise-lab", "xtask"];
 /// Test programs of the crate `hugewise` that run in guests.
 const TESTS: [&str; 2] = ["guest", "confusion"];
 
+/// All that a guest has.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    PROGRAMS.into_iter().chain(TESTS)
+}
+
 /// Builds for a machine and gives the folder in which the programs are, and the test programs
 /// beside them.
 ///

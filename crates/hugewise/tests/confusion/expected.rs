@@ -30,6 +30,8 @@ enum For {
     WithoutScan,
     /// Ordinary users there.
     UsersWithoutScan,
+    /// Everybody on Arm.
+    Arm,
 }
 
 impl For {
@@ -40,6 +42,7 @@ impl For {
             Self::Users => user,
             Self::WithoutScan => !has_page_scan(),
             Self::UsersWithoutScan => user && !has_page_scan(),
+            Self::Arm => std::env::consts::ARCH == "aarch64",
         }
     }
 }
@@ -69,11 +72,19 @@ const MERGED: &str = "smaps counts merged pages since Linux 6.6";
 const TRACEFS: &str =
     "whether khugepaged asks for a writable page stands in tracefs, which is root's";
 
+const ATOMIC: &str = "on Arm an atomic instruction that writes is a read to the page fault; which \
+    instruction came first is not kept";
+const ATOMIC_SPLIT: &str = "once all pages are written, the huge zero page that an atomic \
+    instruction brought has left nothing but a count of the machine";
+
 /// The plants for which less is enough. The first entry that fits counts.
 const EXCEPTIONS: &[(&str, For, Enough, &str)] = &[
     ("UNTOUCHED", For::WithoutScan, Enough::First, ZERO),
     ("HUGE_ZERO", For::WithoutScan, Enough::Among, ZERO),
     ("ZERO_4K", For::WithoutScan, Enough::Among, ZERO),
+    ("HUGE_ZERO", For::Arm, Enough::First, ATOMIC),
+    ("ZERO_4K", For::Arm, Enough::First, ATOMIC),
+    ("LSE_READ_FIRST", For::Arm, Enough::Among, ATOMIC_SPLIT),
     ("KSM", For::UsersWithoutScan, Enough::First, MERGED),
     ("READONLY_ANON", For::Users, Enough::Among, TRACEFS),
     ("MADV_NOHUGEPAGE", For::Everybody, Enough::First, STACK),

@@ -31,11 +31,6 @@ pub fn print(user: &str, name: &str, outcome: &Outcome) {
     }
 }
 
-/// Prints that a suite was not brought along.
-pub fn print_absent(user: &str, name: &str, why: &str) {
-    println!("{MARK} {user} skipped {name}: suite: {why}");
-}
-
 /// Prints which capabilities there are.
 pub fn print_capability(user: &str, capability: Capability, here: &Result<(), String>) {
     let name = capability.name();

@@ -15,14 +15,10 @@ const FILES: &str = "/files";
 /// Its name in the table.
 const NAME: &str = "inspect: what was planted is reported";
 
-/// Runs the suites that are here, as root; they become an ordinary user by themselves. The number
+/// Runs the suites as root; they become an ordinary user by themselves. The number
 /// that failed.
 pub fn run_all(ground: &Ground) -> usize {
     if ground.user() != "root" || !ground.is_guest() {
-        return 0;
-    }
-    if !ground.program(CONFUSION).exists() {
-        report::print_absent(ground.user(), NAME, "the suite is not in this guest");
         return 0;
     }
     let outcome = confusion(ground);

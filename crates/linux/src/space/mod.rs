@@ -20,6 +20,7 @@ mod find;
 mod frames;
 mod pages;
 mod process;
+mod reach;
 mod settings;
 mod smaps;
 

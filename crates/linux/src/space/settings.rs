@@ -2,6 +2,7 @@
 
 use hugewise_model::reason::{CgroupMemory, Settings};
 
+use super::reach::probe_address_bits;
 use crate::error::Result;
 use crate::proc::{buddyinfo, cpuinfo, meminfo, tree, vmstat};
 use crate::root::Root;
@@ -29,6 +30,7 @@ pub fn read_settings(root: &Root, pid: u32) -> Result<Settings> {
             .machine()
             .to_string_lossy()
             .into_owned(),
+        address_bits: root.is_real().then(probe_address_bits).flatten(),
         memory_bytes: meminfo::require(root, &memory, "MemTotal")?,
         numa_nodes: cpu::read_memory_nodes(root).unwrap_or(1),
         hypervisor: processor.and_then(|cpu| hypervisor::read_hypervisor(root, &cpu, None)),

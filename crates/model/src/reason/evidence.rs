@@ -345,7 +345,9 @@ fn circumstance(range: &Range<'_>, code: Code) -> Option<String> {
         }
         Code::SplitByReclaim => event("thp_split_page"),
         Code::SplitUnderused => event("thp_underused_split_page"),
+        // Without frames both are possible together; the count is named once.
         Code::PmdSplit if range.frames().is_none() => event("thp_split_pmd"),
+        Code::LseReadFirst if range.frames().is_some() => event("thp_split_pmd"),
         Code::ForkCow if range.space.process.forked => {
             Some("the process was forked and has not executed a program".to_owned())
         }

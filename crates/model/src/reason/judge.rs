@@ -13,7 +13,7 @@ use super::{Certainty, Code, Judgement, Settings, Still};
 /// ranges of one mapping with the same reason are one judgement.
 #[must_use]
 pub fn judge(space: &Space, settings: &Settings) -> Vec<Judgement> {
-    let whole = Whole::of(space);
+    let whole = Whole::of(space, settings);
     let mut judgements = Vec::new();
     for (index, mapping) in space.mappings.iter().enumerate() {
         let mut open: Option<Open<'_>> = None;

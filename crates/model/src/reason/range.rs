@@ -22,7 +22,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    pub(super) fn of(space: &Space) -> Self {
+    pub(super) fn of(space: &Space, settings: &Settings) -> Self {
         Self {
             registered: space.mappings.iter().any(is_registered),
             large_folios: space
@@ -32,7 +32,7 @@ impl Whole {
                 .map(|mapping| mapping.device)
                 .collect(),
             covered: covered(space),
-            tables: Tables::of(space),
+            tables: Tables::of(space, settings.address_bits),
         }
     }
 

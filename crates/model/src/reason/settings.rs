@@ -13,6 +13,9 @@ pub struct Settings {
     pub kernel: String,
     /// Machine name of `uname -m`.
     pub arch: String,
+    /// Bits of the highest address that a process can have; `None` where it was not tried.
+    #[serde(default)]
+    pub address_bits: Option<u32>,
     /// `MemTotal`, in bytes.
     pub memory_bytes: u64,
     /// NUMA nodes with memory.

@@ -495,7 +495,8 @@ const STORIES: [Row; 46] = [
          kernel maps zeros, and the write that follows finds a page table. Programs that touch \
          memory ahead with an atomic add of 0 lose huge pages so.",
         "arm64; huge pages from 5.8 to 6.12, smaller folios always",
-        "As HUGE_ZERO and ZERO_4K, on arm64; the instruction itself is not read.",
+        "As HUGE_ZERO and ZERO_4K, on arm64; written all over, small pages and thp_split_pmd. The \
+         instruction itself is not read.",
         "madvise(MADV_POPULATE_WRITE) instead, as OpenJDK 22 does; use_zero_page=0 (root).",
         "arch/arm64/mm/fault.c; amperecomputing.com, Fixing Page Fault Performance Issue",
     ),

@@ -21,10 +21,10 @@ impl Tables {
     ///
     /// Only tables that must be there are added up: where more could be, more are spare, and
     /// nothing is said to be proved.
-    pub(super) fn of(space: &Space) -> Option<Self> {
+    pub(super) fn of(space: &Space, address_bits: Option<u32>) -> Option<Self> {
         space.read_with.page_scan.is_read().then_some(())?;
         let held = space.process.page_table_bytes?;
-        let needed = Levels::of(space).needed(space);
+        let needed = Levels::of(space, address_bits).needed(space);
         (needed <= held).then_some(Self { held, needed })
     }
 
@@ -69,12 +69,14 @@ struct Levels {
 }
 
 impl Levels {
-    /// A level above the lowest is certain where the process has an address that the topmost
-    /// table could not reach without it.
-    fn of(space: &Space) -> Self {
+    /// A level above the lowest is certain where processes have addresses that the topmost table
+    /// could not reach without it: this one, or any. All processes have as many levels.
+    fn of(space: &Space, address_bits: Option<u32>) -> Self {
         let user = |mapping: &&Mapping| mapping.end <= 1 << 63;
         let top = space.mappings.iter().rfind(user);
-        let top = top.map_or(0, |mapping| mapping.end);
+        let own = top.map_or(0, |mapping| mapping.end);
+        let any = address_bits.map_or(0, |bits| 1_u64.checked_shl(bits).unwrap_or(u64::MAX));
+        let top = own.max(any);
         let entries = (space.page_bytes / ENTRY_BYTES).max(1);
         let lowest = space.page_bytes.saturating_mul(entries).max(1);
         let spans = std::iter::successors(Some(lowest), |span| span.checked_mul(entries));
@@ -135,7 +137,7 @@ mod tests {
     fn tables(held: u64, mappings: Vec<Mapping>) -> Option<Tables> {
         let mut space = space(mappings);
         space.process.page_table_bytes = Some(held);
-        Tables::of(&space)
+        Tables::of(&space, None)
     }
 
     #[test]
@@ -167,6 +169,20 @@ mod tests {
         assert_eq!(tables(9 << 12, low).unwrap().needed, 4096);
     }
 
+    /// Pages of 16 KiB: a table maps 32 MiB, one above it 64 GiB, and the next 128 TiB. That one
+    /// is there where addresses have 52 bits, although none above 47 is given out.
+    #[test]
+    fn what_the_kernel_can_reach_proves_an_upper_level() {
+        let page = 16 << 10;
+        let high = (1 << 47) - (32 << 20);
+        let one = mapping(high, high + page, vec![run(high, high + page, pages(1))]);
+        let mut space = space(vec![one]);
+        (space.page_bytes, space.huge_bytes) = (page, 32 << 20);
+        space.process.page_table_bytes = Some(9 * page);
+        let needed = |bits| Tables::of(&space, bits).unwrap().needed / page;
+        assert_eq!([None, Some(47), Some(52)].map(needed), [2, 2, 3]);
+    }
+
     #[test]
     fn huge_pages_of_files_and_explicit_ones_prove_no_lowest_table() {
         let huge = Pages {
@@ -189,9 +205,9 @@ mod tests {
     fn without_the_scan_nothing_is_said() {
         let mut space = space(Vec::new());
         space.process.page_table_bytes = Some(4096);
-        assert!(Tables::of(&space).is_some());
+        assert!(Tables::of(&space, None).is_some());
         space.read_with.page_scan =
             crate::space::Source::Missing(crate::observation::Missing::NotAsked);
-        assert_eq!(Tables::of(&space), None);
+        assert_eq!(Tables::of(&space, None), None);
     }
 }

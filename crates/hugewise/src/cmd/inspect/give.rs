@@ -32,7 +32,8 @@ pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> 
         Format::Text if !arguments.map => {
             let mut out = Stream::new();
             let style = output::style(&arguments.output);
-            let drawn = render_text(inspection, glob(arguments).as_ref(), &style, &mut out);
+            let drawn = render_text(inspection, glob(arguments).as_ref(), &style, &mut out)
+                .and_then(|()| append_forecast(inspection, arguments, &mut out));
             out.finish(drawn)
         }
         _ => output::print(&text(inspection, arguments)?),
@@ -94,7 +95,7 @@ pub(super) fn text(inspection: &Inspection, arguments: &Arguments) -> Result<Str
 fn append_forecast(
     inspection: &Inspection,
     arguments: &Arguments,
-    text: &mut String,
+    out: &mut impl std::fmt::Write,
 ) -> std::fmt::Result {
     let Some(forecast) = &inspection.forecast else {
         return Ok(());
@@ -102,14 +103,13 @@ fn append_forecast(
     match arguments.output.format {
         Format::Csv | Format::Json => Ok(()),
         Format::Text => {
-            text.push('\n');
-            forecast::render_text(forecast, output::style(&arguments.output).width, text)
+            out.write_char('\n')?;
+            forecast::render_text(forecast, output::style(&arguments.output).width, out)
         }
         Format::Markdown => {
-            text.push_str("\n```text\n");
-            forecast::render_text(forecast, 80, text)?;
-            text.push_str("```\n");
-            Ok(())
+            out.write_str("\n```text\n")?;
+            forecast::render_text(forecast, 80, out)?;
+            out.write_str("```\n")
         }
     }
 }

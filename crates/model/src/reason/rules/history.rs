@@ -226,8 +226,11 @@ fn split_event(range: &Range<'_>, event: &str) -> Fit {
     Fit::Possible.when(happened && may_have_lost_it(range))
 }
 
-/// Zero pages among written ones: the range was read before it was written.
+/// Zero pages among written ones: the range was read before it was written. Where all of it was
+/// written since, only the split of the huge zero page is left, as a count of the machine.
 pub(super) fn lse(range: &Range<'_>) -> Fit {
     let arm = range.settings.arch == "aarch64";
-    Fit::Possible.when(arm && range.zero() > 0 && range.small() > 0)
+    let read_first = range.zero() > 0 && range.small() > 0;
+    let split = may_have_lost_it(range) && range.may_have_happened("thp_split_pmd");
+    Fit::Possible.when(arm && (read_first || split))
 }

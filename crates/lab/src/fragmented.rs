@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
+use crate::bench::room::room;
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
-use crate::room::room;
 
 /// What is filled between two looks at the machine.
 const STEP: usize = 64 << 20;

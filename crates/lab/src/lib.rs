@@ -16,7 +16,6 @@ pub mod plant;
 mod planted;
 mod reads;
 mod region;
-mod room;
 mod stride;
 mod threads;
 mod touch;

@@ -11,6 +11,7 @@ use crate::Trouble;
 use crate::plant::span::{READ_WRITE, Span};
 use crate::region::{Advice, huge_bytes};
 
+pub(crate) mod cell;
 pub(crate) mod imitation;
 mod malloc;
 

@@ -8,6 +8,7 @@ use super::random::Random;
 use super::thread::Usage;
 use crate::Trouble;
 
+pub(crate) mod cell;
 pub(crate) mod heap;
 
 use heap::{Heap, LARGEST};

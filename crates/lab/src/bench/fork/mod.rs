@@ -14,7 +14,9 @@ use super::thread::Usage;
 use crate::Trouble;
 use crate::plant::look::counter;
 use crate::plant::span::Span;
-use crate::region::page_bytes;
+use crate::region::huge_bytes;
+
+pub(crate) mod cell;
 
 /// Whether there is a child while the parent writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +52,7 @@ pub(crate) fn write_after(
     seed: u64,
 ) -> Result<Seen, Trouble> {
     let offsets = offsets(span, writes, seed);
-    let mut taken = vec![Duration::from_nanos(1); writes];
-    taken.fill(Duration::ZERO);
-    // The pages of this function's own memory are there before, and shared by the fork like all
-    // others: the writes to `taken` fault once a page, and are outside of each measured write.
+    let mut taken = Taken::room_for(writes)?;
     let before = held(&[std::process::id()]);
     let splits = counter("thp_split_pmd");
     let (child, fork) = match moment {
@@ -63,26 +62,59 @@ pub(crate) fn write_after(
             (Some(child), Some(time))
         }
     };
-    taken.fill(Duration::from_nanos(1));
-    write(span, &offsets[..0], &mut taken);
+    // Brings in the stack that the fork made shared.
+    write(span, &offsets[..0], taken.durations());
     let usage = Usage::now();
-    write(span, &offsets, &mut taken);
+    write(span, &offsets, taken.durations());
     let faults = Usage::now().since(usage).faults;
     let split = splits.zip(counter("thp_split_pmd"));
     let mut processes = vec![std::process::id()];
     processes.extend(child.as_ref().map(|child| child.id.unsigned_abs()));
     let after = held(&processes);
     drop(child);
-    taken.sort_unstable();
+    let mut writes = taken.durations().to_vec();
+    writes.sort_unstable();
     Ok(Seen {
         fork,
-        writes: taken,
+        writes,
         faults,
         splits: split.map(|(before, after)| after.saturating_sub(before)),
         added_bytes: before
             .zip(after)
             .map(|(before, after)| after.saturating_sub(before)),
     })
+}
+
+/// Where the durations are written down: memory that the child does not inherit, so that writing
+/// to it copies nothing.
+struct Taken {
+    span: Span,
+    writes: usize,
+}
+
+impl Taken {
+    fn room_for(writes: usize) -> Result<Self, Trouble> {
+        let bytes = writes * size_of::<Duration>();
+        let span = Span::fresh(bytes.div_ceil(huge_bytes()).max(1))?;
+        let mut taken = Self { span, writes };
+        span.advise(libc::MADV_DONTFORK)?;
+        taken.durations().fill(Duration::from_nanos(1));
+        Ok(taken)
+    }
+
+    fn durations(&mut self) -> &mut [Duration] {
+        let start = self.span.pointer().cast::<Duration>();
+        // SAFETY: the memory is this object's own, writable, long enough and aligned to a page;
+        // whole seconds and nanoseconds of 0, as it begins, are a duration.
+        unsafe { std::slice::from_raw_parts_mut(start, self.writes) }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        // It is given back at the end of the process at the latest.
+        let _ = self.span.unmap();
+    }
 }
 
 /// Places of writes, on pages drawn at random, and within each page on any of its words.
@@ -114,14 +146,6 @@ pub(crate) fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
-/// Different pages among the places.
-#[cfg(test)]
-fn distinct_pages(offsets: &[usize]) -> usize {
-    let pages: std::collections::BTreeSet<usize> =
-        offsets.iter().map(|offset| offset / page_bytes()).collect();
-    pages.len()
-}
-
 /// A child that holds its memory until it is dropped.
 struct Child {
     id: libc::pid_t,
@@ -133,7 +157,8 @@ impl Child {
     fn fork() -> Result<(Self, Duration), Trouble> {
         let (read, write) = pipe()?;
         let begun = Instant::now();
-        // SAFETY: this process has one thread, so the child finds everything in order.
+        // SAFETY: the child only closes, reads and ends, which is allowed whatever other threads
+        // were doing.
         let id = unsafe { libc::fork() };
         let time = begun.elapsed();
         match id {
@@ -193,6 +218,14 @@ fn held(processes: &[u32]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::region::page_bytes;
+
+    /// Different pages among the places.
+    fn distinct_pages(offsets: &[usize]) -> usize {
+        let pages: std::collections::BTreeSet<usize> =
+            offsets.iter().map(|offset| offset / page_bytes()).collect();
+        pages.len()
+    }
 
     #[test]
     fn quantiles_are_ranks() {
@@ -216,5 +249,26 @@ mod tests {
         assert!(places.iter().all(|&offset| offset + 8 <= 1 << 20));
         let pages = distinct_pages(&places);
         assert!(pages > (1 << 20) / page_bytes() * 9 / 10, "{pages}");
+    }
+
+    /// Each page is copied once, at its first write, whether a huge page held it or not: a huge
+    /// page is not copied, its mapping is split (`do_huge_pmd_wp_page`, mm/huge_memory.c).
+    #[test]
+    fn a_write_after_a_fork_copies_a_page_once() {
+        const SEED: u64 = 7;
+        const WRITES: usize = 3000;
+        for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_HUGEPAGE] {
+            let span = Span::fresh(8).unwrap();
+            span.advise(advice).unwrap();
+            span.write();
+            let pages = distinct_pages(&offsets(span, WRITES, SEED)) as u64;
+            let alone = write_after(Moment::Alone, span, WRITES, SEED).unwrap();
+            assert_eq!((alone.faults, alone.fork), (0, None));
+            let forked = write_after(Moment::Forked, span, WRITES, SEED).unwrap();
+            assert_eq!(forked.faults, pages);
+            assert_eq!(forked.writes.len(), WRITES);
+            assert!(forked.fork.is_some());
+            span.unmap().unwrap();
+        }
     }
 }

@@ -2,8 +2,9 @@
 //! program break that was moved, a `malloc` with free memory in it. The tunables of glibc, too,
 //! are read when a process begins.
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
+use super::backing::Request;
 use super::growth::imitation;
 use super::line::{Reason, print_missing};
 use super::words::Words;
@@ -18,7 +19,7 @@ pub(super) const PREFIX: &str = "fresh-";
 const TUNABLES: &str = "GLIBC_TUNABLES";
 
 /// Measures cells, each in a process of its own, which prints its line itself.
-pub(super) fn run(suite: &str, cells: &[&str]) -> Result<(), Trouble> {
+pub(super) fn run(suite: &str, cells: &[&str]) -> Result<ExitCode, Trouble> {
     let myself = std::env::current_exe()
         .map_err(|error| Trouble::Kernel("finding the laboratory's file", error))?;
     for cell in cells {
@@ -34,15 +35,11 @@ pub(super) fn run(suite: &str, cells: &[&str]) -> Result<(), Trouble> {
         match status.code() {
             Some(0) => {}
             // It has said what is wrong with the cell.
-            Some(2) => {
-                return Err(Trouble::Usage(format!(
-                    "no cell of bench {suite}: `{cell}`"
-                )));
-            }
+            Some(2) => return Ok(ExitCode::from(2)),
             _ => print_missing(cell, &Reason::Unreadable(format!("its process: {status}"))),
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The tunables of a cell behind those that are set already: the last one holds.
@@ -59,10 +56,17 @@ fn tunables(suite: &str, cell: &str) -> Result<Option<String>, Trouble> {
     Ok((!both.is_empty()).then(|| both.join(":")))
 }
 
-/// Takes and gives back as much memory as a cell will use: what the host of a virtual machine
-/// has not backed yet costs a thousandfold at its first touch.
-pub(super) fn warm(bytes: usize) -> Result<(), Trouble> {
+/// Takes and gives back as much memory as a cell will use, in pages of the same size: what the
+/// host of a virtual machine has not backed yet costs a thousandfold at its first touch, and
+/// small pages come from other places than huge ones.
+pub(super) fn warm(bytes: usize, request: Request) -> Result<(), Trouble> {
     let span = Span::fresh(bytes.div_ceil(huge_bytes()))?;
+    // A kernel that refuses the advice has no pages of two sizes.
+    let _ = match request {
+        Request::Advised => span.try_advise(libc::MADV_HUGEPAGE),
+        Request::Small => span.try_advise(libc::MADV_NOHUGEPAGE),
+        Request::Plain | Request::Hugetlb(_) => Ok(()),
+    };
     span.write();
     span.unmap()
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     match suite.as_str() {
         "memory" => memory::run(&cells)?,
         "prefault" => each(&cells, prefault::measure)?,
-        "growth" | "heap" | "fork" | "slab" => fresh::run(&suite, &cells)?,
+        "growth" | "heap" | "fork" | "slab" => return fresh::run(&suite, &cells),
         other => match other.strip_prefix(fresh::PREFIX) {
             Some("growth") => each(&cells, growth::cell::stepped)?,
             Some("heap") => each(&cells, growth::cell::imitation)?,

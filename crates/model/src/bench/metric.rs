@@ -73,7 +73,8 @@ static ROWS: &[Row] = &[
 pub enum PageKind {
     /// Base pages, or where only the page table could be asked, base pages and folios alike.
     Small,
-    /// Folios of so many bytes that are smaller than a huge page.
+    /// Folios of so many bytes, mapped page by page; those as large as a huge page lie under
+    /// mappings that were split.
     Folio(u64),
     /// Transparent huge pages.
     Huge,

@@ -48,7 +48,7 @@ fn line(
         end: start + buffer.bytes(),
     };
     // The copies too: the host of a virtual machine is to have backed them.
-    warm(2 * buffer.bytes())?;
+    warm(2 * buffer.bytes(), request)?;
     span.write();
     let before = buffer.pages(buffer.bytes());
     let seen = write_after(moment, span, writes, SEED)?;

@@ -64,14 +64,19 @@ fn measured(cell: &str, way: Way, bytes: usize, request: Request) -> Result<Meas
     if let Err(reason) = room::check(bytes as u64, "this heap") {
         return Ok(Err(reason));
     }
-    match line(cell, way, bytes, advice) {
+    match line(cell, way, bytes, (request, advice)) {
         Ok(line) => Ok(Ok(line)),
         Err(trouble) => reason(trouble).map(Err),
     }
 }
 
-fn line(cell: &str, way: Way, bytes: usize, advice: Advice) -> Result<Line<'_>, Trouble> {
-    warm(bytes)?;
+fn line(
+    cell: &str,
+    way: Way,
+    bytes: usize,
+    (request, advice): (Request, Advice),
+) -> Result<Line<'_>, Trouble> {
+    warm(bytes, request)?;
     let before = Usage::now();
     let grown = grow(way, bytes, advice)?;
     let usage = Usage::now().since(before);

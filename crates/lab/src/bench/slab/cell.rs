@@ -52,7 +52,7 @@ pub(in crate::bench) fn measure(cell: &str, request: Request) -> Result<Measured
     if let Err(reason) = room::check(most as u64, "the objects of this cell") {
         return Ok(Err(reason));
     }
-    match line(cell, from, &load, advice) {
+    match line(cell, from, &load, (request, advice)) {
         Ok(measured) => Ok(measured),
         Err(trouble) => reason(trouble).map(Err),
     }
@@ -68,11 +68,11 @@ fn line<'a>(
     cell: &'a str,
     from: From,
     load: &Load,
-    advice: Advice,
+    (request, advice): (Request, Advice),
 ) -> Result<Measured<'a>, Trouble> {
     let most = most_bytes(load.places);
     // Half of the places are taken in the long run, by objects of half the largest size.
-    warm(most / 4)?;
+    warm(most / 4, request)?;
     let (done, line) = match from {
         From::Malloc => (work(&mut Malloc, load)?, Line::of(cell)),
         From::Slabs(prefault) => {

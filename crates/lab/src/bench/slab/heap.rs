@@ -37,13 +37,13 @@ struct Run {
     /// Bytes of an object.
     size: usize,
     /// The next run of its class that has room.
-    next: *mut Run,
+    next: *mut Self,
     /// Whether it stands in that list.
     listed: bool,
 }
 
 struct Object {
-    next: *mut Object,
+    next: *mut Self,
 }
 
 /// The heap. One thread uses it.

@@ -16,7 +16,6 @@ pub mod plant;
 mod planted;
 mod reads;
 mod region;
-mod room;
 mod stride;
 mod threads;
 mod touch;
@@ -63,7 +62,14 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         `plant NAME PID START-END` (`plant --list` names them)
   bench SUITE --cells CELL[,CELL…]
         measure cells and print a line of JSON for each; HUGEWISE_LAB_PAGES says what is done
-        for pages: advised (the default), plain, small, hugetlb or hugetlb-BYTES";
+        for pages: advised (the default), plain, small, hugetlb or hugetlb-BYTES
+          memory    OPERATION/KERNEL/BLOCK/SOURCE/THREADS
+          prefault  METHOD/BYTES/THREADS
+          growth    brk|mmap|mprotect/STEP/aligned|between/at-once|later/BYTES
+          heap      PROGRAM/BYTES, malloc and heaps as known programs grow them
+          fork      alone|forked/BYTES/WRITES
+          slab      slab|slab-populate|slab-touch|malloc/PLACES/OPERATIONS
+        the last four measure each cell in a process of its own";
 
 /// Runs the workload that `arguments` name, without the name of the program.
 #[must_use]

@@ -8,12 +8,17 @@
 use std::process::ExitCode;
 
 mod backing;
+mod fork;
+mod fresh;
+mod growth;
 mod kernels;
 mod line;
 mod memory;
 mod pages;
 mod prefault;
-mod room;
+mod random;
+pub(crate) mod room;
+mod slab;
 mod thread;
 mod timing;
 mod words;
@@ -38,7 +43,14 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     match suite.as_str() {
         "memory" => memory::run(&cells)?,
         "prefault" => each(&cells, prefault::measure)?,
-        other => return Err(Trouble::Usage(format!("no bench `{other}`"))),
+        "growth" | "heap" | "fork" | "slab" => return fresh::run(&suite, &cells),
+        other => match other.strip_prefix(fresh::PREFIX) {
+            Some("growth") => each(&cells, growth::cell::stepped)?,
+            Some("heap") => each(&cells, growth::cell::imitation)?,
+            Some("fork") => each(&cells, fork::cell::measure)?,
+            Some("slab") => each(&cells, slab::cell::measure)?,
+            _ => return Err(Trouble::Usage(format!("no bench `{other}`"))),
+        },
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,7 +14,8 @@ use crate::region::{huge_bytes, page_bytes};
 pub(crate) struct Pages {
     /// Base pages; with folios among them where nobody may see frames.
     pub(crate) small: u64,
-    /// Folios smaller than a huge page, by their size.
+    /// Folios that are mapped page by page, by their size; one as large as a huge page lies
+    /// under a mapping that was split.
     pub(crate) folios: BTreeMap<u64, u64>,
     /// Transparent huge pages.
     pub(crate) huge: u64,

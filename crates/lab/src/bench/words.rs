@@ -1,8 +1,6 @@
 //! The words of a cell, and what all suites do with them.
 
-use super::Reason;
 use crate::Trouble;
-use crate::room::room;
 
 /// The words of a cell that have not been asked for yet.
 pub(crate) struct Words<'a> {
@@ -61,21 +59,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Refuses a cell that needs more memory than there is room for, before any of it is taken.
-pub(crate) fn room_for(bytes: usize) -> Result<(), Reason> {
-    let room = room().map_err(Reason::Unreadable)?;
-    if bytes as u64 <= room.bytes {
-        return Ok(());
-    }
-    let mib = |bytes: u64| bytes >> 20;
-    Err(Reason::NotSupported(format!(
-        "{} MiB of memory; {} leaves {} MiB",
-        mib(bytes as u64),
-        room.bound,
-        mib(room.bytes)
-    )))
-}
-
 /// The median of an odd number of values; of an even number, the mean of the two in the middle.
 /// Nothing is not a number.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
@@ -111,14 +94,5 @@ mod tests {
         assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
         assert_eq!(median([4.0, 1.0].into_iter()), 2.5);
         assert!(median([].into_iter()).is_nan());
-    }
-
-    #[test]
-    fn more_than_the_machine_has_is_refused() {
-        let Err(Reason::NotSupported(what)) = room_for(1 << 60) else {
-            panic!("must be refused");
-        };
-        assert!(what.contains("leaves"), "{what}");
-        assert_eq!(room_for(1 << 20), Ok(()));
     }
 }

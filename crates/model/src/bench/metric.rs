@@ -29,6 +29,14 @@ static ROWS: &[Row] = &[
         "Page faults of those stores: none where the memory had really been brought in."),
     ("operations_per_second", "operations", Unit::PerSecond, Better::Higher,
         "Operations that ended, by the time that they took."),
+    ("later_operations_per_second", "second half", Unit::PerSecond, Better::Higher,
+        "Operations of the second half alone, in which hardly any memory is new."),
+    ("huge_ratio", "huge share", Unit::Ratio, Better::Neither,
+        "Part of the memory that was mapped by huge pages afterwards."),
+    ("fork_seconds", "fork", Unit::Seconds, Better::Lower,
+        "Time of the call of fork in the parent."),
+    ("added_bytes", "memory added", Unit::Bytes, Better::Lower,
+        "Growth of what parent and child hold together (Pss), from before the fork to the end."),
     ("p50_seconds", "median", Unit::Seconds, Better::Lower,
         "Median duration of one operation."),
     ("p99_seconds", "p99", Unit::Seconds, Better::Lower,
@@ -65,7 +73,8 @@ static ROWS: &[Row] = &[
 pub enum PageKind {
     /// Base pages, or where only the page table could be asked, base pages and folios alike.
     Small,
-    /// Folios of so many bytes that are smaller than a huge page.
+    /// Folios of so many bytes, mapped page by page; those as large as a huge page lie under
+    /// mappings that were split.
     Folio(u64),
     /// Transparent huge pages.
     Huge,

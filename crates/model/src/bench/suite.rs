@@ -95,6 +95,66 @@ pub static SUITES: &[Suite] = &[
         counted: "Time for each GiB brought in. Faults then are those of one store to every page \
                   afterwards. Splits are of the whole machine.",
     },
+    Suite {
+        name: "growth",
+        axes: &[
+            axis("means", Words::Names, Place::Heading),
+            axis("step", Words::Bytes, Place::Row),
+            axis("start", Words::Names, Place::Heading),
+            axis("touched", Words::Names, Place::Heading),
+            axis("heap", Words::Bytes, Place::Heading),
+        ],
+        metrics: &["time_per_gib_seconds", "huge_ratio", "faults_total"],
+        counted: "A heap grown step by step to its size, in a process of its own; `at-once` \
+                  uses each step before the next one, `later` all of them at the end. Time is \
+                  for each GiB grown and touched.",
+    },
+    Suite {
+        name: "heap",
+        axes: &[
+            axis("program", Words::Names, Place::Row),
+            axis("heap", Words::Bytes, Place::Heading),
+        ],
+        metrics: &["time_per_gib_seconds", "huge_ratio", "faults_total"],
+        counted: "A heap grown as the program grows it. Rows of glibc are malloc of this \
+                  process in objects of 100 KiB; the others are the laboratory's imitations.",
+    },
+    Suite {
+        name: "fork",
+        axes: &[
+            axis("moment", Words::Names, Place::Row),
+            axis("memory", Words::Bytes, Place::Heading),
+            axis("writes", Words::Counts, Place::Heading),
+        ],
+        metrics: &[
+            "p99_seconds",
+            "fork_seconds",
+            "p50_seconds",
+            "max_seconds",
+            "faults_total",
+            "splits_total",
+            "added_bytes",
+        ],
+        counted: "Writes to words at random, each with one reading of the clock; `forked` \
+                  beside a child that holds the memory and does nothing, `alone` without one. \
+                  Splits are of the whole machine.",
+    },
+    Suite {
+        name: "slab",
+        axes: &[
+            axis("source", Words::Names, Place::Row),
+            axis("places", Words::Counts, Place::Heading),
+            axis("operations", Words::Counts, Place::Heading),
+        ],
+        metrics: &[
+            "operations_per_second",
+            "later_operations_per_second",
+            "faults_total",
+            "system_seconds",
+        ],
+        counted: "Objects of 16 to 1,040 bytes taken and given back at random places, by one \
+                  thread.",
+    },
 ];
 
 /// The suite of that name.

@@ -3,7 +3,8 @@
 use std::io;
 
 use super::super::backing::{Buffer, Request};
-use super::super::words::{Words, median, room_for};
+use super::super::room;
+use super::super::words::{Words, median};
 use super::super::{Line, Measured, Reason};
 use super::{Brought, METHODS, Method, bring_in, write_all};
 use crate::Trouble;
@@ -31,7 +32,7 @@ fn measured(
     threads: usize,
     request: Request,
 ) -> Measured<'_> {
-    room_for(bytes)?;
+    room::check(bytes as u64, "this cell")?;
     let mut passes = Vec::new();
     let mut line = Line::of(cell);
     for repeat in 0..=REPEATS {

@@ -1,0 +1,70 @@
+//! A cell of the suite `fork`, `MOMENT/BYTES/WRITES`.
+
+use super::super::backing::{Buffer, Request};
+use super::super::fresh::{reason, warm};
+use super::super::words::Words;
+use super::super::{Line, Measured, room};
+use super::{Moment, quantile, write_after};
+use crate::Trouble;
+use crate::plant::span::Span;
+
+const MOMENTS: [(&str, Moment); 2] = [("alone", Moment::Alone), ("forked", Moment::Forked)];
+
+/// The same places in every cell and trial.
+const SEED: u64 = 42;
+
+/// Fills a buffer, forks or not, and writes.
+pub(in crate::bench) fn measure(cell: &str, request: Request) -> Result<Measured<'_>, Trouble> {
+    let mut words = Words::of(cell);
+    let moment = words.name(&MOMENTS)?;
+    let (bytes, writes) = (words.number()?, words.number()?);
+    words.finish()?;
+    match line(cell, moment, bytes, writes, request) {
+        Ok(measured) => Ok(measured),
+        Err(trouble) => reason(trouble).map(Err),
+    }
+}
+
+fn line(
+    cell: &str,
+    moment: Moment,
+    bytes: usize,
+    writes: usize,
+    request: Request,
+) -> Result<Measured<'_>, Trouble> {
+    // Each page may be there twice in the end.
+    let most = (bytes as u64).saturating_mul(2);
+    let checked = room::check(most, "this buffer and its copy").and_then(|()| match request {
+        Request::Hugetlb(page) => room::check_pool(most, page),
+        _ => Ok(()),
+    });
+    let buffer = match checked.and_then(|()| Buffer::fresh(bytes, request)) {
+        Ok(buffer) => buffer,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let start = buffer.start().expose_provenance();
+    let span = Span {
+        start,
+        end: start + buffer.bytes(),
+    };
+    // The copies too: the host of a virtual machine is to have backed them.
+    warm(2 * buffer.bytes(), request)?;
+    span.write();
+    let before = buffer.pages(buffer.bytes());
+    let seen = write_after(moment, span, writes, SEED)?;
+    let seconds = |share| quantile(&seen.writes, share).map_or(f64::NAN, |time| time.as_secs_f64());
+    let count = |number: Option<u64>| number.map_or(f64::NAN, |number| number as f64);
+    Ok(Ok(Line::of(cell)
+        .metric(
+            "fork_seconds",
+            seen.fork.map_or(f64::NAN, |time| time.as_secs_f64()),
+        )
+        .metric("p50_seconds", seconds(0.5))
+        .metric("p99_seconds", seconds(0.99))
+        .metric("max_seconds", seconds(1.0))
+        .metric("faults_total", seen.faults as f64)
+        .metric("splits_total", count(seen.splits))
+        .metric("added_bytes", count(seen.added_bytes))
+        .pages("before", before)
+        .pages("after", buffer.pages(buffer.bytes()))))
+}

@@ -1,0 +1,106 @@
+//! A cell of the suite `slab`, `SOURCE/PLACES/OPERATIONS`.
+
+use super::super::backing::Request;
+use super::super::fresh::{reason, warm};
+use super::super::pages::{Mapped, look};
+use super::super::words::Words;
+use super::super::{Line, Measured, Reason, room};
+use super::heap::{Heap, LARGEST, Prefault, SLAB};
+use super::{Done, Load, Malloc, work};
+use crate::Trouble;
+use crate::region::{Advice, huge_bytes};
+
+/// Where the objects of a cell come from.
+#[derive(Clone, Copy, Debug)]
+enum From {
+    /// The laboratory's own slabs.
+    Slabs(Prefault),
+    /// `malloc` of the process, of whichever allocator was loaded.
+    Malloc,
+}
+
+const SOURCES: [(&str, From); 4] = [
+    ("slab", From::Slabs(Prefault::Off)),
+    ("slab-populate", From::Slabs(Prefault::Populate)),
+    ("slab-touch", From::Slabs(Prefault::Touch)),
+    ("malloc", From::Malloc),
+];
+
+/// The same sizes and places in every cell and trial.
+const SEED: u64 = 42;
+
+/// Runs the load once.
+pub(in crate::bench) fn measure(cell: &str, request: Request) -> Result<Measured<'_>, Trouble> {
+    let mut words = Words::of(cell);
+    let from = words.name(&SOURCES)?;
+    let load = Load {
+        places: words.number()?,
+        operations: words.number()?,
+        seed: SEED,
+    };
+    words.finish()?;
+    let advice = match (from, request) {
+        (From::Malloc, _) | (_, Request::Plain) => Advice::None,
+        (_, Request::Advised) => Advice::Huge,
+        (_, Request::Small) => Advice::Small,
+        (_, Request::Hugetlb(_)) => {
+            let what = "slabs of pages of a hugetlb pool";
+            return Ok(Err(Reason::NotSupported(what.to_owned())));
+        }
+    };
+    let most = most_bytes(load.places);
+    if let Err(reason) = room::check(most as u64, "the objects of this cell") {
+        return Ok(Err(reason));
+    }
+    match line(cell, from, &load, (request, advice)) {
+        Ok(measured) => Ok(measured),
+        Err(trouble) => reason(trouble).map(Err),
+    }
+}
+
+/// As much as slabs take where each place has had an object of the largest size, and each size
+/// has begun a slab.
+fn most_bytes(places: usize) -> usize {
+    places.saturating_mul(2 * LARGEST) + 4 * SLAB
+}
+
+fn line<'a>(
+    cell: &'a str,
+    from: From,
+    load: &Load,
+    (request, advice): (Request, Advice),
+) -> Result<Measured<'a>, Trouble> {
+    let most = most_bytes(load.places);
+    // Half of the places are taken in the long run, by objects of half the largest size.
+    warm(most / 4, request)?;
+    let (done, line) = match from {
+        From::Malloc => (work(&mut Malloc, load)?, Line::of(cell)),
+        From::Slabs(prefault) => {
+            let mut heap = Heap::new(most.div_ceil(huge_bytes()), advice, prefault)?;
+            let done = work(&mut heap, load)?;
+            let slabs = heap.slabs();
+            let pages = look(slabs.pointer().cast(), slabs.bytes(), Mapped::Anonymous);
+            heap.end()?;
+            (done, Line::of(cell).pages("slabs", pages))
+        }
+    };
+    if done.damaged > 0 {
+        let what = format!("{} objects were not as they had been written", done.damaged);
+        return Ok(Err(Reason::Unreadable(what)));
+    }
+    Ok(Ok(told(line, load, &done)))
+}
+
+fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Line<'a> {
+    let rest = load.operations - load.operations / 2;
+    line.metric(
+        "operations_per_second",
+        load.operations as f64 / done.whole.as_secs_f64(),
+    )
+    .metric(
+        "later_operations_per_second",
+        rest as f64 / done.second_half.as_secs_f64(),
+    )
+    .metric("faults_total", done.usage.faults as f64)
+    .metric("system_seconds", done.usage.system.as_secs_f64())
+}

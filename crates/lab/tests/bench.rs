@@ -1,0 +1,174 @@
+//! Cells of the benches whose numbers are known beforehand.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may fail by panicking, in its helpers too"
+)]
+use assert_cmd::Command;
+
+const MIB: u64 = 1 << 20;
+
+/// The lines of the cells of one suite under one request for pages.
+fn bench(suite: &str, pages: &str, cells: &[String]) -> Vec<String> {
+    let output = Command::cargo_bin("hugewise-lab")
+        .unwrap()
+        .env("HUGEWISE_LAB_PAGES", pages)
+        .args(["bench", suite, "--cells", &cells.join(",")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), cells.len(), "{text}");
+    for (line, cell) in lines.iter().zip(cells) {
+        assert!(
+            line.starts_with(&format!(r#"{{"cell":"{cell}","#)),
+            "{line}"
+        );
+    }
+    lines
+}
+
+/// A number of a line.
+fn number(line: &str, name: &str) -> Option<f64> {
+    let (_, rest) = line.split_once(&format!(r#""{name}":"#))?;
+    rest.split([',', '}']).next()?.parse().ok()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn page_bytes() -> u64 {
+    let smaps = read("/proc/self/smaps");
+    let kib = smaps
+        .lines()
+        .find_map(|line| line.strip_prefix("KernelPageSize:"));
+    let kib = kib.and_then(|rest| rest.trim().strip_suffix(" kB"));
+    kib.unwrap().trim().parse::<u64>().unwrap() * 1024
+}
+
+/// The size of a huge page, where advice brings one.
+fn advised_huge_bytes() -> Option<u64> {
+    let folder = "/sys/kernel/mm/transparent_hugepage";
+    if read(&format!("{folder}/enabled")).contains("[never]") {
+        return None;
+    }
+    read(&format!("{folder}/hpage_pmd_size"))
+        .trim()
+        .parse()
+        .ok()
+}
+
+#[test]
+fn a_heap_is_huge_where_each_step_is_a_whole_huge_page() {
+    let Some(huge) = advised_huge_bytes() else {
+        return println!("SKIP heaps of huge pages: advice brings none");
+    };
+    let heap = 16 * huge;
+    let mut cells = Vec::new();
+    let mut shares = Vec::new();
+    for means in ["brk", "mmap", "mprotect"] {
+        for (step, start, touch, share) in [
+            (huge, "aligned", "at-once", 1.0),
+            (2 * huge, "aligned", "at-once", 1.0),
+            (huge / 2, "aligned", "at-once", 0.0),
+            (huge / 2, "aligned", "later", 1.0),
+            (huge, "between", "at-once", 0.0),
+            (huge, "between", "later", 15.0 / 16.0),
+        ] {
+            cells.push(format!("{means}/{step}/{start}/{touch}/{heap}"));
+            shares.push(share);
+        }
+    }
+    let lines = bench("growth", "advised", &cells);
+    if lines[0].contains(r#""heap":{"missing""#) {
+        return println!("SKIP heaps of huge pages: no page scan");
+    }
+    for (line, share) in lines.iter().zip(shares) {
+        assert_eq!(number(line, "huge_ratio"), Some(share), "{line}");
+    }
+}
+
+#[test]
+fn a_heap_of_small_pages_faults_once_a_page() {
+    let heap = 16 * MIB;
+    let cells = [
+        format!("mmap/{}/aligned/at-once/{heap}", 2 * MIB),
+        format!("brk/{MIB}/aligned/later/{heap}"),
+    ];
+    for line in bench("growth", "small", &cells) {
+        let more = number(&line, "faults_total").unwrap() - (heap / page_bytes()) as f64;
+        assert!((0.0..16.0).contains(&more), "{line}");
+    }
+}
+
+#[test]
+fn steps_that_are_no_pages_are_a_missing_cell() {
+    let lines = bench(
+        "growth",
+        "small",
+        &["mmap/1000/aligned/at-once/65536".to_owned()],
+    );
+    assert!(
+        lines[0].contains(r#""missing":{"why":"not_supported""#),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_fork_copies_what_is_written_and_nothing_else() {
+    let bytes = 16 * MIB;
+    let cells = [
+        format!("alone/{bytes}/2000"),
+        format!("forked/{bytes}/2000"),
+    ];
+    let lines = bench("fork", "small", &cells);
+    let [alone, forked] = [&lines[0], &lines[1]];
+    assert_eq!(number(alone, "faults_total"), Some(0.0), "{alone}");
+    assert_eq!(number(alone, "fork_seconds"), None, "{alone}");
+    let faults = number(forked, "faults_total").unwrap();
+    let added = number(forked, "added_bytes").unwrap();
+    let page = page_bytes() as f64;
+    assert!(faults > 0.0 && faults <= 2000.0, "{forked}");
+    // Besides the copies, a stack and some data of the program.
+    assert!((0.0..100.0).contains(&(added / page - faults)), "{forked}");
+    assert!(number(forked, "fork_seconds").unwrap() > 0.0, "{forked}");
+}
+
+#[test]
+fn slabs_that_are_prefaulted_are_there_whole() {
+    let cells = ["slab", "slab-populate", "slab-touch", "malloc"];
+    let cells = cells.map(|source| format!("{source}/20000/200000"));
+    let lines = bench("slab", "small", &cells);
+    if lines[0].contains(r#""slabs":{"missing""#) {
+        return println!("SKIP what lies under slabs: no page scan");
+    }
+    let faults = |line: &str| number(line, "faults_total").unwrap();
+    assert!(number(&lines[0], "absent").unwrap() > 0.0, "{}", lines[0]);
+    for line in &lines[1..3] {
+        assert_eq!(number(line, "absent"), None, "{line}");
+        assert!(faults(line) > faults(&lines[0]), "{line}");
+    }
+    assert!(faults(&lines[3]) > 0.0, "{}", lines[3]);
+}
+
+#[test]
+fn a_wrong_word_is_an_error_of_the_command_line() {
+    for (suite, cell) in [
+        ("growth", "brk/4096/aligned/4096"),
+        ("heap", "none/4096"),
+        ("fork", "alone/4096/1/1"),
+        ("slab", "slab/0/1"),
+        ("none", "a"),
+    ] {
+        let mut lab = Command::cargo_bin("hugewise-lab").unwrap();
+        let output = lab
+            .args(["bench", suite, "--cells", cell])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{suite} {cell}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(text.matches("usage:").count(), 1, "{text}");
+    }
+}

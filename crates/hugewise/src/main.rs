@@ -15,6 +15,7 @@ mod output;
 mod places;
 mod progress;
 mod recorder;
+mod recording;
 mod rounds;
 mod runtimes;
 mod say;

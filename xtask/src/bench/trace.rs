@@ -164,7 +164,7 @@ fn seen(program: &Path, lab: &Path, folder: &Folder, load: &Load, point: &str) -
     let trace: Value = serde_json::from_str(&text)?;
     let points = trace["total"]["points"].as_array();
     let count = points.into_iter().flatten().find_map(|seen| {
-        (seen["point"] == point)
+        (seen["name"] == point)
             .then(|| seen["all"]["count"].as_u64())
             .flatten()
     });

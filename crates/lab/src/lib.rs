@@ -14,6 +14,7 @@ mod mappings;
 mod pace;
 pub mod plant;
 mod planted;
+mod pressure;
 mod reads;
 mod region;
 mod stride;
@@ -41,6 +42,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   pace --pages N --out FILE [--repeat R] [--work STEPS]
         write N pages and give them back, R times over, with work after each page;
         write `faults F wall_ns W processor_ns P` to FILE
+  pressure --pages N --folder F --out FILE [--repeat R] [--group CGROUP]
+        read N pages of a file without content, R times over, as a member of CGROUP;
+        write `pages N wall_ns W processor_ns P` to FILE
   fragment --fill MIB --reserve MIB --huge-pages N
         leave free memory without huge blocks, then touch N advised huge pages
   spin --ms N                 use N ms of processor time and no memory
@@ -125,6 +129,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "touch" => touch::run(&mut rest),
         "fragment" => fragment::run(&mut rest),
         "pace" => pace::run(&mut rest),
+        "pressure" => pressure::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),

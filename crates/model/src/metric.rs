@@ -214,6 +214,8 @@ pub static METRICS: &[Metric] = metrics![
         "Time that threads of the tree spent clearing huge pages and folios of several pages (BPF at folio_zero_user or clear_huge_page); small pages are not in it.";
     "split_seconds" "splitting huge mappings" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree spent turning PMD mappings into small ones (BPF at __split_huge_pmd).";
+    "page_fault_seconds" "in page faults" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent in page faults, waits included (BPF at handle_mm_fault, or the software events of perf); what was compacted, reclaimed and cleared for them is in it; only with --stalls all.";
     "copy_on_write_seconds" "in copy-on-write" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
     "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero

@@ -82,3 +82,6 @@ pub mod inspection;
 
 /// The units in which all of it is told: bytes and durations as people type and read them.
 pub mod quantity;
+
+/// Names by pattern, as people type them.
+pub mod glob;

@@ -14,12 +14,19 @@ const REPEATS_OF_LONG: usize = 3;
 pub(crate) struct Timed {
     /// Seconds of one pass, in each repeat, ascending.
     seconds: Vec<f64>,
+    /// Passes of each repeat.
+    passes: u64,
 }
 
 impl Timed {
     /// Seconds of one pass in the median repeat.
     pub(crate) fn median(&self) -> f64 {
         self.seconds[self.seconds.len() / 2]
+    }
+
+    /// The same without what was in each repeat besides the passes, in seconds.
+    pub(crate) fn median_without(&self, besides: f64) -> f64 {
+        self.median() - besides / self.passes as f64
     }
 
     /// How many repeats there were.
@@ -56,7 +63,7 @@ pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
         .map(|_| run(passes).as_secs_f64() / passes as f64)
         .collect();
     seconds.sort_by(f64::total_cmp);
-    Timed { seconds }
+    Timed { seconds, passes }
 }
 
 /// Seconds that one reading of the clock takes.
@@ -89,6 +96,9 @@ mod tests {
         assert_eq!(timed.repeats(), REPEATS);
         assert!((timed.median() - 100e-9).abs() < 1e-10, "{timed:?}");
         assert!(timed.spread() < 0.01);
+        let passes = timed.passes as f64;
+        let without = timed.median_without(10e-9 * passes);
+        assert!((without - 90e-9).abs() < 1e-10, "{without}");
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::options::Options;
 use crate::places;
 use crate::say::say;
 
+mod latency;
 mod memory;
 mod prefault;
 mod room;
@@ -44,6 +45,8 @@ pub struct Arguments {
 enum Suite {
     /// Speed of copying, filling and reading blocks of memory
     Memory(Box<memory::Arguments>),
+    /// Time of a load that the next one waits for, from the first cache to memory
+    Latency(Box<latency::Arguments>),
     /// Time of bringing memory in, by each way of prefaulting
     Prefault(Box<prefault::Arguments>),
 }
@@ -89,6 +92,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let host = places::host(&root)?;
     let (common, bench) = match arguments.suite {
         Suite::Memory(asked) => (asked.common.clone(), memory::bench(&asked, &host, &root)?),
+        Suite::Latency(asked) => (asked.common.clone(), latency::bench(&asked, &host, &root)?),
         Suite::Prefault(asked) => (asked.common.clone(), prefault::bench(&asked, &host, &root)?),
     };
     let options = common.options(&bench, &host)?;
@@ -112,8 +116,8 @@ impl Common {
         }
     }
 
-    /// The experiment that goes through the cells. Its verdict is that of the first cell; the
-    /// workload is not held at its end, because its blocks are gone by then.
+    /// The experiment that goes through the cells. The workload is not held at its end, because
+    /// its blocks are gone by then.
     fn options(&self, bench: &Bench, host: &Host) -> Result<Options> {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
@@ -128,7 +132,7 @@ impl Common {
             max_time: Some(self.max_time.unwrap_or(USUAL_TIME)),
             seed: self.seed,
             exit_hold: Some(crate::options::Switch::Off),
-            verdict_metric: bench.cells.first().map(|cell| cell.reading(primary)),
+            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
             command,
             ..Options::default()
         })
@@ -224,5 +228,6 @@ fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     Ok(Bench {
         suite: name.to_owned(),
         cells: found,
+        processor: None,
     })
 }

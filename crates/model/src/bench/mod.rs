@@ -20,6 +20,8 @@ pub mod line;
 pub mod memory;
 /// What can be measured in a cell.
 pub mod metric;
+/// Cells drawn, for a terminal and as SVG.
+pub mod plot;
 /// What `bench prefault` can be asked for.
 pub mod prefault;
 /// What the processor says of itself.

@@ -11,6 +11,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hugewise_linux::clock::unix_ms;
 use hugewise_linux::root::Root;
+use hugewise_model::bench::plot::is_drawn;
 use hugewise_model::bench::{Bench, Cell, arms, suite};
 use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
@@ -82,6 +83,10 @@ struct Common {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Draw the curves into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
     #[command(flatten)]
     output: Output,
 }
@@ -95,6 +100,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         Suite::Latency(asked) => (asked.common.clone(), latency::bench(&asked, &host, &root)?),
         Suite::Prefault(asked) => (asked.common.clone(), prefault::bench(&asked, &host, &root)?),
     };
+    if common.svg.is_some() && !is_drawn(&bench) {
+        return Err(exit::usage(
+            "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
+        ));
+    }
     let options = common.options(&bench, &host)?;
     let plan = Plan {
         bench: Some(bench),
@@ -104,7 +114,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         hint_at_more(&host, options.reach());
     }
     let place = common.out.as_deref();
-    conduct(&root, &options, (host, plan), place, &common.output)
+    let output = Output {
+        svg: common.svg.clone(),
+        ..common.output.clone()
+    };
+    conduct(&root, &options, (host, plan), place, &output)
 }
 
 impl Common {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::backing::{Buffer, Request};
 use super::line::{Line, Reason, print_missing};
 use super::memory::node;
-use super::timing::{self, time};
+use super::timing::{self, time, time_fastest};
 use super::{room, words::Words};
 use crate::Trouble;
 
@@ -22,7 +22,7 @@ const FEWEST_LINES: usize = 4;
 
 /// The most loads that warm up. Caches hold fewer lines than this, or the footprint is so much
 /// larger than they are that what is in them hardly matters.
-const WARM_LOADS: u64 = 1 << 21;
+const WARM_LOADS: u64 = 1 << 20;
 
 /// Measures all cells, in order.
 pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
@@ -139,7 +139,7 @@ impl Course {
             began.elapsed()
         };
         let _: Duration = go(lines.min(WARM_LOADS).div_ceil(ROUND));
-        time(go)
+        time_fastest(go)
     }
 }
 
@@ -153,7 +153,7 @@ fn told<'a>(
     let line = Line::of(name)
         .metric(
             "latency_seconds",
-            timed.median_without(clock) / ROUND as f64,
+            timed.fastest_without(clock) / ROUND as f64,
         )
         .metric("repeats_total", timed.repeats() as f64)
         .metric("spread_ratio", timed.spread());

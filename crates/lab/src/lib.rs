@@ -68,6 +68,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         measure cells and print a line of JSON for each; HUGEWISE_LAB_PAGES says what is done
         for pages: advised (the default), plain, small, hugetlb or hugetlb-BYTES
           memory    OPERATION/KERNEL/BLOCK/SOURCE/THREADS
+          latency   BYTES, cheapest in ascending order
           prefault  METHOD/BYTES/THREADS
           growth    brk|mmap|mprotect/STEP/aligned|between/at-once|later/BYTES
           heap      PROGRAM/BYTES, malloc and heaps as known programs grow them

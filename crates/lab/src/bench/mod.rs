@@ -12,6 +12,7 @@ mod fork;
 mod fresh;
 mod growth;
 mod kernels;
+mod latency;
 mod line;
 mod memory;
 mod pages;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     arguments.finish()?;
     match suite.as_str() {
         "memory" => memory::run(&cells)?,
+        "latency" => latency::run(&cells)?,
         "prefault" => each(&cells, prefault::measure)?,
         "growth" | "heap" | "fork" | "slab" => return fresh::run(&suite, &cells),
         other => match other.strip_prefix(fresh::PREFIX) {

@@ -7,7 +7,7 @@
 
 mod analysis;
 mod event;
-mod flame;
+pub(crate) mod flame;
 mod histogram;
 mod kind;
 pub(crate) mod processes;

@@ -55,7 +55,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     check_sizes(&sizes)?;
     let most = operations.iter().map(|operation| operation.blocks).max();
     let count = most.unwrap_or(1) * threads.iter().max().unwrap_or(&1);
-    room::check(&sizes, count, host, root)?;
+    room::check("--sizes", &sizes, count, host, root)?;
 
     let mut cells = Vec::new();
     for operation in operations {

@@ -11,6 +11,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hugewise_linux::clock::unix_ms;
 use hugewise_linux::root::Root;
+use hugewise_model::bench::plot::is_drawn;
 use hugewise_model::bench::{Bench, Cell, arms, suite};
 use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
@@ -25,6 +26,7 @@ use crate::options::Options;
 use crate::places;
 use crate::say::say;
 
+mod latency;
 mod memory;
 mod prefault;
 mod room;
@@ -44,6 +46,8 @@ pub struct Arguments {
 enum Suite {
     /// Speed of copying, filling and reading blocks of memory
     Memory(Box<memory::Arguments>),
+    /// Time of a load that the next one waits for, from the first cache to memory
+    Latency(Box<latency::Arguments>),
     /// Time of bringing memory in, by each way of prefaulting
     Prefault(Box<prefault::Arguments>),
 }
@@ -79,6 +83,10 @@ struct Common {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Draw the curves into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
     #[command(flatten)]
     output: Output,
 }
@@ -89,8 +97,14 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let host = places::host(&root)?;
     let (common, bench) = match arguments.suite {
         Suite::Memory(asked) => (asked.common.clone(), memory::bench(&asked, &host, &root)?),
+        Suite::Latency(asked) => (asked.common.clone(), latency::bench(&asked, &host, &root)?),
         Suite::Prefault(asked) => (asked.common.clone(), prefault::bench(&asked, &host, &root)?),
     };
+    if common.svg.is_some() && !is_drawn(&bench) {
+        return Err(exit::usage(
+            "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
+        ));
+    }
     let options = common.options(&bench, &host)?;
     let plan = Plan {
         bench: Some(bench),
@@ -100,7 +114,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         hint_at_more(&host, options.reach());
     }
     let place = common.out.as_deref();
-    conduct(&root, &options, (host, plan), place, &common.output)
+    let output = Output {
+        svg: common.svg.clone(),
+        ..common.output.clone()
+    };
+    conduct(&root, &options, (host, plan), place, &output)
 }
 
 impl Common {
@@ -112,8 +130,8 @@ impl Common {
         }
     }
 
-    /// The experiment that goes through the cells. Its verdict is that of the first cell; the
-    /// workload is not held at its end, because its blocks are gone by then.
+    /// The experiment that goes through the cells. The workload is not held at its end, because
+    /// its blocks are gone by then.
     fn options(&self, bench: &Bench, host: &Host) -> Result<Options> {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
@@ -128,7 +146,7 @@ impl Common {
             max_time: Some(self.max_time.unwrap_or(USUAL_TIME)),
             seed: self.seed,
             exit_hold: Some(crate::options::Switch::Off),
-            verdict_metric: bench.cells.first().map(|cell| cell.reading(primary)),
+            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
             command,
             ..Options::default()
         })
@@ -224,5 +242,6 @@ fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     Ok(Bench {
         suite: name.to_owned(),
         cells: found,
+        processor: None,
     })
 }

@@ -55,7 +55,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
             "--sizes: memory is brought in by whole huge pages; give multiples of {whole} bytes"
         )));
     }
-    room::check(&sizes, 1, host, root)?;
+    room::check("--sizes", &sizes, 1, host, root)?;
     let mut cells = Vec::new();
     for size in &sizes {
         for threads in &threads {

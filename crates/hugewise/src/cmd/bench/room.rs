@@ -11,7 +11,7 @@ const RESERVE_PARTS: u64 = 8;
 
 /// Refuses sizes of which `count` blocks at a time do not fit, with the size that would: a power
 /// of two, as sizes mostly are. The laboratory asks again before each cell.
-pub(super) fn check(sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
+pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
     let available = meminfo::read_meminfo(root)?.get("MemAvailable");
     let limits = [available, host.cgroup.limit_bytes];
     let least = limits.into_iter().flatten().min();
@@ -25,7 +25,7 @@ pub(super) fn check(sizes: &[u64], count: u64, host: &Host, root: &Root) -> Resu
     let each = room / count.max(1);
     let largest = each.checked_ilog2().map_or(0, |power| 1_u64 << power);
     Err(exit::usage(format!(
-        "--sizes: {count} × {} is more than the {} that may be used here; {} would fit",
+        "{flag}: {count} × {} is more than the {} that may be used here; {} would fit",
         bytes_text(size),
         bytes_text(room),
         bytes_text(largest)

@@ -9,10 +9,10 @@ use std::fs;
 use std::io::BufRead;
 use std::process::ExitCode;
 
-use crate::Trouble;
 use crate::arguments::Arguments;
-use crate::bench::room::room;
+use crate::bench::room::{be_first_to_go, room};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
+use crate::{Trouble, tell};
 
 /// What is filled between two looks at the machine.
 const STEP: usize = 64 << 20;
@@ -39,21 +39,22 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         let wrong = format!("--to {percent}: write a percentage between 1 and 99");
         return Err(Trouble::Usage(wrong));
     }
-    be_killed_first();
+    be_first_to_go();
+    end_with_parent();
     let mut holder = Holder {
         aim: percent as f64 / 100.0,
         kept: Vec::new(),
     };
     check(holder.aim)?;
     holder.repair()?;
-    println!("{}", holder.line()?);
+    tell(holder.line()?);
     for line in std::io::stdin().lock().lines() {
         // An end that cannot be read is an end.
         if line.is_err() {
             break;
         }
         holder.repair()?;
-        println!("{}", holder.line()?);
+        tell(holder.line()?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -206,10 +207,11 @@ fn has_room() -> bool {
     room().is_ok_and(|room| room.bytes > STEP as u64)
 }
 
-/// Where memory runs out all the same, this process is to be the one that pays.
-fn be_killed_first() {
-    // Raising the score needs no privilege; where even that is refused, the reserve must do.
-    let _ = fs::write("/proc/self/oom_score_adj", "1000");
+/// A holder whose parent was killed has nothing to hold for. Its stdin closes then, but while it
+/// fills memory it does not look there.
+fn end_with_parent() {
+    // SAFETY: sets a flag of this process; where the kernel refuses, stdin is the way.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 3;
 const ONE_OF: usize = 16;
 
 /// Below the aim by this, a state is still what was asked for: programs come and go.
-const TOLERANCE: f64 = 0.01;
+pub(crate) const TOLERANCE: f64 = 0.01;
 
 /// `fragmented --to PERCENT`: brings free memory to the share of PERCENT in small blocks, and
 /// prints `fragmented SHARE free BYTES kept BYTES`. Each line on stdin then has it look again,
@@ -41,12 +41,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     }
     be_first_to_go();
     end_with_parent();
-    let mut holder = Holder {
-        aim: percent as f64 / 100.0,
-        kept: Vec::new(),
-    };
-    check(holder.aim)?;
-    holder.repair()?;
+    let mut holder = Holder::reach(percent)?;
     tell(holder.line()?);
     for line in std::io::stdin().lock().lines() {
         // An end that cannot be read is an end.
@@ -57,6 +52,11 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         tell(holder.line()?);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The share of free memory in blocks smaller than a huge page, now.
+pub(crate) fn share_now() -> Result<f64, Trouble> {
+    Ok(Free::now()?.share())
 }
 
 /// Free memory of the machine.
@@ -143,21 +143,50 @@ fn check(aim: f64) -> Result<(), Trouble> {
     )))
 }
 
-/// What is kept so that free memory stays in pieces.
-struct Holder {
+/// What is kept so that free memory stays in pieces; given back when it is dropped.
+pub(crate) struct Holder {
     aim: f64,
     /// Of each region one page in [`ONE_OF`] is there.
     kept: Vec<(Region, usize)>,
 }
 
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
 impl Holder {
+    /// Brings free memory to a share of so many percent in small blocks, or leaves it where it
+    /// has more of them already.
+    pub(crate) fn reach(percent: usize) -> Result<Self, Trouble> {
+        let mut holder = Self {
+            aim: percent as f64 / 100.0,
+            kept: Vec::new(),
+        };
+        check(holder.aim)?;
+        holder.repair()?;
+        Ok(holder)
+    }
+
+    /// Memory that is kept, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.kept.iter().map(|(_, filled)| filled / ONE_OF).sum()
+    }
+
+    fn give_back(&mut self) {
+        for (region, _) in self.kept.drain(..) {
+            region.unmap();
+        }
+    }
+
     fn line(&self) -> Result<String, Trouble> {
         let free = Free::now()?;
-        let kept: usize = self.kept.iter().map(|(_, filled)| filled / ONE_OF).sum();
         Ok(format!(
-            "fragmented {:.4} free {:.0} kept {kept}",
+            "fragmented {:.4} free {:.0} kept {}",
             free.share(),
-            free.bytes
+            free.bytes,
+            self.kept_bytes()
         ))
     }
 
@@ -170,18 +199,16 @@ impl Holder {
                 return Ok(());
             }
             if attempt == ATTEMPTS {
-                for (region, _) in self.kept.drain(..) {
-                    region.unmap();
-                }
+                self.give_back();
             }
-            self.reach()?;
+            self.fill()?;
         }
         Ok(())
     }
 
     /// Fills until so little is left in huge blocks that giving back most of what was filled
     /// makes the state; then gives it back.
-    fn reach(&mut self) -> Result<(), Trouble> {
+    fn fill(&mut self) -> Result<(), Trouble> {
         let most = Free::now()?.bytes as usize;
         let region = Region::fresh(most / page_bytes(), Align::Huge, Advice::Small)?;
         let mut filled = 0;

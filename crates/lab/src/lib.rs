@@ -75,7 +75,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
           heap      PROGRAM/BYTES, malloc and heaps as known programs grow them
           fork      alone|forked/BYTES/WRITES
           slab      slab|slab-populate|slab-touch|malloc/PLACES/OPERATIONS
-        the last four measure each cell in a process of its own";
+          fragment  PERCENT/BYTES, BYTES written with PERCENT of free memory in small blocks
+        the last five measure each cell in a process of its own";
 
 /// Runs the workload that `arguments` name, without the name of the program.
 #[must_use]

@@ -33,6 +33,8 @@ pub enum Words {
     Bytes,
     /// Counts.
     Counts,
+    /// Shares in percent; 0 is the machine as it is.
+    Percent,
 }
 
 /// Where an axis is shown.
@@ -150,10 +152,32 @@ pub static SUITES: &[Suite] = &[
             "operations_per_second",
             "later_operations_per_second",
             "faults_total",
-            "system_seconds",
+            "kernel_ratio",
+            "zeroing_ratio",
         ],
         counted: "Objects of 16 to 1,040 bytes taken and given back at random places, by one \
-                  thread.",
+                  thread. The zeroing share is an estimate from below: the memory that came in, \
+                  at the speed at which the same process clears memory.",
+    },
+    Suite {
+        name: "fragment",
+        axes: &[
+            axis("state", Words::Percent, Place::Row),
+            axis("memory", Words::Bytes, Place::Heading),
+        ],
+        metrics: &[
+            "time_per_gib_seconds",
+            "huge_ratio",
+            "faults_total",
+            "stalls_total",
+            "fragmented_ratio",
+            "later_fragmented_ratio",
+            "reaching_seconds",
+            "kept_bytes",
+        ],
+        counted: "Fresh memory written while so much of free memory is in blocks smaller than a \
+                  huge page; `as it is` is the state that was found. Time is for each GiB \
+                  written. Compactions are of the whole machine.",
     },
 ];
 

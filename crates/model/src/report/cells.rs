@@ -68,6 +68,8 @@ fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
     Some(match (suite.axes.get(axis)?.words, number) {
         (Words::Bytes, Some(bytes)) => bytes_text(bytes),
         (Words::Counts, Some(count)) => format!("×{count}"),
+        (Words::Percent, Some(0)) => "as it is".to_owned(),
+        (Words::Percent, Some(percent)) => format!("{percent} % small"),
         _ if word == "untouched" => "zero page".to_owned(),
         _ if word == "written" => return None,
         _ => plain(word),

@@ -5,10 +5,12 @@ use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use super::random::Random;
+use super::rollup::rollup;
 use super::thread::Usage;
 use crate::Trouble;
 
 pub(crate) mod cell;
+mod clear;
 pub(crate) mod heap;
 
 use heap::{Heap, LARGEST};
@@ -36,6 +38,8 @@ pub(crate) struct Done {
     pub(crate) second_half: Duration,
     /// Of the whole.
     pub(crate) usage: Usage,
+    /// Growth of the resident set; `None` where the kernel does not tell.
+    pub(crate) grown: Option<u64>,
     /// Objects whose content was not what had been written when they were freed: always 0,
     /// unless an allocator hands out memory twice.
     pub(crate) damaged: u64,
@@ -90,6 +94,8 @@ pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Troubl
     places.fill(Some((NonNull::dangling(), 0)));
     places.fill(None);
     let mut random = Random::new(load.seed);
+    let resident = || rollup(std::process::id(), "Rss");
+    let resident_before = resident();
     let before = Usage::now();
     let begun = Instant::now();
     let mut damaged = operate(source, &mut places, &mut random, load.operations / 2)?;
@@ -102,6 +108,9 @@ pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Troubl
         whole: ended - begun,
         second_half: ended - middle,
         usage,
+        grown: resident_before
+            .zip(resident())
+            .map(|(before, after)| after.saturating_sub(before)),
         damaged,
     })
 }

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub mod arms;
 /// One cell: what is measured, as a path of words.
 pub mod cell;
+/// What `bench growth` and `bench heap` can be asked for.
+pub mod growth;
 /// What the laboratory prints, parsed.
 pub mod line;
 /// What `bench memory` can be asked for.
@@ -20,6 +22,8 @@ pub mod memory;
 pub mod metric;
 /// What `bench prefault` can be asked for.
 pub mod prefault;
+/// What `bench slab` can be asked for.
+pub mod slab;
 /// The suites: which axes their cells have, and how they are shown.
 pub mod suite;
 

@@ -52,7 +52,17 @@ impl Suite {
     pub fn primary(&self) -> &'static str {
         self.metrics.first().copied().unwrap_or("time_seconds")
     }
+
+    /// The metrics in the order of rows: what came out huge explains all the others.
+    pub fn shown(&self) -> impl Iterator<Item = &'static str> {
+        let huge = self.metrics.iter().filter(|&&name| name == HUGE);
+        let others = self.metrics.iter().filter(|&&name| name != HUGE);
+        huge.chain(others).copied()
+    }
 }
+
+/// The metric that says what came out huge.
+pub const HUGE: &str = "huge_ratio";
 
 const fn axis(name: &'static str, words: Words, place: Place) -> Axis {
     Axis { name, words, place }
@@ -151,6 +161,7 @@ pub static SUITES: &[Suite] = &[
         metrics: &[
             "operations_per_second",
             "later_operations_per_second",
+            HUGE,
             "faults_total",
             "kernel_ratio",
             "zeroing_ratio",

@@ -96,7 +96,8 @@ fn line<'a>(
 /// again was cleared more than once.
 fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Result<Line<'a>, Trouble> {
     let rest = load.operations - load.operations / 2;
-    let grown = done.grown.map_or(f64::NAN, |bytes| bytes as f64);
+    let grown = done.grown.map_or(f64::NAN, |held| held.resident as f64);
+    let huge = done.grown.map_or(f64::NAN, |held| held.huge as f64);
     let whole = done.whole.as_secs_f64();
     Ok(line
         .metric("operations_per_second", load.operations as f64 / whole)
@@ -108,5 +109,6 @@ fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Result<Line<'a>, Troubl
         .metric("system_seconds", done.usage.system.as_secs_f64())
         .metric("kernel_ratio", done.usage.system.as_secs_f64() / whole)
         .metric("resident_bytes", grown)
+        .metric("huge_ratio", huge / grown)
         .metric("zeroing_ratio", grown / clearing_rate()? / whole))
 }

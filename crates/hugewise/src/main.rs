@@ -7,6 +7,7 @@ mod command;
 mod exit;
 mod experiment;
 mod forecast;
+mod fragmentation;
 mod interrupt;
 mod invoker;
 mod kept;

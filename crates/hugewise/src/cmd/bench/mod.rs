@@ -149,7 +149,7 @@ impl Common {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
         let words = ["bench", &bench.suite, "--cells", &cells.join(",")];
-        let mut command = vec![laboratory()?.into_os_string()];
+        let mut command = vec![places::laboratory()?.into_os_string()];
         command.extend(words.map(Into::into));
         Ok(Options {
             policy,
@@ -209,20 +209,6 @@ fn hint_at_more(options: &Options, host: &Host, plan: &Plan) {
              allow that."
         ));
     }
-}
-
-/// The laboratory, which is installed beside this program.
-fn laboratory() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let path = own.with_file_name("hugewise-lab");
-    if path.is_file() {
-        return Ok(path);
-    }
-    Err(exit::usage(format!(
-        "bench needs the program hugewise-lab beside this one, and {} is not there; put it there \
-         (cargo build -p hugewise-lab)",
-        path.display()
-    )))
 }
 
 /// The words that were asked for, each of which must be known, or those that are usual.

@@ -13,6 +13,7 @@ mod kept;
 mod options;
 mod output;
 mod places;
+mod preview;
 mod progress;
 mod recorder;
 mod rounds;

@@ -134,7 +134,7 @@ pub static METRICS: &[Metric] = metrics![
         "Largest resident set of any single process of the tree: ru_maxrss under a launcher whose own size is known, or VmHWM at exit. Huge zero pages are not in it.";
     "peak_tree_rss_bytes" "peak memory (tree)" Bytes Lower Tree OnRequest
         "Largest sum of the resident sets of all processes of the tree, sampled; shared pages count once for each process.";
-    "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group OnRequest
+    "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group WhenNonZero
         "memory.peak (v2) or memory.max_usage_in_bytes (v1) of the trial's cgroup: page cache and kernel memory included.";
     "huge_anon_peak_bytes" "huge pages seen" Bytes Neither Tree Always
         "Largest sum of PMD-mapped anonymous memory (smaps_rollup AnonHugePages) of the tree that a sample or the exit reading saw: what lived between two samples is not in it.";

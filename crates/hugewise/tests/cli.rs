@@ -2,6 +2,7 @@
 
 mod faults;
 mod harness;
+mod service;
 mod tracing;
 
 use std::time::Duration;

@@ -242,8 +242,12 @@ impl Case {
     }
 
     pub fn spawn(&self, arguments: &[&str]) -> Running {
+        self.spawn_of(self.plain(), arguments)
+    }
+
+    /// The same of the program in surroundings of its own.
+    pub fn spawn_of(&self, mut command: Plain, arguments: &[&str]) -> Running {
         let record = self.path("running.jsonl");
-        let mut command = self.plain();
         command
             .arg(arguments[0])
             .arg("--out")

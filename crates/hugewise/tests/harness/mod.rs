@@ -290,6 +290,11 @@ impl Running {
         });
     }
 
+    /// Whether it has ended.
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
     pub fn signal(&mut self, name: &str) {
         let status = Plain::new("kill")
             .arg(format!("-{name}"))

@@ -369,7 +369,9 @@ fn death_at_any_moment_leaves_no_server_no_port_and_no_setting() {
         let mut running = case.spawn_of(program, &words);
         // The first two come before there is a server, or while it is started.
         if index > 1 {
-            wait_until("the first server", || case.path("ports").exists());
+            let ports = case.path("ports");
+            wait_until("the first server", || ports.exists() || running.is_over());
+            assert!(ports.exists(), "{}", running.end(Duration::ZERO).stderr);
         }
         std::thread::sleep(Duration::from_millis(delay_ms));
         met += usize::from(processes(&lab(), &case.path("scratch")) > 0);

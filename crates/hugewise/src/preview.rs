@@ -39,7 +39,7 @@ pub fn show(
 }
 
 fn lines(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Vec<String> {
-    let mut lines = vec![format!("Would run: {}", plain(&plan.command.join(" ")))];
+    let mut lines = vec![format!("Would run: {}", one_line(&plan.command.join(" ")))];
     lines.extend(plan.service.iter().flat_map(service));
     for policy in &plan.policies {
         let means = realisations.get(&policy.name).map(describe);
@@ -63,6 +63,11 @@ fn lines(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Vec<Strin
     lines
 }
 
+/// A command without the breaks of its lines.
+fn one_line(text: &str) -> String {
+    plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
 fn service(service: &Service) -> Vec<String> {
     let cpus = |cpus: &Option<Vec<u32>>| match cpus {
         Some(cpus) => format!(", on the processors {cpus:?}"),
@@ -75,18 +80,18 @@ fn service(service: &Service) -> Vec<String> {
         service.ready_timeout.as_secs_f64()
     )];
     let warm_up = service.warm_up_load.iter();
-    lines.extend(warm_up.map(|line| format!("Warmed up by: {}", plain(&line.text()))));
+    lines.extend(warm_up.map(|line| format!("Warmed up by: {}", one_line(&line.text()))));
     let under = match service.load_policy {
         LoadPolicy::None => "under no policy of its own",
         LoadPolicy::Same => "under the same policy",
     };
     lines.push(format!(
         "Loaded by: {} ({under}{})",
-        plain(&service.load.text()),
+        one_line(&service.load.text()),
         cpus(&service.load_cpus)
     ));
     let asked = match &service.stop_command {
-        Some(line) => plain(&line.text()),
+        Some(line) => one_line(&line.text()),
         None => service.stop_signal.to_string(),
     };
     lines.push(format!(

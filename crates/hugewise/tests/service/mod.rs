@@ -1,6 +1,8 @@
 //! `run --service` from outside: a server whose right answer is known, its failures, and the
 //! death of the program at any moment.
 
+mod examples;
+
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;

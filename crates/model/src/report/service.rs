@@ -3,7 +3,7 @@
 
 use super::Report;
 use super::lines::{plain, shortened};
-use crate::plan::service::{LoadPolicy, Service};
+use crate::plan::service::{CommandLine, LoadPolicy, Service};
 use crate::record::Header;
 
 /// Longer commands are cut; the record has them in full.
@@ -21,9 +21,15 @@ pub(super) fn service(report: &Report<'_>) -> Vec<String> {
          the service's processes meanwhile, peak memory that of their whole life. The load, `{}`, \
          {}.",
         plain(&service.ready.to_string()),
-        shortened(&plain(&service.load.text()), COMMAND_WIDTH),
+        shortened(&plain(&one_line(&service.load)), COMMAND_WIDTH),
         reach(header, service)
     )]
+}
+
+/// A command without the breaks of its lines.
+fn one_line(command: &CommandLine) -> String {
+    let text = command.text();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Under which policy the load ran.

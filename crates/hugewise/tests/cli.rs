@@ -2,6 +2,7 @@
 
 mod faults;
 mod harness;
+mod requests;
 mod service;
 mod tracing;
 

@@ -13,6 +13,8 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod oracle;
+
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 const NOBODY: u32 = 65_534;
 
@@ -181,64 +183,6 @@ impl Case {
             .args(["--", "true"])
             .assert()
             .success();
-    }
-
-    /// 23,029 pages in an aligned region: as many faults with small pages, and one a huge page
-    /// plus the tail with huge ones.
-    pub fn oracle(&self, mut command: Command) {
-        let lab_copy = self.path("hugewise-lab");
-        std::fs::copy(lab(), &lab_copy).expect("a copy");
-        let json = self.path("report.json");
-        command
-            .args([
-                "run",
-                "--policy",
-                "huge:as-is",
-                "--policy",
-                "small:thp=never",
-            ])
-            .args([
-                "--max-rounds",
-                "2",
-                "--warmup",
-                "1",
-                "--metric",
-                "touched=faults ([0-9]+)",
-                "--json",
-            ])
-            .arg(&json)
-            .arg("--")
-            .arg(&lab_copy)
-            .args(["touch", "--pages", "23029", "--huge"])
-            .assert()
-            .success();
-        let report = self.json(&json);
-        let page = report["host"]["page_bytes"].as_f64().expect("a page size");
-        let huge = report["host"]["thp"]["pmd_bytes"]
-            .as_f64()
-            .expect("a huge page size")
-            / page;
-        let expected = (23_029.0 / huge).floor() + 23_029.0 % huge;
-        for (policy, faults) in [("huge", expected), ("small", 23_029.0)] {
-            let read = readings(&report, policy, "touched");
-            assert!(
-                !read.is_empty() && read.iter().all(|&value| value == faults),
-                "{policy}: {read:?}"
-            );
-        }
-        // The whole process takes some more faults, for its own start: the same under both.
-        let total = |policy| readings(&report, policy, "minor_faults_total")[0];
-        let difference = total("small") - total("huge");
-        assert!(
-            (difference - (23_029.0 - expected)).abs() <= 8.0,
-            "{difference}"
-        );
-        let bytes = (23_029.0 / huge).floor() * huge * page;
-        let peaks = readings(&report, "huge", "huge_anon_peak_bytes");
-        assert!(
-            peaks.iter().all(|&peak| peak == bytes),
-            "{peaks:?} against {bytes}"
-        );
     }
 
     pub fn spawn(&self, arguments: &[&str]) -> Running {

@@ -9,7 +9,6 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::compare::Change;
-use crate::observation::Missing;
 
 /// See the module.
 #[derive(Debug)]
@@ -31,14 +30,14 @@ impl Rule for CostMovedToTheStart {
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        if ground.record.header.plan.service.is_none() {
+            return Vec::new();
+        }
         ground.of_arms(self, ask)
     }
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.median_or_missing(READY) == Err(Missing::NotAsked) {
-        return Ok(Said::Nothing);
-    }
     let (before, after) = look.both(READY)?;
     let (faults_before, faults_after) = look.both(FAULTS)?;
     let times = format!(

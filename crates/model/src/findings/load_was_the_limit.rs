@@ -8,7 +8,6 @@
 
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
-use crate::observation::Missing;
 use crate::report::scale::percent;
 
 /// See the module.
@@ -44,9 +43,6 @@ impl Rule for LoadWasTheLimit {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.median_or_missing(LOAD) == Err(Missing::NotAsked) {
-        return Ok(Said::Nothing);
-    }
     let (load, service) = (look.here(LOAD)?, look.here(SERVICE)?);
     let plan = look.ground.record.header.plan.service.as_ref();
     let bound = plan.and_then(|it| it.load_cpus.as_ref()).map(Vec::len);

@@ -14,6 +14,7 @@ mod kept;
 mod options;
 mod output;
 mod places;
+mod preview;
 mod progress;
 mod recorder;
 mod recording;

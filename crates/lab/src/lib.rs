@@ -20,6 +20,7 @@ mod planted;
 mod pressure;
 mod reads;
 mod region;
+mod serve;
 mod stride;
 mod threads;
 mod touch;
@@ -67,6 +68,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
+  serve --port P --pages N [--huge] [--folder DIR] [--fail start|load|end]
+        print `listening`, and answer each byte after writing to each of N pages and giving
+        them back
+  ask --port P --requests R   send R bytes, one by one; print a table of their `latency_ns`
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
         one region of memory that is in one known state; print
         `plant NAME PID START-END` (`plant --list` names them)
@@ -164,6 +169,8 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "threads" => threads::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
+        "serve" => serve::serve(&mut rest),
+        "ask" => serve::ask(&mut rest),
         "plant" => plant::run(&mut rest),
         "bench" => bench::run(&mut rest),
         "-h" | "--help" | "help" => {

@@ -172,8 +172,12 @@ impl Case {
     }
 
     pub fn spawn(&self, arguments: &[&str]) -> Running {
+        self.spawn_of(self.plain(), arguments)
+    }
+
+    /// The same of the program in surroundings of its own.
+    pub fn spawn_of(&self, mut command: Plain, arguments: &[&str]) -> Running {
         let record = self.path("running.jsonl");
-        let mut command = self.plain();
         command
             .arg(arguments[0])
             .arg("--out")
@@ -214,6 +218,11 @@ impl Running {
         wait_until("the record grows", || {
             std::fs::read_to_string(&self.record).is_ok_and(|text| text.contains(&last))
         });
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
     pub fn signal(&mut self, name: &str) {

@@ -42,7 +42,7 @@ pub struct Options {
     #[serde(alias = "policies", deserialize_with = "parsed_all")]
     pub policy: Vec<Policy>,
 
-    /// Policies from the values of a key; repeated keys are crossed
+    /// Policies from the values of keys, crossed
     #[arg(long = "matrix", value_name = "KEY=V,V", help_heading = "What to try")]
     #[serde(deserialize_with = "parsed_all")]
     pub matrix: Vec<Axis>,
@@ -58,7 +58,9 @@ pub struct Options {
     #[arg(long, help_heading = "What to try")]
     pub system: bool,
 
-    /// Keep free memory in pieces: this share in blocks smaller than a huge page, as 80%
+    /// Keep this share of free memory in small blocks, as 80%
+    ///
+    /// Small is what is smaller than a huge page.
     ///
     /// Needs --system. A process beside the trials holds the pieces, repairs the state before each
     /// trial, and ends with the experiment; the state is read before each trial. What is in
@@ -95,7 +97,12 @@ pub struct Options {
     pub warmup: Option<u32>,
 
     /// Seed of the order of trials [default: from the clock]
-    #[arg(long, value_name = "N", help_heading = "When to stop")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "N",
+        help_heading = "When to stop"
+    )]
     pub seed: Option<u64>,
 
     /// The command is one line for /bin/sh
@@ -127,7 +134,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", help_heading = "The workload")]
     pub stdin: Option<PathBuf>,
 
-    /// The workload's output: show, discard, keep [default: discard]
+    /// Its output: show, discard, keep [default: discard]
     ///
     /// It is shown on stderr, because stdout is for the result; it is kept in files beside the
     /// record, NAME.output/0000.stdout and so on, by the number of the trial. The end of the workload's
@@ -152,7 +159,7 @@ pub struct Options {
     #[serde(deserialize_with = "duration")]
     pub timeout: Option<Duration>,
 
-    /// Hold it at its end to read its memory: on, off [default: on]
+    /// Read its memory at its end: on, off [default: on]
     ///
     /// The main process is traced for that (ptrace), and the time is taken out of its wall
     /// time. Leak checkers and debuggers that want to trace it themselves need `off`.
@@ -165,7 +172,7 @@ pub struct Options {
     )]
     pub exit_hold: Option<Switch>,
 
-    /// Give each trial a memory cgroup: on, off [default: off]
+    /// Memory cgroup per trial: on, off [default: off]
     ///
     /// Its peak, with the page cache of the whole tree, can be read then.
     #[arg(
@@ -177,7 +184,7 @@ pub struct Options {
     )]
     pub own_cgroup: Option<Switch>,
 
-    /// Count page walks where the hardware can: on, off [default: on]
+    /// Count page walks if possible: on, off [default: on]
     ///
     /// Counting costs a little at each switch between tasks, alike under every policy.
     #[arg(
@@ -198,7 +205,7 @@ pub struct Options {
     #[arg(long, value_name = "LINE", help_heading = "A server under load")]
     pub service: Option<CommandLine>,
 
-    /// When the server is ready: tcp:PORT, http://…, log:REGEX, exec:LINE
+    /// Ready when: tcp:PORT, http://…, log:REGEX, exec:LINE
     ///
     /// In full tcp:[HOST:]PORT, which accepts a connection; http://HOST:PORT/PATH, which answers
     /// with a status from 200 to 399; log:REGEX, which matches what the server printed; exec:LINE,
@@ -207,7 +214,7 @@ pub struct Options {
     #[serde(deserialize_with = "parsed")]
     pub ready: Option<Ready>,
 
-    /// What loads the server; the trial lasts as long as it does
+    /// What loads the server, as long as the trial lasts
     #[arg(long, value_name = "LINE", help_heading = "A server under load")]
     pub load: Option<CommandLine>,
 
@@ -295,7 +302,7 @@ pub struct Options {
     #[serde(deserialize_with = "parsed")]
     pub load_cpus: Option<Processors>,
 
-    /// Kernel stalls by cause: off, rare, all [default: rare]
+    /// Kernel stalls: off, rare, all [default: rare]
     ///
     /// Direct compaction, direct reclaim, zeroing and splits are rare, so timing them costs next to
     /// nothing; `all` adds copy-on-write and waits for mmap_lock, at a fraction of a microsecond
@@ -327,7 +334,7 @@ pub struct Options {
     #[serde(deserialize_with = "parsed")]
     pub latency: Option<LatencySource>,
 
-    /// Metric of the verdict [default: wall_seconds, or that of --latency]
+    /// Metric of the verdict [default: latency, else time]
     #[arg(long, value_name = "NAME", help_heading = "What to judge")]
     pub verdict_metric: Option<String>,
 

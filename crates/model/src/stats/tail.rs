@@ -1,9 +1,12 @@
 //! Tails: the ratio (or difference) of a high quantile, resampled over rounds.
 //!
 //! The interval is the percentile bootstrap over whole rounds: values of one round are not
-//! independent of each other, rounds are. The bootstrap is only approximately right, so a
-//! claim also needs the randomisation test, which is exact: under no effect the two arms of a
+//! independent of each other, rounds are. Of few rounds it is too narrow, as a normal interval is
+//! where Student's is right, and is cut that much further out ([`expanded`]). The bootstrap is
+//! only approximately right, so a claim also needs the randomisation test, which is exact: under no effect the two arms of a
 //! round could be swapped without anybody noticing.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::stats::quantile::{above, supports};
 use crate::stats::sample::Sample;
@@ -175,8 +178,25 @@ fn bootstrap(
         effects.extend(baseline.zip(policy).map(|(b, p)| effect(b, p)));
     }
     effects.sort_unstable_by(f64::total_cmp);
-    let cut = (effects.len() as f64 * alpha / 2.0) as usize;
+    let cut = (effects.len() as f64 * expanded(alpha, n) / 2.0) as usize;
     Some((*effects.get(cut)?, *effects.get(effects.len() - 1 - cut)?))
+}
+
+/// The share of the bootstrap distribution of `n` draws that has to lie outside, so that the
+/// interval is as wide as Student's: the expanded percentile interval of Hesterberg (What Teachers
+/// Should Know About the Bootstrap, The American Statistician 69, 2015). `alpha` itself where there
+/// are too few draws for either.
+fn expanded(alpha: f64, n: usize) -> f64 {
+    let of_mean = |n: f64| {
+        let student = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
+        let normal = Normal::new(0.0, 1.0).ok()?;
+        let t = student.inverse_cdf(1.0 - alpha / 2.0) * (n / (n - 1.0)).sqrt();
+        Some(2.0 * normal.cdf(-t))
+    };
+    (n > 1)
+        .then(|| of_mean(n as f64))
+        .flatten()
+        .unwrap_or(alpha)
 }
 
 /// The share of swaps at least as extreme as what was seen, which itself is one of them.
@@ -206,6 +226,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// By hand, from printed tables of t and of the normal distribution.
+    #[test]
+    fn few_draws_are_cut_further_out() {
+        for (n, share) in [(5, 0.0010), (10, 0.0086), (20, 0.0159), (40, 0.0203)] {
+            let half = expanded(0.05, n) / 2.0;
+            assert!((half - share).abs() < 1e-4, "{n}: {half}");
+        }
+        assert_eq!(expanded(0.05, 1), 0.05);
+        assert!((expanded(0.05, 1_000_000) - 0.05).abs() < 1e-5);
+    }
 
     fn log_ratio(b: f64, p: f64) -> f64 {
         p.ln() - b.ln()

@@ -415,13 +415,14 @@ fn every_metric_has_a_reading() {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }
     // What costs something, or is a server's, is measured where it is asked for.
-    const ON_REQUEST: [&str; 11] = [
+    const ON_REQUEST: [&str; 12] = [
         "cgroup_peak_bytes",
         "direct_compaction_seconds",
         "direct_reclaim_seconds",
         "cgroup_reclaim_seconds",
         "zeroing_seconds",
         "split_seconds",
+        "page_fault_seconds",
         "copy_on_write_seconds",
         "mmap_lock_wait_seconds",
         "service_ready_seconds",

@@ -16,16 +16,19 @@ mod coverage;
 mod ground;
 
 mod cheaper_walks;
+mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod khugepaged_had_no_time;
+mod load_was_the_limit;
 mod memory_bloat;
 mod policy_had_no_effect;
 mod policy_not_applied;
 mod read_first_zero_page;
 mod run_too_noisy;
+mod stalls_explain_loss;
 mod translation;
 mod where_the_time_went;
 mod win_with_a_loss;
@@ -39,6 +42,7 @@ pub use ground::{Evidence, Ground};
 pub static RULES: &[&dyn Rule] = &[
     &run_too_noisy::RunTooNoisy,
     &workload_too_short::WorkloadTooShort,
+    &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
@@ -46,11 +50,13 @@ pub static RULES: &[&dyn Rule] = &[
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &stalls_explain_loss::StallsExplainLoss,
     &where_the_time_went::WhereTheTimeWent,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,
     &read_first_zero_page::ReadFirstZeroPage,
+    &cost_moved_to_the_start::CostMovedToTheStart,
     &memory_bloat::MemoryBloat,
     &win_with_a_loss::WinWithALoss,
 ];

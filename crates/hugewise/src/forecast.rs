@@ -8,7 +8,7 @@ use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_linux::used_bits::clear_used_bits;
+use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
 use hugewise_model::doctor::{Rung, Support};
 use hugewise_model::forecast::{Forecast, bloat, worth};
 use hugewise_model::host::Fact;
@@ -36,7 +36,13 @@ pub fn of(root: &Root, space: &Space, watched_seconds: Option<f64>) -> Forecast 
     let thp = read_thp(root).map_err(|error| error.into_missing("root"));
     Forecast {
         bloat: bloat(space, &thp),
-        worth: worth(space, read_tlb(root), watched_seconds, walk_share(root)),
+        worth: worth(
+            space,
+            read_tlb(root),
+            watched_seconds,
+            read_used_where(root),
+            walk_share(root),
+        ),
     }
 }
 

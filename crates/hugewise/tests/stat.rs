@@ -284,6 +284,35 @@ fn a_simulation_says_whose_walks_they_are() {
     assert!(unknown * 100 < total, "{unknown} of {total}");
 }
 
+/// Sixteen huge pages, one byte written to each: they are huge under the tracer too.
+#[test]
+fn a_simulation_sees_the_pages_that_the_kernel_gave() {
+    const NAME: &str = "a_simulation_sees_the_pages_that_the_kernel_gave";
+    let enabled = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let modes = std::fs::read_to_string(enabled).unwrap_or_default();
+    if modes.is_empty() || modes.contains("[never]") {
+        return skip(NAME, "huge pages are not given here");
+    }
+    if !tracer(NAME) {
+        return;
+    }
+    let lab = lab();
+    let lab = lab.to_str().expect("a path");
+    let seen = simulated(&["--", lab, "sparse", "--huge-pages", "16"]);
+    let pages = &seen["as_mapped"];
+    if !pages["missing"].is_null() {
+        return skip(NAME, &pages["missing"].to_string());
+    }
+    let number = |value: &Value| value.as_u64().expect("a number");
+    assert_eq!(number(&pages["huge_ranges"]), 16, "{pages}");
+    assert!(number(&pages["ranges"]) > 16, "{pages}");
+    let accesses = |stream: &str| number(&pages["streams"][stream]["accesses"]);
+    assert_eq!(accesses("code"), number(&seen["accesses"]["fetches"]));
+    let data = &seen["accesses"];
+    let both = number(&data["loads"]) + number(&data["stores"]);
+    assert_eq!(accesses("data"), both);
+}
+
 #[test]
 fn a_simulation_is_cut_where_it_was_told_and_says_so() {
     if !tracer("a_simulation_is_cut_where_it_was_told_and_says_so") {

@@ -5,6 +5,7 @@
 //! header of its QEMU, and was not tried.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -13,13 +14,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hugewise_model::fault::Map;
-use hugewise_model::observation::Outcome;
-use hugewise_model::tlb::simulate::{Access, Cut};
+use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::tlb::simulate::{Access, Cut, PageNow};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
 use crate::perf::faults::maps;
 use crate::root::Root;
+use crate::spawn::page_scan::{self, HUGE, PRESENT, scan_span};
 use crate::spawn::{Identity, become_identity};
 
 mod lackey;
@@ -92,6 +94,44 @@ impl Traced {
     #[must_use]
     pub fn mappings(&self, root: &Root) -> Vec<Map> {
         maps::read(root, self.pid)
+    }
+
+    /// What maps an address now.
+    ///
+    /// # Errors
+    /// The kernel has no page scan, or does not let us ask.
+    pub fn page_now(&self, root: &Root, address: u64) -> std::result::Result<PageNow, Missing> {
+        let path = root.path(format!("proc/{}/pagemap", self.pid));
+        let pagemap = match File::open(&path) {
+            Ok(pagemap) => pagemap,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PageNow::Absent),
+            Err(error) => return Err(Error::io("opening", &path, error).into_missing("root")),
+        };
+        let page = rustix::param::page_size() as u64;
+        let first = address - address % page;
+        let wanted = page_scan::Wanted {
+            any_of: PRESENT,
+            told: PRESENT | HUGE,
+            ..page_scan::Wanted::default()
+        };
+        let mut now = PageNow::Absent;
+        let asked = scan_span(
+            &pagemap,
+            first..first.saturating_add(page),
+            wanted,
+            |region| {
+                now = if region.categories & HUGE == 0 {
+                    PageNow::Base
+                } else {
+                    PageNow::Huge
+                };
+            },
+        );
+        match asked {
+            // It ends meanwhile, or the address is the kernel's.
+            Err(Missing::Unreadable { .. }) => Ok(PageNow::Absent),
+            answer => answer.map(|()| now),
+        }
     }
 }
 

@@ -45,6 +45,13 @@ impl Plan {
         groups.max().unwrap_or(0)
     }
 
+    /// Whether a group counts in a turn. Of a source with fewer groups than another, each has several
+    /// turns in a round: its processors never idle while others are counted.
+    fn has_turn(&self, set: &Set, turn: usize) -> bool {
+        let groups = self.sources[set.source].groups.len().max(1);
+        set.group == turn % groups
+    }
+
     /// The sources as a recording names them.
     #[must_use]
     pub fn pmus(&self) -> Vec<Pmu> {
@@ -193,8 +200,8 @@ impl Counters {
     }
 
     fn switch(&mut self, to: Switch) -> io::Result<()> {
-        let turn = self.turn;
-        let sets = self.sets.iter_mut().filter(|set| set.group == turn);
+        let (plan, turn) = (&self.plan, self.turn);
+        let sets = self.sets.iter_mut().filter(|set| plan.has_turn(set, turn));
         for member in sets.flat_map(|set| &mut set.members) {
             member.open.switch(to)?;
         }
@@ -203,8 +210,9 @@ impl Counters {
 
     /// Takes the growth of the groups whose turn it is.
     fn read(&mut self) {
-        for set in self.sets.iter_mut().filter(|set| set.group == self.turn) {
-            let planned = &self.plan.sources[set.source];
+        let (plan, turn) = (&self.plan, self.turn);
+        for set in self.sets.iter_mut().filter(|set| plan.has_turn(set, turn)) {
+            let planned = &plan.sources[set.source];
             let events = &planned.groups[set.group];
             let grown: Vec<Vec<Tally>> = set.members.iter_mut().map(|m| m.grown(events)).collect();
             for (index, event) in events.iter().enumerate() {
@@ -432,6 +440,26 @@ mod tests {
                 (leader, Switch::On)
             ]
         );
+    }
+
+    /// Small cores have fewer events than large ones, and so fewer groups.
+    #[test]
+    fn a_source_with_one_group_counts_in_every_turn() {
+        let table = Table::with_counters(4);
+        let mut plan = plan(two_groups());
+        plan.sources.push(Planned {
+            name: "cpu_atom".to_owned(),
+            family: None,
+            groups: vec![vec![event("cycles", 0), event("small", 3)]],
+        });
+        let task = Target::Tasks(vec![1]);
+        let mut counters = Counters::attach(&table, plan, &task, &Grants::unknown()).unwrap();
+        counters.next_turn();
+        counters.collect();
+        let counts = counters.collect();
+        assert_eq!(value(&counts, "a", 0), Err(Missing::NotItsTurn));
+        assert_eq!(value(&counts, "b", 1), Ok(1000));
+        assert_eq!(value(&counts, "small", 0), Ok(1000));
     }
 
     #[test]

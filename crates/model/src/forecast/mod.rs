@@ -12,7 +12,7 @@ mod worth;
 
 pub use bloat::{Bloat, Growth, bloat};
 pub use render::render_text;
-pub use worth::{Extent, Fits, Need, Worth, worth};
+pub use worth::{Extent, Fits, Need, UsedWhere, Worth, worth};
 
 /// What can be said beforehand.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]

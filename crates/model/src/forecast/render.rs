@@ -126,6 +126,10 @@ fn worth_notes(worth: &Worth) -> Vec<String> {
         },
     };
     notes.push(of);
+    notes.push(format!(
+        "Which pages would be told by DAMON ({}) or by idle page tracking ({}).",
+        worth.used_where.damon, worth.used_where.idle_pages
+    ));
     notes.push(match &worth.tlb {
         Ok(tlb) => format!(
             "TLB by {}; one core, shared with whatever else runs on it; neighbours that the \
@@ -203,6 +207,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+    use crate::forecast::UsedWhere;
     use crate::observation::Missing;
     use crate::tlb::{Room, Tlb};
 
@@ -238,6 +243,14 @@ mod tests {
                 hot_bytes: match extent {
                     Extent::Used { .. } => Ok(100 << 20),
                     Extent::Resident => Err(Missing::NotAsked),
+                },
+                used_where: UsedWhere {
+                    damon: Missing::NotSupported {
+                        what: "DAMON".to_owned(),
+                    },
+                    idle_pages: Missing::NotPermitted {
+                        grant: "a tool".to_owned(),
+                    },
                 },
                 base: need(4096, 25_600, 25_600),
                 huge: need(2 << 20, 50, 512),
@@ -282,6 +295,8 @@ mod tests {
               Of 1.00 GiB in small pages, 100 MiB were used within 5.00 s. Which pages of a
                 mapping were used is not known, so huge pages are a range: close together,
                 or far apart.
+              Which pages would be told by DAMON (not on this machine: DAMON) or by idle
+                page tracking (not permitted; needs a tool).
               TLB by CPUID 18h; one core, shared with whatever else runs on it; neighbours
                 that the processor merges into one entry are not counted.
               The share of time in page walks, the upper bound of any gain by cheaper

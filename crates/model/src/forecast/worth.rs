@@ -17,6 +17,8 @@ pub struct Worth {
     /// Of these: what was used, where that was watched; else why it is not known.
     #[serde(with = "fact")]
     pub hot_bytes: Fact<u64>,
+    /// Why nothing tells which pages of a mapping are used.
+    pub used_where: UsedWhere,
     /// Translations for it with base pages, as it is.
     pub base: Need,
     /// Translations for it with huge pages.
@@ -30,6 +32,16 @@ pub struct Worth {
     pub walk_share: Fact<f64>,
     /// What follows for translation.
     pub fits: Fits,
+}
+
+/// The kernel's means that know use page by page, or region by region, and why each tells nothing.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct UsedWhere {
+    /// Its sampling of address spaces.
+    pub damon: Missing,
+    /// A bit for each frame.
+    pub idle_pages: Missing,
 }
 
 /// What the numbers are of.
@@ -84,6 +96,7 @@ pub fn worth(
     space: &Space,
     tlb: Fact<Tlb>,
     watched_seconds: Option<f64>,
+    used_where: UsedWhere,
     walk_share: Fact<f64>,
 ) -> Worth {
     let mut counts = Counts::default();
@@ -108,6 +121,7 @@ pub fn worth(
                 grant: "--touch-bits (clears the used bits of its pages and looks again)"
                     .to_owned(),
             }),
+        used_where,
         fits: fits(&base, &huge),
         base,
         huge,
@@ -209,6 +223,13 @@ mod tests {
         })
     }
 
+    fn not_asked() -> UsedWhere {
+        UsedWhere {
+            damon: Missing::NotAsked,
+            idle_pages: Missing::NotAsked,
+        }
+    }
+
     /// `ranges` full ranges, of which so many pages were used.
     fn full(ranges: u64, referenced_pages: u64) -> Space {
         let end = AT + ranges * 2 * MIB;
@@ -222,7 +243,13 @@ mod tests {
     }
 
     fn of(space: &Space, base: u32, huge: u32, watched: Option<f64>) -> Worth {
-        worth(space, tlb(base, huge), watched, Err(Missing::NoHardware))
+        worth(
+            space,
+            tlb(base, huge),
+            watched,
+            not_asked(),
+            Err(Missing::NoHardware),
+        )
     }
 
     #[test]
@@ -263,7 +290,8 @@ mod tests {
     #[test]
     fn an_unknown_processor_is_not_a_small_one() {
         let hidden = Err(Missing::NoHardware);
-        let worth = worth(&full(4, 0), hidden, None, Err(Missing::NoHardware));
+        let walks = Err(Missing::NoHardware);
+        let worth = worth(&full(4, 0), hidden, None, not_asked(), walks);
         assert_eq!(worth.fits, Fits::NotKnown);
         assert_eq!(worth.base.room, None);
     }

@@ -6,9 +6,9 @@ use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
 use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::fault::Map;
-use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::observation::Outcome;
 use hugewise_model::tlb::simulate::{
-    Access, Accesses, Column, Cut, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
+    Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
     Simulation, Tracer, render_csv, render_json, render_markdown, render_text,
 };
 
@@ -44,6 +44,9 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     let mut model = Model::new(&processor, paging);
     let ended = trace(arguments, &interrupt, |access, traced| {
         model.access(access, || traced.mappings(root));
+        model
+            .as_mapped
+            .access(access, || traced.page_now(root, access.address));
     })?;
     if model.seen.total() == 0 && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
@@ -124,6 +127,7 @@ fn exit_of(ended: &Ended) -> Exit {
 struct Model {
     columns: Vec<Column>,
     mapped: Mapped,
+    as_mapped: AsMapped,
     /// Walks of one access, by column.
     walks: Vec<u64>,
     seen: Accesses,
@@ -138,6 +142,7 @@ impl Model {
             .collect();
         Self {
             mapped: Mapped::new(paging.base_bytes(), columns.len()),
+            as_mapped: AsMapped::new(processor, paging),
             walks: vec![0; columns.len()],
             columns,
             seen: Accesses::default(),
@@ -182,18 +187,9 @@ impl Model {
             cut: ended.cut,
             columns: self.columns.iter().map(Column::counts).collect(),
             mappings: self.mapped.rows(),
-            as_mapped: as_mapped(),
+            as_mapped: self.as_mapped.counts(),
             outcome: ended.outcome,
         }
-    }
-}
-
-/// Under valgrind the process is another one: its memory lies elsewhere, and the tool's own
-/// lies between.
-fn as_mapped() -> Missing {
-    Missing::NotSupported {
-        what: "the layout of the untraced process under valgrind, which places memory itself"
-            .to_owned(),
     }
 }
 

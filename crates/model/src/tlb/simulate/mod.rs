@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+mod as_mapped;
 mod buffer;
 mod column;
 mod mapped;
@@ -13,11 +14,12 @@ mod paging;
 mod render;
 mod walk;
 
+pub use as_mapped::{AsMapped, PageNow};
 pub use buffer::Buffer;
 pub use column::Column;
 pub use mapped::{Mapped, MappingWalks};
 pub use outcome::{
-    Accesses, Cut, FORMAT, PageColumn, References, Simulation, Streams, Tally, Tracer,
+    Accesses, Cut, FORMAT, MappedPages, PageColumn, References, Simulation, Streams, Tally, Tracer,
 };
 pub use paging::Paging;
 pub use render::{render_csv, render_json, render_markdown, render_text};

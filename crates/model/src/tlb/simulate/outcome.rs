@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{MappingWalks, Processor};
-use crate::observation::{Missing, Outcome};
+use crate::host::{Fact, fact};
+use crate::observation::Outcome;
 
 /// Name and version of this form. The number grows when a field changes its meaning or goes.
 pub const FORMAT: &str = "hugewise-simulation 1";
@@ -31,8 +32,9 @@ pub struct Simulation {
     /// Which memory the walks were for, the most first.
     #[serde(default)]
     pub mappings: Vec<MappingWalks>,
-    /// Why there is no column for the pages as they are.
-    pub as_mapped: Missing,
+    /// The same with the pages that the kernel gave the traced process, where they are told.
+    #[serde(with = "fact")]
+    pub as_mapped: Fact<MappedPages>,
     /// How the command ended; `None` where it was ended because the trace was long enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -89,6 +91,18 @@ pub struct PageColumn {
     pub native: bool,
     /// What was counted.
     #[serde(flatten)]
+    pub streams: Streams,
+}
+
+/// Memory in the pages that the kernel gave.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct MappedPages {
+    /// Huge-page ranges in which anything was accessed.
+    pub ranges: u64,
+    /// Of these: mapped as huge pages, when they were last looked at.
+    pub huge_ranges: u64,
+    /// What was counted.
     pub streams: Streams,
 }
 

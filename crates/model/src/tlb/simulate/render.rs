@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::outcome::{Cut, PageColumn, References, Simulation, Tally};
+use super::outcome::{Cut, References, Simulation, Streams, Tally};
 use crate::metric::Unit;
 use crate::quantity::bytes_text;
 use crate::report::csv_field;
@@ -35,11 +35,8 @@ const ROWS: [Row; 3] = [
 ];
 
 /// The two streams with their names.
-fn streams(column: &PageColumn) -> [(&'static str, &Tally); 2] {
-    [
-        ("data", &column.streams.data),
-        ("code", &column.streams.code),
-    ]
+fn streams(both: &Streams) -> [(&'static str, &Tally); 2] {
+    [("data", &both.data), ("code", &both.code)]
 }
 
 /// As text of at most `width` columns.
@@ -112,12 +109,12 @@ fn table(simulation: &Simulation, out: &mut impl Write) -> fmt::Result {
         let Some(first) = simulation.columns.first() else {
             return Ok(());
         };
-        let (name, _) = streams(first)[stream];
+        let (name, _) = streams(&first.streams)[stream];
         for row in &ROWS {
             let label = format!("{name}: {}", row.text);
             write!(out, "{label:<NAME_WIDTH$}")?;
             for column in &simulation.columns {
-                let (_, tally) = streams(column)[stream];
+                let (_, tally) = streams(&column.streams)[stream];
                 write!(out, "{:>CELL_WIDTH$}", cell(row, tally))?;
             }
             writeln!(out)?;
@@ -221,7 +218,7 @@ fn notes(simulation: &Simulation) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.push(format!("Pages as they are: {}.", simulation.as_mapped));
+    notes.push(as_mapped(simulation));
     notes.push(
         "In program order, one thread after the other, the first process alone, and until it \
          becomes another program by exec: no speculation, no prefetching, no other program, no \
@@ -229,6 +226,27 @@ fn notes(simulation: &Simulation) -> Vec<String> {
             .to_owned(),
     );
     notes
+}
+
+/// The pages as they are, in a sentence: they are no size of their own.
+fn as_mapped(simulation: &Simulation) -> String {
+    let pages = match &simulation.as_mapped {
+        Ok(pages) => pages,
+        Err(missing) => return format!("Pages as they are: {missing}."),
+    };
+    let walks = |tally: &Tally| thousandth(tally.walks, tally.accesses);
+    let mut text = format!(
+        "Pages as they were under the tracer ({} of {} ranges that were used were huge): {} walks \
+         for 1000 accesses to data, {} for code.",
+        pages.huge_ranges,
+        pages.ranges,
+        walks(&pages.streams.data),
+        walks(&pages.streams.code)
+    );
+    if pages.huge_ranges > 0 && pages.huge_ranges < pages.ranges {
+        text.push_str(" Entries that hold both sizes were taken for each: a lower bound.");
+    }
+    text
 }
 
 /// As CSV (RFC 4180): one row for each page size, stream and figure.
@@ -241,20 +259,8 @@ pub fn render_csv(simulation: &Simulation, out: &mut impl Write) -> fmt::Result 
         "page_bytes,native,stream,accesses,name,least,most,missing,mapping"
     )?;
     for column in &simulation.columns {
-        for (stream, tally) in streams(column) {
-            for row in &ROWS {
-                let most = (row.value)(tally);
-                let least = match row.name {
-                    "walk_references" => tally.walk_references.least,
-                    _ => most,
-                };
-                writeln!(
-                    out,
-                    "{},{},{stream},{},{},{least},{most},,",
-                    column.page_bytes, column.native, tally.accesses, row.name
-                )?;
-            }
-        }
+        let lead = format!("{},{}", column.page_bytes, column.native);
+        csv_rows(&lead, &column.streams, out)?;
     }
     for one in &simulation.mappings {
         for (column, walks) in simulation.columns.iter().zip(&one.walks) {
@@ -266,8 +272,25 @@ pub fn render_csv(simulation: &Simulation, out: &mut impl Write) -> fmt::Result 
             )?;
         }
     }
-    let reason = csv_field(&simulation.as_mapped.to_string());
-    writeln!(out, "as_mapped,,,,,,,{reason},")
+    match &simulation.as_mapped {
+        Ok(pages) => csv_rows("as_mapped,", &pages.streams, out),
+        Err(missing) => writeln!(out, "as_mapped,,,,,,,{},", csv_field(&missing.to_string())),
+    }
+}
+
+fn csv_rows(lead: &str, both: &Streams, out: &mut impl Write) -> fmt::Result {
+    for (stream, tally) in streams(both) {
+        for row in &ROWS {
+            let (name, most) = (row.name, (row.value)(tally));
+            let least = match name {
+                "walk_references" => tally.walk_references.least,
+                _ => most,
+            };
+            let accesses = tally.accesses;
+            writeln!(out, "{lead},{stream},{accesses},{name},{least},{most},,")?;
+        }
+    }
+    Ok(())
 }
 
 /// As one JSON document.
@@ -295,7 +318,7 @@ pub fn render_markdown(simulation: &Simulation, out: &mut impl Write) -> fmt::Re
     for stream in 0..2 {
         for row in &ROWS {
             let cells = simulation.columns.iter();
-            let cells = cells.map(|column| cell(row, streams(column)[stream].1));
+            let cells = cells.map(|column| cell(row, streams(&column.streams)[stream].1));
             let name = ["data", "code"][stream];
             let cells: Vec<String> = cells.collect();
             writeln!(out, "| {name}: {} | {} |", row.text, cells.join(" | "))?;

@@ -1,6 +1,7 @@
 //! Both levels together, on patterns whose answer is known.
 
 use super::*;
+use crate::observation::Missing;
 
 const K4: u64 = 4096;
 const M2: u64 = 2 << 20;
@@ -50,6 +51,55 @@ fn data_of(page_bytes: u64, addresses: impl Iterator<Item = u64>) -> Tally {
         column.access(load(address));
     });
     column.counts().streams.data
+}
+
+fn as_mapped(
+    addresses: impl Iterator<Item = u64>,
+    mut ask: impl FnMut(u64) -> Result<PageNow, Missing>,
+) -> Result<MappedPages, Missing> {
+    let paging = Paging::of_base_page(K4).expect("a granule");
+    let mut pages = AsMapped::new(&processor(), paging);
+    addresses.for_each(|address| pages.access(load(address), || ask(address)));
+    pages.counts()
+}
+
+#[test]
+fn pages_of_one_size_are_the_column_of_that_size() {
+    let scattered = || (0..200_000_u64).map(|n| n.wrapping_mul(0x9e37_79b9) % (64 * M2));
+    for (now, size, huge) in [(PageNow::Huge, M2, 64), (PageNow::Base, K4, 0)] {
+        let pages = as_mapped(scattered(), |_| Ok(now)).expect("counts");
+        assert_eq!(pages.streams.data, data_of(size, scattered()));
+        assert_eq!((pages.ranges, pages.huge_ranges), (64, huge));
+    }
+}
+
+#[test]
+fn each_range_has_the_page_that_it_was_given() {
+    let pass = || (0..8 * M2).step_by(K4 as usize);
+    let half = |address| Ok([PageNow::Base, PageNow::Huge][usize::from(address >= 4 * M2)]);
+    let pages = as_mapped(pass(), half).expect("counts");
+    assert_eq!(pages.streams.data.walks, 4 * 512 + 4);
+    assert_eq!((pages.ranges, pages.huge_ranges), (8, 4));
+    // First it is not there yet, which two walks for small pages find out, then it is huge.
+    let mut asked = 0;
+    let late = |_| {
+        asked += 1;
+        Ok([PageNow::Absent, PageNow::Huge][usize::from(asked % 2 == 0)])
+    };
+    let pages = as_mapped(pass(), late).expect("counts");
+    assert_eq!(pages.streams.data.walks, 8 * (2 + 1));
+    assert_eq!(asked, 2 * 8);
+    assert_eq!(pages.huge_ranges, 8);
+}
+
+#[test]
+fn a_page_that_cannot_be_asked_for_is_no_small_page() {
+    let mut asked = 0;
+    let refused = as_mapped(0..10_000, |_| {
+        asked += 1;
+        Err(Missing::NoHardware)
+    });
+    assert_eq!((refused, asked), (Err(Missing::NoHardware), 1));
 }
 
 #[test]

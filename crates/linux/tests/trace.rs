@@ -148,6 +148,25 @@ fn only_the_tree_of_the_process_counts() {
     stranger.wait().unwrap();
 }
 
+/// More threads than there is room for at once, one after the other.
+#[test]
+fn threads_that_are_gone_leave_their_place_to_others() {
+    const THREADS: usize = 20_000;
+    let _turn = alone();
+    let test = "threads_that_are_gone_leave_their_place_to_others";
+    let Some(mut tracer) = traced(test, "fault", std::process::id()) else {
+        return;
+    };
+    tracer.window().unwrap();
+    for _ in 0..THREADS {
+        // Each writes to a stack page that its predecessor gave back.
+        std::thread::spawn(|| touch(1)).join().unwrap();
+    }
+    let seen = one(tracer.window().unwrap());
+    assert!(seen.all.count >= THREADS as u64, "{}", seen.all.count);
+    assert_eq!(seen.losses.no_room, 0);
+}
+
 #[test]
 fn compaction_on_request_is_seen_with_its_results() {
     const REQUEST: &str = "/proc/sys/vm/compact_memory";

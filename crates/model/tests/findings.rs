@@ -243,9 +243,14 @@ fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
     let before = [("page_fault_seconds", 0.5), ("zeroing_seconds", 0.0)];
     let after = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.08)];
     let findings = judge(&two_arms(&before, &after));
-    says(&findings, id, Outcome::Shown, &expect![[r#"
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
         thp=always: −826 ms a run on average: user mode −439 ms, zeroing huge pages +79.9 ms, page faults without these −459 ms, other kernel time −10.4 ms, neither +3.16 ms; 4 of 5 causes were not timed here
-    "#]]);
+    "#]],
+    );
     let evidence = &of(&findings, id).unwrap().evidence;
     let sum: f64 = [
         "user",
@@ -285,15 +290,25 @@ fn stalls_explain_a_loss() {
         ]
     };
     let findings = judge(&two_arms(&STALLS, &slow(0.7)));
-    says(&findings, id, Outcome::Shown, &expect![[r#"
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
         thp=always: 899 ms were lost, and the program spent 698 ms in direct compaction more, for allocations of its own: the kernel had nothing fit free; defrag=defer leaves that work to its own threads
-    "#]]);
+    "#]],
+    );
     let share = &of(&findings, id).unwrap().evidence["stalls_share_of_loss"];
     assert!(share.as_f64().is_some_and(|share| share > 0.5), "{share}");
     let findings = judge(&two_arms(&STALLS, &slow(0.003)));
-    says(&findings, id, Outcome::NotShown, &expect![[r#"
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
         thp=always: 899 ms were lost, and hardly any of it in compaction or reclaim
-    "#]]);
+    "#]],
+    );
     // Nothing was lost, or nothing was timed.
     assert_eq!(of(&judge(&two_arms(&STALLS, &STALLS)), id), None);
     let slow = with(&huge_pages(), &[("wall_seconds", 5.1)]);

@@ -35,6 +35,16 @@ pub fn skip(name: &str, reason: &str) {
     }
 }
 
+/// Whether capabilities can be given to others.
+pub fn can_grant(name: &str) -> bool {
+    let there = Plain::new("setpriv").arg("--version").output().is_ok();
+    if !is_root() || !there {
+        skip(name, "needs root and setpriv, to give capabilities away");
+        return false;
+    }
+    true
+}
+
 pub fn is_root() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").expect("status");
     status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
@@ -144,6 +154,21 @@ impl Case {
         let mut command = Plain::new(copy);
         self.surround(&mut command);
         command.uid(NOBODY).gid(NOBODY);
+        Command::from_std(command)
+    }
+
+    /// As an ordinary user with nothing but the capabilities named, as `+bpf,+perfmon`; needs
+    /// setpriv(1).
+    pub fn hugewise_with(&self, grants: &str) -> Command {
+        let copy = self.path("hugewise");
+        std::fs::copy(HUGEWISE, &copy).expect("a copy");
+        let mut command = Plain::new("setpriv");
+        self.surround(&mut command);
+        let nobody = NOBODY.to_string();
+        command
+            .args(["--reuid", &nobody, "--regid", &nobody, "--clear-groups"])
+            .args(["--inh-caps", grants, "--ambient-caps", grants])
+            .arg(copy);
         Command::from_std(command)
     }
 

@@ -46,7 +46,8 @@ impl Options {
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
-            service: None,
+            service: self.driven()?,
+            fragment: self.checked_fragment()?,
         })
     }
 
@@ -62,12 +63,32 @@ impl Options {
         Ok(policies)
     }
 
+    /// The state of free memory, which is all programs' memory.
+    fn checked_fragment(&self) -> Result<Option<u32>> {
+        if self.fragment.is_some() && !self.system {
+            return Err(exit::usage(
+                "--fragment brings the free memory of the whole machine into pieces, which other \
+                 programs may feel; add --system to allow that",
+            ));
+        }
+        Ok(self.fragment)
+    }
+
     fn check_latency(&self) -> Result<()> {
         let from_stdout = |source: &LatencySource| source.place == Place::Stdout;
         if self.output == Some(Streams::Show) && self.latency.as_ref().is_some_and(from_stdout) {
             return Err(exit::usage(
                 "--output show leaves no stdout for --latency to read; use --output keep",
             ));
+        }
+        if let Some(Place::Files(path)) = self.latency.as_ref().map(|source| &source.place)
+            && self.service.is_some()
+            && ["{dir}", "{port}"].iter().any(|it| path.contains(it))
+        {
+            return Err(exit::usage(format!(
+                "--latency …:{path}: the folder of a trial is gone when its files would be read; let \
+                 the load print the file when it is done, or name one outside"
+            )));
         }
         Ok(())
     }

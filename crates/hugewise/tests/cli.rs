@@ -2,6 +2,8 @@
 
 mod faults;
 mod harness;
+mod requests;
+mod service;
 mod tracing;
 
 use std::time::Duration;

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::collect::{Counting, Observed, Watch, trial};
+use hugewise_linux::identity::is_root;
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
@@ -195,10 +196,6 @@ fn missing(observed: &Observed, metric: &str) -> Missing {
 
 fn said(observed: &Observed) -> String {
     String::from_utf8(observed.output.clone()).unwrap()
-}
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }
 
 fn nobody() -> Identity {

@@ -24,13 +24,14 @@ use hugewise_model::report::Report;
 use crate::cli::Output;
 use crate::exit::{self, Exit};
 use crate::experiment::realise_all;
+use crate::fragmentation::Fragmentation;
 use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
 use crate::output::{self, GateState};
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
 use crate::say::{chain, say};
-use crate::{invoker, places};
+use crate::{invoker, places, preview};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -46,6 +47,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Say what would be run and set, and do nothing
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -53,9 +58,14 @@ pub struct Arguments {
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<Exit> {
     let root = Root::real();
-    let options = arguments.options.with_file()?;
+    let options = arguments.options.complete()?;
     let host = places::host(&root)?;
     let plan = options.plan(&host, unix_ms())?;
+    if arguments.dry_run {
+        let realisations = realise_all(&plan, &host, options.reach())?;
+        preview::show(&plan, &realisations, &arguments.output)?;
+        return Ok(Exit::Done);
+    }
     let place = arguments.out.as_deref();
     conduct(&root, &options, (host, plan), place, &arguments.output)
 }
@@ -78,7 +88,7 @@ pub(super) fn conduct(
     let path = match out {
         Some(path) => path.to_owned(),
         None => places::new_record(
-            &header.plan.command[0],
+            program(&header.plan),
             header.created_unix_ms,
             identity.as_ref(),
         )?,
@@ -86,12 +96,14 @@ pub(super) fn conduct(
     announce(&header, options, output);
 
     let wanted: Vec<_> = header.realisations.values().collect();
+    let fragmentation = Fragmentation::begin(root, &header)?;
     let mut machine = places::begin(root, hold, &wanted)?;
     tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
     let rounds = Rounds::new(root, options, &interrupt, identity, output, &recorder)?;
+    let rounds = rounds.in_state(fragmentation.as_ref());
     let ended = rounds.run(&mut recorder, &mut machine);
-    let left_behind = told(machine.finish());
+    let left_behind = told(machine.finish(), fragmentation.and_then(Fragmentation::end));
     let (record, trouble) = match ended {
         Ok(reason) => recorder.finish(End {
             reason,
@@ -106,6 +118,17 @@ pub(super) fn conduct(
     }
     let gates = report(&record, &path, &options.fail_if, output)?;
     Ok(exit_of(&record, gates))
+}
+
+/// The program of the command, by which the record is named: of a line for the shell the first
+/// word.
+fn program(plan: &Plan) -> &str {
+    let first = plan.command.first().map_or("", String::as_str);
+    if plan.shell {
+        first.split_whitespace().next().unwrap_or_default()
+    } else {
+        first
+    }
 }
 
 /// Leak checkers trace their own process, and only one can.
@@ -194,11 +217,15 @@ fn tell_recovered(machine: &Machine) {
 }
 
 /// What could not be put back, in words for the record and for stderr.
-fn told(left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>) -> Vec<String> {
-    let told = match left_behind {
+fn told(
+    left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>,
+    fragmented: Option<String>,
+) -> Vec<String> {
+    let mut told = match left_behind {
         Ok(left) => left.iter().map(ToString::to_string).collect(),
         Err(error) => vec![format!("{error}; run `hugewise doctor --undo`")],
     };
+    told.extend(fragmented);
     for line in &told {
         say(line);
     }

@@ -1,8 +1,7 @@
 //! What the tests of the program need around it: a folder, a turn, a process to signal.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Plain, Stdio};
@@ -13,6 +12,13 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod oracle;
+
+#[path = "../skipping/mod.rs"]
+mod skipping;
+
+pub use skipping::{is_root, skip};
+
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 const NOBODY: u32 = 65_534;
 
@@ -20,19 +26,6 @@ const NOBODY: u32 = 65_534;
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
-pub fn skip(name: &str, reason: &str) {
-    println!("SKIP {name}: {reason}");
-    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
-        let mut file = File::options()
-            .append(true)
-            .create(true)
-            .open(path)
-            .expect("the list of skips");
-        writeln!(file, "SKIP {name}: {reason}").expect("the list of skips");
-    }
 }
 
 /// Whether capabilities can be given to others.
@@ -43,11 +36,6 @@ pub fn can_grant(name: &str) -> bool {
         return false;
     }
     true
-}
-
-pub fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").expect("status");
-    status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
 }
 
 /// Readings of one policy, in the order of the trials.
@@ -208,67 +196,13 @@ impl Case {
             .success();
     }
 
-    /// 23,029 pages in an aligned region: as many faults with small pages, and one a huge page
-    /// plus the tail with huge ones.
-    pub fn oracle(&self, mut command: Command) {
-        let lab_copy = self.path("hugewise-lab");
-        std::fs::copy(lab(), &lab_copy).expect("a copy");
-        let json = self.path("report.json");
-        command
-            .args([
-                "run",
-                "--policy",
-                "huge:as-is",
-                "--policy",
-                "small:thp=never",
-            ])
-            .args([
-                "--max-rounds",
-                "2",
-                "--warmup",
-                "1",
-                "--metric",
-                "touched=faults ([0-9]+)",
-                "--json",
-            ])
-            .arg(&json)
-            .arg("--")
-            .arg(&lab_copy)
-            .args(["touch", "--pages", "23029", "--huge"])
-            .assert()
-            .success();
-        let report = self.json(&json);
-        let page = report["host"]["page_bytes"].as_f64().expect("a page size");
-        let huge = report["host"]["thp"]["pmd_bytes"]
-            .as_f64()
-            .expect("a huge page size")
-            / page;
-        let expected = (23_029.0 / huge).floor() + 23_029.0 % huge;
-        for (policy, faults) in [("huge", expected), ("small", 23_029.0)] {
-            let read = readings(&report, policy, "touched");
-            assert!(
-                !read.is_empty() && read.iter().all(|&value| value == faults),
-                "{policy}: {read:?}"
-            );
-        }
-        // The whole process takes some more faults, for its own start: the same under both.
-        let total = |policy| readings(&report, policy, "minor_faults_total")[0];
-        let difference = total("small") - total("huge");
-        assert!(
-            (difference - (23_029.0 - expected)).abs() <= 8.0,
-            "{difference}"
-        );
-        let bytes = (23_029.0 / huge).floor() * huge * page;
-        let peaks = readings(&report, "huge", "huge_anon_peak_bytes");
-        assert!(
-            peaks.iter().all(|&peak| peak == bytes),
-            "{peaks:?} against {bytes}"
-        );
+    pub fn spawn(&self, arguments: &[&str]) -> Running {
+        self.spawn_of(self.plain(), arguments)
     }
 
-    pub fn spawn(&self, arguments: &[&str]) -> Running {
+    /// The same of the program in surroundings of its own.
+    pub fn spawn_of(&self, mut command: Plain, arguments: &[&str]) -> Running {
         let record = self.path("running.jsonl");
-        let mut command = self.plain();
         command
             .arg(arguments[0])
             .arg("--out")
@@ -309,6 +243,11 @@ impl Running {
         wait_until("the record grows", || {
             std::fs::read_to_string(&self.record).is_ok_and(|text| text.contains(&last))
         });
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
     pub fn signal(&mut self, name: &str) {

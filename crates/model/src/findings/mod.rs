@@ -16,11 +16,13 @@ mod coverage;
 mod ground;
 
 mod cheaper_walks;
+mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod khugepaged_had_no_time;
+mod load_was_the_limit;
 mod memory_bloat;
 mod policy_had_no_effect;
 mod policy_not_applied;
@@ -40,6 +42,7 @@ pub use ground::{Evidence, Ground};
 pub static RULES: &[&dyn Rule] = &[
     &run_too_noisy::RunTooNoisy,
     &workload_too_short::WorkloadTooShort,
+    &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
@@ -53,6 +56,7 @@ pub static RULES: &[&dyn Rule] = &[
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,
     &read_first_zero_page::ReadFirstZeroPage,
+    &cost_moved_to_the_start::CostMovedToTheStart,
     &memory_bloat::MemoryBloat,
     &win_with_a_loss::WinWithALoss,
 ];

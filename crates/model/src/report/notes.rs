@@ -9,6 +9,7 @@ use super::lines::{plain, shortened};
 use super::requests::requests;
 use super::rows::{effect_of, metric_of};
 use super::scale::chosen_percent;
+use super::service::service;
 use super::table::Grid;
 use crate::compare::Statistic;
 use crate::host::Host;
@@ -105,6 +106,7 @@ fn is_open_effect(text: &str) -> bool {
 pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     let mut doubts: Vec<String> = control(report).into_iter().collect();
     doubts.extend(travelling(report));
+    doubts.extend(service(report));
     doubts.extend(requests(report));
     doubts.extend(trials(report.record));
     doubts.extend(marks(report.record));
@@ -275,6 +277,9 @@ fn stopped(record: &Record) -> Vec<String> {
         StopReason::MaxTime => Some("Stopped: --max-time was reached."),
         StopReason::MaxRounds => Some("Stopped: --max-rounds was reached."),
         StopReason::WorkloadFails => Some("Stopped: the workload failed in every first round."),
+        StopReason::VerdictUnmeasured => {
+            Some("Stopped: what is to be judged was measured in no trial.")
+        }
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };
     let left = end
@@ -317,7 +322,26 @@ fn circumstances_of(record: &Record) -> String {
         Err(missing) => plain(&format!("THP unknown ({missing})")),
     });
     parts.push(format!("{rounds} rounds, seed {}", record.header.plan.seed));
+    parts.extend(fragmented(record));
     parts.join(", ")
+}
+
+/// In which state free memory was kept, and between which shares it was found to be.
+fn fragmented(record: &Record) -> Option<String> {
+    let percent = record.header.plan.fragment?;
+    let trials = record.trials.iter();
+    let shares = trials.filter_map(|trial| trial.value("fragmented_before_ratio"));
+    let (low, high) = shares.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), share| {
+        (low.min(share), high.max(share))
+    });
+    let seen = if low <= high {
+        format!(" (was {:.0} to {:.0} %)", low * 100.0, high * 100.0)
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "free memory kept at {percent} % in small blocks{seen}"
+    ))
 }
 
 fn machine(host: &Host) -> String {

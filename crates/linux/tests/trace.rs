@@ -6,7 +6,7 @@
 )]
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -148,6 +148,25 @@ fn only_the_tree_of_the_process_counts() {
     stranger.wait().unwrap();
 }
 
+/// More threads than there is room for at once, one after the other.
+#[test]
+fn threads_that_are_gone_leave_their_place_to_others() {
+    const THREADS: usize = 20_000;
+    let _turn = alone();
+    let test = "threads_that_are_gone_leave_their_place_to_others";
+    let Some(mut tracer) = traced(test, "fault", std::process::id()) else {
+        return;
+    };
+    tracer.window().unwrap();
+    for _ in 0..THREADS {
+        // Each writes to a stack page that its predecessor gave back.
+        std::thread::spawn(|| touch(1)).join().unwrap();
+    }
+    let seen = one(tracer.window().unwrap());
+    assert!(seen.all.count >= THREADS as u64, "{}", seen.all.count);
+    assert_eq!(seen.losses.no_room, 0);
+}
+
 #[test]
 fn compaction_on_request_is_seen_with_its_results() {
     const REQUEST: &str = "/proc/sys/vm/compact_memory";
@@ -202,21 +221,59 @@ fn types_that_are_not_understood_are_an_error_with_its_place() {
     assert!(error.to_string().contains("magic number is 0x0"), "{error}");
 }
 
-/// How many programs of ours the kernel has; `None` where it does not tell.
-fn programs() -> Option<usize> {
-    let ours = |name: &[u8]| name.starts_with(b"fault_begin") || name.starts_with(b"minor_fault");
-    let mut count = 0;
+/// Names that our programs and maps begin with.
+const PROGRAMS: [&[u8]; 11] = [
+    b"fentry_begin",
+    b"fexit_end",
+    b"kprobe_begin",
+    b"kretprobe_end",
+    b"tp_btf_",
+    b"raw_tp_",
+    b"tracepoint_",
+    b"fault_begin",
+    b"minor_fault",
+    b"major_fault",
+    b"thread_gone",
+];
+const MAPS: [&[u8]; 5] = [b"settings", b"starts", b"hists", b"extremes", b"losses"];
+
+/// How many programs and maps of ours the kernel has; `None` where it does not tell.
+fn left() -> Option<(usize, usize)> {
+    let is = |name: &[u8], known: &[&[u8]]| known.iter().any(|begin| name.starts_with(begin));
+    let mut left = (0, 0);
     for program in aya::programs::loaded_programs() {
-        count += usize::from(ours(program.ok()?.name()));
+        match program {
+            Ok(program) => left.0 += usize::from(is(program.name(), &PROGRAMS)),
+            // It went between being listed and being asked.
+            Err(error) if is_gone(&error) => {}
+            Err(_) => return None,
+        }
     }
-    Some(count)
+    for map in aya::maps::loaded_maps() {
+        match map {
+            Ok(map) => left.1 += usize::from(is(map.name(), &MAPS)),
+            Err(error) if is_gone(&error) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(left)
 }
+
+fn is_gone(error: &(dyn std::error::Error + 'static)) -> bool {
+    let number = error.downcast_ref::<std::io::Error>();
+    number.and_then(std::io::Error::raw_os_error) == Some(libc::ENOENT)
+        || error.source().is_some_and(is_gone)
+}
+
+/// What the victim traces: by events of perf, and by tracepoints with their types.
+const TRACED: [&str; 3] = ["fault", "mmap_lock", "direct_compaction"];
 
 /// Not a test of its own: traces until it is killed, where it is asked to.
 #[test]
 fn victim() {
     if std::env::var_os(VICTIM).is_some() {
-        let (tracer, _) = Tracer::start(&Root::real(), &named("fault"), None).unwrap();
+        let points: Vec<Point> = TRACED.into_iter().flat_map(named).collect();
+        let (tracer, _) = Tracer::start(&Root::real(), &points, None).unwrap();
         #[expect(clippy::disallowed_macros, reason = "the other process reads it")]
         {
             println!("traces {}", tracer.traced().len());
@@ -225,41 +282,64 @@ fn victim() {
     }
 }
 
+fn spawn_victim() -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "victim", "--nocapture"])
+        .env(VICTIM, "1")
+        .stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// How many points the victim traces, as soon as it traces them.
+fn begun(child: &mut Child) -> String {
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    lines.find(|line| line.contains("traces")).unwrap()
+}
+
+/// The kernel frees programs and maps a moment after their last user is gone.
+fn assert_nothing_is_left(before: (usize, usize), when: &str) {
+    let begun = Instant::now();
+    while left() != Some(before) {
+        let patience = Duration::from_secs(10);
+        assert!(begun.elapsed() < patience, "{when}: {:?} stay", left());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
-fn a_killed_tracing_leaves_nothing_in_the_kernel() {
+fn a_tracing_that_is_killed_at_any_moment_leaves_nothing_in_the_kernel() {
+    const TIMES: u32 = 8;
     let _turn = alone();
-    let test = "a_killed_tracing_leaves_nothing_in_the_kernel";
-    let Some(before) = programs() else {
+    let test = "a_tracing_that_is_killed_at_any_moment_leaves_nothing_in_the_kernel";
+    let Some(before) = left() else {
         return skip(
             test,
             "the kernel does not list its programs; needs CAP_SYS_ADMIN",
         );
     };
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "victim", "--nocapture"])
-        .env(VICTIM, "1")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let said = lines
-        .map(Result::unwrap)
-        .find(|line| line.contains("traces"));
-    let traces = said.unwrap().contains("traces 1");
-    let during = programs();
+    let started = Instant::now();
+    let mut child = spawn_victim();
+    let said = begun(&mut child);
+    let took = started.elapsed();
+    let during = left();
     child.kill().unwrap();
     child.wait().unwrap();
-    if !traces {
-        return skip(test, "page faults cannot be traced here");
+    if said.contains("traces 0") {
+        return skip(test, "nothing can be traced here");
     }
-    if during > Some(before) {
-        // The kernel frees programs a moment after their last user is gone.
-        let begun = Instant::now();
-        while programs() > Some(before) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "a program stays");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    } else {
-        skip(test, "faults are traced by other means here");
+    assert!(during > Some(before), "{during:?}: what is there is seen");
+    assert_nothing_is_left(before, "after it had begun");
+    let mut caught_halfway = 0;
+    for time in 0..TIMES {
+        let mut child = spawn_victim();
+        // Somewhere between its first step and its last.
+        std::thread::sleep(took * (2 * time + 1) / (2 * TIMES));
+        caught_halfway += u32::from(left() > Some(before));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_nothing_is_left(before, &format!("{time} of {TIMES}"));
     }
+    assert!(caught_halfway > 0, "it was never killed while it loaded");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 use serde_json::Value;
 
-use super::harness::{Case, Restored, is_root, lab, one_at_a_time, skip, wait_until};
+use super::harness::{Case, Restored, can_grant, is_root, lab, one_at_a_time, skip, wait_until};
 
 /// So many of each kind, all different, so that none can stand for another.
 const MIX: [&str; 20] = [
@@ -187,6 +187,30 @@ fn an_ordinary_user_sees_the_same_faults_with_less_known_of_each() {
     let shapes = mix.summary["shapes"].as_array().expect("shapes");
     let double = shapes.iter().find(|shape| shape["shape"] == "double_fault");
     assert_eq!(number(&double.expect("double faults")["certain"]), 0);
+}
+
+#[test]
+fn one_capability_shows_what_root_sees() {
+    const NAME: &str = "one_capability_shows_what_root_sees";
+    if !can_grant(NAME) || !can_watch(NAME) {
+        return;
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mix = Mix::of(&case, || case.hugewise_with("+perfmon"));
+    books_agree(&mix.summary);
+    assert_ne!(mix.summary["conditions"]["modes"], "user");
+    // The physical address tells zero pages apart, and what follows them.
+    assert_eq!((mix.more("huge"), mix.more("huge_zero")), (11, 13));
+    assert_eq!((mix.more("after_zero"), mix.more("again")), (1019, 1021));
+
+    let mut other = case.hugewise_with("+perfmon");
+    let pid = std::process::id().to_string();
+    other.args(["faults", "-p", &pid, "--duration", "50ms"]);
+    other.assert().success();
+    let mut without = case.hugewise_with("+bpf");
+    without.args(["faults", "-p", &pid, "--duration", "50ms"]);
+    without.assert().code(4);
 }
 
 #[test]

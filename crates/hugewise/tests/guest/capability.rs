@@ -26,11 +26,16 @@ pub enum Capability {
     Pmu,
     /// An own cgroup of version 2 or 1 with the memory controller.
     Cgroup,
+    /// So little memory that a test may take all of it: nothing else is at work in a guest.
+    LittleMemory,
 }
+
+/// Machines with more are at work for others, in KiB.
+const LITTLE_KIB: u64 = 4 << 20;
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Root,
         Self::Thp,
         Self::Mthp,
@@ -41,6 +46,7 @@ impl Capability {
         Self::Fentry,
         Self::Pmu,
         Self::Cgroup,
+        Self::LittleMemory,
     ];
 
     /// The name in results and in the matrix.
@@ -56,6 +62,7 @@ impl Capability {
             Self::Fentry => "fentry",
             Self::Pmu => "pmu",
             Self::Cgroup => "cgroup",
+            Self::LittleMemory => "little-memory",
         }
     }
 
@@ -76,6 +83,7 @@ impl Capability {
             Self::Fentry => accepted(answers.fentry),
             Self::Pmu => accepted(answers.cycles.user),
             Self::Cgroup => accepted(answers.cgroup_write),
+            Self::LittleMemory => little_memory(),
         }
     }
 }
@@ -86,6 +94,21 @@ fn accepted(answer: Answer) -> Result<(), String> {
     } else {
         Err(answer.to_string())
     }
+}
+
+fn little_memory() -> Result<(), String> {
+    let kib = memory_kib("MemTotal:").ok_or("memory that is not known")?;
+    match kib <= LITTLE_KIB {
+        true => Ok(()),
+        false => Err(format!("{} GiB of memory", kib >> 20)),
+    }
+}
+
+/// A line of `/proc/meminfo`.
+pub fn memory_kib(name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 /// How many sizes of transparent huge pages have a policy of their own.

@@ -65,6 +65,17 @@ const CASES: &[Case] = &[
         test: trace::by_tracepoints,
     },
     Case {
+        name: "trace: compaction of fragmented memory",
+        needs: &[
+            Capability::Root,
+            Capability::Thp,
+            Capability::Btf,
+            Capability::Bpf,
+            Capability::LittleMemory,
+        ],
+        test: trace::compaction,
+    },
+    Case {
         name: "run: the oracle through a trial",
         needs: &[Capability::Thp],
         test: run::oracle,

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use super::capability::memory_kib;
 use super::ground::Ground;
 
 /// Pages that are touched while the kernel is traced: a prime.
@@ -41,6 +42,33 @@ pub fn by_tracepoints(ground: &Ground) {
     }
 }
 
+/// Huge pages from memory that has no free huge block: the kernel compacts for the program that
+/// asks, and the histogram of that is not empty.
+pub fn compaction(ground: &Ground) {
+    let mib = |name: &str| memory_kib(name).unwrap() >> 10;
+    let (all, huge) = (
+        mib("MemTotal:"),
+        ground.pages_each() * ground.answers.page_bytes,
+    );
+    let (fill, reserve) = (all.to_string(), (all / 8).to_string());
+    // More than the reserve can hold, so that they come out of the fragments too.
+    let huge_pages = ((all / 4) / (huge >> 20)).to_string();
+    let words = ["fragment", "--fill", &fill, "--reserve", &reserve];
+    let workload = [&words[..], &["--huge-pages", &huge_pages]].concat();
+    let trace = traced_while(ground, &["trace", "compaction"], &workload);
+    let points = trace["total"]["points"].as_array().unwrap();
+    let direct = points.iter().find(|one| one["name"] == "direct_compaction");
+    let all = &direct.unwrap()["all"];
+    assert!(all["count"].as_u64().unwrap() > 0, "{all}");
+    assert!(!all["log2_us"].as_array().unwrap().is_empty(), "{all}");
+    let parts = direct.unwrap()["parts"].as_array().unwrap();
+    let sum: u64 = parts
+        .iter()
+        .map(|part| part["count"].as_u64().unwrap())
+        .sum();
+    assert!(parts.is_empty() || Some(sum) == all["count"].as_u64());
+}
+
 /// A fault for each page, and the workload's own start; every one of them in a row.
 fn assert_faults(ground: &Ground, what: &str, means: &str) {
     let seen = traced(ground, what, means);
@@ -64,16 +92,25 @@ fn assert_faults(ground: &Ground, what: &str, means: &str) {
 
 /// What was seen of the first point while the laboratory touched its pages.
 fn traced(ground: &Ground, what: &str, means: &str) -> Value {
+    let pages = PAGES.to_string();
+    let words = ["trace", what, "--means", means];
+    let trace = traced_while(ground, &words, &["touch", "--small", "--pages", &pages]);
+    assert_eq!(trace["points"][0]["rung"], means, "{}", trace["missing"]);
+    trace["total"]["points"][0].clone()
+}
+
+/// What was seen while the laboratory did as told.
+fn traced_while(ground: &Ground, words: &[&str], workload: &[&str]) -> Value {
     let mut tracing = ground
-        .start(&["trace", what, "--means", means, "--format", "json"])
+        .start(&[words, &["--format", "json"]].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut said = BufReader::new(tracing.stderr.take().unwrap()).lines();
     let begun = said.find(|line| line.as_ref().is_ok_and(|line| line.contains(": tracing ")));
-    assert!(begun.is_some(), "{means}: nothing is traced");
-    ground.lab_says(&["touch", "--small", "--pages", &PAGES.to_string()]);
+    assert!(begun.is_some(), "{words:?}: nothing is traced");
+    ground.lab_says(workload);
     let pid = tracing.id().to_string();
     let sent = Command::new("kill").args(["-INT", &pid]).status();
     assert!(sent.unwrap().success());
@@ -81,7 +118,5 @@ fn traced(ground: &Ground, what: &str, means: &str) -> Value {
     said.for_each(drop);
     let output = tracing.wait_with_output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);
-    let trace: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(trace["points"][0]["rung"], means, "{}", trace["missing"]);
-    trace["total"]["points"][0].clone()
+    serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -28,6 +28,16 @@ pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether capabilities can be given to others.
+pub fn can_grant(name: &str) -> bool {
+    let there = Plain::new("setpriv").arg("--version").output().is_ok();
+    if !is_root() || !there {
+        skip(name, "needs root and setpriv, to give capabilities away");
+        return false;
+    }
+    true
+}
+
 /// Readings of one policy, in the order of the trials.
 pub fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
     let trials = report["trials"].as_array().expect("trials");
@@ -132,6 +142,21 @@ impl Case {
         let mut command = Plain::new(copy);
         self.surround(&mut command);
         command.uid(NOBODY).gid(NOBODY);
+        Command::from_std(command)
+    }
+
+    /// As an ordinary user with nothing but the capabilities named, as `+bpf,+perfmon`; needs
+    /// setpriv(1).
+    pub fn hugewise_with(&self, grants: &str) -> Command {
+        let copy = self.path("hugewise");
+        std::fs::copy(HUGEWISE, &copy).expect("a copy");
+        let mut command = Plain::new("setpriv");
+        self.surround(&mut command);
+        let nobody = NOBODY.to_string();
+        command
+            .args(["--reuid", &nobody, "--regid", &nobody, "--clear-groups"])
+            .args(["--inh-caps", grants, "--ambient-caps", grants])
+            .arg(copy);
         Command::from_std(command)
     }
 

@@ -41,7 +41,7 @@ struct settings {
 };
 
 struct start {
-	u64 ns;
+	u64 ns; /* 0: nothing has begun that has not ended */
 	u64 key;
 };
 
@@ -99,6 +99,7 @@ struct {
 
 struct task_struct {
 	u32 flags;
+	s32 pid;
 	s32 tgid;
 	struct task_struct *real_parent;
 } KERNEL;
@@ -164,17 +165,39 @@ INLINE int begin(void *context)
 	u32 zero = 0, thread = this_thread();
 	struct settings *set = settings_now();
 	struct losses *lost = map_lookup(&losses, &zero);
-	struct start start = {};
+	struct start *start, fresh = {};
 
 	if (!set || !lost || !counts(set))
 		return 0;
-	if (map_lookup(&starts, &thread))
-		lost->reentered++;
 	if (key_source == KEY_AT_BEGIN)
-		start.key = key_in(context);
-	start.ns = time_ns();
-	if (map_update(&starts, &thread, &start, 0))
+		fresh.key = key_in(context);
+	start = map_lookup(&starts, &thread);
+	if (start) {
+		if (start->ns)
+			lost->reentered++;
+		start->key = fresh.key;
+		start->ns = time_ns();
+		return 0;
+	}
+	fresh.ns = time_ns();
+	if (map_update(&starts, &thread, &fresh, 0))
 		lost->no_room++;
+	return 0;
+}
+
+/*
+ * A thread keeps its place among the starts, because making one and deleting it costs as much as
+ * all else; it is taken away when nothing is left of the thread. Its number may have gone to
+ * another by then, which loses one end at the most. Not when it exits: after that it still
+ * faults and takes locks.
+ */
+INLINE int gone(u64 *context)
+{
+	struct task_struct *task = (struct task_struct *)context[0];
+	u32 thread = 0;
+
+	if (!read_kernel(&thread, sizeof(thread), &task->pid))
+		map_delete(&starts, &thread);
 	return 0;
 }
 
@@ -191,24 +214,29 @@ INLINE u32 highest_bit(u64 value)
 	return bit + (value >> 1);
 }
 
-/* Eight slots for each power of two of nanoseconds. */
-INLINE u32 fine_slot(u64 ns)
+/* Eight slots for each power of two of nanoseconds; `bit` is the highest of `ns`. */
+INLINE u32 fine_slot(u64 ns, u32 bit)
 {
-	u32 bit, slot;
+	u32 slot;
 
 	if (ns < 8)
 		return ns;
-	bit = highest_bit(ns);
 	slot = (bit - 2) * 8 + ((ns >> (bit - 3)) & 7);
 	return slot < FINE_SLOTS ? slot : FINE_SLOTS - 1;
 }
 
-/* One slot for each power of two of microseconds, the first for less than one. */
-INLINE u32 micro_slot(u64 ns)
+/*
+ * One slot for each power of two of microseconds, the first for less than one. 1000 lies between
+ * 2^9 and 2^10, so that the power is one of two, and nothing is divided.
+ */
+INLINE u32 micro_slot(u64 ns, u32 bit)
 {
-	u64 us = ns / 1000;
-	u32 slot = us ? highest_bit(us) + 1 : 0;
+	u32 power, slot;
 
+	if (ns < 1000)
+		return 0;
+	power = bit - 9;
+	slot = ns < (1000ULL << power) ? power : power + 1;
 	return slot < MICRO_SLOTS ? slot : MICRO_SLOTS - 1;
 }
 
@@ -217,7 +245,8 @@ INLINE void record(const struct settings *set, u64 ns, u64 key)
 	u32 index = (key < keys ? key : keys - 1) * 2 + (set->epoch & 1);
 	struct hist *hist = map_lookup(&hists, &index);
 	struct extremes *extreme = map_lookup(&extremes, &index);
-	u32 fine = fine_slot(ns), micro = micro_slot(ns);
+	u32 bit = ns ? highest_bit(ns) : 0;
+	u32 fine = fine_slot(ns, bit), micro = micro_slot(ns, bit);
 
 	if (!hist || !extreme)
 		return;
@@ -240,10 +269,10 @@ INLINE int end_as(u64 key_at_end)
 	struct start *start = map_lookup(&starts, &thread);
 	struct settings *set = settings_now();
 
-	if (!start || !set)
+	if (!start || !start->ns || !set)
 		return 0;
 	record(set, now - start->ns, key_source == KEY_AT_END ? key_at_end : start->key);
-	map_delete(&starts, &thread);
+	start->ns = 0;
 	return 0;
 }
 
@@ -261,6 +290,8 @@ INLINE int happened(void *context)
 		record(set, 0, key_in(context));
 	return 0;
 }
+
+SEC("raw_tp/sched_process_free") int thread_gone(void *context) { return gone(context); }
 
 SEC("fentry/function") int fentry_begin(void *context) { return begin(context); }
 SEC("fexit/function") int fexit_end(void *context) { return end(context); }

@@ -9,6 +9,9 @@ use hugewise_model::trace::{Kind, Rung};
 
 use super::{Attempt, Probe};
 
+/// The program that takes away what is kept of threads that are gone.
+pub(super) const CARETAKER: &str = "thread_gone";
+
 type Attached = Result<(), Box<dyn std::error::Error>>;
 
 impl Probe {
@@ -21,6 +24,9 @@ impl Probe {
     ) -> Attached {
         let begin = &*attempt.begin;
         let end = attempt.end.as_deref().unwrap_or(begin);
+        if attempt.kind == Kind::Durations {
+            self.raw_tp(CARETAKER, "sched_process_free")?;
+        }
         match (attempt.rung, attempt.kind) {
             (Rung::Fentry, _) => {
                 let program: &mut FExit = self.program("fexit_end")?;

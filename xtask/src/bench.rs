@@ -15,6 +15,7 @@ use crate::program;
 
 mod faults;
 mod inspect;
+mod memory;
 mod stat;
 mod watched;
 
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// For `inspect`: the script tools/mm/thpmaps of the kernel's sources, to compare with
     #[arg(long, value_name = "PATH")]
     thpmaps: Option<PathBuf>,
+    /// For `memory`: the program of that name, built from github.com/google/multichase
+    #[arg(long, value_name = "PATH")]
+    multichase: Option<PathBuf>,
 }
 
 /// What is measured.
@@ -47,6 +51,8 @@ enum What {
     Inspect,
     /// `faults` against others that watch page faults one by one
     Faults,
+    /// The loops of `bench memory` and `bench latency` against `perf bench mem` and multichase
+    Memory,
     /// `stat` against `perf stat` on the same events, and against the bare workload
     Stat,
 }
@@ -57,6 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Run => workloads(arguments),
         What::Inspect => inspect::run(arguments),
         What::Faults => faults::run(arguments),
+        What::Memory => memory::run(arguments),
         What::Stat => stat::run(arguments),
     }
 }

@@ -12,18 +12,23 @@ use crate::record::Record;
 
 pub mod medians;
 
+mod cells;
 mod coverage;
 mod ground;
 
 mod cheaper_walks;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
+mod growth_below_huge_page;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod khugepaged_had_no_time;
 mod memory_bloat;
+mod no_difference;
+mod page_fault_bound;
 mod policy_had_no_effect;
 mod policy_not_applied;
+mod read_first_prefault;
 mod read_first_zero_page;
 mod run_too_noisy;
 mod translation;
@@ -31,6 +36,7 @@ mod where_the_time_went;
 mod win_with_a_loss;
 mod workload_too_short;
 mod zeroing_ate_the_gain;
+mod zeroing_bound;
 
 pub use ground::{Evidence, Ground};
 
@@ -42,6 +48,7 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
+    &no_difference::NoDifference,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
@@ -51,6 +58,10 @@ pub static RULES: &[&dyn Rule] = &[
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,
     &read_first_zero_page::ReadFirstZeroPage,
+    &read_first_prefault::ReadFirstPrefault,
+    &growth_below_huge_page::GrowthBelowHugePage,
+    &page_fault_bound::PageFaultBound,
+    &zeroing_bound::ZeroingBound,
     &memory_bloat::MemoryBloat,
     &win_with_a_loss::WinWithALoss,
 ];

@@ -33,6 +33,10 @@ impl Rule for GrowthBelowHugePage {
          heaps in running programs."
     }
 
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
         ground.of_all(self, ask)
     }

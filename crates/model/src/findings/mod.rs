@@ -111,6 +111,11 @@ pub trait Rule: Sync {
     /// What it claims, its evidence, what would refute it and where to look next: a paragraph
     /// for people.
     fn explain(&self) -> &'static str;
+    /// Whether it explains the time of a program. A trial of a bench goes through cells of its own
+    /// choosing, so that its time as a whole says nothing: such rules are not asked there.
+    fn explains_programs(&self) -> bool {
+        true
+    }
     /// What it says of one experiment: one finding for each policy that it has something to
     /// say about, or one for the whole.
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding>;
@@ -121,12 +126,11 @@ pub trait Rule: Sync {
 #[must_use]
 pub fn judge(record: &Record, table: &Table) -> Vec<Finding> {
     let ground = Ground::new(record, table);
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.check(&ground)).collect();
-    if record.header.plan.bench.is_some() {
-        // Rules explain the time of a program. A trial of a bench goes through cells of its own
-        // choosing, so its time as a whole says nothing; whether it can be trusted still counts.
-        findings.retain(|finding| finding.id == "run-too-noisy");
-    }
+    let is_bench = record.header.plan.bench.is_some();
+    let asked = RULES
+        .iter()
+        .filter(|rule| !(is_bench && rule.explains_programs()));
+    let mut findings: Vec<Finding> = asked.flat_map(|rule| rule.check(&ground)).collect();
     findings.sort_by_key(|finding| finding.outcome);
     findings
 }

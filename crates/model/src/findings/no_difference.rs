@@ -26,6 +26,10 @@ impl Rule for NoDifference {
          Beyond 10 % it cannot be told. Next: more rounds narrow the bound."
     }
 
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
         ground.of_arms(self, ask)
     }

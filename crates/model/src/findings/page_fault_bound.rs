@@ -25,6 +25,10 @@ impl Rule for PageFaultBound {
          fewer faults, by huge pages or by prefaulting; what is left then is clearing."
     }
 
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
         ground.of_all(self, ask)
     }

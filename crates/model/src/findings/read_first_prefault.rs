@@ -28,6 +28,10 @@ impl Rule for ReadFirstPrefault {
          a store or MADV_POPULATE_WRITE."
     }
 
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
         ground.of_all(self, ask)
     }

@@ -26,6 +26,10 @@ impl Rule for ZeroingBound {
          clearing, and save none of it."
     }
 
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
         ground.of_all(self, ask)
     }

@@ -203,7 +203,7 @@ pub struct Options {
     #[serde(alias = "metrics", deserialize_with = "parsed_all")]
     pub metric: Vec<PrintedMetric>,
 
-    /// Latencies of requests, as READER[@UNIT][:FILE]
+    /// Latencies of requests, as `READER[@UNIT][:FILE]`
     ///
     /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
     /// google-benchmark, go, hyperfine, csv:COLUMN or jsonl:FIELD, with @ns, @us, @ms or @s where

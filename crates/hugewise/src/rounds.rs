@@ -15,7 +15,7 @@ use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Std
 use hugewise_linux::stat::plan::{Events, plan as plan_counters};
 use hugewise_model::bench;
 use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
-use hugewise_model::observation::{Missing, Outcome, Role, Trial};
+use hugewise_model::observation::{Missing, Outcome, Reading, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
 use hugewise_model::policy::realise::Realisation;
 use hugewise_model::policy::runtime::Answers;
@@ -402,12 +402,29 @@ fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
         .bounds
         .max_time
         .is_some_and(|most| began.elapsed() >= most);
-    if so_far.rounds >= 2 && !record.trials.iter().any(Trial::succeeded) {
+    let first_rounds = (so_far.rounds >= 2).then(|| nothing_to_judge(record));
+    first_rounds
+        .flatten()
+        .or(so_far.stop)
+        .or_else(|| time_is_up.then_some(StopReason::MaxTime))
+}
+
+/// Why more rounds would bring nothing either.
+fn nothing_to_judge(record: &Record) -> Option<StopReason> {
+    let metric = &record.header.plan.verdict_metric;
+    let judged = |trial: &Trial| match trial.readings.get(metric) {
+        Some(Reading::Missing { .. }) | None => false,
+        Some(_) => true,
+    };
+    let mut succeeded = record
+        .trials
+        .iter()
+        .filter(|trial| trial.succeeded())
+        .peekable();
+    if succeeded.peek().is_none() {
         return Some(StopReason::WorkloadFails);
     }
-    so_far
-        .stop
-        .or_else(|| time_is_up.then_some(StopReason::MaxTime))
+    (!succeeded.any(judged)).then_some(StopReason::VerdictUnmeasured)
 }
 
 fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {

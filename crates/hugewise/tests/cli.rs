@@ -2,6 +2,7 @@
 
 mod faults;
 mod harness;
+mod requests;
 mod tracing;
 
 use std::time::Duration;

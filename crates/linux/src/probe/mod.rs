@@ -47,7 +47,7 @@ pub fn answers(root: &Root, environment: Environment) -> Result<Answers> {
 /// rest and which only those need to know who judge a machine as a whole.
 ///
 /// # Errors
-/// As [`answers`].
+/// As [`answers()`].
 pub fn answers_without_tracing(root: &Root, environment: Environment) -> Result<Answers> {
     if root.is_real() {
         return Ok(ask::ask_without_tracing(root, environment));

@@ -10,6 +10,7 @@ mod event;
 mod flame;
 mod histogram;
 mod kind;
+pub(crate) mod processes;
 mod reading;
 mod reconcile;
 mod render;

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::analysis::{Analysis, Mapping};
+use super::analysis::{Analysis, Sums};
 use super::event::{Closing, Conditions, Sharing, Symbol};
 use super::histogram::{Bar, Latencies, Quantiles};
 use super::kind::{Kind, size};
+use super::processes::Mapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
 use super::stacks::Weigh;
@@ -113,10 +114,10 @@ impl Analysis {
             threads: self.threads.len() as u64,
             total: row(faults, &all),
             kinds: self.kind_rows(),
-            growth: rows(self.mappings.iter().map(|one| (growth(one), one))),
-            mappings: rows(self.mappings.iter().map(|one| (title(one), one))),
+            growth: self.rows(growth),
+            mappings: self.rows(title),
             sites: self.site_rows(),
-            shallow: self.stacks.shallow(),
+            shallow: self.processes.code.shallow(),
             chains: self.book.chains,
             folios_missed: self.book.folios_missed,
             shapes: self.shapes_found(),
@@ -126,7 +127,30 @@ impl Analysis {
     /// Call chains for flame graphs: functions from the outermost, and a weight.
     #[must_use]
     pub fn folded(&self, weigh: Weigh) -> BTreeMap<String, u64> {
-        self.stacks.folded(weigh)
+        self.processes.code.folded(weigh)
+    }
+
+    /// Sums by the name that a mapping is given, the most time first.
+    fn rows(&self, name: impl Fn(&Mapping) -> String) -> Vec<NamedRow> {
+        let mappings = self.processes.mappings.iter().map(name);
+        let named = mappings.zip(&self.mappings);
+        let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
+        for (name, one) in named.chain([("not known".to_owned(), &self.elsewhere)]) {
+            let sum = sums.entry(name).or_default();
+            sum.faults += one.faults;
+            sum.time_ns += one.time_ns;
+        }
+        let mut rows: Vec<NamedRow> = sums
+            .into_iter()
+            .filter(|(_, sum)| sum.faults > 0)
+            .map(|(name, Sums { faults, time_ns })| NamedRow {
+                name,
+                faults,
+                time_ns,
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse((row.time_ns, row.faults)));
+        rows
     }
 
     fn kind_rows(&self) -> Vec<KindRow> {
@@ -141,7 +165,7 @@ impl Analysis {
     }
 
     fn site_rows(&self) -> Vec<SiteRow> {
-        let sites = self.stacks.sites().into_iter();
+        let sites = self.processes.code.sites().into_iter();
         sites
             .map(|((function, caller), faults, time_ns)| SiteRow {
                 function,
@@ -177,7 +201,7 @@ impl Analysis {
     fn double_fault(&self) -> Option<Shape> {
         let doubles = &self.counts.doubles;
         let most = doubles.by_chain.iter().max_by_key(|(_, count)| **count);
-        let site = most.and_then(|(&chain, _)| self.stacks.site_of(chain));
+        let site = most.and_then(|(&chain, _)| self.processes.code.site_of(chain));
         (doubles.faults > 0).then(|| Shape::DoubleFault {
             faults: doubles.faults,
             certain: doubles.certain,
@@ -204,26 +228,6 @@ fn row(faults: u64, latencies: &Latencies) -> Row {
         latency: latencies.quantiles(),
         histogram: latencies.bars(),
     }
-}
-
-/// Sums by name, the most time first.
-fn rows<'a>(named: impl Iterator<Item = (String, &'a Mapping)>) -> Vec<NamedRow> {
-    let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for (name, mapping) in named.filter(|(_, mapping)| mapping.faults > 0) {
-        let sum = sums.entry(name).or_default();
-        sum.0 += mapping.faults;
-        sum.1 += mapping.time_ns;
-    }
-    let mut rows: Vec<NamedRow> = sums
-        .into_iter()
-        .map(|(name, (faults, time_ns))| NamedRow {
-            name,
-            faults,
-            time_ns,
-        })
-        .collect();
-    rows.sort_by_key(|row| std::cmp::Reverse((row.time_ns, row.faults)));
-    rows
 }
 
 /// The way in which the memory of a mapping came.

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Access, Closing, Conditions, Event, Miss, Own};
-use super::places::Places;
 use super::standing::Standing;
+use crate::fault::processes::Processes;
 
 /// Adds misses up as they come, in order of time. It holds no miss; what grows with the run is
 /// one entry for each mapping and for each place in the code.
@@ -10,7 +10,7 @@ use super::standing::Standing;
 pub struct Analysis {
     pub(super) conditions: Conditions,
     pub(super) closing: Option<Closing>,
-    pub(super) places: Places,
+    pub(super) processes: Processes,
     pub(super) mappings: BTreeMap<Whose, Tally>,
     pub(super) standings: BTreeMap<Standing, u64>,
     /// By size of the page; `None` where it is not known.
@@ -47,7 +47,7 @@ impl Analysis {
     #[must_use]
     pub fn new(conditions: Conditions) -> Self {
         Self {
-            places: Places::new(conditions.page_bytes, conditions.pmd_bytes),
+            processes: Processes::new(conditions.page_bytes, conditions.pmd_bytes),
             conditions,
             closing: None,
             mappings: BTreeMap::new(),
@@ -66,20 +66,20 @@ impl Analysis {
             Event::Own(Own::Sampling(_)) => {}
             Event::Own(Own::Miss(miss)) => self.miss(miss),
             Event::Own(Own::Sampled(closing)) => self.closing = Some((**closing).clone()),
-            Event::Space(event) => self.places.push(event),
+            Event::Space(event) => self.processes.push(event),
         }
     }
 
     /// Places in files where misses happened and that have no name yet.
     #[must_use]
     pub fn nameless(&self) -> BTreeMap<String, BTreeSet<u64>> {
-        self.places.code.nameless()
+        self.processes.code.nameless()
     }
 
     fn miss(&mut self, miss: &Miss) {
         self.misses += 1;
         self.stores += u64::from(miss.access == Access::Store);
-        let area = self.places.area(miss.pid, miss.address);
+        let area = self.processes.area(miss.pid, miss.address);
         let standing = Standing::of(miss, area, &self.conditions);
         let whose = match (area, standing) {
             (Some(area), _) => Whose::Mapping(area.tally),
@@ -98,7 +98,7 @@ impl Analysis {
         if miss.code >= super::standing::UPPER_HALF {
             self.kernel_code += 1;
         } else {
-            self.places.ran(miss.pid, miss.code);
+            self.processes.ran(miss.pid, &[miss.code], 1);
         }
     }
 }

@@ -8,7 +8,6 @@
 mod absence;
 mod analysis;
 mod event;
-mod places;
 mod reading;
 mod render;
 mod standing;

@@ -175,7 +175,7 @@ impl Analysis {
                 _ => "not known".to_owned(),
             };
         };
-        let mapping = &self.places.mappings[number];
+        let mapping = &self.processes.mappings[number];
         match mapping.name.as_str() {
             "//anon" => format!(
                 "anonymous {} at {:x} of {}",
@@ -202,7 +202,7 @@ impl Analysis {
 
     fn function_rows(&self) -> Vec<Row> {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-        for ((function, _), misses, _) in self.places.code.sites() {
+        for ((function, _), misses, _) in self.processes.code.sites() {
             let name = match function.place {
                 Some(place) => format!("{} ({place})", function.name),
                 None => function.name,

@@ -98,6 +98,8 @@ pub enum StopReason {
     Interrupted,
     /// The workload failed in every trial of the first rounds.
     WorkloadFails,
+    /// The metric of the verdict was measured in no trial of the first rounds.
+    VerdictUnmeasured,
     /// A single policy, measured as often as was asked for.
     Measured,
 }

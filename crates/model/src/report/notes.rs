@@ -275,6 +275,9 @@ fn stopped(record: &Record) -> Vec<String> {
         StopReason::MaxTime => Some("Stopped: --max-time was reached."),
         StopReason::MaxRounds => Some("Stopped: --max-rounds was reached."),
         StopReason::WorkloadFails => Some("Stopped: the workload failed in every first round."),
+        StopReason::VerdictUnmeasured => {
+            Some("Stopped: what is to be judged was measured in no trial.")
+        }
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };
     let left = end

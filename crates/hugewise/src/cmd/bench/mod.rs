@@ -2,7 +2,7 @@
 //! instruction is known.
 //!
 //! A bench is an experiment whose workload is the laboratory. So this verb only makes a plan;
-//! [`conduct`] does the rest, as it does for `run`.
+//! `run::conduct` does the rest, as it does for `run`.
 
 use std::path::PathBuf;
 use std::time::Duration;

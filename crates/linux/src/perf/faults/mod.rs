@@ -15,7 +15,7 @@
 //!   latency. Taking it costs as much as the two other samples of a fault together, however short
 //!   it is: a walk ends where it reads what is no frame, and that read is a fault of its own, in
 //!   vain (`perf_callchain_user`, arch/x86/events/core.c). So chains come from events of their
-//!   own ([`chains`]): of all faults at first, and of one in many when there have been enough.
+//!   own (`chains.rs`): of all faults at first, and of one in many when there have been enough.
 //! * `PERF_SAMPLE_DATA_PAGE_SIZE` at the end has the kernel look up, at that moment, how large
 //!   the page is that maps the address: whether a fault made a huge page is read, not guessed.
 //!   It needs no privilege (Linux 5.11).

@@ -1,5 +1,5 @@
 //! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each
-//! miss among them becomes a [`Miss`] with its page and its place in the code.
+//! miss among them becomes a [`Miss`](hugewise_model::miss::Miss) with its page and its place in the code.
 //!
 //! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
 //! retired and missed is a sample; AMD's IBS, where every sample is an operation and only the

@@ -1,31 +1,34 @@
 use std::collections::HashMap;
 
-use crate::fault::space::{Area, Space, Units};
-use crate::fault::stacks::Stacks;
-use crate::fault::{Event, Map};
+use super::event::{Event, Map, Sharing};
+use super::space::{Area, Space, Units};
+use super::stacks::Stacks;
 
-/// Address spaces, and the code in them, as events tell of them.
+/// The processes that events tell of: their names, their address spaces, and the code in them.
 #[derive(Debug)]
-pub(super) struct Places {
-    units: Units,
+pub(crate) struct Processes {
+    pub(crate) units: Units,
     spaces: HashMap<u32, Space>,
     programs: HashMap<u32, String>,
-    /// Mappings with their widest extent, in the order in which they came.
-    pub(super) mappings: Vec<Mapping>,
-    pub(super) code: Stacks,
+    /// All mappings that ever were, in the order in which they came; [`Area::tally`] is a place
+    /// in it.
+    pub(crate) mappings: Vec<Mapping>,
+    pub(crate) code: Stacks,
 }
 
-/// A mapping, and all that grew out of it.
+/// A mapping at its widest, and all that grew out of it.
 #[derive(Clone, Debug)]
-pub(super) struct Mapping {
-    pub(super) pid: u32,
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) name: String,
+pub(crate) struct Mapping {
+    pub(crate) pid: u32,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) name: String,
+    pub(crate) anonymous: bool,
+    pub(crate) sharing: Sharing,
 }
 
-impl Places {
-    pub(super) fn new(page_bytes: u64, pmd_bytes: Option<u64>) -> Self {
+impl Processes {
+    pub(crate) fn new(page_bytes: u64, pmd_bytes: Option<u64>) -> Self {
         let page_bytes = page_bytes.max(1);
         Self {
             units: Units {
@@ -39,7 +42,8 @@ impl Places {
         }
     }
 
-    pub(super) fn push(&mut self, event: &Event) {
+    /// Takes in what an event tells of processes; the others tell nothing of them.
+    pub(crate) fn push(&mut self, event: &Event) {
         match event {
             Event::Map(map) => self.map(map),
             Event::Exec { pid, name, .. } => {
@@ -51,8 +55,8 @@ impl Places {
                 self.spaces.entry(*pid).or_default().heap = Some(*address);
             }
             Event::Fork { pid, parent, .. } if pid != parent => self.fork(*pid, *parent),
-            // The first thread may end before the others, and misses of theirs are then without a
-            // mapping. That is rare, and the memory of dead processes is not.
+            // The first thread may end before the others; then its space comes again with the
+            // next mapping only. That is rare, and the memory of dead processes is not.
             Event::Exit { pid, tid, .. } if pid == tid => {
                 self.spaces.remove(pid);
                 self.code.forget(*pid);
@@ -78,16 +82,13 @@ impl Places {
         }
         let mappings = &mut self.mappings;
         space.map(&map, self.units, || {
-            mappings.push(Mapping {
-                pid: map.pid,
-                start: map.start,
-                end: map.end,
-                name: map.name.clone(),
-            });
+            mappings.push(Mapping::of(&map));
             mappings.len() - 1
         });
         if let Some(area) = space.area(map.start) {
             let mapping = &mut mappings[area.tally];
+            let shared = area.sharing == Sharing::Shared && area.is_shared_memory();
+            mapping.anonymous = shared || area.is_anonymous();
             mapping.start = mapping.start.min(map.start);
             mapping.end = mapping.end.max(map.end);
         }
@@ -104,15 +105,37 @@ impl Places {
         self.code.forget(pid);
     }
 
-    pub(super) fn area(&self, pid: u32, address: u64) -> Option<&Area> {
-        self.spaces.get(&pid)?.area(address)
+    pub(crate) fn space(&self, pid: u32) -> Option<&Space> {
+        self.spaces.get(&pid)
     }
 
-    /// Counts an instruction of a process.
-    pub(super) fn ran(&mut self, pid: u32, code: u64) {
+    pub(crate) fn space_mut(&mut self, pid: u32) -> &mut Space {
+        self.spaces.entry(pid).or_default()
+    }
+
+    pub(crate) fn area(&self, pid: u32, address: u64) -> Option<&Area> {
+        self.space(pid)?.area(address)
+    }
+
+    /// Counts a call chain of a process, innermost first, or `weight` that it stands for; its
+    /// number.
+    pub(crate) fn ran(&mut self, pid: u32, stack: &[u64], weight: u64) -> usize {
         let program = self.programs.get(&pid);
         let program = program.map_or("[program]", String::as_str);
         let space = self.spaces.get(&pid);
-        self.code.add(pid, program, &[code], space, 1);
+        self.code.add(pid, program, stack, space, weight)
+    }
+}
+
+impl Mapping {
+    fn of(map: &Map) -> Self {
+        Self {
+            pid: map.pid,
+            start: map.start,
+            end: map.end,
+            name: map.name.clone(),
+            anonymous: false,
+            sharing: map.sharing,
+        }
     }
 }

@@ -1,0 +1,139 @@
+//! Latencies that the workload tells, and settings that reach a runtime.
+
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+use crate::harness::{Case, one_at_a_time};
+
+/// Thousands of requests: `us` is 1 to 1,000 microseconds, each as often.
+const THOUSAND: &str = r#"i=0; while [ $((i += 1)) -le 1000 ]; do echo "{\"us\":$i}"; done"#;
+
+#[test]
+fn percentiles_are_those_of_all_trials_together() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let json = case.path("report.json");
+    case.hugewise()
+        .args(["run", "--latency", "jsonl:us@us", "--max-rounds", "6"])
+        .args(["--policy", "as-is", "--policy", "b:env.B=1", "--json"])
+        .arg(&json)
+        .args(["--shell", "--", THOUSAND])
+        .assert()
+        .stdout(contains("latency, p99").and(contains("latency, p99.9")));
+    let report = case.json(&json);
+    assert_eq!(report["plan"]["verdict_metric"], "latency_seconds");
+    for (statistic, microseconds) in [("p50", 500.0), ("p90", 900.0), ("p99", 990.0)] {
+        let row = row(&report, statistic);
+        let value = row["baseline_value"].as_f64().expect("a value") * 1e6;
+        assert!((value / microseconds - 1.0).abs() <= 0.005, "{row}");
+        assert_eq!(row["change"], "no_difference", "{row}");
+    }
+    let max = row(&report, "max")["baseline_value"].as_f64();
+    assert!(
+        (max.expect("a value") - 1e-3).abs() < 1e-12,
+        "the longest is exact: {max:?}"
+    );
+}
+
+fn row<'a>(report: &'a Value, statistic: &str) -> &'a Value {
+    let rows = report["comparisons"].as_array().expect("comparisons");
+    rows.iter()
+        .find(|row| row["metric"] == "latency_seconds" && row["statistic"] == statistic)
+        .expect(statistic)
+}
+
+#[test]
+fn a_workload_that_tells_no_latency_is_not_run_for_hours() {
+    let _turn = one_at_a_time();
+    Case::new()
+        .hugewise()
+        .args([
+            "run",
+            "--latency",
+            "wrk",
+            "--policy",
+            "as-is",
+            "--policy",
+            "b:env.B=1",
+        ])
+        .args(["--max-rounds", "40", "--", "true"])
+        .assert()
+        .stdout(
+            contains("Stopped: what is to be judged was measured in no trial.")
+                .and(contains("2 rounds")),
+        );
+}
+
+#[test]
+fn a_file_that_lay_there_before_is_no_trial_of_ours() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let file = case.path("old.csv");
+    std::fs::write(&file, "ms\n1\n2\n3\n").expect("a file");
+    case.hugewise()
+        .args(["run", "--latency"])
+        .arg(format!("csv:ms@ms:{}", file.display()))
+        .args(["--policy", "as-is", "--policy", "b:env.B=1", "--", "true"])
+        .assert()
+        .stdout(contains("measured in no trial"));
+}
+
+#[test]
+fn readers_that_are_none_are_named_with_those_that_are() {
+    for (word, said) in [
+        ("foo", "google-benchmark"),
+        ("csv", "csv:COLUMN"),
+        ("wrk@fortnights", "@"),
+    ] {
+        Case::new()
+            .hugewise()
+            .args(["run", "--latency", word, "--", "true"])
+            .assert()
+            .code(2)
+            .stderr(contains(said));
+    }
+}
+
+#[test]
+fn settings_of_runtimes_join_what_the_environment_had() {
+    let case = Case::new();
+    let exec = |policy: &str, variable: &str, before: &str| {
+        let mut command = case.hugewise();
+        command.env(variable, before);
+        command
+            .args(["exec", "--policy", policy, "--", "env"])
+            .assert()
+    };
+    exec(
+        "glibc.malloc.hugetlb=1",
+        "GLIBC_TUNABLES",
+        "glibc.malloc.arena_max=2",
+    )
+    .success()
+    .stdout(contains(
+        "GLIBC_TUNABLES=glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1\n",
+    ));
+    exec(
+        "java.UseTransparentHugePages=+",
+        "JAVA_TOOL_OPTIONS",
+        "-Xmx1g",
+    )
+    .success()
+    .stdout(contains(
+        "JAVA_TOOL_OPTIONS=-Xmx1g -XX:+UseTransparentHugePages\n",
+    ));
+    exec("go.disablethp=1", "GODEBUG", "madvdontneed=1")
+        .success()
+        .stdout(contains("GODEBUG=madvdontneed=1,disablethp=1\n"));
+}
+
+#[test]
+fn a_setting_without_its_place_in_the_command_is_refused() {
+    let policy = ["exec", "--policy", "redis.disable-thp=yes", "--", "echo"];
+    let said = |word: &str| Case::new().hugewise().args(policy).arg(word).assert();
+    said("{redis.disable-thp}").success().stdout("yes\n");
+    said("nothing")
+        .code(2)
+        .stderr(contains("write {redis.disable-thp} in the command"));
+}

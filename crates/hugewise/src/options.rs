@@ -50,6 +50,15 @@ pub struct Options {
     #[arg(long, help_heading = "What to try")]
     pub system: bool,
 
+    /// Keep free memory in pieces: this share in blocks smaller than a huge page, as 80%
+    ///
+    /// Needs --system. A process beside the trials holds the pieces, repairs the state before each
+    /// trial, and ends with the experiment; the state is read before each trial. What is in
+    /// pieces already stays so.
+    #[arg(long, value_name = "SHARE", value_parser = parse_fragment, help_heading = "What to try")]
+    #[serde(deserialize_with = "fragment")]
+    pub fragment: Option<u32>,
+
     /// Stop when the verdict is known to ± this, as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
     #[serde(deserialize_with = "share")]
@@ -297,6 +306,7 @@ impl Options {
             matrix,
             baseline: self.baseline.or(file.baseline),
             system: self.system || file.system,
+            fragment: self.fragment.or(file.fragment),
             precision: self.precision.or(file.precision),
             threshold: self.threshold.or(file.threshold),
             min_rounds: self.min_rounds.or(file.min_rounds),
@@ -340,6 +350,16 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
+pub fn parse_fragment(text: &str) -> Result<u32, String> {
+    let fault = || format!("`{text}` is no state; write 80% (1% to 99%)");
+    let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
+    let percent = digits.trim().parse().ok();
+    percent
+        .filter(|percent| (1..=99).contains(percent))
+        .ok_or_else(fault)
+}
+
 fn parsed_all<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     T: std::str::FromStr,
@@ -364,6 +384,13 @@ where
 fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_share(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+fn fragment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_fragment(&text)
         .map(Some)
         .map_err(serde::de::Error::custom)
 }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 mod backing;
 mod fork;
+mod fragment;
 mod fresh;
 mod growth;
 mod kernels;
@@ -18,6 +19,7 @@ mod memory;
 mod pages;
 mod prefault;
 mod random;
+mod rollup;
 pub(crate) mod room;
 mod slab;
 mod thread;
@@ -45,12 +47,13 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         "memory" => memory::run(&cells)?,
         "latency" => latency::run(&cells)?,
         "prefault" => each(&cells, prefault::measure)?,
-        "growth" | "heap" | "fork" | "slab" => return fresh::run(&suite, &cells),
+        "growth" | "heap" | "fork" | "slab" | "fragment" => return fresh::run(&suite, &cells),
         other => match other.strip_prefix(fresh::PREFIX) {
             Some("growth") => each(&cells, growth::cell::stepped)?,
             Some("heap") => each(&cells, growth::cell::imitation)?,
             Some("fork") => each(&cells, fork::cell::measure)?,
             Some("slab") => each(&cells, slab::cell::measure)?,
+            Some("fragment") => each(&cells, fragment::measure)?,
             _ => return Err(Trouble::Usage(format!("no bench `{other}`"))),
         },
     }

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub mod arms;
 /// One cell: what is measured, as a path of words.
 pub mod cell;
+/// What `bench growth` and `bench heap` can be asked for.
+pub mod growth;
 /// What `bench latency` measures, and what is read off it.
 pub mod latency;
 /// What the laboratory prints, parsed.
@@ -26,6 +28,8 @@ pub mod plot;
 pub mod prefault;
 /// What the processor says of itself.
 pub mod processor;
+/// What `bench slab` can be asked for.
+pub mod slab;
 /// The suites: which axes their cells have, and how they are shown.
 pub mod suite;
 

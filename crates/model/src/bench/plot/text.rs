@@ -146,7 +146,8 @@ mod tests {
               1.53 ns |
               1.00 ns |=
                       +------------------------------------------------
-                     4 KiB          64 KiB          1 MiB        16 MiB"#]].assert_eq(&drawn.join("\n"));
+                     4 KiB          64 KiB          1 MiB        16 MiB"#]]
+        .assert_eq(&drawn.join("\n"));
     }
 
     #[test]

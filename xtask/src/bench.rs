@@ -1,4 +1,4 @@
-//! What the measuring costs the workload, and what `inspect` and `faults` take: paired ratios in one run,
+//! What the measuring costs the workload, and what `inspect`, `faults` and `trace` take: paired ratios in one run,
 //! never a timed test.
 
 use std::ffi::OsString;
@@ -15,9 +15,12 @@ use crate::program;
 
 mod faults;
 mod inspect;
+mod load;
 mod memory;
 mod stat;
+mod trace;
 mod watched;
+mod watcher;
 
 /// Pairs, unless the command line says otherwise.
 const PAIRS: u32 = 30;
@@ -28,7 +31,7 @@ pub struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
-    /// Pairs of a bare run and a measured one [default: 30; for `faults`: 10]
+    /// Pairs of a bare run and a measured one [default: 30; for `faults` and `trace`: 10]
     #[arg(long)]
     pairs: Option<u32>,
     /// Seed of the order within pairs
@@ -53,6 +56,8 @@ enum What {
     Faults,
     /// The loops of `bench memory` and `bench latency` against `perf bench mem` and multichase
     Memory,
+    /// `trace` of the whole machine against others, at page faults and at a cgroup's limit
+    Trace,
     /// `stat` against `perf stat` on the same events, and against the bare workload
     Stat,
 }
@@ -64,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Inspect => inspect::run(arguments),
         What::Faults => faults::run(arguments),
         What::Memory => memory::run(arguments),
+        What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
     }
 }

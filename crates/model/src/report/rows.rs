@@ -42,11 +42,20 @@ pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
     Metric {
         name: name.to_owned().into(),
         label: name.to_owned().into(),
-        unit: Unit::Other(printed.map_or_else(String::new, |printed| plain(&printed.unit))),
+        unit: printed.map_or_else(|| Unit::Other(String::new()), |it| unit_of(&it.unit)),
         better: printed.map_or(Better::Neither, |printed| printed.better),
         scope: Scope::Tree,
         shown: Shown::Always,
         doc: "Printed by the workload.".into(),
+    }
+}
+
+/// The unit that a user names; bytes and seconds are shown in the multiples that fit.
+fn unit_of(name: &str) -> Unit {
+    match name {
+        "B" => Unit::Bytes,
+        "s" => Unit::Seconds,
+        other => Unit::Other(plain(other)),
     }
 }
 

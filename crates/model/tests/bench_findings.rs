@@ -258,7 +258,7 @@ fn a_source_that_was_the_zero_page_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            4k: 1 of 2 cells with a source read the zero page, which stays in a cache; 40.0 GB/s in copy/libc/65536/untouched/1 is no speed of memory: written memory gives 10.0 GB/s, 25 % of that
+            4k: 1 of 2 cells with a source read the zero page, which stays in a cache; 40.0 GB/s in copy/libc/65536/untouched/1 is no speed of memory: over written memory it is 10.0 GB/s, 25 % of that
         "#]],
     );
     says(

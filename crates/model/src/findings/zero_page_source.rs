@@ -49,30 +49,61 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     };
     let mut reading = 0;
-    let mut zero: Vec<(&Cell, f64)> = Vec::new();
+    let mut zero = Vec::new();
     for cell in &bench.cells {
         let Some(share) = zero_share(look, cell) else {
             continue;
         };
         reading += 1;
         if share >= HALF {
-            zero.push((cell, look.here(&cell.reading(RATE))?));
+            zero.push(Misread {
+                cell,
+                rate: look.here(&cell.reading(RATE))?,
+                written: over_written(look, cell),
+            });
         }
     }
     let policy = look.policy;
-    let Some(&(cell, rate)) = zero.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return Ok(match reading {
-            0 => Said::Nothing,
-            _ => Said::NotShown(format!("{policy}: no cell read the zero page")),
-        });
-    };
-    Ok(Said::Shown(format!(
-        "{policy}: {} of {reading} cells with a source read the zero page, which stays in a cache; {} in \
-         {cell} is no speed of memory{}",
-        zero.len(),
-        quantity(&Unit::BytesPerSecond, rate),
-        beside_written(look, cell, rate)
-    )))
+    Ok(
+        match zero.iter().max_by(|a, b| a.order().total_cmp(&b.order())) {
+            None if reading == 0 => Said::Nothing,
+            None => Said::NotShown(format!("{policy}: no cell read the zero page")),
+            Some(worst) => Said::Shown(format!(
+                "{policy}: {} of {reading} cells with a source read the zero page, which stays in a \
+             cache; {}",
+                zero.len(),
+                worst.text()
+            )),
+        },
+    )
+}
+
+/// A cell that measured the zero page.
+struct Misread<'a> {
+    cell: &'a Cell,
+    rate: f64,
+    /// The same over written memory, where the record has it.
+    written: Option<f64>,
+}
+
+impl Misread<'_> {
+    /// How far it misleads: by how much it is faster, where that is known.
+    fn order(&self) -> f64 {
+        self.written.map_or(0.0, |written| self.rate / written)
+    }
+
+    fn text(&self) -> String {
+        let rate = |rate| quantity(&Unit::BytesPerSecond, rate);
+        let text = format!("{} in {} is no speed of memory", rate(self.rate), self.cell);
+        match self.written {
+            Some(written) => format!(
+                "{text}: over written memory it is {}, {} of that",
+                rate(written),
+                percent(written / self.rate)
+            ),
+            None => text,
+        }
+    }
 }
 
 /// The part of what a cell reads that was the zero page; `None` of a cell that reads nothing else
@@ -96,20 +127,13 @@ fn zero_share(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
     zero.or(others.map(|_| 0.0)).map(|bytes| bytes / length)
 }
 
-/// How the same cell over written memory compares, where there is one.
-fn beside_written(look: &mut Look<'_, '_>, cell: &Cell, rate: f64) -> String {
+/// The speed of the same cell over written memory, where there is one.
+fn over_written(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
     let words: Vec<&str> = cell
         .parts()
         .map(|word| if word == "untouched" { "written" } else { word })
         .collect();
-    let written = Cell::of(&words).ok().filter(|written| written != cell);
-    let written = written.and_then(|written| look.here(&written.reading(RATE)).ok());
-    match written {
-        Some(written) if written > 0.0 => format!(
-            ": written memory gives {}, {} of that",
-            quantity(&Unit::BytesPerSecond, written),
-            percent(written / rate)
-        ),
-        _ => String::new(),
-    }
+    let written = Cell::of(&words).ok().filter(|written| written != cell)?;
+    let rate = look.here(&written.reading(RATE)).ok()?;
+    (rate > 0.0).then_some(rate)
 }

@@ -16,6 +16,7 @@ use crate::program;
 mod faults;
 mod inspect;
 mod load;
+mod memory;
 mod stat;
 mod trace;
 mod watched;
@@ -39,6 +40,9 @@ pub struct Arguments {
     /// For `inspect`: the script tools/mm/thpmaps of the kernel's sources, to compare with
     #[arg(long, value_name = "PATH")]
     thpmaps: Option<PathBuf>,
+    /// For `memory`: the program of that name, built from github.com/google/multichase
+    #[arg(long, value_name = "PATH")]
+    multichase: Option<PathBuf>,
 }
 
 /// What is measured.
@@ -50,6 +54,8 @@ enum What {
     Inspect,
     /// `faults` against others that watch page faults one by one
     Faults,
+    /// The loops of `bench memory` and `bench latency` against `perf bench mem` and multichase
+    Memory,
     /// `trace` of the whole machine against others, at page faults and at a cgroup's limit
     Trace,
     /// `stat` against `perf stat` on the same events, and against the bare workload
@@ -62,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Run => workloads(arguments),
         What::Inspect => inspect::run(arguments),
         What::Faults => faults::run(arguments),
+        What::Memory => memory::run(arguments),
         What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
     }

@@ -88,8 +88,9 @@ impl<'a> Fragmentation<'a> {
         let _ = compact(self.root);
         let left = now().ok().filter(|&share| !back(share))?;
         Some(format!(
-            "{:.0} % of free memory is in small blocks, and {:.0} % was before --fragment: what \
-             other programs were given meanwhile lies scattered; it mends as they give it back",
+            "{:.0} % of free memory is in small blocks, and {:.0} % was before --fragment: pages \
+             that the kernel still keeps by processor, or gave to other programs meanwhile, lie \
+             scattered; it mends as they come back",
             left * 100.0,
             self.found * 100.0
         ))

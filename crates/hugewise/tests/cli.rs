@@ -163,6 +163,15 @@ fn a_bench_that_cannot_be_is_refused_with_what_could() {
             &["memory", "--ops", "fill", "--source", "untouched"],
             "copy",
         ),
+        (&["memory", "--sizes", "64K", "--svg", "x.svg"], "two sizes"),
+        (&["latency", "--sizes", "1K"], "at least 4 KiB"),
+        (&["latency", "--sizes", "4097"], "multiple of 256"),
+        (&["latency", "--to", "4096T"], "would fit"),
+        (&["latency", "--to", "2K"], "at least 4 KiB"),
+        (
+            &["latency", "--to", "1M", "--sizes", "4K"],
+            "cannot be used with",
+        ),
         (&["prefault", "--methods", "pray"], "populate-write"),
         (&["prefault", "--sizes", "5K"], "multiples of"),
     ];
@@ -214,6 +223,49 @@ fn a_bench_measures_cells_and_proves_their_pages() {
         .assert()
         .success()
         .stdout(contains("base pages, in every cell"));
+}
+
+/// What the processor says of itself is in the record, and the curves are drawn from it again.
+#[test]
+fn a_bench_of_latency_is_a_curve() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let (out, json) = (case.path("record.jsonl"), case.path("report.json"));
+    let (first, second) = (case.path("first.svg"), case.path("second.svg"));
+    case.hugewise()
+        .args(["bench", "latency", "--to", "16K", "--pages", "4k"])
+        .args(["--max-rounds", "2", "--out"])
+        .arg(&out)
+        .arg("--json")
+        .arg(&json)
+        .arg("--svg")
+        .arg(&first)
+        .assert()
+        .success()
+        .stdout(contains("16 KiB").and(contains("Levels, 4k: not read off")));
+    let text = std::fs::read(&json).expect("a report");
+    let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    for bytes in [4096, 5120, 16_384] {
+        let of = |metric: &str| readings(&report, "4k", &format!("bench/{bytes}/{metric}"));
+        let latency = of("latency_seconds");
+        assert!(latency.len() == 2 && latency.iter().all(|&it| it > 1e-11 && it < 1e-3));
+        assert!(
+            of("lines_small_bytes")
+                .iter()
+                .all(|&it| it >= f64::from(bytes))
+        );
+    }
+    assert!(report["plan"]["bench"]["processor"].is_object(), "{report}");
+    case.hugewise()
+        .arg("report")
+        .arg(&out)
+        .arg("--svg")
+        .arg(&second)
+        .assert()
+        .success();
+    let [first, second] = [first, second].map(|path| std::fs::read_to_string(path).expect("svg"));
+    assert_eq!(first, second);
+    assert_eq!(first.matches("<circle").count(), 9);
 }
 
 #[test]

@@ -778,6 +778,29 @@ fn a_bench_is_drawn_from_its_record() {
     expect_file![golden("bench-memory.md")].assert_eq(&markdown);
 }
 
+/// The record of a real run, cut off in its sixth round: one curve has rounds enough for levels,
+/// the other has not.
+#[test]
+fn curves_and_levels_are_drawn_from_their_record() {
+    let text = include_bytes!("../../../fixtures/benches/latency.jsonl");
+    let record = record::parse(text).unwrap();
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, Some("latency.jsonl".to_owned()));
+    let text = draw(&report, &Style::default());
+    expect_file![golden("bench-latency.txt")].assert_eq(&text);
+    assert!(widest(&text) <= 80, "{text}");
+    let mut markdown = String::new();
+    render_markdown(&report, &mut markdown).unwrap();
+    expect_file![golden("bench-latency.md")].assert_eq(&markdown);
+    let mut json = String::new();
+    render_json(&report, &mut json).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let curves = json["latency"]["curves"].as_array().unwrap();
+    assert!(curves[0]["levels"].is_null() && curves[1]["levels"].is_array());
+    assert_eq!(json["latency"]["prices"][0]["dear"], "4k");
+}
+
 #[test]
 fn advice_is_found_under_its_name() {
     let record = sample::clear_win();

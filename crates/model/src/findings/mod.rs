@@ -12,6 +12,7 @@ use crate::record::Record;
 
 pub mod medians;
 
+mod cells;
 mod coverage;
 mod ground;
 
@@ -19,13 +20,17 @@ mod cheaper_walks;
 mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
+mod growth_below_huge_page;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
 mod memory_bloat;
+mod no_difference;
+mod page_fault_bound;
 mod policy_had_no_effect;
 mod policy_not_applied;
+mod read_first_prefault;
 mod read_first_zero_page;
 mod run_too_noisy;
 mod stalls_explain_loss;
@@ -33,7 +38,9 @@ mod translation;
 mod where_the_time_went;
 mod win_with_a_loss;
 mod workload_too_short;
+mod zero_page_source;
 mod zeroing_ate_the_gain;
+mod zeroing_bound;
 
 pub use ground::{Evidence, Ground};
 
@@ -46,6 +53,7 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
+    &no_difference::NoDifference,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
@@ -56,6 +64,11 @@ pub static RULES: &[&dyn Rule] = &[
     &huge_allocation_fell_back::HugeAllocationFellBack,
     &khugepaged_had_no_time::KhugepagedHadNoTime,
     &read_first_zero_page::ReadFirstZeroPage,
+    &zero_page_source::ZeroPageSource,
+    &read_first_prefault::ReadFirstPrefault,
+    &growth_below_huge_page::GrowthBelowHugePage,
+    &page_fault_bound::PageFaultBound,
+    &zeroing_bound::ZeroingBound,
     &cost_moved_to_the_start::CostMovedToTheStart,
     &memory_bloat::MemoryBloat,
     &win_with_a_loss::WinWithALoss,
@@ -106,6 +119,11 @@ pub trait Rule: Sync {
     /// What it claims, its evidence, what would refute it and where to look next: a paragraph
     /// for people.
     fn explain(&self) -> &'static str;
+    /// Whether it explains the time of a program. A trial of a bench goes through cells of its own
+    /// choosing, so that its time as a whole says nothing: such rules are not asked there.
+    fn explains_programs(&self) -> bool {
+        true
+    }
     /// What it says of one experiment: one finding for each policy that it has something to
     /// say about, or one for the whole.
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding>;
@@ -116,12 +134,11 @@ pub trait Rule: Sync {
 #[must_use]
 pub fn judge(record: &Record, table: &Table) -> Vec<Finding> {
     let ground = Ground::new(record, table);
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.check(&ground)).collect();
-    if record.header.plan.bench.is_some() {
-        // Rules explain the time of a program. A trial of a bench goes through cells of its own
-        // choosing, so its time as a whole says nothing; whether it can be trusted still counts.
-        findings.retain(|finding| finding.id == "run-too-noisy");
-    }
+    let is_bench = record.header.plan.bench.is_some();
+    let asked = RULES
+        .iter()
+        .filter(|rule| !(is_bench && rule.explains_programs()));
+    let mut findings: Vec<Finding> = asked.flat_map(|rule| rule.check(&ground)).collect();
     findings.sort_by_key(|finding| finding.outcome);
     findings
 }

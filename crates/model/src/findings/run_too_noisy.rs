@@ -30,6 +30,10 @@ impl Rule for RunTooNoisy {
          larger threshold."
     }
 
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
         ground
             .table

@@ -65,8 +65,8 @@ fn check_sizes(flag: &str, mut sizes: impl Iterator<Item = u64>) -> Result<()> {
     match sizes.find(|&size| size < SMALLEST || !size.is_multiple_of(LINE)) {
         None => Ok(()),
         Some(size) => Err(exit::usage(format!(
-            "{flag}: no cycle of cache lines fills {}; at least {}, and a multiple of {LINE} bytes",
-            bytes_text(size),
+            "{flag}: no cycle of cache lines fills {size} bytes; at least {}, and a multiple of \
+             {LINE} bytes",
             bytes_text(SMALLEST)
         ))),
     }

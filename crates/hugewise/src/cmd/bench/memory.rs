@@ -108,5 +108,37 @@ fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Resul
         )));
     }
     let flag = format!("--ops {} --kernels", operation.name);
+    let has = |name: &&str| lacks(name).is_none();
+    if let Some((name, what)) = asked.iter().find_map(|name| Some((name, lacks(name)?))) {
+        let those: Vec<&str> = known.iter().copied().filter(has).collect();
+        return Err(exit::usage(format!(
+            "{flag} {name}: this processor has no {what}; it can run {}",
+            those.join(", ")
+        )));
+    }
     chosen(&flag, asked, known, &known[..1])
+}
+
+/// What this processor lacks for the kernel of a name. The laboratory asks again.
+fn lacks(kernel: &str) -> Option<&'static str> {
+    let needs = |word: &str| kernel.split('-').any(|part| part == word);
+    #[cfg(target_arch = "x86_64")]
+    let (avx2, avx512, sve) = (
+        std::arch::is_x86_feature_detected!("avx2"),
+        std::arch::is_x86_feature_detected!("avx512f"),
+        true,
+    );
+    #[cfg(target_arch = "aarch64")]
+    let (avx2, avx512, sve) = (true, true, std::arch::is_aarch64_feature_detected!("sve"));
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let (avx2, avx512, sve) = (true, true, true);
+    let features = [
+        ("avx2", avx2, "AVX2"),
+        ("avx512", avx512, "AVX-512"),
+        ("sve", sve, "SVE"),
+    ];
+    let missing = features
+        .into_iter()
+        .find(|(word, has, _)| needs(word) && !has);
+    missing.map(|(_, _, name)| name)
 }

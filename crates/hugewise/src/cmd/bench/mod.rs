@@ -18,7 +18,7 @@ use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::realise::Reach;
-use hugewise_model::quantity::parse_duration;
+use hugewise_model::quantity::{KIB, parse_duration};
 
 use crate::cli::Output;
 use crate::cmd::run::conduct;
@@ -161,8 +161,8 @@ impl Common {
         }
     }
 
-    /// The experiment that goes through the cells. Its verdict is that of the first cell; the
-    /// workload is not held at its end, because its blocks are gone by then.
+    /// The experiment that goes through the cells. The workload is not held at its end, because
+    /// its blocks are gone by then.
     fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
@@ -206,9 +206,20 @@ fn no_pages(name: &str, known: &[Policy], host: &Host, bench: &Bench) -> anyhow:
     let more = if with_system.iter().any(|policy| policy.name == name) {
         "; with --system that too".to_owned()
     } else {
-        String::new()
+        empty_pool(name, host).unwrap_or_default()
     };
     exit::usage(format!("--pages {name}: there are {}{more}", names(known)))
+}
+
+/// Where the pages of a pool are asked for that has none free: how it gets some.
+fn empty_pool(name: &str, host: &Host) -> Option<String> {
+    let named = |bytes: &&u64| format!("hugetlb-{}", arms::page_word(**bytes)) == name;
+    let bytes = host.hugetlb.keys().find(named)?;
+    Some(format!(
+        "; that pool has no free page, and root fills it by writing a number to \
+         /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",
+        bytes / KIB
+    ))
 }
 
 /// What `--system` would add.

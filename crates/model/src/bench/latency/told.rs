@@ -106,7 +106,7 @@ fn last_reach(processor: Option<&Processor>, curve: &Curve) -> Option<u64> {
     Some(room.entries * page)
 }
 
-fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTold {
+pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTold {
     let mut reaches = processor.map_or_else(Vec::new, |it| it.reaches(curve.page_bytes));
     let levels = levels(curve).map(|levels| {
         let named = levels.into_iter().map(|level| LevelTold {
@@ -168,7 +168,7 @@ impl Told {
 }
 
 impl CurveTold {
-    fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         let policy = plain(&self.policy);
         let Some(levels) = &self.levels else {
             return format!("Levels, {policy}: not read off; that needs {FEWEST_ROUNDS} rounds.");
@@ -201,7 +201,7 @@ impl LevelTold {
 
 impl PriceTold {
     /// At the largest footprints beyond what is remembered, where the difference is decided.
-    fn sentence(&self) -> Option<String> {
+    pub(super) fn sentence(&self) -> Option<String> {
         let beyond = |price: &&Price| {
             price.bytes.is_power_of_two()
                 && self.reach_bytes.is_none_or(|reach| price.bytes > reach)
@@ -231,12 +231,12 @@ impl PriceTold {
         let interval = price.interval.map_or_else(String::new, |(low, high)| {
             format!(" [{}, {}]", nanoseconds(low), nanoseconds(high))
         });
-        let missing = self.reach_bytes.map_or_else(String::new, |reach| {
-            let share = 1.0 - reach as f64 / price.bytes as f64;
-            format!(" ({:.0} % miss)", share * 100.0)
+        let covered = self.reach_bytes.map_or_else(String::new, |reach| {
+            let share = reach as f64 / price.bytes as f64;
+            format!(" (the TLB covers {:.0} %)", share * 100.0)
         });
         format!(
-            "{} ns{interval} at {}{missing}",
+            "{} ns{interval} at {}{covered}",
             nanoseconds(price.seconds),
             bytes_text(price.bytes)
         )

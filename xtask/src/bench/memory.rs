@@ -1,0 +1,210 @@
+//! The loops of `hugewise bench memory` and `bench latency` against other programs that measure
+//! the same: in each round every program once, in a shuffled order, and ratios by rounds.
+//!
+//! All get the same pages: the laboratory asks for none (`plain`), as the others do.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use hugewise_model::bench::memory::OPERATIONS;
+use hugewise_model::stats::{ALPHA, median, paired};
+use serde_json::Value;
+
+use super::Arguments;
+use crate::program;
+
+/// Rounds, unless the command line says otherwise.
+const ROUNDS: u32 = 10;
+/// The block of copies and fills.
+const BLOCK: u64 = 1 << 30;
+/// The footprint of loads.
+const FOOTPRINT: u64 = 256 << 20;
+/// `perf` calls 2^30 bytes a GB.
+const GB_OF_PERF: f64 = 1_073_741_824.0;
+
+/// Measures, and prints a table in Markdown.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = program::build()?;
+    let lab = program.with_file_name("hugewise-lab");
+    println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
+    println!("|---|---|--:|--:|---|--:|");
+    for (operation, perf) in [("copy", "memcpy"), ("fill", "memset")] {
+        let told = rounds(
+            arguments,
+            &mut [&mut || ours(&lab, operation), &mut || of_perf(perf)],
+        )?;
+        let what = format!("{operation} of 1 GiB");
+        table(&what, &told, Unit::Rate)?;
+    }
+    let Some(multichase) = &arguments.multichase else {
+        println!("\nNo latencies were compared: --multichase PATH names that program.");
+        return Ok(());
+    };
+    let told = rounds(
+        arguments,
+        &mut [&mut || our_latency(&lab), &mut || of_multichase(multichase)],
+    )?;
+    table("load over 256 MiB", &told, Unit::Latency)
+}
+
+/// Values of one round, by program; those of others begin with another name than `hugewise`.
+type Values = BTreeMap<String, f64>;
+type Measure<'a> = &'a mut dyn FnMut() -> Result<Values>;
+
+fn rounds(arguments: &Arguments, programs: &mut [Measure<'_>]) -> Result<Vec<Values>> {
+    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    let mut rounds = Vec::new();
+    // The first round has the host back the memory.
+    for round in 0..=arguments.pairs.unwrap_or(ROUNDS) {
+        let mut values = Values::new();
+        let mut order: Vec<usize> = (0..programs.len()).collect();
+        random.shuffle(&mut order);
+        for index in order {
+            values.extend(programs[index]()?);
+        }
+        if round > 0 {
+            rounds.push(values);
+        }
+    }
+    Ok(rounds)
+}
+
+/// Bytes a second of every kernel that this processor has.
+fn ours(lab: &Path, operation: &str) -> Result<Values> {
+    let known = OPERATIONS.iter().find(|known| known.name == operation);
+    let kernels = known
+        .context("no such operation")?
+        .kernels(std::env::consts::ARCH);
+    let cell = |kernel: &&str| format!("{operation}/{kernel}/{BLOCK}/written/1");
+    let cells: Vec<String> = kernels.iter().map(cell).collect();
+    let lines = bench(lab, "memory", &cells.join(","))?;
+    let mut values = Values::new();
+    for (kernel, cell) in kernels.iter().zip(&cells) {
+        if let Some(rate) = lines
+            .get(cell)
+            .and_then(|it| it["rate_bytes_per_second"].as_f64())
+        {
+            values.insert(format!("hugewise `{kernel}`"), rate);
+        }
+    }
+    Ok(values)
+}
+
+fn our_latency(lab: &Path) -> Result<Values> {
+    let cell = FOOTPRINT.to_string();
+    let lines = bench(lab, "latency", &cell)?;
+    let seconds = lines
+        .get(&cell)
+        .and_then(|it| it["latency_seconds"].as_f64());
+    Ok([("hugewise".to_owned(), seconds.context("no latency")?)].into())
+}
+
+/// The metrics of each cell.
+fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Value>> {
+    let output = Command::new(lab)
+        .args(["bench", suite, "--cells", cells])
+        .env("HUGEWISE_LAB_PAGES", "plain")
+        .output()
+        .context("starting the laboratory")?;
+    ensure!(output.status.success(), "the laboratory failed: {output:?}");
+    let text = String::from_utf8(output.stdout)?;
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line)?;
+        let cell = line["cell"].as_str().context("a line without a cell")?;
+        Ok((cell.to_owned(), line["metrics"].take()))
+    });
+    lines.collect()
+}
+
+/// Bytes a second of every function that `perf bench mem` has. It counts a copied byte once, as
+/// we do, and touches its memory before it measures.
+fn of_perf(what: &str) -> Result<Values> {
+    let output = Command::new("perf")
+        .args(["bench", "mem", what, "--size", "1GB", "--nr_loops", "3"])
+        .args(["--function", "all"])
+        .output()
+        .context("starting perf; on Debian: apt install linux-perf")?;
+    ensure!(output.status.success(), "perf failed: {output:?}");
+    let text = String::from_utf8(output.stdout)?;
+    let mut values = Values::new();
+    let mut function = None;
+    for line in text.lines() {
+        if let Some((_, rest)) = line.split_once("# function '") {
+            function = rest.split('\'').next();
+        } else if let (Some(name), Some(rate)) = (function, line.trim().strip_suffix(" GB/sec")) {
+            values.insert(
+                format!("perf `{name}`"),
+                rate.trim().parse::<f64>()? * GB_OF_PERF,
+            );
+        }
+    }
+    ensure!(!values.is_empty(), "perf said {text:?}");
+    Ok(values)
+}
+
+/// The best of five samples of half a second each, over all lines of the footprint in an order
+/// that spares no translation, as ours is.
+fn of_multichase(program: &Path) -> Result<Values> {
+    let size = FOOTPRINT.to_string();
+    let output = Command::new(program)
+        .args(["-s", "64", "-n", "5", "-m", &size, "-T", &size])
+        .output()
+        .with_context(|| format!("starting {}", program.display()))?;
+    ensure!(output.status.success(), "multichase failed: {output:?}");
+    let text = String::from_utf8(output.stdout)?;
+    let nanoseconds: f64 = text
+        .trim()
+        .parse()
+        .with_context(|| format!("multichase said {text:?}"))?;
+    Ok([("multichase".to_owned(), nanoseconds * 1e-9)].into())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    Rate,
+    Latency,
+}
+
+/// Every program beside the best of the others, by medians.
+fn table(what: &str, rounds: &[Values], unit: Unit) -> Result<()> {
+    let first = rounds.first().context("no round")?;
+    let of = |name: &str| -> Vec<f64> {
+        let values = rounds.iter().filter_map(|round| round.get(name));
+        values.copied().collect()
+    };
+    let score = |name: &str| {
+        let middle = median(&of(name)).unwrap_or(0.0);
+        if unit == Unit::Rate { middle } else { -middle }
+    };
+    let others = first.keys().filter(|name| !name.starts_with("hugewise"));
+    let best = others
+        .max_by(|a, b| score(a).total_cmp(&score(b)))
+        .context("no other program")?;
+    let mut names: Vec<&String> = first.keys().collect();
+    names.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    for name in names {
+        println!("| {what} | {name} |{}", row(&of(name), &of(best), unit)?);
+    }
+    Ok(())
+}
+
+fn row(values: &[f64], best: &[f64], unit: Unit) -> Result<String> {
+    let logs: Vec<f64> = values.iter().zip(best).map(|(a, b)| (a / b).ln()).collect();
+    let shift = paired(&logs, ALPHA).context("too few rounds")?;
+    let interval = shift.interval.map_or_else(
+        || "too few rounds".to_owned(),
+        |(low, high)| format!("{:.3} to {:.3}", low.exp(), high.exp()),
+    );
+    let middle = median(values).context("nothing was measured")?;
+    let middle = match unit {
+        Unit::Rate => format!("{:.2} GB/s", middle / 1e9),
+        Unit::Latency => format!("{:.1} ns", middle * 1e9),
+    };
+    let ratio = shift.estimate.exp();
+    Ok(format!(
+        " {middle} | {ratio:.3} | {interval} | {} |",
+        shift.n
+    ))
+}

@@ -779,6 +779,23 @@ fn a_bench_is_drawn_from_its_record() {
 }
 
 #[test]
+fn benches_of_heaps_forks_and_slabs_are_drawn_from_their_records() {
+    for name in ["growth", "fork", "slab"] {
+        let file = format!(
+            "{}/../../fixtures/benches/{name}.jsonl",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let record = record::parse(&std::fs::read(file).unwrap()).unwrap();
+        let table = compare::table(&record, &Options::default()).unwrap();
+        let findings = findings::judge(&record, &table);
+        let report = Report::new(&record, table, findings, Some(format!("{name}.jsonl")));
+        let text = draw(&report, &Style::default());
+        expect_file![golden(&format!("bench-{name}.txt"))].assert_eq(&text);
+        assert!(widest(&text) <= 80, "{text}");
+    }
+}
+
+#[test]
 fn advice_is_found_under_its_name() {
     let record = sample::clear_win();
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);

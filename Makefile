@@ -11,12 +11,17 @@ TOOLS := cc:gcc ld:binutils
 MATRIX_TOOLS := qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm \
   cpio:cpio /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg
 
-.PHONY: help setup build run test test-kernels lint calibrate doc clean
+# What the examples of servers under load run; one that cannot be installed is a skip with a name.
+SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
+  javac:default-jdk-headless
+
+.PHONY: help setup build run test test-kernels test-services lint calibrate doc clean
 
 help:
 	@echo "make run           measure a real program on this machine, in under five minutes"
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
+	@echo "make test-services examples/ with the real programs: Redis, a Java server"
 	@echo "make calibrate     reproduce the error rates of METHODOLOGY.md"
 	@echo "make doc           the API documentation"
 
@@ -80,6 +85,23 @@ test: lint
 test-kernels: TOOLS += $(MATRIX_TOOLS)
 test-kernels: setup
 	$(CARGO) xtask vm
+
+test-services: setup
+	@missing=""; \
+	for tool in $(SERVICE_TOOLS); do \
+	  command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool##*:}"; \
+	done; \
+	[ -z "$$missing" ] || [ "$$(id -u)" != 0 ] || { apt-get update -q; \
+	for package in $$missing; do \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $$package || \
+	    echo "$$package could not be installed"; \
+	done; }
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
+	@rm -f $(SKIPPED)
+	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) test --locked -p hugewise --test cli \
+	  service::examples -- --ignored --nocapture
+	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
+	else echo "no check was skipped"; fi
 
 calibrate: setup
 	$(CARGO) xtask calibrate

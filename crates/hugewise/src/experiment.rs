@@ -46,7 +46,7 @@ impl Options {
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
-            service: None,
+            service: self.driven()?,
             fragment: self.checked_fragment()?,
         })
     }
@@ -80,6 +80,15 @@ impl Options {
             return Err(exit::usage(
                 "--output show leaves no stdout for --latency to read; use --output keep",
             ));
+        }
+        if let Some(Place::Files(path)) = self.latency.as_ref().map(|source| &source.place)
+            && self.service.is_some()
+            && ["{dir}", "{port}"].iter().any(|it| path.contains(it))
+        {
+            return Err(exit::usage(format!(
+                "--latency …:{path}: the folder of a trial is gone when its files would be read; let \
+                 the load print the file when it is done, or name one outside"
+            )));
         }
         Ok(())
     }

@@ -22,12 +22,15 @@ impl Kept {
     }
 
     /// Keeps what one trial printed, under its number in the record: stdout (the last 16 MiB)
-    /// and the end of stderr (4 KiB).
+    /// and the end of stderr (4 KiB); of a trial with a server those of the load, and the
+    /// server's log (the last 16 MiB).
     pub fn keep(&self, index: u32, observed: &Observed) -> Result<()> {
-        for (what, bytes) in [
+        let streams = [
             ("stdout", &observed.output),
             ("stderr", &observed.stderr_tail),
-        ] {
+        ];
+        let log = observed.served.as_ref().map(|it| ("service", &it.log));
+        for (what, bytes) in streams.into_iter().chain(log) {
             let path = self.folder.join(format!("{index:04}.{what}"));
             fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
         }

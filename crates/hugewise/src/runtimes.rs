@@ -107,7 +107,10 @@ pub fn note_complaints(observed: &mut Observed, settings: &Settings) {
     if settings.runtimes.is_empty() {
         return;
     }
-    let printed = [&observed.stderr_tail, &observed.output];
+    let log = observed.served.as_ref().map(|served| &served.log);
+    let printed = [&observed.stderr_tail, &observed.output].into_iter();
+    // A load speaks of itself: what a server says is in its log.
+    let printed: Vec<&Vec<u8>> = log.map_or_else(|| printed.collect(), |log| vec![log]);
     let said: Vec<String> = printed.into_iter().flat_map(|it| complaints(it)).collect();
     let marks = said.into_iter().map(|detail| Mark::NotApplied { detail });
     observed.marks.extend(marks);

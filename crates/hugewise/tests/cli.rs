@@ -3,6 +3,7 @@
 mod faults;
 mod harness;
 mod requests;
+mod service;
 mod tracing;
 
 use std::time::Duration;

@@ -17,8 +17,10 @@ mod mappings;
 mod pace;
 pub mod plant;
 mod planted;
+mod pressure;
 mod reads;
 mod region;
+mod serve;
 mod stride;
 mod threads;
 mod touch;
@@ -44,6 +46,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   pace --pages N --out FILE [--repeat R] [--work STEPS]
         write N pages and give them back, R times over, with work after each page;
         write `faults F wall_ns W processor_ns P` to FILE
+  pressure --pages N --folder F --out FILE [--repeat R] [--group CGROUP]
+        read N pages of a file without content, R times over, as a member of CGROUP;
+        write `pages N wall_ns W processor_ns P` to FILE
   fragment --fill MIB --reserve MIB --huge-pages N
         leave free memory without huge blocks, then touch N advised huge pages
   fragmented --to PERCENT     keep that share of free memory in blocks smaller than a huge page
@@ -63,6 +68,10 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
+  serve --port P --pages N [--huge] [--folder DIR] [--fail start|load|end]
+        print `listening`, and answer each byte after writing to each of N pages and giving
+        them back
+  ask --port P --requests R   send R bytes, one by one; print a table of their `latency_ns`
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
         one region of memory that is in one known state; print
         `plant NAME PID START-END` (`plant --list` names them)
@@ -70,6 +79,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         measure cells and print a line of JSON for each; HUGEWISE_LAB_PAGES says what is done
         for pages: advised (the default), plain, small, hugetlb or hugetlb-BYTES
           memory    OPERATION/KERNEL/BLOCK/SOURCE/THREADS
+          latency   BYTES, cheapest in ascending order
           prefault  METHOD/BYTES/THREADS
           growth    brk|mmap|mprotect/STEP/aligned|between/at-once|later/BYTES
           heap      PROGRAM/BYTES, malloc and heaps as known programs grow them
@@ -144,6 +154,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "fragment" => fragment::run(&mut rest),
         "fragmented" => fragmented::run(&mut rest),
         "pace" => pace::run(&mut rest),
+        "pressure" => pressure::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),
@@ -158,6 +169,8 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "threads" => threads::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
+        "serve" => serve::serve(&mut rest),
+        "ask" => serve::ask(&mut rest),
         "plant" => plant::run(&mut rest),
         "bench" => bench::run(&mut rest),
         "-h" | "--help" | "help" => {

@@ -1,6 +1,11 @@
 //! Each rule about benches on a record in which its cause is planted, and on one in which it is
 //! not.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may fail by panicking, in its helpers too"
+)]
+
 mod sample;
 
 use expect_test::{Expect, expect};
@@ -25,6 +30,7 @@ fn bench(suite: &str, cells: &[&str], arms: &[Figures]) -> Record {
     let mut record = sample::record(&arms, 12);
     record.header.plan.bench = Some(Bench {
         suite: suite.to_owned(),
+        processor: None,
         cells: cells.iter().map(|cell| cell.parse().unwrap()).collect(),
     });
     record

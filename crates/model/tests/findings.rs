@@ -2,10 +2,13 @@
 
 mod sample;
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
-use hugewise_model::compare::{Answer, Change, Table};
+use hugewise_model::compare::{self, Answer, Change, Table};
 use hugewise_model::findings::{self, Finding, Outcome, RULES};
 use hugewise_model::observation::{Mark, Missing, ReadBack, Reading};
+use hugewise_model::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
 use hugewise_model::policy::{Policy, Settings, Thp};
 use hugewise_model::record::Record;
 use sample::{Figures, huge_pages, small_pages, table, thp, with};
@@ -141,6 +144,16 @@ fn zeroing_ate_the_gain() {
         "#]],
     );
 
+    let timed = [
+        ("zeroing_seconds", 0.31),
+        ("direct_compaction_seconds", 0.05),
+        ("direct_reclaim_seconds", 0.0),
+    ];
+    let findings = judge(&always(with(&slow, &timed)));
+    let text = &of(&findings, id).unwrap().text;
+    let told = "; clearing them took 310 ms, 49.9 ms in direct compaction; in a virtual machine";
+    assert!(text.contains(told), "{text}");
+
     let faster_kernel = with(
         &huge_pages(),
         &[("wall_seconds", 4.21), ("system_seconds", 0.5)],
@@ -216,6 +229,106 @@ fn where_the_time_went() {
     let findings = judge(&torn);
     let text = &of(&findings, id).unwrap().text;
     assert!(text.contains("3 of 5 causes were not timed"), "{text}");
+}
+
+/// Small pages under one policy, huge ones under the other, with readings of both besides.
+fn two_arms(baseline: &[(&'static str, f64)], policy: &[(&'static str, f64)]) -> Record {
+    let arms = [
+        (Policy::as_is(), with(&small_pages(), baseline)),
+        (thp("thp=always", Thp::Always), with(&huge_pages(), policy)),
+    ];
+    sample::record(&arms, 12)
+}
+
+#[test]
+fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
+    let id = "where-the-time-went";
+    let before = [("page_fault_seconds", 0.5), ("zeroing_seconds", 0.0)];
+    let after = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.08)];
+    let findings = judge(&two_arms(&before, &after));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: −826 ms a run on average: user mode −439 ms, zeroing huge pages +79.9 ms, page faults without these −459 ms, other kernel time −10.4 ms, neither +3.16 ms; 4 of 5 causes were not timed here
+    "#]],
+    );
+    let evidence = &of(&findings, id).unwrap().evidence;
+    let sum: f64 = [
+        "user",
+        "zeroing",
+        "other_fault",
+        "other_kernel",
+        "unexplained",
+    ]
+    .iter()
+    .map(|part| evidence[&format!("mean_change_{part}_seconds")].as_f64())
+    .sum::<Option<f64>>()
+    .unwrap();
+    let wall = evidence["mean_change_wall_seconds"].as_f64().unwrap();
+    assert!((sum - wall).abs() < 1e-9, "{sum} of {wall}");
+
+    // Cleared for longer than all faults took: not in faults, then, and no such part.
+    let elsewhere = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.2)];
+    let findings = judge(&two_arms(&before, &elsewhere));
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains("(page faults in it)"), "{text}");
+    assert!(!text.contains("page faults without"), "{text}");
+
+    let only = |seconds| [("page_fault_seconds", seconds)];
+    let findings = judge(&two_arms(&only(0.5), &only(0.1)));
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains(", page faults −399 ms, other"), "{text}");
+}
+
+#[test]
+fn stalls_explain_a_loss() {
+    let id = "stalls-explain-loss";
+    let slow = |seconds| {
+        [
+            ("wall_seconds", 5.1),
+            ("direct_compaction_seconds", seconds),
+            ("direct_reclaim_seconds", 0.0),
+        ]
+    };
+    let findings = judge(&two_arms(&STALLS, &slow(0.7)));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 899 ms were lost, and the program spent 698 ms in direct compaction more, for allocations of its own: the kernel had nothing fit free; defrag=defer leaves that work to its own threads
+    "#]],
+    );
+    let share = &of(&findings, id).unwrap().evidence["stalls_share_of_loss"];
+    assert!(share.as_f64().is_some_and(|share| share > 0.5), "{share}");
+    let findings = judge(&two_arms(&STALLS, &slow(0.003)));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 899 ms were lost, and hardly any of it in compaction or reclaim
+    "#]],
+    );
+    // Nothing was lost, or nothing was timed.
+    assert_eq!(of(&judge(&two_arms(&STALLS, &STALLS)), id), None);
+    let slow = with(&huge_pages(), &[("wall_seconds", 5.1)]);
+    assert_eq!(of(&judge(&always(slow)), id), None);
+}
+
+#[test]
+fn a_win_that_is_paid_for_with_stalls_says_so() {
+    let stalled = [("direct_compaction_seconds", 0.2)];
+    let findings = judge(&two_arms(&STALLS[..1], &stalled));
+    let found = of(&findings, "win-with-a-loss").unwrap();
+    assert_eq!(found.outcome, Outcome::Shown, "{}", found.text);
+    assert!(
+        found.text.contains("in direct compaction"),
+        "{}",
+        found.text
+    );
 }
 
 /// Every third trial under the policy meets memory that the host has not backed.
@@ -755,7 +868,7 @@ fn no_rule_breaks_on_a_record_without_trials() {
             );
         }
     }
-    assert_eq!(RULES.len(), 21);
+    assert_eq!(RULES.len(), 24);
 }
 
 fn walks(figures: &Figures, walks: f64, cycles: f64, data: f64, code: f64) -> Figures {
@@ -907,5 +1020,122 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
         &expect![[r#"
         thp=always: 806 MiB was huge under it and 0 under as-is, and there were as many page walks for data: the misses are not in the memory that became huge
     "#]],
+    );
+}
+
+/// A service under load, whose figures are these under `as-is` and under `thp=always`.
+fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {
+    let figures = [
+        ("load_use_ratio", 0.4),
+        ("service_use_ratio", 0.9),
+        ("service_ready_seconds", 1.5),
+    ];
+    let base = with(&small_pages(), &figures);
+    let arms = [
+        (Policy::as_is(), base.clone()),
+        (thp("thp=always", Thp::Always), with(&base, here)),
+    ];
+    let mut record = sample::record(&arms, 12);
+    record.header.plan.service = Some(Service {
+        ready: "tcp:{port}".parse().expect("good"),
+        ready_timeout: Duration::from_secs(60),
+        warm_up_load: None,
+        load: CommandLine::Line("wrk".to_owned()),
+        load_policy: LoadPolicy::None,
+        stop_signal: StopSignal::default(),
+        stop_command: None,
+        grace: Duration::from_secs(10),
+        service_cpus: None,
+        load_cpus,
+    });
+    record
+}
+
+#[test]
+fn a_load_at_its_limit_is_named() {
+    let id = "load-was-the-limit";
+    let findings = |cpus: Option<Vec<u32>>, load: f64, service: f64| {
+        let here = [("load_use_ratio", load), ("service_use_ratio", service)];
+        judge(&served(cpus, &here))
+    };
+    says(
+        &findings(Some(vec![1]), 0.97, 0.5),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: the load used 97.0 % of the processors that it was bound to (1): it, and not the service, set the pace, so that a gain of the service shows less than it is
+        "#]],
+    );
+    says(
+        &findings(None, 0.8, 1.1),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: the load took 0.80 and the service 1.10 of 2 processors: they waited for each other, so that the load's share is in the throughput and in the latencies
+        "#]],
+    );
+    says(
+        &findings(None, 0.99, 0.5),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: whether the load was the limit: it used 0.99 processors, which is all that a program of one thread can use
+        "#]],
+    );
+    says(
+        &findings(Some(vec![1, 2]), 0.5, 1.0),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            as-is: the load used 0.40 processors, and the service 0.90 of 2
+        "#]],
+    );
+    assert!(of(&judge(&always(huge_pages())), id).is_none());
+}
+
+#[test]
+fn faults_that_were_only_taken_earlier_are_named() {
+    let id = "cost-moved-to-the-start";
+    let early = [
+        ("service_ready_seconds", 3.1),
+        ("minor_faults_total", 4_000.0),
+    ];
+    says(
+        &judge(&served(None, &early)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: ready after 3.10 s instead of 1.50 s, and 4000 faults under the load instead of 51.2 k: the cost of first touches was moved to the start rather than saved
+        "#]],
+    );
+    let saved = [("minor_faults_total", 4_000.0)];
+    says(
+        &judge(&served(None, &saved)),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: ready after 1.50 s instead of 1.50 s, 4000 faults under the load instead of 51.2 k
+        "#]],
+    );
+    assert!(of(&judge(&always(huge_pages())), id).is_none());
+}
+
+#[test]
+fn a_worse_percentile_of_a_generator_is_a_loss() {
+    let p99 = "set_latency_p99_seconds";
+    let worse = |figures: &Figures, value| with(figures, &[(p99, value)]);
+    let arms = [
+        (Policy::as_is(), worse(&small_pages(), 0.004)),
+        (thp("thp=always", Thp::Always), worse(&huge_pages(), 0.009)),
+    ];
+    let record = sample::record(&arms, 12);
+    let table = compare::table(&record, &compare::Options::default()).expect("a good plan");
+    says(
+        &findings::judge(&record, &table),
+        "win-with-a-loss",
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always is better in wall time, but worse in set: latency, p99 (+125 %)
+        "#]],
     );
 }

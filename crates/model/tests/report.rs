@@ -780,12 +780,22 @@ fn a_bench_is_drawn_from_its_record() {
 
 #[test]
 fn benches_of_heaps_forks_and_slabs_are_drawn_from_their_records() {
-    for name in ["growth", "fork", "slab"] {
-        let file = format!(
-            "{}/../../fixtures/benches/{name}.jsonl",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        let record = record::parse(&std::fs::read(file).unwrap()).unwrap();
+    let records: [(&str, &[u8]); 3] = [
+        (
+            "growth",
+            include_bytes!("../../../fixtures/benches/growth.jsonl"),
+        ),
+        (
+            "fork",
+            include_bytes!("../../../fixtures/benches/fork.jsonl"),
+        ),
+        (
+            "slab",
+            include_bytes!("../../../fixtures/benches/slab.jsonl"),
+        ),
+    ];
+    for (name, bytes) in records {
+        let record = record::parse(bytes).unwrap();
         let table = compare::table(&record, &Options::default()).unwrap();
         let findings = findings::judge(&record, &table);
         let report = Report::new(&record, table, findings, Some(format!("{name}.jsonl")));

@@ -31,7 +31,7 @@ use crate::output::{self, GateState};
 use crate::recorder::Recorder;
 use crate::rounds::Rounds;
 use crate::say::{chain, say};
-use crate::{invoker, places};
+use crate::{invoker, places, preview};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -47,6 +47,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Say what would be run and set, and do nothing
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -54,9 +58,14 @@ pub struct Arguments {
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<Exit> {
     let root = Root::real();
-    let options = arguments.options.with_file()?;
+    let options = arguments.options.complete()?;
     let host = places::host(&root)?;
     let plan = options.plan(&host, unix_ms())?;
+    if arguments.dry_run {
+        let realisations = realise_all(&plan, &host, options.reach())?;
+        preview::show(&plan, &realisations, &arguments.output)?;
+        return Ok(Exit::Done);
+    }
     let place = arguments.out.as_deref();
     conduct(&root, &options, (host, plan), place, &arguments.output)
 }
@@ -79,7 +88,7 @@ pub(super) fn conduct(
     let path = match out {
         Some(path) => path.to_owned(),
         None => places::new_record(
-            &header.plan.command[0],
+            program(&header.plan),
             header.created_unix_ms,
             identity.as_ref(),
         )?,
@@ -109,6 +118,17 @@ pub(super) fn conduct(
     }
     let gates = report(&record, &path, &options.fail_if, output)?;
     Ok(exit_of(&record, gates))
+}
+
+/// The program of the command, by which the record is named: of a line for the shell the first
+/// word.
+fn program(plan: &Plan) -> &str {
+    let first = plan.command.first().map_or("", String::as_str);
+    if plan.shell {
+        first.split_whitespace().next().unwrap_or_default()
+    } else {
+        first
+    }
 }
 
 /// Leak checkers trace their own process, and only one can.

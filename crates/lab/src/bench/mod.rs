@@ -13,6 +13,7 @@ mod fragment;
 mod fresh;
 mod growth;
 mod kernels;
+mod latency;
 mod line;
 mod memory;
 mod pages;
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     arguments.finish()?;
     match suite.as_str() {
         "memory" => memory::run(&cells)?,
+        "latency" => latency::run(&cells)?,
         "prefault" => each(&cells, prefault::measure)?,
         "growth" | "heap" | "fork" | "slab" | "fragment" => return fresh::run(&suite, &cells),
         other => match other.strip_prefix(fresh::PREFIX) {

@@ -11,7 +11,7 @@ mod place;
 
 pub use journal::JOURNAL_FILE;
 pub(crate) use journal::{Change, Entry, Journal, MIN_FREE, is_setting};
-pub use place::{Place, Steps};
+pub use place::{Place, Steps, Unwatched};
 
 use serde::Serialize;
 

@@ -18,8 +18,8 @@ pub trait Steps: fmt::Debug + Send + Sync {
 }
 
 /// Nobody watches.
-#[derive(Debug)]
-struct Unwatched;
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
 
 impl Steps for Unwatched {
     fn step(&self, _: &str, _: &Path) {}

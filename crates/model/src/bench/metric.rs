@@ -18,7 +18,8 @@ static ROWS: &[Row] = &[
     ("rate_bytes_per_second", "speed", Unit::BytesPerSecond, Better::Higher,
         "Bytes that the suite counts, by the time of the median repeat."),
     ("latency_seconds", "latency", Unit::Seconds, Better::Lower,
-        "Time of one load that the next one waits for, in the median repeat."),
+        "Time of one load that the next one waits for, in the fastest repeat: what disturbs can \
+         only add."),
     ("time_seconds", "time", Unit::Seconds, Better::Lower,
         "Time of the whole operation on the monotonic clock, in the median repeat."),
     ("time_per_gib_seconds", "time a GiB", Unit::Seconds, Better::Lower,

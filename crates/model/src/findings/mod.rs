@@ -17,12 +17,14 @@ mod coverage;
 mod ground;
 
 mod cheaper_walks;
+mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
 mod growth_below_huge_page;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
 mod khugepaged_had_no_time;
+mod load_was_the_limit;
 mod memory_bloat;
 mod no_difference;
 mod page_fault_bound;
@@ -31,6 +33,7 @@ mod policy_not_applied;
 mod read_first_prefault;
 mod read_first_zero_page;
 mod run_too_noisy;
+mod stalls_explain_loss;
 mod translation;
 mod where_the_time_went;
 mod win_with_a_loss;
@@ -45,6 +48,7 @@ pub use ground::{Evidence, Ground};
 pub static RULES: &[&dyn Rule] = &[
     &run_too_noisy::RunTooNoisy,
     &workload_too_short::WorkloadTooShort,
+    &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
@@ -53,6 +57,7 @@ pub static RULES: &[&dyn Rule] = &[
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &stalls_explain_loss::StallsExplainLoss,
     &where_the_time_went::WhereTheTimeWent,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,
@@ -62,6 +67,7 @@ pub static RULES: &[&dyn Rule] = &[
     &growth_below_huge_page::GrowthBelowHugePage,
     &page_fault_bound::PageFaultBound,
     &zeroing_bound::ZeroingBound,
+    &cost_moved_to_the_start::CostMovedToTheStart,
     &memory_bloat::MemoryBloat,
     &win_with_a_loss::WinWithALoss,
 ];

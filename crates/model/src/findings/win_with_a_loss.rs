@@ -9,6 +9,7 @@ use super::ground::{Absent, Evidence, Ground, Look, Said, label};
 use super::{Finding, Rule};
 use crate::compare::{Answer, Change, Comparison, Statistic};
 use crate::metric::{self, Better};
+use crate::reader::suffix_metric;
 use crate::report::{effect_of, label_of};
 
 /// See the module.
@@ -24,6 +25,9 @@ const COSTS: &[&str] = &[
     "swapped_pages_total",
     "allocstall_total",
     "compact_stall_total",
+    "direct_compaction_seconds",
+    "direct_reclaim_seconds",
+    "cgroup_reclaim_seconds",
 ];
 
 impl Rule for WinWithALoss {
@@ -82,6 +86,7 @@ fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
         .find(|p| p.name == comparison.metric);
     let counts = comparison.statistic != Statistic::Center
         || printed.is_some()
+        || suffix_metric(&comparison.metric).is_some()
         || COSTS.contains(&comparison.metric.as_str());
     let better = match printed {
         Some(printed) => printed.better,

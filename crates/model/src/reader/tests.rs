@@ -104,6 +104,7 @@ fn redis_benchmark_has_a_load_for_each_test() {
     let set = &text.loads[0];
     assert_eq!(quantile(set, Quantile::P50), Some(0.000_103));
     assert_eq!(quantile(set, Quantile::P95), Some(0.001_567));
+    assert_eq!(quantile(set, Quantile::P999), Some(0.006_303));
     assert_eq!(quantile(set, Quantile::Max), Some(0.011_007));
     assert_eq!((set.requests, set.throughput[0]), (Some(20_000), 20_242.92));
     let csv = told("redis-benchmark", fixture!("redis-benchmark.csv"));

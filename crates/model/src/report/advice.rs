@@ -94,7 +94,8 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
         .map(|w| quoted(w))
         .collect();
     let words = words.join(" ");
-    let workload = if words.chars().count() > COMMAND_WIDTH {
+    // The places of a service are filled in its trials alone.
+    let workload = if plan.service.is_some() || words.chars().count() > COMMAND_WIDTH {
         "COMMAND"
     } else {
         &words

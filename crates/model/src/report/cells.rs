@@ -7,7 +7,7 @@ use super::lines::plain;
 use super::section::{Column, Section};
 use crate::bench::metric::{self, PageKind};
 use crate::bench::suite::{HUGE, Suite, Words};
-use crate::bench::{Bench, Cell};
+use crate::bench::{Bench, Cell, latency};
 use crate::findings::medians::Medians;
 use crate::quantity::bytes_text;
 use crate::record::Record;
@@ -21,6 +21,8 @@ pub(super) struct Named {
     pub(super) label: String,
     /// Whether it is shown however small it is.
     pub(super) decides: bool,
+    /// Whether it is left to those who want to see everything.
+    pub(super) between: bool,
 }
 
 /// The bench of a record, with its suite where this program has it.
@@ -44,10 +46,18 @@ pub(super) fn named(record: &Record) -> Option<Vec<Named>> {
                 metric: cell.reading(name),
                 label,
                 decides: name == suite.primary() || name == HUGE,
+                between: is_between(bench, cell),
             }
         })
     });
     Some(rows.collect())
+}
+
+/// Of a curve of many footprints the table shows powers of two, and the drawing shows all.
+fn is_between(bench: &Bench, cell: &Cell) -> bool {
+    const MANY: usize = 30;
+    let whole = cell.number(0).is_none_or(u64::is_power_of_two);
+    bench.suite == "latency" && bench.cells.len() > MANY && !whole
 }
 
 /// The words of a cell that are not the same in all, as people read them.
@@ -92,6 +102,11 @@ pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> 
     lines.extend(zero_source(bench));
     lines.extend(common(bench, suite));
     lines.push(suite.counted.to_owned());
+    if report.other.is_none()
+        && let Some(told) = latency::told(report.record)
+    {
+        lines.extend(told.sentences());
+    }
     lines
 }
 

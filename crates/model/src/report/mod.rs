@@ -22,6 +22,7 @@ mod notes;
 mod requests;
 mod rows;
 mod section;
+mod service;
 mod text;
 
 pub use csv::render_csv;

@@ -9,6 +9,7 @@ use super::lines::{plain, shortened};
 use super::requests::requests;
 use super::rows::{effect_of, metric_of};
 use super::scale::chosen_percent;
+use super::service::service;
 use super::table::Grid;
 use crate::compare::Statistic;
 use crate::host::Host;
@@ -105,6 +106,7 @@ fn is_open_effect(text: &str) -> bool {
 pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     let mut doubts: Vec<String> = control(report).into_iter().collect();
     doubts.extend(travelling(report));
+    doubts.extend(service(report));
     doubts.extend(requests(report));
     doubts.extend(trials(report.record));
     doubts.extend(marks(report.record));

@@ -42,11 +42,20 @@ pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
     Metric {
         name: name.to_owned().into(),
         label: name.to_owned().into(),
-        unit: Unit::Other(printed.map_or_else(String::new, |printed| plain(&printed.unit))),
+        unit: printed.map_or_else(|| Unit::Other(String::new()), |it| unit_of(&it.unit)),
         better: printed.map_or(Better::Neither, |printed| printed.better),
         scope: Scope::Tree,
         shown: Shown::Always,
         doc: "Printed by the workload.".into(),
+    }
+}
+
+/// The unit that a user names; bytes and seconds are shown in the multiples that fit.
+fn unit_of(name: &str) -> Unit {
+    match name {
+        "B" => Unit::Bytes,
+        "s" => Unit::Seconds,
+        other => Unit::Other(plain(other)),
     }
 }
 
@@ -62,15 +71,15 @@ pub(super) fn rows<'a>(
         .map(|column| Medians::of(column.record))
         .collect();
     if let Some(named) = cells::named(report.record) {
-        let rows = named.into_iter().map(|named| {
+        let all = verbose == Verbosity::Verbose;
+        let wanted = named.into_iter().filter(|named| all || !named.between);
+        let rows = wanted.map(|named| {
             let metric = metric_of(report.record, &named.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
             let label = named.label;
             (named.decides, Row { label, ..row })
         });
-        let shown = rows.filter(|(decides, row)| {
-            *decides || verbose == Verbosity::Verbose || row.is_somewhere_above_zero()
-        });
+        let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
         return shown.map(|(_, row)| row).collect();
     }
     let mut rows: Vec<Row<'a>> = Vec::new();

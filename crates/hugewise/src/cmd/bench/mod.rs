@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use hugewise_linux::clock::unix_ms;
 use hugewise_linux::root::Root;
 use hugewise_model::bench::arms::Arms;
+use hugewise_model::bench::plot::is_drawn;
 use hugewise_model::bench::{Bench, Cell, arms, suite};
 use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
@@ -30,6 +31,7 @@ mod fork;
 mod fragment;
 mod growth;
 mod heap;
+mod latency;
 mod memory;
 mod prefault;
 mod room;
@@ -50,6 +52,8 @@ pub struct Arguments {
 enum Suite {
     /// Speed of copying, filling and reading blocks of memory
     Memory(Box<memory::Arguments>),
+    /// Time of a load that the next one waits for, from the first cache to memory
+    Latency(Box<latency::Arguments>),
     /// Time of bringing memory in, by each way of prefaulting
     Prefault(Box<prefault::Arguments>),
     /// What of a heap comes out huge, by the steps in which it grows
@@ -95,17 +99,26 @@ struct Common {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Draw the curves into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
     #[command(flatten)]
     output: Output,
 }
 
 /// Runs the verb.
-pub fn run(arguments: Arguments) -> Result<Exit> {
+pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     let host = places::host(&root)?;
-    let Arguments { suite } = arguments;
+    let suite = &arguments.suite;
     let (common, bench) = suite.cells(&host, &root)?;
-    let allocators = match &suite {
+    if common.svg.is_some() && !is_drawn(&bench) {
+        return Err(exit::usage(
+            "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
+        ));
+    }
+    let allocators = match suite {
         Suite::Slab(asked) => slab::allocators(asked, &host)?,
         _ => None,
     };
@@ -124,7 +137,11 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         hint_at_more(&options, &host, &plan);
     }
     let place = common.out.as_deref();
-    conduct(&root, &options, (host, plan), place, &common.output)
+    let output = Output {
+        svg: common.svg.clone(),
+        ..common.output.clone()
+    };
+    conduct(&root, &options, (host, plan), place, &output)
 }
 
 impl Suite {
@@ -132,6 +149,7 @@ impl Suite {
     fn cells(&self, host: &Host, root: &Root) -> Result<(&Common, Bench)> {
         Ok(match self {
             Self::Memory(asked) => (&asked.common, memory::bench(asked, host, root)?),
+            Self::Latency(asked) => (&asked.common, latency::bench(asked, host, root)?),
             Self::Prefault(asked) => (&asked.common, prefault::bench(asked, host, root)?),
             Self::Growth(asked) => (&asked.common, growth::bench(asked, host, root)?),
             Self::Heap(asked) => (&asked.common, heap::bench(asked, host, root)?),
@@ -167,7 +185,7 @@ impl Common {
             max_time: Some(self.max_time.unwrap_or(USUAL_TIME)),
             seed: self.seed,
             exit_hold: Some(crate::options::Switch::Off),
-            verdict_metric: bench.cells.first().map(|cell| cell.reading(primary)),
+            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
             command,
             ..Options::default()
         })
@@ -256,5 +274,6 @@ fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     Ok(Bench {
         suite: name.to_owned(),
         cells: found,
+        processor: None,
     })
 }

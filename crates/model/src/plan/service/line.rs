@@ -61,6 +61,18 @@ impl CommandLine {
         }
     }
 
+    /// The program, where the line names it plainly: without quotes and placeholders.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        let first = match self {
+            Self::Words(words) => words.first()?,
+            Self::Line(line) if is_simple(line) => line.split_whitespace().next()?,
+            Self::Line(_) => return None,
+        };
+        let plain = |c: char| c.is_alphanumeric() || "/._+-".contains(c);
+        first.chars().all(plain).then_some(first)
+    }
+
     /// Whether it stands anywhere in the command.
     #[must_use]
     pub fn mentions(&self, placeholder: &str) -> bool {
@@ -144,6 +156,20 @@ mod tests {
         ] {
             let line = shell_line(kept);
             assert!(kept.is_empty() || line == kept, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_named_where_it_is_plain() {
+        let program = |line: &str| {
+            CommandLine::Line(line.to_owned())
+                .program()
+                .map(str::to_owned)
+        };
+        assert_eq!(program(" wrk -t1 "), Some("wrk".to_owned()));
+        assert_eq!(program("/a/b.c"), Some("/a/b.c".to_owned()));
+        for unknown in ["X=1 wrk", "wrk; x", "'a b'", "{dir}/x", "$X", "cd x"] {
+            assert_eq!(program(unknown), None, "{unknown}");
         }
     }
 

@@ -3,19 +3,27 @@
 //! Both are the same structure, so that whatever one can say the other can.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use hugewise_model::gate::Gate;
 use hugewise_model::plan::PrintedMetric;
+use hugewise_model::plan::service::{CommandLine, Ready, StopSignal};
 use hugewise_model::policy::{Axis, Policy};
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::reader::LatencySource;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use crate::exit;
+mod choices;
+mod file;
+mod parse;
+mod service;
+
+pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
+pub use parse::{parse_fragment, parse_share};
+
+use parse::{command, duration, fragment, parsed, parsed_all, share};
 
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args, Deserialize)]
@@ -181,6 +189,112 @@ pub struct Options {
     )]
     pub counters: Option<Switch>,
 
+    /// The server, as one line for /bin/sh; it is the command
+    ///
+    /// A trial then starts it under the policy, waits until it is --ready, runs --load, and stops
+    /// it. What is read is of its process tree while the load ran. In its line and in those of the
+    /// load, {port} is a port that is free, and {dir} a folder that is made for the trial and
+    /// removed after it.
+    #[arg(long, value_name = "LINE", help_heading = "A server under load")]
+    pub service: Option<CommandLine>,
+
+    /// When the server is ready: tcp:PORT, http://…, log:REGEX, exec:LINE
+    ///
+    /// In full tcp:[HOST:]PORT, which accepts a connection; http://HOST:PORT/PATH, which answers
+    /// with a status from 200 to 399; log:REGEX, which matches what the server printed; exec:LINE,
+    /// which is run again and again until it succeeds. PORT may be {port}.
+    #[arg(long, value_name = "HOW", help_heading = "A server under load")]
+    #[serde(deserialize_with = "parsed")]
+    pub ready: Option<Ready>,
+
+    /// What loads the server; the trial lasts as long as it does
+    #[arg(long, value_name = "LINE", help_heading = "A server under load")]
+    pub load: Option<CommandLine>,
+
+    /// What loads the server first, and is not measured
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        help_heading = "A server under load"
+    )]
+    pub warm_up_load: Option<CommandLine>,
+
+    /// How long the server may take to be ready [default: 60s]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "A server under load"
+    )]
+    #[serde(deserialize_with = "duration")]
+    pub ready_timeout: Option<Duration>,
+
+    /// Policy of the load: none, same [default: none]
+    ///
+    /// With `none` the load is the same in every trial, as far as the policy is the server's alone:
+    /// settings of the machine hold for both.
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHICH",
+        help_heading = "A server under load"
+    )]
+    pub load_policy: Option<LoadUnder>,
+
+    /// The signal that asks the server to end [default: SIGTERM]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SIGNAL",
+        help_heading = "A server under load"
+    )]
+    #[serde(deserialize_with = "parsed")]
+    pub stop_signal: Option<StopSignal>,
+
+    /// The line that asks the server to end, in the place of a signal
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        help_heading = "A server under load"
+    )]
+    pub stop_command: Option<CommandLine>,
+
+    /// How long the server may take to end before it is killed [default: 10s]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "A server under load"
+    )]
+    #[serde(deserialize_with = "duration")]
+    pub grace: Option<Duration>,
+
+    /// Processors of the server, as 0-3,8
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LIST",
+        help_heading = "A server under load"
+    )]
+    #[serde(deserialize_with = "parsed")]
+    pub service_cpus: Option<Processors>,
+
+    /// Processors of the load, as 4-7
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LIST",
+        help_heading = "A server under load"
+    )]
+    #[serde(deserialize_with = "parsed")]
+    pub load_cpus: Option<Processors>,
+
     /// Kernel stalls by cause: off, rare, all [default: rare]
     ///
     /// Direct compaction, direct reclaim, zeroing and splits are rare, so timing them costs next to
@@ -228,228 +342,4 @@ pub struct Options {
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     #[serde(deserialize_with = "command")]
     pub command: Vec<OsString>,
-}
-
-/// What becomes of the workload's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Streams {
-    /// Thrown away (the end of stderr is kept for failures)
-    Discard,
-    /// Shown on stderr
-    Show,
-    /// Kept in files beside the record: NAME.output/0000.stdout and so on
-    Keep,
-}
-
-/// Which stalls are timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StallChoice {
-    /// None
-    Off,
-    /// Those that are rare
-    Rare,
-    /// Those that come with every fault and every change of the address space, too
-    All,
-}
-
-/// On or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Switch {
-    /// Do it
-    On,
-    /// Do not
-    Off,
-}
-impl Options {
-    /// Reads the experiment file where the command is one, with the flags in front.
-    pub fn with_file(self) -> Result<Self> {
-        let Some((first, more)) = self.command.split_first() else {
-            return Ok(self);
-        };
-        let path = Path::new(first);
-        if self.shell || path.extension().is_none_or(|extension| extension != "toml") {
-            return Ok(self);
-        }
-        if !more.is_empty() {
-            return Err(exit::usage(format!(
-                "{} is an experiment file, and the command stands in it: leave out what follows",
-                path.display()
-            )));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            exit::usage(format!(
-                "reading the experiment file {}: {error}",
-                path.display()
-            ))
-        })?;
-        let file: Self = toml::from_str(&text)
-            .map_err(|error| exit::usage(format!("{}: {error}", path.display())))?;
-        Ok(self.over(file))
-    }
-
-    /// The flags where they are given, else the file.
-    fn over(self, file: Self) -> Self {
-        fn first<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
-            if flags.is_empty() { file } else { flags }
-        }
-        // Policies and the matrix are one question: flags that answer it replace the file's answer.
-        let (policy, matrix) = if self.policy.is_empty() && self.matrix.is_empty() {
-            (file.policy, file.matrix)
-        } else {
-            (self.policy, self.matrix)
-        };
-        Self {
-            policy,
-            matrix,
-            baseline: self.baseline.or(file.baseline),
-            system: self.system || file.system,
-            fragment: self.fragment.or(file.fragment),
-            precision: self.precision.or(file.precision),
-            threshold: self.threshold.or(file.threshold),
-            min_rounds: self.min_rounds.or(file.min_rounds),
-            max_rounds: self.max_rounds.or(file.max_rounds),
-            max_time: self.max_time.or(file.max_time),
-            warmup: self.warmup.or(file.warmup),
-            seed: self.seed.or(file.seed),
-            shell: self.shell || file.shell,
-            setup: self.setup.or(file.setup),
-            prepare: self.prepare.or(file.prepare),
-            conclude: self.conclude.or(file.conclude),
-            cleanup: self.cleanup.or(file.cleanup),
-            stdin: self.stdin.or(file.stdin),
-            output: self.output.or(file.output),
-            directory: self.directory.or(file.directory),
-            timeout: self.timeout.or(file.timeout),
-            exit_hold: self.exit_hold.or(file.exit_hold),
-            own_cgroup: self.own_cgroup.or(file.own_cgroup),
-            counters: self.counters.or(file.counters),
-            stalls: self.stalls.or(file.stalls),
-            metric: first(self.metric, file.metric),
-            latency: self.latency.or(file.latency),
-            verdict_metric: self.verdict_metric.or(file.verdict_metric),
-            fail_if: first(self.fail_if, file.fail_if),
-            command: file.command,
-        }
-    }
-}
-
-/// A share as `1%` or `0.01`.
-pub fn parse_share(text: &str) -> Result<f64, String> {
-    let fault = || format!("`{text}` is not a share; write 1% or 0.01");
-    let share = match text.trim().strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map_err(|_| fault())? / 100.0,
-        None => text.trim().parse::<f64>().map_err(|_| fault())?,
-    };
-    if share.is_finite() && share > 0.0 && share < 1.0 {
-        Ok(share)
-    } else {
-        Err(fault())
-    }
-}
-
-/// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
-pub fn parse_fragment(text: &str) -> Result<u32, String> {
-    let fault = || format!("`{text}` is no state; write 80% (1% to 99%)");
-    let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
-    let percent = digits.trim().parse().ok();
-    percent
-        .filter(|percent| (1..=99).contains(percent))
-        .ok_or_else(fault)
-}
-
-fn parsed_all<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    texts
-        .iter()
-        .map(|text| text.parse().map_err(serde::de::Error::custom))
-        .collect()
-}
-
-fn parsed<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    let text = String::deserialize(deserializer)?;
-    text.parse().map(Some).map_err(serde::de::Error::custom)
-}
-
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_share(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-fn fragment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_fragment(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_duration(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(
-        untagged,
-        expecting = "expected a line for the shell or a list of words"
-    )]
-    enum Command {
-        Line(String),
-        Words(Vec<String>),
-    }
-    Ok(match Command::deserialize(deserializer)? {
-        Command::Line(line) => vec![line.into()],
-        Command::Words(words) => words.into_iter().map(Into::into).collect(),
-    })
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_percent_or_fractions() {
-        assert_eq!(parse_share("1%"), Ok(0.01));
-        assert_eq!(parse_share("0.02"), Ok(0.02));
-        for bad in ["", "0", "-1%", "100%", "1.5", "x%", "NaN"] {
-            assert!(parse_share(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn the_file_says_what_the_flags_say() {
-        let file: Options = toml::from_str(
-            r#"
-            command = ["sort", "-n", "data"]
-            policies = ["thp=never", "big:thp=always"]
-            baseline = "big"
-            system = true
-            precision = "0.5%"
-            max-time = "5m"
-            metrics = ["tps:1/s:higher=tps = ([0-9.]+)"]
-            fail-if = ["wall_seconds > +2%"]
-            "#,
-        )
-        .expect("a good file");
-        assert_eq!(file.policy.len(), 2);
-        assert_eq!(file.precision, Some(0.005));
-        assert_eq!(file.max_time, Some(Duration::from_secs(300)));
-        assert_eq!(file.command.len(), 3);
-        let error = toml::from_str::<Options>("polices = []").expect_err("a typing error");
-        assert!(error.to_string().contains("polices"), "{error}");
-    }
 }

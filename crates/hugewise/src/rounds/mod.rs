@@ -1,26 +1,25 @@
 //! The rounds of an experiment: warm up, then every policy once a round until it is enough.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::Observed;
 use hugewise_linux::collect::stalls::{Stalls, Wanted};
-use hugewise_linux::collect::{self, Counting, Observed, Watch};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
-use hugewise_linux::spawn::{self, AtExit, Group, Identity, Launch, Output as Stdout};
+use hugewise_linux::spawn::Identity;
 use hugewise_linux::stat::plan::{Events, plan as plan_counters};
 use hugewise_model::bench;
-use hugewise_model::compare::{Progress as SoFar, Running, progress as so_far};
+use hugewise_model::compare::{Progress as SoFar, progress as so_far};
 use hugewise_model::observation::{Missing, Outcome, Reading, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::policy::Policy;
 use hugewise_model::policy::runtime::Answers;
-use hugewise_model::policy::{Policy, Settings, environment};
-use hugewise_model::reader::{LatencySource, Pacing, Place as Source};
+use hugewise_model::reader::Pacing;
 use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
@@ -34,6 +33,14 @@ use crate::recorder::Recorder;
 use crate::runtimes::{self, Runtimes};
 use crate::say::say;
 use crate::written::{self, Written};
+
+mod hooks;
+mod observe;
+mod said;
+
+pub use observe::command_words;
+
+use said::{failure, said};
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -55,6 +62,8 @@ pub struct Rounds<'a> {
     runtimes: Runtimes,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
+    /// Whether it was told that a server did not end in time.
+    told_of_killing: Cell<bool>,
 }
 
 /// Where a trial stands in the experiment.
@@ -105,6 +114,7 @@ impl<'a> Rounds<'a> {
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
             fragmentation: None,
+            told_of_killing: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -283,86 +293,6 @@ impl<'a> Rounds<'a> {
         observed.readings.extend(readings);
         pacing
     }
-
-    fn observe(
-        &self,
-        header: &Header,
-        settings: &Settings,
-        realisation: &Realisation,
-        round: u32,
-    ) -> Result<Observed> {
-        let launch = self.launch(&header.plan, settings, realisation);
-        let watch = Watch {
-            files: &self.files,
-            expected: realisation,
-            counting: Counting {
-                plan: self.counters.as_ref(),
-                round,
-            },
-            stalls: self.stalls.as_ref(),
-        };
-        collect::trial(
-            self.root,
-            &header.host,
-            &launch,
-            &watch,
-            self.interrupt.flag(),
-        )
-        .context("watching the workload")
-    }
-
-    fn launch(&self, plan: &Plan, settings: &Settings, realisation: &Realisation) -> Launch {
-        let from_stdout = |source: &LatencySource| source.place == Source::Stdout;
-        let reads = !plan.printed.is_empty() || plan.bench.is_some();
-        let keep = reads || self.kept.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
-        Launch {
-            environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
-            prctl: realisation.prctl,
-            identity: self.identity.clone(),
-            directory: self.options.directory.clone(),
-            stdin: self.options.stdin.clone(),
-            output: match self.options.output {
-                Some(Streams::Show) => Stdout::Show,
-                _ if keep => Stdout::Keep,
-                _ => Stdout::Discard,
-            },
-            timeout: self.options.timeout,
-            at_exit: match self.options.exit_hold {
-                Some(Switch::Off) => AtExit::Pass,
-                _ => AtExit::Hold,
-            },
-            group: match self.options.own_cgroup {
-                Some(Switch::On) => Group::Make,
-                _ => Group::Leave,
-            },
-            ..Launch::new(runtimes::filled_words(self.options, settings))
-        }
-    }
-
-    /// A hook that comes before something, and is not needed once the end was asked for.
-    fn hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
-        self.hook_until(self.interrupt, name, line)
-    }
-
-    /// A hook that tidies up. It runs after an interrupt as well, and only a further signal
-    /// ends it: a server that `--prepare` started must not stay because of a Ctrl-C.
-    fn closing_hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
-        if !self.interrupt.asked() {
-            return self.hook(name, line);
-        }
-        self.hook_until(&Interrupt::catch_later(), name, line)
-    }
-
-    fn hook_until(
-        &self,
-        interrupt: &Interrupt,
-        name: &str,
-        line: Option<&str>,
-    ) -> Result<(), String> {
-        let Some(line) = line else { return Ok(()) };
-        spawn::hook(line, self.identity.as_ref(), &[], interrupt.flag())
-            .map_err(|error| format!("{name}: {error}"))
-    }
 }
 
 fn written_files(header: &Header) -> Vec<String> {
@@ -379,19 +309,6 @@ fn written_files(header: &Header) -> Vec<String> {
 enum Flow {
     Go,
     Stop,
-}
-
-/// The words that are executed: the command, or a shell with its line.
-pub fn command_words(options: &Options) -> Vec<std::ffi::OsString> {
-    if options.shell {
-        let shell = ["/bin/sh", "-c"].map(Into::into);
-        shell
-            .into_iter()
-            .chain(options.command.iter().cloned())
-            .collect()
-    } else {
-        options.command.clone()
-    }
 }
 
 /// Why no further round is needed, if so.
@@ -456,38 +373,4 @@ fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> T
 /// The row of a trial that a failing `--prepare` prevented.
 fn not_run(error: String) -> Observed {
     Observed::not_run(Outcome::HookFailed { error })
-}
-
-/// What a person should know at the first failure, before all trials have failed.
-fn failure(trial: &Trial) -> String {
-    let mut text = format!(
-        "the workload failed while warming up ({}): {}",
-        trial.policy, trial.outcome
-    );
-    for line in trial.stderr_tail.iter().flat_map(|tail| tail.lines()) {
-        text.push_str("\n    ");
-        text.push_str(line);
-    }
-    text
-}
-
-/// The running estimate for the line of progress.
-fn said(so_far: &SoFar) -> String {
-    let estimates: Vec<String> = so_far.policies.iter().map(estimate).collect();
-    estimates.join(", ")
-}
-
-fn estimate(running: &Running) -> String {
-    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    match (running.estimate, running.low, running.high) {
-        (Some(ratio), Some(low), Some(high)) => format!(
-            "{} {:+.1} % ({:+.1} to {:+.1})",
-            running.policy,
-            percent(ratio),
-            percent(low),
-            percent(high)
-        ),
-        (Some(ratio), ..) => format!("{} {:+.1} %", running.policy, percent(ratio)),
-        _ => format!("{} ~", running.policy),
-    }
 }

@@ -1,0 +1,77 @@
+//! Words to choose from.
+
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use hugewise_linux::sys::cpu;
+use hugewise_model::plan::service::LoadPolicy;
+use serde::Deserialize;
+
+/// What becomes of the workload's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Streams {
+    /// Thrown away (the end of stderr is kept for failures)
+    Discard,
+    /// Shown on stderr
+    Show,
+    /// Kept in files beside the record: NAME.output/0000.stdout and so on
+    Keep,
+}
+
+/// Which stalls are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StallChoice {
+    /// None
+    Off,
+    /// Those that are rare
+    Rare,
+    /// Those that come with every fault and every change of the address space, too
+    All,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// Do it
+    On,
+    /// Do not
+    Off,
+}
+
+/// Under which policy what loads a server runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadUnder {
+    /// None
+    None,
+    /// The server's
+    Same,
+}
+
+impl From<LoadUnder> for LoadPolicy {
+    fn from(choice: LoadUnder) -> Self {
+        match choice {
+            LoadUnder::None => Self::None,
+            LoadUnder::Same => Self::Same,
+        }
+    }
+}
+
+/// Numbers of processors; at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processors(pub Vec<u32>);
+
+impl FromStr for Processors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = cpu::parse_members(text.as_bytes())?;
+        if numbers.is_empty() {
+            return Err("no processor is named; write 0-3,8".to_owned());
+        }
+        Ok(Self(numbers))
+    }
+}

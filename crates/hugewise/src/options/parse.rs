@@ -1,0 +1,109 @@
+//! Texts of flags and of keys as values.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use hugewise_model::quantity::parse_duration;
+use serde::{Deserialize, Deserializer};
+
+/// A share as `1%` or `0.01`.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let fault = || format!("`{text}` is not a share; write 1% or 0.01");
+    let share = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map_err(|_| fault())? / 100.0,
+        None => text.trim().parse::<f64>().map_err(|_| fault())?,
+    };
+    if share.is_finite() && share > 0.0 && share < 1.0 {
+        Ok(share)
+    } else {
+        Err(fault())
+    }
+}
+
+/// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
+pub fn parse_fragment(text: &str) -> Result<u32, String> {
+    let fault = || format!("`{text}` is no state; write 80% (1% to 99%)");
+    let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
+    let percent = digits.trim().parse().ok();
+    percent
+        .filter(|percent| (1..=99).contains(percent))
+        .ok_or_else(fault)
+}
+
+pub(super) fn parsed_all<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let texts: Vec<String> = Vec::deserialize(deserializer)?;
+    texts
+        .iter()
+        .map(|text| text.parse().map_err(serde::de::Error::custom))
+        .collect()
+}
+
+pub(super) fn parsed<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_share(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+pub(super) fn fragment<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_fragment(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+pub(super) fn duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+pub(super) fn command<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<OsString>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected a line for the shell or a list of words"
+    )]
+    enum Command {
+        Line(String),
+        Words(Vec<String>),
+    }
+    Ok(match Command::deserialize(deserializer)? {
+        Command::Line(line) => vec![line.into()],
+        Command::Words(words) => words.into_iter().map(Into::into).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percent_or_fractions() {
+        assert_eq!(parse_share("1%"), Ok(0.01));
+        assert_eq!(parse_share("0.02"), Ok(0.02));
+        for bad in ["", "0", "-1%", "100%", "1.5", "x%", "NaN"] {
+            assert!(parse_share(bad).is_err(), "{bad}");
+        }
+    }
+}

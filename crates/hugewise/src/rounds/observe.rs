@@ -1,0 +1,166 @@
+//! One trial: the command, or the server with its load, in its surroundings.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result};
+use hugewise_linux::collect::service::{self, Ended, Service};
+use hugewise_linux::collect::{self, Counting, Observed, Watch};
+use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
+use hugewise_linux::undo::Unwatched;
+use hugewise_model::plan::Plan;
+use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy};
+use hugewise_model::policy::realise::Realisation;
+use hugewise_model::policy::{Settings, environment};
+use hugewise_model::reader::{LatencySource, Place};
+use hugewise_model::record::Header;
+
+use super::Rounds;
+use crate::options::{Options, Streams, Switch};
+use crate::runtimes;
+
+impl Rounds<'_> {
+    /// Runs the workload once under a policy that is in force.
+    pub(super) fn observe(
+        &self,
+        header: &Header,
+        settings: &Settings,
+        realisation: &Realisation,
+        round: u32,
+    ) -> Result<Observed> {
+        let watch = Watch {
+            files: &self.files,
+            expected: realisation,
+            counting: Counting {
+                plan: self.counters.as_ref(),
+                round,
+            },
+            stalls: self.stalls.as_ref(),
+        };
+        if let Some(service) = &header.plan.service {
+            return self.serve(header, service, settings, &watch);
+        }
+        let launch = self.under(realisation, self.surroundings(&header.plan));
+        let launch = Launch {
+            command: runtimes::filled_words(self.options, settings),
+            ..launch
+        };
+        let interrupt = self.interrupt.flag();
+        collect::trial(self.root, &header.host, &launch, &watch, interrupt)
+            .context("watching the workload")
+    }
+
+    fn serve(
+        &self,
+        header: &Header,
+        driving: &plan::Service,
+        settings: &Settings,
+        watch: &Watch<'_>,
+    ) -> Result<Observed> {
+        let load = Launch {
+            stdin: None,
+            ..self.surroundings(&header.plan)
+        };
+        let server = Launch {
+            output: Output::Log(match self.options.output {
+                Some(Streams::Show) => Echo::Stderr,
+                _ => Echo::Silent,
+            }),
+            timeout: None,
+            ..self.under(watch.expected, self.surroundings(&header.plan))
+        };
+        let load = match driving.load_policy {
+            LoadPolicy::None => load,
+            LoadPolicy::Same => self.under(watch.expected, load),
+        };
+        let service = Service {
+            plan: driving,
+            command: &server_line(self.options, settings),
+            server: &server,
+            load: &load,
+            scratch: &std::env::temp_dir(),
+            steps: &Unwatched,
+        };
+        let interrupt = self.interrupt.flag();
+        let observed = service::trial(self.root, &header.host, &service, watch, interrupt)
+            .context("watching the service")?;
+        self.tell_of_killing(driving, &observed);
+        Ok(observed)
+    }
+
+    /// Once, because it would be the same of every trial.
+    fn tell_of_killing(&self, driving: &plan::Service, observed: &Observed) {
+        let killed = observed.served.as_ref().map(|served| served.ended) == Some(Ended::Killed);
+        if !killed || observed.interrupted || self.told_of_killing.replace(true) {
+            return;
+        }
+        let asked = match &driving.stop_command {
+            Some(line) => format!("`{}`", line.text()),
+            None => driving.stop_signal.to_string(),
+        };
+        crate::say::say(format_args!(
+            "the service had not ended {} s after {asked} and was killed: --grace gives it \
+             longer, --stop-signal and --stop-command ask otherwise",
+            driving.grace.as_secs_f64()
+        ));
+    }
+
+    /// All but the command and what a policy does to it.
+    fn surroundings(&self, plan: &Plan) -> Launch {
+        let from_stdout = |source: &LatencySource| source.place == Place::Stdout;
+        let reads = !plan.printed.is_empty() || plan.bench.is_some();
+        let keep = reads || self.kept.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
+        Launch {
+            identity: self.identity.clone(),
+            directory: self.options.directory.clone(),
+            stdin: self.options.stdin.clone(),
+            output: match self.options.output {
+                Some(Streams::Show) => Output::Show,
+                _ if keep => Output::Keep,
+                _ => Output::Discard,
+            },
+            timeout: self.options.timeout,
+            at_exit: match self.options.exit_hold {
+                Some(Switch::Off) => AtExit::Pass,
+                _ => AtExit::Hold,
+            },
+            group: match self.options.own_cgroup {
+                Some(Switch::On) => Group::Make,
+                _ => Group::Leave,
+            },
+            ..Launch::new(Vec::new())
+        }
+    }
+
+    fn under(&self, realisation: &Realisation, launch: Launch) -> Launch {
+        Launch {
+            environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
+            prctl: realisation.prctl,
+            ..launch
+        }
+    }
+}
+
+/// The words that are executed: the command, or a shell with its line.
+pub fn command_words(options: &Options) -> Vec<OsString> {
+    if options.shell {
+        let shell = ["/bin/sh", "-c"].map(Into::into);
+        shell
+            .into_iter()
+            .chain(options.command.iter().cloned())
+            .collect()
+    } else {
+        options.command.clone()
+    }
+}
+
+/// The server's command, with the places of the policy filled; those of the trial come later.
+fn server_line(options: &Options, settings: &Settings) -> CommandLine {
+    let words = runtimes::filled(options.command.clone(), settings);
+    let mut words = words
+        .into_iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    match options.shell {
+        true => CommandLine::Line(words.next().unwrap_or_default()),
+        false => CommandLine::Words(words.collect()),
+    }
+}

@@ -238,7 +238,7 @@ pub static METRICS: &[Metric] = metrics![
         "Free memory in blocks of at least the huge-page size before the trial, in huge pages (/proc/buddyinfo).";
     "free_huge_pages_after_total" "free huge pages after" Count Higher Machine OnRequest
         "The same after the trial.";
-    "fragmented_before_ratio" "small blocks before" Ratio Neither Machine OnRequest
+    "fragmented_before_ratio" "free in small blocks" Ratio Neither Machine OnRequest
         "Part of free memory in blocks smaller than a huge page before the trial (/proc/buddyinfo): the kernel's unusable free space index for that size.";
     "sampling_ratio" "cost of sampling" Ratio Lower Own OnRequest
         "Processor time of the sampling thread as a share of the trial's wall time.";

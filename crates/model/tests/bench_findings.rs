@@ -30,6 +30,7 @@ fn bench(suite: &str, cells: &[&str], arms: &[Figures]) -> Record {
     let mut record = sample::record(&arms, 12);
     record.header.plan.bench = Some(Bench {
         suite: suite.to_owned(),
+        processor: None,
         cells: cells.iter().map(|cell| cell.parse().unwrap()).collect(),
         processor: None,
     });

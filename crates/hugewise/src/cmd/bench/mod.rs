@@ -111,14 +111,14 @@ struct Common {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     let host = places::host(&root)?;
-    let Arguments { suite } = arguments;
+    let suite = &arguments.suite;
     let (common, bench) = suite.cells(&host, &root)?;
     if common.svg.is_some() && !is_drawn(&bench) {
         return Err(exit::usage(
             "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
         ));
     }
-    let allocators = match &suite {
+    let allocators = match suite {
         Suite::Slab(asked) => slab::allocators(asked, &host)?,
         _ => None,
     };

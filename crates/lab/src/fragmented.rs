@@ -10,7 +10,7 @@ use std::io::BufRead;
 use std::process::ExitCode;
 
 use crate::arguments::Arguments;
-use crate::bench::room::{be_first_to_go, room};
+use crate::bench::room::{Room, be_first_to_go, room};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 use crate::{Trouble, tell};
 
@@ -123,24 +123,25 @@ fn parse(text: &str, page: usize, huge: usize) -> Option<Free> {
 fn check(aim: f64) -> Result<(), Trouble> {
     let free = Free::now()?;
     let room = room().map_err(Trouble::NotHere)?;
-    let room_bytes = room.bytes as f64;
-    if free.to_fill(aim) <= room_bytes {
-        return Ok(());
+    refusal(free, &room, aim).map_or(Ok(()), |why| Err(Trouble::NotHere(why)))
+}
+
+fn refusal(free: Free, room: &Room, aim: f64) -> Option<String> {
+    let bytes = room.bytes as f64;
+    if free.to_fill(aim) <= bytes {
+        return None;
     }
-    let possible = (1..99_u32).rev().map(f64::from);
-    let most = possible.map(|percent| percent / 100.0);
-    let most = most
-        .into_iter()
-        .find(|&aim| free.to_fill(aim) <= room_bytes);
-    Err(Trouble::NotHere(format!(
+    let possible = (1..99_u32).rev().map(|percent| f64::from(percent) / 100.0);
+    let most = possible.into_iter().find(|&aim| free.to_fill(aim) <= bytes);
+    Some(format!(
         "{:.0} % of free memory in small blocks needs {:.0} MiB for a moment, and {} leaves \
          {:.0} MiB; the most that can be had is {:.0} %",
         aim * 100.0,
         free.to_fill(aim) / f64::from(1 << 20),
         room.bound,
-        room_bytes / f64::from(1 << 20),
+        bytes / f64::from(1 << 20),
         most.unwrap_or(free.share()) * 100.0,
-    )))
+    ))
 }
 
 /// What is kept so that free memory stays in pieces; given back when it is dropped.
@@ -258,6 +259,25 @@ mod tests {
         assert_eq!(free.bytes, small + huge);
         assert!((free.share() - small / (small + huge)).abs() < 1e-12);
         assert_eq!(parse("nonsense", 4096, 2 << 20), None);
+    }
+
+    #[test]
+    fn a_state_that_needs_more_than_may_be_used_is_refused_with_one_that_fits() {
+        let free = Free {
+            bytes: 8e9,
+            huge: 8e9,
+        };
+        let room = Room {
+            bytes: 2 << 30,
+            bound: "MemAvailable".to_owned(),
+        };
+        assert_eq!(refusal(free, &room, 0.2), None);
+        let why = refusal(free, &room, 0.8).unwrap();
+        assert!(why.contains("MemAvailable leaves 2048 MiB"), "{why}");
+        let most: f64 = why.split(' ').rev().nth(1).unwrap().parse().unwrap();
+        assert!((20.0..40.0).contains(&most), "{why}");
+        assert_eq!(refusal(free, &room, most / 100.0), None);
+        assert!(refusal(free, &room, (most + 1.0) / 100.0).is_some());
     }
 
     /// Filling as much as it says, and giving back most of it, is the state.

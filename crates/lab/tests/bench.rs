@@ -4,6 +4,9 @@
     clippy::unwrap_used,
     reason = "a test may fail by panicking, in its helpers too"
 )]
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
 use assert_cmd::Command;
 
 const MIB: u64 = 1 << 20;
@@ -154,12 +157,83 @@ fn slabs_that_are_prefaulted_are_there_whole() {
 }
 
 #[test]
+fn slabs_say_what_came_out_huge_and_what_clearing_takes() {
+    let cells = [
+        "slab/20000/200000".to_owned(),
+        "malloc/20000/200000".to_owned(),
+    ];
+    let shares = |pages: &str| {
+        let lines = bench("slab", pages, &cells);
+        let share = |line: &String| number(line, "huge_ratio").unwrap();
+        for line in &lines {
+            let zeroing = number(line, "zeroing_ratio").unwrap();
+            assert!(zeroing > 0.0 && zeroing < 1.0, "{line}");
+            assert!(number(line, "kernel_ratio").unwrap() < 1.0, "{line}");
+        }
+        lines.iter().map(share).collect::<Vec<f64>>()
+    };
+    assert_eq!(shares("small")[0], 0.0);
+    if advised_huge_bytes().is_some() {
+        // Some places of the process itself are small.
+        assert!(shares("advised")[0] > 0.9);
+    }
+}
+
+#[test]
+fn a_state_of_free_memory_is_reached_told_and_let_go() {
+    let mut holder = std::process::Command::new(assert_cmd::cargo::cargo_bin("hugewise-lab"))
+        .args(["fragmented", "--to", "5"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(holder.stdout.take().unwrap());
+    let mut share = || {
+        let mut line = String::new();
+        told.read_line(&mut line).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(
+            (words[0], words[2], words[4]),
+            ("fragmented", "free", "kept")
+        );
+        words[1].parse::<f64>().unwrap()
+    };
+    assert!(share() >= 0.04);
+    let mut ask = holder.stdin.take().unwrap();
+    ask.write_all(b"\n").unwrap();
+    assert!(share() >= 0.04);
+    drop(ask);
+    assert!(holder.wait().unwrap().success());
+}
+
+#[test]
+fn a_cell_of_a_state_says_how_it_was() {
+    let cell = format!("0/{}", 8 * MIB);
+    let line = &bench("fragment", "small", &[cell])[0];
+    let share = number(line, "fragmented_ratio").unwrap();
+    assert!((0.0..=1.0).contains(&share), "{line}");
+    assert_eq!(number(line, "kept_bytes"), Some(0.0), "{line}");
+    assert_eq!(number(line, "huge_ratio"), Some(0.0), "{line}");
+}
+
+/// Whoever read stderr is gone: the exit status is still what it was.
+#[test]
+fn a_broken_stderr_is_no_panic() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut lab = std::process::Command::new(assert_cmd::cargo::cargo_bin("hugewise-lab"));
+    let status = lab.arg("none").stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
 fn a_wrong_word_is_an_error_of_the_command_line() {
     for (suite, cell) in [
         ("growth", "brk/4096/aligned/4096"),
         ("heap", "none/4096"),
         ("fork", "alone/4096/1/1"),
         ("slab", "slab/0/1"),
+        ("fragment", "100/4096"),
         ("none", "a"),
     ] {
         let mut lab = Command::cargo_bin("hugewise-lab").unwrap();

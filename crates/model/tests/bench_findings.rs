@@ -30,8 +30,8 @@ fn bench(suite: &str, cells: &[&str], arms: &[Figures]) -> Record {
     let mut record = sample::record(&arms, 12);
     record.header.plan.bench = Some(Bench {
         suite: suite.to_owned(),
-        cells: cells.iter().map(|cell| cell.parse().unwrap()).collect(),
         processor: None,
+        cells: cells.iter().map(|cell| cell.parse().unwrap()).collect(),
     });
     record
 }

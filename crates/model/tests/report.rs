@@ -802,6 +802,33 @@ fn curves_and_levels_are_drawn_from_their_record() {
 }
 
 #[test]
+fn benches_of_heaps_forks_and_slabs_are_drawn_from_their_records() {
+    let records: [(&str, &[u8]); 3] = [
+        (
+            "growth",
+            include_bytes!("../../../fixtures/benches/growth.jsonl"),
+        ),
+        (
+            "fork",
+            include_bytes!("../../../fixtures/benches/fork.jsonl"),
+        ),
+        (
+            "slab",
+            include_bytes!("../../../fixtures/benches/slab.jsonl"),
+        ),
+    ];
+    for (name, bytes) in records {
+        let record = record::parse(bytes).unwrap();
+        let table = compare::table(&record, &Options::default()).unwrap();
+        let findings = findings::judge(&record, &table);
+        let report = Report::new(&record, table, findings, Some(format!("{name}.jsonl")));
+        let text = draw(&report, &Style::default());
+        expect_file![golden(&format!("bench-{name}.txt"))].assert_eq(&text);
+        assert!(widest(&text) <= 80, "{text}");
+    }
+}
+
+#[test]
 fn advice_is_found_under_its_name() {
     let record = sample::clear_win();
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);

@@ -58,11 +58,11 @@ pub struct Options {
     #[arg(long, help_heading = "What to try")]
     pub system: bool,
 
-    /// Keep free memory in pieces: this share in blocks smaller than a huge page, as 80%
+    /// Keep this share of free memory in small blocks, as 80%
     ///
-    /// Needs --system. A process beside the trials holds the pieces, repairs the state before each
-    /// trial, and ends with the experiment; the state is read before each trial. What is in
-    /// pieces already stays so.
+    /// Small is a block that no huge page fits into. Needs --system. A process beside the trials
+    /// holds memory for it, repairs the state before each trial, and ends with the experiment; the
+    /// state is read before each trial. Where more is in small blocks already, it stays so.
     #[arg(long, value_name = "SHARE", value_parser = parse_fragment, help_heading = "What to try")]
     #[serde(deserialize_with = "fragment")]
     pub fragment: Option<u32>,

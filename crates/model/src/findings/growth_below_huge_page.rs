@@ -58,7 +58,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let cells = || bench.cells.iter().filter(used);
     let below = each(look, cells().filter(|cell| step(cell) < huge), HUGE)?;
     let whole = each(look, cells().filter(|cell| step(cell) >= huge), HUGE)?;
-    let (Some((most, below)), Some((best, whole))) = (largest(&below), largest(&whole)) else {
+    let much = whole.iter().filter(|(_, share)| *share >= MUCH);
+    let least = much.min_by_key(|(cell, _)| step(cell)).copied();
+    let (Some((most, below)), Some((best, whole))) = (largest(&below), least.or(largest(&whole)))
+    else {
         return Ok(Said::Nothing);
     };
     // Under small pages the question does not arise.

@@ -111,22 +111,14 @@ struct Common {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     let host = places::host(&root)?;
-    let (common, bench) = match &arguments.suite {
-        Suite::Memory(asked) => (&asked.common, memory::bench(asked, &host, &root)?),
-        Suite::Latency(asked) => (&asked.common, latency::bench(asked, &host, &root)?),
-        Suite::Prefault(asked) => (&asked.common, prefault::bench(asked, &host, &root)?),
-        Suite::Growth(asked) => (&asked.common, growth::bench(asked, &host, &root)?),
-        Suite::Heap(asked) => (&asked.common, heap::bench(asked, &host, &root)?),
-        Suite::Fork(asked) => (&asked.common, fork::bench(asked, &host, &root)?),
-        Suite::Slab(asked) => (&asked.common, slab::bench(asked, &host, &root)?),
-        Suite::Fragment(asked) => (&asked.common, fragment::bench(asked, &host, &root)?),
-    };
+    let suite = &arguments.suite;
+    let (common, bench) = suite.cells(&host, &root)?;
     if common.svg.is_some() && !is_drawn(&bench) {
         return Err(exit::usage(
             "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
         ));
     }
-    let allocators = match &arguments.suite {
+    let allocators = match suite {
         Suite::Slab(asked) => slab::allocators(asked, &host)?,
         _ => None,
     };
@@ -150,6 +142,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         ..common.output.clone()
     };
     conduct(&root, &options, (host, plan), place, &output)
+}
+
+impl Suite {
+    /// Its cells, and the flags that every bench has.
+    fn cells(&self, host: &Host, root: &Root) -> Result<(&Common, Bench)> {
+        Ok(match self {
+            Self::Memory(asked) => (&asked.common, memory::bench(asked, host, root)?),
+            Self::Latency(asked) => (&asked.common, latency::bench(asked, host, root)?),
+            Self::Prefault(asked) => (&asked.common, prefault::bench(asked, host, root)?),
+            Self::Growth(asked) => (&asked.common, growth::bench(asked, host, root)?),
+            Self::Heap(asked) => (&asked.common, heap::bench(asked, host, root)?),
+            Self::Fork(asked) => (&asked.common, fork::bench(asked, host, root)?),
+            Self::Slab(asked) => (&asked.common, slab::bench(asked, host, root)?),
+            Self::Fragment(asked) => (&asked.common, fragment::bench(asked, host, root)?),
+        })
+    }
 }
 
 impl Common {

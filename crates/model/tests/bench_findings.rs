@@ -32,7 +32,6 @@ fn bench(suite: &str, cells: &[&str], arms: &[Figures]) -> Record {
         suite: suite.to_owned(),
         processor: None,
         cells: cells.iter().map(|cell| cell.parse().unwrap()).collect(),
-        processor: None,
     });
     record
 }

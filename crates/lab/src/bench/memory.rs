@@ -4,12 +4,10 @@
 //! huge-page boundaries, and touches them itself first. All threads do the same passes between
 //! two barriers; the time of a repeat is from the first one's start to the last one's end.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::backing::{Buffer, Request};
+use super::crew::{Crew, repeat};
 use super::kernels::{Arrays, Operation, Pass, find};
 use super::line::{Line, Reason, print_missing};
 use super::pages::Pages;
@@ -189,7 +187,7 @@ fn measure(cell: &Cell, request: Request) -> Result<Measured, Reason> {
     let (timed, buffers) = thread::scope(|scope| {
         let workers: Vec<_> = buffers
             .into_iter()
-            .map(|buffers| scope.spawn(|| crew.work(buffers, cell, pass)))
+            .map(|buffers| scope.spawn(|| work(&crew, buffers, cell, pass)))
             .collect();
         crew.meet();
         let timed = time(|passes| crew.run(passes));
@@ -201,6 +199,16 @@ fn measure(cell: &Cell, request: Request) -> Result<Measured, Reason> {
         timed,
         pages: look(&buffers, cell.block),
     })
+}
+
+/// What one thread does; it gives its buffers back, still mapped.
+fn work(crew: &Crew, buffers: Buffers, cell: &Cell, pass: Pass) -> Buffers {
+    buffers.prepare(cell);
+    let arrays = buffers.arrays(cell.block);
+    // SAFETY: the buffers that the operation uses are there, as long as the block, and this
+    // thread's alone; `find` has asked for the instructions.
+    unsafe { crew.work(arrays, pass) };
+    buffers
 }
 
 /// Refuses before anything is mapped.
@@ -234,83 +242,6 @@ fn look(buffers: &[Buffers], block: usize) -> Vec<(&'static str, Result<Pages, R
         Some((name, sum))
     });
     looked.collect()
-}
-
-/// Threads that do the same passes at the same time.
-struct Crew {
-    /// Passes of the next repeat; 0 ends the work.
-    passes: AtomicU64,
-    barrier: Barrier,
-    times: Mutex<Vec<(Instant, Instant)>>,
-}
-
-impl Crew {
-    fn of(threads: usize) -> Self {
-        Self {
-            passes: AtomicU64::new(0),
-            barrier: Barrier::new(threads + 1),
-            times: Mutex::new(Vec::new()),
-        }
-    }
-
-    fn meet(&self) {
-        self.barrier.wait();
-    }
-
-    /// What one thread does; it gives its buffers back, still mapped.
-    fn work(&self, buffers: Buffers, cell: &Cell, pass: Pass) -> Buffers {
-        buffers.prepare(cell);
-        let arrays = buffers.arrays(cell.block);
-        self.meet();
-        loop {
-            self.meet();
-            let passes = self.passes.load(Ordering::Acquire);
-            if passes == 0 {
-                return buffers;
-            }
-            let began = Instant::now();
-            // SAFETY: the buffers that the operation uses are there, as long as the block, and
-            // this thread's alone; `find` has asked for the instructions.
-            unsafe { repeat(pass, arrays, passes) };
-            let ended = Instant::now();
-            self.times
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((began, ended));
-            self.meet();
-        }
-    }
-
-    /// Has all threads do so many passes; from the first start to the last end.
-    fn run(&self, passes: u64) -> Duration {
-        self.passes.store(passes, Ordering::Release);
-        self.meet();
-        if passes == 0 {
-            return Duration::ZERO;
-        }
-        self.meet();
-        let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
-        let began = times.iter().map(|(began, _)| *began).min();
-        let ended = times.iter().map(|(_, ended)| *ended).max();
-        match (began, ended) {
-            (Some(began), Some(ended)) => ended.duration_since(began),
-            _ => Duration::ZERO,
-        }
-    }
-}
-
-/// So many passes, and how long they took.
-///
-/// # Safety
-/// As the pass has it.
-#[inline(never)]
-unsafe fn repeat(pass: Pass, arrays: Arrays, passes: u64) -> Duration {
-    let began = Instant::now();
-    for _ in 0..passes {
-        // SAFETY: the caller's promise.
-        unsafe { pass(arrays) };
-    }
-    began.elapsed()
 }
 
 #[cfg(test)]

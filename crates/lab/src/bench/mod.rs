@@ -8,6 +8,7 @@
 use std::process::ExitCode;
 
 mod backing;
+mod crew;
 mod fork;
 mod fragment;
 mod fresh;

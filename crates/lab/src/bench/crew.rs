@@ -1,0 +1,87 @@
+//! Threads that go over their arrays side by side, timed from the first start to the last end.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::kernels::{Arrays, Pass};
+
+/// Threads that do the same passes at the same time.
+pub(super) struct Crew {
+    /// Passes of the next repeat; 0 ends the work.
+    passes: AtomicU64,
+    barrier: Barrier,
+    times: Mutex<Vec<(Instant, Instant)>>,
+}
+
+impl Crew {
+    /// Room for so many threads, none of which has begun.
+    pub(super) fn of(threads: usize) -> Self {
+        Self {
+            passes: AtomicU64::new(0),
+            barrier: Barrier::new(threads + 1),
+            times: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Waits until all threads, and the one that directs them, have come here.
+    pub(super) fn meet(&self) {
+        self.barrier.wait();
+    }
+
+    /// What one thread does, once its arrays are as they should be: passes over them, until
+    /// there are none.
+    ///
+    /// # Safety
+    /// As the pass has it, and nobody else touches the arrays.
+    pub(super) unsafe fn work(&self, arrays: Arrays, pass: Pass) {
+        self.meet();
+        loop {
+            self.meet();
+            let passes = self.passes.load(Ordering::Acquire);
+            if passes == 0 {
+                return;
+            }
+            let began = Instant::now();
+            // SAFETY: the caller's promise.
+            unsafe { repeat(pass, arrays, passes) };
+            let ended = Instant::now();
+            self.times
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((began, ended));
+            self.meet();
+        }
+    }
+
+    /// Has all threads do so many passes; from the first start to the last end.
+    pub(super) fn run(&self, passes: u64) -> Duration {
+        self.passes.store(passes, Ordering::Release);
+        self.meet();
+        if passes == 0 {
+            return Duration::ZERO;
+        }
+        self.meet();
+        let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
+        let began = times.iter().map(|(began, _)| *began).min();
+        let ended = times.iter().map(|(_, ended)| *ended).max();
+        match (began, ended) {
+            (Some(began), Some(ended)) => ended.duration_since(began),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// So many passes, and how long they took.
+///
+/// # Safety
+/// As the pass has it.
+#[inline(never)]
+pub(super) unsafe fn repeat(pass: Pass, arrays: Arrays, passes: u64) -> Duration {
+    let began = Instant::now();
+    for _ in 0..passes {
+        // SAFETY: the caller's promise.
+        unsafe { pass(arrays) };
+    }
+    began.elapsed()
+}

@@ -115,7 +115,7 @@ pub fn step(rung: Rung) -> Step {
             "a kernel with CONFIG_PROC_PAGE_MONITOR", "no multi-size folios per process, no physical contiguity"),
         Rung::PageFlags => ("the kind of each physical page (kpageflags)",
             "a kernel with CONFIG_PROC_PAGE_MONITOR", "no multi-size folios per process"),
-        Rung::Bpf => ("latencies inside the kernel (BPF; `trace`, `run --stalls`)",
+        Rung::Bpf => ("latencies inside the kernel (BPF: `trace`)",
             "a kernel with BPF", "no latency of zeroing, compaction and reclaim"),
         Rung::Btf => ("the kernel's types (BTF)",
             "a kernel with CONFIG_DEBUG_INFO_BTF", "BPF programs that read kernel structures cannot load"),

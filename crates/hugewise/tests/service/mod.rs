@@ -305,6 +305,20 @@ fn what_cannot_be_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_program_may_be_made_by_the_setup() {
+    let case = Case::new();
+    let service = ["--service", "./made", "--ready", "tcp:1", "--load", "true"];
+    let command = ["--", "./made"];
+    for words in [&service[..], &command] {
+        let run = ["run", "--dry-run"];
+        let refused = case.hugewise().args(run).args(words).assert();
+        refused.code(2).stderr(contains("no program"));
+        let run = ["run", "--dry-run", "--setup", "make"];
+        case.hugewise().args(run).args(words).assert().success();
+    }
+}
+
+#[test]
 fn a_dry_run_says_everything_and_does_nothing() {
     let case = Case::new();
     std::fs::write(

@@ -3,6 +3,7 @@
 
 use hugewise_linux::perf::sample::{Layout, Record, parse_record};
 use hugewise_model::fault;
+use hugewise_model::recording::read;
 
 /// Every layout that is asked for, by the lowest bits of the identity.
 fn layout(id: u64) -> Option<Layout> {
@@ -18,5 +19,5 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let frames = sample.stack.unwrap_or_default().len();
         assert!(8 * frames <= bytes.len(), "no more frames than bytes");
     }
-    let _ = fault::read(1, bytes);
+    let _ = read::<fault::Analysis>(1, bytes);
 });

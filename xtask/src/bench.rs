@@ -1,4 +1,4 @@
-//! What the measuring costs the workload, and what `inspect` and `faults` take: paired ratios in one run,
+//! What the measuring costs the workload, and what `inspect`, `faults` and `trace` take: paired ratios in one run,
 //! never a timed test.
 
 use std::ffi::OsString;
@@ -15,8 +15,11 @@ use crate::program;
 
 mod faults;
 mod inspect;
+mod load;
 mod stat;
+mod trace;
 mod watched;
+mod watcher;
 
 /// Pairs, unless the command line says otherwise.
 const PAIRS: u32 = 30;
@@ -27,7 +30,7 @@ pub struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
-    /// Pairs of a bare run and a measured one [default: 30; for `faults`: 10]
+    /// Pairs of a bare run and a measured one [default: 30; for `faults` and `trace`: 10]
     #[arg(long)]
     pairs: Option<u32>,
     /// Seed of the order within pairs
@@ -47,6 +50,8 @@ enum What {
     Inspect,
     /// `faults` against others that watch page faults one by one
     Faults,
+    /// `trace` of the whole machine against others, at page faults and at a cgroup's limit
+    Trace,
     /// `stat` against `perf stat` on the same events, and against the bare workload
     Stat,
 }
@@ -57,6 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Run => workloads(arguments),
         What::Inspect => inspect::run(arguments),
         What::Faults => faults::run(arguments),
+        What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
     }
 }

@@ -71,6 +71,9 @@ pub struct Output {
     /// Write the JSON report to FILE besides
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Where the verb draws: the file of the drawing.
+    #[arg(skip)]
+    pub svg: Option<PathBuf>,
     /// Say everything that was read
     #[arg(long, short)]
     pub verbose: bool,

@@ -47,6 +47,7 @@ impl Options {
             bench: None,
             latency: self.latency.clone(),
             service: self.driven()?,
+            fragment: self.checked_fragment()?,
         })
     }
 
@@ -60,6 +61,17 @@ impl Options {
         }
         name_apart(&mut policies)?;
         Ok(policies)
+    }
+
+    /// The state of free memory, which is all programs' memory.
+    fn checked_fragment(&self) -> Result<Option<u32>> {
+        if self.fragment.is_some() && !self.system {
+            return Err(exit::usage(
+                "--fragment brings the free memory of the whole machine into pieces, which other \
+                 programs may feel; add --system to allow that",
+            ));
+        }
+        Ok(self.fragment)
     }
 
     fn check_latency(&self) -> Result<()> {

@@ -7,6 +7,7 @@ mod command;
 mod exit;
 mod experiment;
 mod forecast;
+mod fragmentation;
 mod interrupt;
 mod invoker;
 mod kept;
@@ -16,6 +17,7 @@ mod places;
 mod preview;
 mod progress;
 mod recorder;
+mod recording;
 mod rounds;
 mod runtimes;
 mod say;
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
 fn dispatch(verb: Verb) -> Result<ExitCode> {
     let exit = match verb {
         Verb::Run(arguments) => cmd::run::run(*arguments)?,
-        Verb::Bench(arguments) => cmd::bench::run(*arguments)?,
+        Verb::Bench(arguments) => cmd::bench::run(&arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Stat(arguments) => cmd::stat::run(&arguments)?,
         Verb::Trace(arguments) => cmd::trace::run(&arguments)?,

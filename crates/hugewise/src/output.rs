@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use hugewise_model::bench::plot::{self, render_svg};
 use hugewise_model::gate::{Gate, Judgement};
 use hugewise_model::report::{Color, Report, Style, Verbosity};
 use hugewise_model::report::{render_csv, render_json, render_markdown, render_text};
@@ -20,22 +21,47 @@ pub fn show(report: &Report<'_>, output: &Output) -> Result<()> {
         write_file(path, &rendered(report, Format::Json, output)?)
             .context("the record still holds everything that was measured")?;
     }
+    if let Some(path) = &output.svg {
+        write_file(path, &drawn(report)?)
+            .context("the record still holds everything that was measured")?;
+    }
     printed
 }
 
-/// Opens the file of `--json`, so that a place where nothing can be written is known before
-/// hours of measuring. What is in it stays until the report replaces it.
-pub fn check_file(output: &Output) -> Result<()> {
-    let Some(path) = &output.json else {
-        return Ok(());
+/// The curves of a bench as SVG.
+fn drawn(report: &Report<'_>) -> Result<String> {
+    let charts = match report.other {
+        None => plot::charts(report.record),
+        Some(_) => return Err(exit::usage("--svg draws one record; name only one")),
     };
+    if charts.is_empty() {
+        return Err(exit::usage(
+            "--svg: there is nothing to draw; a bench over at least two sizes of block, \
+             footprint or step has curves",
+        ));
+    }
+    let title = report.record.header.plan.command.join(" ");
+    Ok(render_svg(&charts, &title))
+}
+
+/// Opens the files of `--json` and `--svg`, so that a place where nothing can be written is
+/// known before hours of measuring. What is in them stays until the report replaces it.
+pub fn check_file(output: &Output) -> Result<()> {
+    let files = [("--json", &output.json), ("--svg", &output.svg)];
+    let mut files = files
+        .into_iter()
+        .filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
+    files.try_for_each(|(flag, path)| check_place(flag, path))
+}
+
+fn check_place(flag: &str, path: &Path) -> Result<()> {
     let opened = std::fs::OpenOptions::new()
         .append(true)
         .create(true)
         .open(path);
     opened.map(drop).map_err(|error| {
         exit::usage(format!(
-            "--json {}: {error}; name a file in a folder where you may write",
+            "{flag} {}: {error}; name a file in a folder where you may write",
             path.display()
         ))
     })

@@ -83,6 +83,20 @@ pub fn host(root: &Root) -> Result<Host> {
     )?)
 }
 
+/// The laboratory, which is installed beside this program.
+pub fn laboratory() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let path = own.with_file_name("hugewise-lab");
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(exit::usage(format!(
+        "this needs the program hugewise-lab beside this one, and {} is not there; put it there \
+         (cargo build -p hugewise-lab)",
+        path.display()
+    )))
+}
+
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
 /// after the moment and the program. The folder is made, for `owner` where one is named.
 pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Result<PathBuf> {

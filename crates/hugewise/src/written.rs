@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use hugewise_model::glob::{fits, is_pattern};
 use hugewise_model::observation::Reading;
 use hugewise_model::reader::{self, LatencySource, Pacing, Place};
 
@@ -120,7 +121,7 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
 /// letters) and `?` (one letter).
 fn matching(pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
-    if !name.contains(['*', '?']) {
+    if !is_pattern(&name) {
         return vec![pattern.to_owned()];
     }
     let folder = match pattern.parent() {
@@ -129,39 +130,11 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
-        .filter(|entry| {
-            fits(
-                name.as_bytes(),
-                entry.file_name().to_string_lossy().as_bytes(),
-            )
-        })
+        .filter(|entry| fits(&name, &entry.file_name().to_string_lossy()))
         .map(|entry| entry.path())
         .collect();
     paths.sort();
     paths
-}
-
-/// Goes back to the last star only: earlier ones need no second try.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n, mut star) = (0, 0, None);
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(&letter) if letter == b'?' || letter == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            _ => {
-                let Some((at, from)) = star else { return false };
-                star = Some((at, from + 1));
-                (p, n) = (at + 1, from + 1);
-            }
-        }
-    }
-    pattern[p..].iter().all(|&letter| letter == b'*')
 }
 
 /// The readings of one trial from its stdout or from the files that it wrote.
@@ -226,24 +199,5 @@ mod tests {
         assert!(made.expect("mkfifo").success());
         let before = Written::before(&source(&path), None).expect("files");
         assert!(before.documents().is_err());
-    }
-
-    #[test]
-    fn patterns_are_those_of_a_shell() {
-        for (pattern, name, fit) in [
-            ("*", "", true),
-            ("a*c?", "abcbcd", true),
-            ("a*c?", "abcbc", false),
-            ("?", "", false),
-            ("*.log", "x.log", true),
-            ("*.log", "x.logs", false),
-            ("pgbench_log.*", "pgbench_log.12", true),
-        ] {
-            assert_eq!(
-                fits(pattern.as_bytes(), name.as_bytes()),
-                fit,
-                "{pattern} {name}"
-            );
-        }
     }
 }

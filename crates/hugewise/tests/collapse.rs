@@ -1,5 +1,7 @@
 //! `hugewise collapse` on processes whose memory is known to the page.
 
+mod skipping;
+
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -7,26 +9,14 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use skipping::{is_root, skip};
 
 const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 const NOBODY: u32 = 65_534;
 
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
-fn skip(name: &str, reason: &str) {
-    println!("SKIP {name}: {reason}");
-    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
-        let file = std::fs::File::options()
-            .append(true)
-            .create(true)
-            .open(path);
-        writeln!(file.expect("the list of skips"), "SKIP {name}: {reason}").expect("written");
-    }
-}
-
 /// Why another process's memory cannot be made huge here, or cannot be small to begin with.
 fn obstacle() -> Option<&'static str> {
-    let status = std::fs::read_to_string("/proc/self/status").expect("status");
-    if !status.lines().any(|line| line.starts_with("Uid:\t0\t0")) {
+    if !is_root() {
         return Some("needs root");
     }
     let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -244,6 +234,16 @@ fn pinned_pages_are_refused_with_the_kernels_own_reason() {
         (Some(0), Some(2))
     );
     assert_eq!(refused["refusal"]["error"], "EAGAIN");
+    let bytes = |value: &Value| value.as_u64().expect("a number");
+    let stretches = refused["stretches"].as_array().expect("stretches");
+    let length = |one: &Value| bytes(&one["end"]) - bytes(&one["start"]);
+    let all: u64 = stretches.iter().map(length).sum();
+    assert_eq!(all, 2 * huge_bytes(), "{report}");
+    assert_eq!(stretches[0]["start"], refused["first"]);
+    let line = format!("    {:x}-", bytes(&refused["first"]));
+    let text = |flags: &[&str]| String::from_utf8(collapse(held.pid, flags).stdout);
+    assert!(text(&["-v"]).expect("text").contains(&line));
+    assert!(!text(&[]).expect("text").contains(&line));
     if report["reasons_missing"].is_null() {
         assert_eq!(refused["refusal"]["status"], "not_suitable_page_count");
     } else {

@@ -9,10 +9,10 @@ use std::fs;
 use std::io::BufRead;
 use std::process::ExitCode;
 
-use crate::Trouble;
 use crate::arguments::Arguments;
-use crate::bench::room::room;
+use crate::bench::room::{be_first_to_go, room};
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
+use crate::{Trouble, tell};
 
 /// What is filled between two looks at the machine.
 const STEP: usize = 64 << 20;
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 3;
 const ONE_OF: usize = 16;
 
 /// Below the aim by this, a state is still what was asked for: programs come and go.
-const TOLERANCE: f64 = 0.01;
+pub(crate) const TOLERANCE: f64 = 0.01;
 
 /// `fragmented --to PERCENT`: brings free memory to the share of PERCENT in small blocks, and
 /// prints `fragmented SHARE free BYTES kept BYTES`. Each line on stdin then has it look again,
@@ -39,23 +39,24 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         let wrong = format!("--to {percent}: write a percentage between 1 and 99");
         return Err(Trouble::Usage(wrong));
     }
-    be_killed_first();
-    let mut holder = Holder {
-        aim: percent as f64 / 100.0,
-        kept: Vec::new(),
-    };
-    check(holder.aim)?;
-    holder.repair()?;
-    println!("{}", holder.line()?);
+    be_first_to_go();
+    end_with_parent();
+    let mut holder = Holder::reach(percent)?;
+    tell(holder.line()?);
     for line in std::io::stdin().lock().lines() {
         // An end that cannot be read is an end.
         if line.is_err() {
             break;
         }
         holder.repair()?;
-        println!("{}", holder.line()?);
+        tell(holder.line()?);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The share of free memory in blocks smaller than a huge page, now.
+pub(crate) fn share_now() -> Result<f64, Trouble> {
+    Ok(Free::now()?.share())
 }
 
 /// Free memory of the machine.
@@ -142,21 +143,50 @@ fn check(aim: f64) -> Result<(), Trouble> {
     )))
 }
 
-/// What is kept so that free memory stays in pieces.
-struct Holder {
+/// What is kept so that free memory stays in pieces; given back when it is dropped.
+pub(crate) struct Holder {
     aim: f64,
     /// Of each region one page in [`ONE_OF`] is there.
     kept: Vec<(Region, usize)>,
 }
 
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
 impl Holder {
+    /// Brings free memory to a share of so many percent in small blocks, or leaves it where it
+    /// has more of them already.
+    pub(crate) fn reach(percent: usize) -> Result<Self, Trouble> {
+        let mut holder = Self {
+            aim: percent as f64 / 100.0,
+            kept: Vec::new(),
+        };
+        check(holder.aim)?;
+        holder.repair()?;
+        Ok(holder)
+    }
+
+    /// Memory that is kept, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.kept.iter().map(|(_, filled)| filled / ONE_OF).sum()
+    }
+
+    fn give_back(&mut self) {
+        for (region, _) in self.kept.drain(..) {
+            region.unmap();
+        }
+    }
+
     fn line(&self) -> Result<String, Trouble> {
         let free = Free::now()?;
-        let kept: usize = self.kept.iter().map(|(_, filled)| filled / ONE_OF).sum();
         Ok(format!(
-            "fragmented {:.4} free {:.0} kept {kept}",
+            "fragmented {:.4} free {:.0} kept {}",
             free.share(),
-            free.bytes
+            free.bytes,
+            self.kept_bytes()
         ))
     }
 
@@ -169,18 +199,16 @@ impl Holder {
                 return Ok(());
             }
             if attempt == ATTEMPTS {
-                for (region, _) in self.kept.drain(..) {
-                    region.unmap();
-                }
+                self.give_back();
             }
-            self.reach()?;
+            self.fill()?;
         }
         Ok(())
     }
 
     /// Fills until so little is left in huge blocks that giving back most of what was filled
     /// makes the state; then gives it back.
-    fn reach(&mut self) -> Result<(), Trouble> {
+    fn fill(&mut self) -> Result<(), Trouble> {
         let most = Free::now()?.bytes as usize;
         let region = Region::fresh(most / page_bytes(), Align::Huge, Advice::Small)?;
         let mut filled = 0;
@@ -206,10 +234,11 @@ fn has_room() -> bool {
     room().is_ok_and(|room| room.bytes > STEP as u64)
 }
 
-/// Where memory runs out all the same, this process is to be the one that pays.
-fn be_killed_first() {
-    // Raising the score needs no privilege; where even that is refused, the reserve must do.
-    let _ = fs::write("/proc/self/oom_score_adj", "1000");
+/// A holder whose parent was killed has nothing to hold for. Its stdin closes then, but while it
+/// fills memory it does not look there.
+fn end_with_parent() {
+    // SAFETY: sets a flag of this process; where the kernel refuses, stdin is the way.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Each is small enough to be proved by reading, runs in a process of its own, and prints
 //! either nothing or exactly the line that its documentation gives.
 
+use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 mod arguments;
@@ -10,10 +12,12 @@ mod bench;
 mod double_fault;
 mod fault_mix;
 mod fragment;
+mod fragmented;
 mod mappings;
 mod pace;
 pub mod plant;
 mod planted;
+mod pressure;
 mod reads;
 mod region;
 mod serve;
@@ -42,8 +46,14 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   pace --pages N --out FILE [--repeat R] [--work STEPS]
         write N pages and give them back, R times over, with work after each page;
         write `faults F wall_ns W processor_ns P` to FILE
+  pressure --pages N --folder F --out FILE [--repeat R] [--group CGROUP]
+        read N pages of a file without content, R times over, as a member of CGROUP;
+        write `pages N wall_ns W processor_ns P` to FILE
   fragment --fill MIB --reserve MIB --huge-pages N
         leave free memory without huge blocks, then touch N advised huge pages
+  fragmented --to PERCENT     keep that share of free memory in blocks smaller than a huge page
+        until stdin closes; print `fragmented SHARE free BYTES kept BYTES`, and again, having
+        repaired the state, for each line on stdin
   spin --ms N                 use N ms of processor time and no memory
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
@@ -69,12 +79,14 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         measure cells and print a line of JSON for each; HUGEWISE_LAB_PAGES says what is done
         for pages: advised (the default), plain, small, hugetlb or hugetlb-BYTES
           memory    OPERATION/KERNEL/BLOCK/SOURCE/THREADS
+          latency   BYTES, cheapest in ascending order
           prefault  METHOD/BYTES/THREADS
           growth    brk|mmap|mprotect/STEP/aligned|between/at-once|later/BYTES
           heap      PROGRAM/BYTES, malloc and heaps as known programs grow them
           fork      alone|forked/BYTES/WRITES
           slab      slab|slab-populate|slab-touch|malloc/PLACES/OPERATIONS
-        the last four measure each cell in a process of its own";
+          fragment  PERCENT/BYTES, BYTES written with PERCENT of free memory in small blocks
+        the last five measure each cell in a process of its own";
 
 /// Runs the workload that `arguments` name, without the name of the program.
 #[must_use]
@@ -82,22 +94,33 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
     match dispatch(arguments) {
         Ok(code) => code,
         Err(Trouble::Usage(problem)) => {
-            eprintln!("hugewise-lab: {problem}\n\n{USAGE}");
+            say(format_args!("{problem}\n\n{USAGE}"));
             ExitCode::from(2)
         }
         Err(Trouble::Kernel(doing, error)) => {
-            eprintln!("hugewise-lab: {doing}: {error}");
+            say(format_args!("{doing}: {error}"));
             ExitCode::from(1)
         }
         Err(Trouble::Premise(problem)) => {
-            eprintln!("hugewise-lab: the plant did not come up: {problem}");
+            say(format_args!("the plant did not come up: {problem}"));
             ExitCode::from(3)
         }
         Err(Trouble::NotHere(reason)) => {
-            eprintln!("hugewise-lab: not on this machine: {reason}");
+            say(format_args!("not on this machine: {reason}"));
             ExitCode::from(4)
         }
     }
+}
+
+/// Says something on stderr. Where nobody reads there any more the workload and its exit status
+/// are still what counts, so nothing here fails or panics, as `eprintln!` would.
+fn say(what: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "hugewise-lab: {what}");
+}
+
+/// Prints a line of a result. A reader that is gone has read enough.
+fn tell(line: impl Display) {
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
 
 /// Why a workload did not run.
@@ -129,7 +152,9 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
     match workload.as_str() {
         "touch" => touch::run(&mut rest),
         "fragment" => fragment::run(&mut rest),
+        "fragmented" => fragmented::run(&mut rest),
         "pace" => pace::run(&mut rest),
+        "pressure" => pressure::run(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),
@@ -149,7 +174,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "plant" => plant::run(&mut rest),
         "bench" => bench::run(&mut rest),
         "-h" | "--help" | "help" => {
-            println!("{USAGE}");
+            tell(USAGE);
             Ok(ExitCode::SUCCESS)
         }
         other => Err(Trouble::Usage(format!("no workload `{other}`"))),

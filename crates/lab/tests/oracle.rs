@@ -85,6 +85,36 @@ fn assert_faults(pages: usize, align: &str, faults: usize) {
 }
 
 #[test]
+fn pressure_reads_what_it_was_told_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (data, out) = (path("data"), path("out"));
+    std::fs::create_dir(&data).unwrap();
+    let words = ["pressure", "--pages", "1009", "--repeat", "3"];
+    let answer = lab(&[&words[..], &["--folder", &data, "--out", &out]].concat());
+    assert_eq!(answer, (String::new(), Some(0)));
+    let said = std::fs::read_to_string(&out).unwrap();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    assert_eq!(words[..3], ["pages", "3027", "wall_ns"], "{said}");
+    assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0);
+
+    let nowhere = path("nowhere");
+    let words = ["pressure", "--pages", "1", "--folder"];
+    for (wrong, code) in [
+        (&[][..], 2),
+        (&[&nowhere, "--out", &out][..], 1),
+        (&[&data, "--out", &nowhere, "--group", &nowhere], 1),
+    ] {
+        let words = if wrong.is_empty() {
+            &words[..3]
+        } else {
+            &words[..]
+        };
+        assert_eq!(lab(&[words, wrong].concat()).1, Some(code), "{wrong:?}");
+    }
+}
+
+#[test]
 fn repeats_are_lines() {
     let (said, _) = lab(&["touch", "--pages", "3", "--small", "--repeat", "2"]);
     assert_eq!(said, "pages 3 faults 3\npages 3 faults 3\n");

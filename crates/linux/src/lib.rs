@@ -33,6 +33,9 @@ pub mod apply;
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
+/// Free memory kept in a stated state of fragmentation.
+pub mod fragment;
+
 /// What runtimes make of the settings of a policy.
 pub mod runtime;
 

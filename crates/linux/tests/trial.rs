@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::collect::{Counting, Observed, Watch, trial};
+use hugewise_linux::identity::is_root;
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
@@ -195,10 +196,6 @@ fn missing(observed: &Observed, metric: &str) -> Missing {
 
 fn said(observed: &Observed) -> String {
     String::from_utf8(observed.output.clone()).unwrap()
-}
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }
 
 fn nobody() -> Identity {
@@ -418,13 +415,14 @@ fn every_metric_has_a_reading() {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }
     // What costs something, or is a server's, is measured where it is asked for.
-    const ON_REQUEST: [&str; 11] = [
+    const ON_REQUEST: [&str; 12] = [
         "cgroup_peak_bytes",
         "direct_compaction_seconds",
         "direct_reclaim_seconds",
         "cgroup_reclaim_seconds",
         "zeroing_seconds",
         "split_seconds",
+        "page_fault_seconds",
         "copy_on_write_seconds",
         "mmap_lock_wait_seconds",
         "service_ready_seconds",

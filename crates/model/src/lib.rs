@@ -45,8 +45,12 @@ pub mod latency;
 
 /// 5e. Where misses of the TLB come from: sampled addresses, by mapping, page size and function.
 pub mod miss;
+
 /// 5f. What load generators and benchmarks tell of their requests.
 pub mod reader;
+
+/// 5g. Recordings of faults and of misses: events, a line each, and back.
+pub mod recording;
 
 /// 6. What is kept: the record, written as it happens.
 pub mod record;
@@ -78,3 +82,6 @@ pub mod inspection;
 
 /// The units in which all of it is told: bytes and durations as people type and read them.
 pub mod quantity;
+
+/// Names by pattern, as people type them.
+pub mod glob;

@@ -214,6 +214,8 @@ pub static METRICS: &[Metric] = metrics![
         "Time that threads of the tree spent clearing huge pages and folios of several pages (BPF at folio_zero_user or clear_huge_page); small pages are not in it.";
     "split_seconds" "splitting huge mappings" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree spent turning PMD mappings into small ones (BPF at __split_huge_pmd).";
+    "page_fault_seconds" "in page faults" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent in page faults, waits included (BPF at handle_mm_fault, or the software events of perf); what was compacted, reclaimed and cleared for them is in it; only with --stalls all.";
     "copy_on_write_seconds" "in copy-on-write" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
     "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero
@@ -236,6 +238,8 @@ pub static METRICS: &[Metric] = metrics![
         "Free memory in blocks of at least the huge-page size before the trial, in huge pages (/proc/buddyinfo).";
     "free_huge_pages_after_total" "free huge pages after" Count Higher Machine OnRequest
         "The same after the trial.";
+    "fragmented_before_ratio" "free in small blocks" Ratio Neither Machine OnRequest
+        "Part of free memory in blocks smaller than a huge page before the trial (/proc/buddyinfo): the kernel's unusable free space index for that size.";
     "sampling_ratio" "cost of sampling" Ratio Lower Own OnRequest
         "Processor time of the sampling thread as a share of the trial's wall time.";
     "samples_total" "samples" Count Neither Own OnRequest

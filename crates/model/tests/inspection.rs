@@ -23,12 +23,16 @@ fn fixture(name: &str) -> PathBuf {
 
 /// Judged anew: the judgements in the file are those of the day it was written.
 fn inspection(name: &str) -> Inspection {
+    let read = frozen(name);
+    Inspection::of(read.space, read.settings)
+}
+
+fn frozen(name: &str) -> Inspection {
     let text = match name {
         "grown" => include_str!("../../../fixtures/spaces/grown.json"),
         _ => include_str!("../../../fixtures/spaces/grown-user.json"),
     };
-    let read: Inspection = serde_json::from_str(text).unwrap();
-    Inspection::of(read.space, read.settings)
+    serde_json::from_str(text).unwrap()
 }
 
 fn text(inspection: &Inspection, only: Option<&Glob>, verbose: Verbosity) -> String {
@@ -62,6 +66,30 @@ fn as_text() {
         .lines()
         .filter(|line| line.contains(" of ") && line.contains('-'));
     assert!(mappings.count() >= inspection.space.mappings.len());
+}
+
+/// What is not shown needs no words, and what is shown has all of them.
+#[test]
+fn words_for_what_is_shown_are_enough() {
+    let heap = Glob::new("heap");
+    for (name, only, verbose) in [
+        ("grown", None, Verbosity::Normal),
+        ("grown-user", None, Verbosity::Normal),
+        ("grown", Some(&heap), Verbosity::Normal),
+        ("grown", None, Verbosity::Verbose),
+    ] {
+        let whole = inspection(name);
+        let frozen = frozen(name);
+        let enough = Inspection::for_text(frozen.space, frozen.settings, only, verbose);
+        assert_eq!(text(&enough, only, verbose), text(&whole, only, verbose));
+        let silent = |all: &Inspection| all.judgements.iter().any(|one| one.evidence.is_empty());
+        assert!(!silent(&whole));
+        assert_eq!(silent(&enough), verbose == Verbosity::Normal);
+        assert_eq!(enough.summary, whole.summary);
+    }
+    let frozen = frozen("grown");
+    let short = Inspection::in_short(frozen.space, frozen.settings);
+    assert_eq!(Brief::of(&short), Brief::of(&inspection("grown")));
 }
 
 #[test]

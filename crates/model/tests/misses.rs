@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use hugewise_model::miss::{
-    Analysis, Conclusion, Event, Own, Summary, read, render_csv, render_markdown, render_text,
+    Analysis, Conclusion, Summary, render_csv, render_markdown, render_text,
 };
+use hugewise_model::recording::{Recorded, read};
 use hugewise_model::report::{Color, Style, Verbosity};
 
 fn fixtures() -> PathBuf {
@@ -25,11 +26,11 @@ fn summary() -> Summary {
         if line.is_empty() {
             continue;
         }
-        let event = read(number + 1, line).expect("an event");
-        if let Event::Own(Own::Sampling(conditions)) = &event {
-            analysis = Some(Analysis::new((**conditions).clone()));
+        let event = read::<Analysis>(number + 1, line).expect("an event");
+        match &mut analysis {
+            None => analysis = Analysis::begin(&event),
+            Some(analysis) => analysis.push(&event),
         }
-        analysis.as_mut().expect("a beginning").push(&event);
     }
     analysis.expect("a beginning").summary().expect("an end")
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hugewise_model::host::ThpSettings;
 use hugewise_model::inspection::Inspection;
 use hugewise_model::observation::Missing;
-use hugewise_model::reason::{Certainty, CgroupMemory, Code, Judgement, Settings, judge};
+use hugewise_model::reason::{Certainty, CgroupMemory, Code, Judgement, Settings, Told, judge};
 use hugewise_model::space::{
     FolioCount, Frames, Kind, Mapping, Memory, Pages, Permissions, Process, Run, Sort, Source,
     Sources, Space, VmFlags, WordSize,
@@ -177,7 +177,7 @@ impl Planted {
     }
 
     fn only(&self) -> Judgement {
-        let judgements = judge(&self.space, &self.settings);
+        let judgements = judge(&self.space, &self.settings, &Told::All);
         assert_eq!(judgements.len(), 1, "{judgements:#?}");
         judgements.into_iter().next().unwrap()
     }
@@ -505,7 +505,7 @@ fn weighed() -> Vec<(Code, Planted)> {
 #[test]
 fn every_reason_is_found_where_it_is_planted() {
     for (code, planted) in cases() {
-        let judgements = judge(&planted.space, &planted.settings);
+        let judgements = judge(&planted.space, &planted.settings, &Told::All);
         let of_it = judgements.iter().find(|one| one.code == code);
         let Some(found) = of_it else {
             panic!("{code} was planted, and found was {judgements:#?}");
@@ -663,7 +663,7 @@ fn a_stack_is_known_by_the_flag_of_its_guard() {
         .unwrap();
     let guard = &mut planted.space.mappings[0];
     guard.memory.as_mut().unwrap().flags = VmFlags::default();
-    let judgements = judge(&planted.space, &planted.settings);
+    let judgements = judge(&planted.space, &planted.settings, &Told::All);
     let last = judgements.last().unwrap();
     assert_eq!(last.code, Code::MadvNohugepage);
     let both = vec![Code::MadvNohugepage, Code::MapStack];
@@ -723,7 +723,7 @@ fn the_ends_of_a_mapping_are_judged_apart_from_its_middle() {
             pages: pages(1),
         },
     );
-    let judgements = judge(&planted.space, &planted.settings);
+    let judgements = judge(&planted.space, &planted.settings, &Told::All);
     let seen: Vec<_> = judgements
         .iter()
         .map(|one| (one.start, one.end, one.ranges, one.code))
@@ -833,7 +833,7 @@ proptest! {
             at = one.end;
             planted.space.mappings.push(one);
         }
-        let judgements = judge(&planted.space, &planted.settings);
+        let judgements = judge(&planted.space, &planted.settings, &Told::All);
         for (index, mapping) in planted.space.mappings.iter().enumerate() {
             let mut at = mapping.start;
             for one in judgements.iter().filter(|one| one.mapping == index) {

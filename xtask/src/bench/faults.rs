@@ -6,18 +6,16 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use super::Arguments;
-use super::watched::{self, Folder, Pace, Watcher};
+use super::load::Load;
+use super::watched::{self, Folder};
+use super::watcher::Watcher;
 use crate::program;
 
-/// Faults as fast as they come: a quarter of a million.
-const FAST: Pace = Pace {
-    pages: 16_384,
-    repeat: 16,
-    work: 0,
-};
+/// Pages and passes of faults as fast as they come: a quarter of a million.
+pub const FAST: (u64, u64) = (16_384, 16);
 
 /// Faults a second of the slower workload.
-const SLOW_PER_SECOND: f64 = 9_000.0;
+pub const SLOW_PER_SECOND: f64 = 9_000.0;
 
 /// The probes of bpftrace for the same pairs: latencies, and time by call chain.
 const BPFTRACE: &str = "software:page-faults:1 /comm == \"hugewise-lab\"/ { @begun[tid] = nsecs; } \
@@ -39,11 +37,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let lab = program.with_file_name("hugewise-lab");
     let folder = Folder::new()?;
     let watchers = watchers(&program, &folder)?;
-    println!("At full speed, {} faults a run:\n", FAST.faults());
-    watched::table(arguments, &lab, &folder, FAST, &watchers)?;
+    let fast = Load::pace(FAST.0, FAST.1, 0);
+    println!("At full speed, {} faults a run:\n", fast.times());
+    watched::table(arguments, &lab, &folder, &fast, &watchers)?;
     let slow = watched::slowed(&lab, &folder, SLOW_PER_SECOND)?;
     println!("\nWith work between the faults:\n");
-    watched::table(arguments, &lab, &folder, slow, &watchers)
+    watched::table(arguments, &lab, &folder, &slow, &watchers)
 }
 
 fn watchers(program: &Path, folder: &Folder) -> Result<Vec<Watcher>> {
@@ -113,7 +112,8 @@ fn watchers(program: &Path, folder: &Folder) -> Result<Vec<Watcher>> {
     Ok(all)
 }
 
-fn installed(name: &str) -> bool {
+/// Whether there is such a program; what is not there is told.
+pub fn installed(name: &str) -> bool {
     let mut command = Command::new(name);
     command
         .arg("--version")

@@ -2,82 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use hugewise_model::stats::{ALPHA, Shift, median, paired};
 
 use super::Arguments;
+use super::load::Load;
+use super::watcher::{Watcher, succeed};
 
 /// Rounds, unless `--pairs` says otherwise: enough for an interval, in a few minutes.
 const ROUNDS: u32 = 10;
-
-/// How the laboratory faults.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Pages of each pass.
-    pub pages: u64,
-    /// Passes.
-    pub repeat: u64,
-    /// Steps of work after each page.
-    pub work: u64,
-}
-
-impl Pace {
-    pub fn faults(self) -> u64 {
-        self.pages * self.repeat
-    }
-}
-
-/// Something that watches a command.
-pub struct Watcher {
-    name: String,
-    delivers: String,
-    words: Vec<String>,
-    takes: Takes,
-    /// The workload is shorter by this factor, for one that would take minutes.
-    shorter: u64,
-}
-
-/// How it takes the command.
-enum Takes {
-    /// As its last words.
-    Words,
-    /// As its last word, one line.
-    Line,
-}
-
-impl Watcher {
-    pub fn before(name: &str, delivers: &str, words: Vec<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            delivers: delivers.to_owned(),
-            words,
-            takes: Takes::Words,
-            shorter: 1,
-        }
-    }
-
-    pub fn around(name: &str, delivers: &str, words: Vec<String>) -> Self {
-        Self {
-            takes: Takes::Line,
-            ..Self::before(name, delivers, words)
-        }
-    }
-
-    pub fn shorter_by(self, shorter: u64) -> Self {
-        Self { shorter, ..self }
-    }
-
-    fn command(&self, workload: Vec<String>) -> Vec<String> {
-        let mut words = self.words.clone();
-        match self.takes {
-            Takes::Words => words.extend(workload),
-            Takes::Line => words.push(workload.join(" ")),
-        }
-        words
-    }
-}
 
 /// A folder for what watchers write; gone with the value.
 pub struct Folder(PathBuf);
@@ -100,7 +34,7 @@ impl Drop for Folder {
     }
 }
 
-/// What one run took, in nanoseconds for each fault.
+/// What one run took, in nanoseconds for each page.
 #[derive(Clone, Copy)]
 struct Cost {
     wall: f64,
@@ -115,14 +49,15 @@ pub fn table(
     arguments: &Arguments,
     lab: &Path,
     folder: &Folder,
-    pace: Pace,
+    load: &Load,
     watchers: &[Watcher],
 ) -> Result<()> {
-    let costs = measure(arguments, lab, folder, pace, watchers)?;
+    let costs = measure(arguments, lab, folder, load, watchers)?;
     let (bare, watched) = costs.split_last().context("nothing was measured")?;
     println!(
-        "| watched by | delivers | added to each fault | 95 % interval | of it on the workload's \
-         processor | the watcher's own | added to the whole | n |"
+        "| watched by | delivers | added to each {} | 95 % interval | of it on the workload's \
+         processor | the watcher's own | added to the whole | n |",
+        load.each
     );
     println!("|---|---|--:|---|--:|--:|--:|--:|");
     for (watcher, costs) in watchers.iter().zip(watched) {
@@ -131,7 +66,8 @@ pub fn table(
     let middle = |of: fn(&Cost) -> f64| median(&bare.iter().map(of).collect::<Vec<_>>());
     let wall = middle(|cost| cost.wall).context("no bare run")?;
     println!(
-        "\nBare: {wall:.0} ns from one fault to the next, {:.0} a second.",
+        "\nBare: {wall:.0} ns from one {} to the next, {:.0} a second.",
+        load.each,
         1e9 / wall
     );
     Ok(())
@@ -142,7 +78,7 @@ fn measure(
     arguments: &Arguments,
     lab: &Path,
     folder: &Folder,
-    pace: Pace,
+    load: &Load,
     watchers: &[Watcher],
 ) -> Result<Vec<Vec<Cost>>> {
     let mut random = fastrand::Rng::with_seed(arguments.seed);
@@ -152,7 +88,7 @@ fn measure(
         let mut order: Vec<usize> = (0..costs.len()).collect();
         random.shuffle(&mut order);
         for place in order {
-            let cost = run(lab, folder, pace, watchers.get(place))?;
+            let cost = run(lab, folder, load, watchers.get(place))?;
             if round > 0 {
                 costs[place].push(cost);
             }
@@ -195,37 +131,23 @@ fn interval(shift: &Shift) -> String {
 }
 
 /// Runs the workload once, bare where there is no watcher.
-fn run(lab: &Path, folder: &Folder, pace: Pace, watcher: Option<&Watcher>) -> Result<Cost> {
-    let pace = Pace {
-        pages: pace
-            .pages
-            .div_ceil(watcher.map_or(1, |watcher| watcher.shorter)),
-        ..pace
-    };
-    let out = folder.file("pace");
+fn run(lab: &Path, folder: &Folder, load: &Load, watcher: Option<&Watcher>) -> Result<Cost> {
+    let load = load.shorter(watcher.map_or(1, |watcher| watcher.shorter));
+    let out = folder.file("said");
     let _ = fs::remove_file(&out);
-    let workload = workload(lab, pace, &out);
-    let words = watcher.map_or_else(|| workload.clone(), |one| one.command(workload.clone()));
-    let (program, rest) = words.split_first().context("no command")?;
+    let workload = load.words(lab, &out);
     let before = children_ns()?;
-    let status = Command::new(program)
-        .args(rest)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .with_context(|| format!("starting {program}"))?;
-    ensure!(status.success(), "failed: {}", words.join(" "));
+    match watcher {
+        Some(watcher) => watcher.run(workload)?,
+        None => succeed(&workload)?,
+    }
     let all = children_ns()? - before;
-    let said = fs::read_to_string(&out).with_context(|| format!("what {program} ran"))?;
-    let [faults, wall, processor] = numbers(&said)?;
-    ensure!(
-        faults >= pace.faults() as f64,
-        "the laboratory said {said:?}"
-    );
-    let each = |time: f64| time / faults;
+    let said = fs::read_to_string(&out).context("what the laboratory said")?;
+    let [times, wall, processor] = numbers(&said)?;
+    ensure!(times >= load.times() as f64, "the laboratory said {said:?}");
+    let each = |time: f64| time / times;
     // The laboratory's first pass is not in what it says.
-    let whole = processor * (pace.repeat + 1) as f64 / pace.repeat as f64;
+    let whole = processor * load.whole();
     Ok(Cost {
         wall: each(wall),
         workload: each(processor),
@@ -233,45 +155,25 @@ fn run(lab: &Path, folder: &Folder, pace: Pace, watcher: Option<&Watcher>) -> Re
     })
 }
 
-fn workload(lab: &Path, pace: Pace, out: &str) -> Vec<String> {
-    let mut words = vec![lab.display().to_string(), "pace".to_owned()];
-    for (name, value) in [
-        ("--pages", pace.pages.to_string()),
-        ("--repeat", pace.repeat.to_string()),
-        ("--work", pace.work.to_string()),
-        ("--out", out.to_owned()),
-    ] {
-        words.extend([name.to_owned(), value]);
-    }
-    words
-}
-
-/// Faults, wall time and processor time, of a line as the laboratory writes it.
+/// How often, wall time and processor time, of a line as the laboratory writes it.
 fn numbers(said: &str) -> Result<[f64; 3]> {
     let words: Vec<&str> = said.split_whitespace().collect();
-    let ["faults", faults, "wall_ns", wall, "processor_ns", processor] = words[..] else {
+    let [_, times, "wall_ns", wall, "processor_ns", processor] = words[..] else {
         anyhow::bail!("the laboratory said {said:?}");
     };
-    Ok([faults.parse()?, wall.parse()?, processor.parse()?])
+    Ok([times.parse()?, wall.parse()?, processor.parse()?])
 }
 
 /// The pace with as much work after each page that there are about so many faults a second.
-pub fn slowed(lab: &Path, folder: &Folder, per_second: f64) -> Result<Pace> {
+pub fn slowed(lab: &Path, folder: &Folder, per_second: f64) -> Result<Load> {
     const STEPS: u64 = 100_000;
-    let trial = Pace {
-        pages: 500,
-        repeat: 4,
-        work: STEPS,
-    };
-    let fault_and_work = run(lab, folder, trial, None)?.wall;
-    let fault = run(lab, folder, Pace { work: 0, ..trial }, None)?.wall;
-    let step = (fault_and_work - fault) / STEPS as f64;
+    let wall =
+        |work| -> Result<f64> { Ok(run(lab, folder, &Load::pace(500, 4, work), None)?.wall) };
+    let fault = wall(0)?;
+    let step = (wall(STEPS)? - fault) / STEPS as f64;
     ensure!(step > 0.0, "work takes no time");
-    Ok(Pace {
-        pages: 1_000,
-        repeat: 9,
-        work: ((1e9 / per_second - fault).max(0.0) / step) as u64,
-    })
+    let work = (1e9 / per_second - fault).max(0.0) / step;
+    Ok(Load::pace(1_000, 9, work as u64))
 }
 
 /// Processor time of all children that were waited for, in nanoseconds: fields 16 and 17 of

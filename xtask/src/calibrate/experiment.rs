@@ -95,6 +95,7 @@ impl Scenario {
                 bench: None,
                 latency: None,
                 service: None,
+                fragment: None,
             },
             realisations: BTreeMap::new(),
         }

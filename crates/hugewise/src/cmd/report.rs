@@ -45,6 +45,10 @@ pub struct Arguments {
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Gate>,
 
+    /// Draw the curves of a bench into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
     #[command(flatten)]
     output: Output,
 }
@@ -84,7 +88,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         }
         _ => return Err(exit::usage("report needs a record")),
     };
-    output::show(&report, &arguments.output)?;
+    let output = Output {
+        svg: arguments.svg.clone(),
+        ..arguments.output.clone()
+    };
+    output::show(&report, &output)?;
     Ok(match output::judge(&arguments.fail_if, &report) {
         GateState::Closed => Exit::Gate,
         GateState::Open => Exit::Done,

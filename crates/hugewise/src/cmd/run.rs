@@ -24,6 +24,7 @@ use hugewise_model::report::Report;
 use crate::cli::Output;
 use crate::exit::{self, Exit};
 use crate::experiment::realise_all;
+use crate::fragmentation::Fragmentation;
 use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
 use crate::output::{self, GateState};
@@ -95,12 +96,14 @@ pub(super) fn conduct(
     announce(&header, options, output);
 
     let wanted: Vec<_> = header.realisations.values().collect();
+    let fragmentation = Fragmentation::begin(root, &header)?;
     let mut machine = places::begin(root, hold, &wanted)?;
     tell_recovered(&machine);
     let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
     let rounds = Rounds::new(root, options, &interrupt, identity, output, &recorder)?;
+    let rounds = rounds.in_state(fragmentation.as_ref());
     let ended = rounds.run(&mut recorder, &mut machine);
-    let left_behind = told(machine.finish());
+    let left_behind = told(machine.finish(), fragmentation.and_then(Fragmentation::end));
     let (record, trouble) = match ended {
         Ok(reason) => recorder.finish(End {
             reason,
@@ -214,11 +217,15 @@ fn tell_recovered(machine: &Machine) {
 }
 
 /// What could not be put back, in words for the record and for stderr.
-fn told(left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>) -> Vec<String> {
-    let told = match left_behind {
+fn told(
+    left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>,
+    fragmented: Option<String>,
+) -> Vec<String> {
+    let mut told = match left_behind {
         Ok(left) => left.iter().map(ToString::to_string).collect(),
         Err(error) => vec![format!("{error}; run `hugewise doctor --undo`")],
     };
+    told.extend(fragmented);
     for line in &told {
         say(line);
     }

@@ -55,6 +55,7 @@ impl Options {
             matrix,
             baseline: self.baseline.or(file.baseline),
             system: self.system || file.system,
+            fragment: self.fragment.or(file.fragment),
             precision: self.precision.or(file.precision),
             threshold: self.threshold.or(file.threshold),
             min_rounds: self.min_rounds.or(file.min_rounds),

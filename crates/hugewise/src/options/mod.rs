@@ -21,9 +21,9 @@ mod parse;
 mod service;
 
 pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
-pub use parse::parse_share;
+pub use parse::{parse_fragment, parse_share};
 
-use parse::{command, duration, parsed, parsed_all, share};
+use parse::{command, duration, fragment, parsed, parsed_all, share};
 
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args, Deserialize)]
@@ -57,6 +57,15 @@ pub struct Options {
     /// the next one puts back, or `hugewise doctor --undo`.
     #[arg(long, help_heading = "What to try")]
     pub system: bool,
+
+    /// Keep free memory in pieces: this share in blocks smaller than a huge page, as 80%
+    ///
+    /// Needs --system. A process beside the trials holds the pieces, repairs the state before each
+    /// trial, and ends with the experiment; the state is read before each trial. What is in
+    /// pieces already stays so.
+    #[arg(long, value_name = "SHARE", value_parser = parse_fragment, help_heading = "What to try")]
+    #[serde(deserialize_with = "fragment")]
+    pub fragment: Option<u32>,
 
     /// Stop when the verdict is known to ± this, as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]

@@ -20,6 +20,16 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
+pub fn parse_fragment(text: &str) -> Result<u32, String> {
+    let fault = || format!("`{text}` is no state; write 80% (1% to 99%)");
+    let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
+    let percent = digits.trim().parse().ok();
+    percent
+        .filter(|percent| (1..=99).contains(percent))
+        .ok_or_else(fault)
+}
+
 pub(super) fn parsed_all<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     T: std::str::FromStr,
@@ -44,6 +54,15 @@ where
 pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_share(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+pub(super) fn fragment<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_fragment(&text)
         .map(Some)
         .map_err(serde::de::Error::custom)
 }

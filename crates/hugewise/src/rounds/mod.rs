@@ -24,6 +24,7 @@ use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
 use crate::exit;
+use crate::fragmentation::Fragmentation;
 use crate::interrupt::Interrupt;
 use crate::kept::Kept;
 use crate::options::{Options, StallChoice, Streams, Switch};
@@ -59,6 +60,8 @@ pub struct Rounds<'a> {
     stalls: Option<RefCell<Stalls>>,
     /// What runtimes make of each policy.
     runtimes: Runtimes,
+    /// In which state free memory is kept.
+    fragmentation: Option<&'a Fragmentation<'a>>,
     /// Whether it was told that a server did not end in time.
     told_of_killing: Cell<bool>,
 }
@@ -110,6 +113,7 @@ impl<'a> Rounds<'a> {
             },
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
+            fragmentation: None,
             told_of_killing: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
@@ -117,6 +121,14 @@ impl<'a> Rounds<'a> {
                 Audience::Person
             },
         })
+    }
+
+    /// The same, with free memory in a stated state.
+    pub fn in_state(self, fragmentation: Option<&'a Fragmentation<'a>>) -> Self {
+        Self {
+            fragmentation,
+            ..self
+        }
     }
 
     /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
@@ -219,7 +231,7 @@ impl<'a> Rounds<'a> {
         let realisation = &header.realisations[&policy.name];
         let mut pacing = None;
         let mut answers = Answers::new();
-        let observed = match self.hook("--prepare", self.options.prepare.as_deref()) {
+        let observed = match self.prepare() {
             Ok(()) => {
                 let before = self.written();
                 let applied = machine.apply(realisation).map_err(|error| {
@@ -236,6 +248,9 @@ impl<'a> Rounds<'a> {
                 drop(applied);
                 pacing = self.read_latencies(&mut observed, before);
                 runtimes::note_complaints(&mut observed, &policy.settings);
+                if let Some(fragmentation) = self.fragmentation {
+                    fragmentation.judge(&mut observed);
+                }
                 if let (Some(kept), Some(index)) = (&self.kept, place.index) {
                     kept.keep(index, &observed)?;
                 }
@@ -257,6 +272,12 @@ impl<'a> Rounds<'a> {
             trial.outcome = Outcome::HookFailed { error };
         }
         Ok((trial, flow))
+    }
+
+    /// What comes before a trial: `--prepare`, then the state of free memory.
+    fn prepare(&self) -> Result<(), String> {
+        self.hook("--prepare", self.options.prepare.as_deref())?;
+        self.fragmentation.map_or(Ok(()), Fragmentation::repair)
     }
 
     /// The state of the files that the source of latencies names, before a trial.

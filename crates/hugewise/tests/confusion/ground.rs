@@ -18,6 +18,7 @@ use crate::answer::Answer;
 use crate::decoy::Decoy;
 use crate::raised::Refused;
 use crate::rows::Outcome;
+use crate::skipping::is_root;
 
 /// The user who has no rights and no files.
 pub const NOBODY: u32 = 65_534;
@@ -51,11 +52,6 @@ impl Role {
             Self::Nobody | Self::User => "user",
         }
     }
-}
-
-fn is_root() -> bool {
-    let status = fs::read_to_string("/proc/self/status").expect("status");
-    status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
 }
 
 /// The machine, ready for every plant, with nothing changed yet.

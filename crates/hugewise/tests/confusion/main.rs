@@ -12,6 +12,8 @@ mod expected;
 mod ground;
 mod raised;
 mod rows;
+#[path = "../skipping/mod.rs"]
+mod skipping;
 
 use std::time::{Duration, Instant};
 
@@ -21,26 +23,13 @@ use answer::Answer;
 use ground::{Ground, Role};
 use raised::{Raised, Refused};
 use rows::{Outcome, Row};
+use skipping::skip;
 
 /// How often a plant is made again that somebody else's doing spoilt.
 const ATTEMPTS: usize = 5;
 
 /// When a plant that would not come up is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
-fn skip(name: &str, reason: &str) {
-    use std::io::Write;
-    println!("SKIP {name}: {reason}");
-    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
-        let mut file = std::fs::File::options()
-            .append(true)
-            .create(true)
-            .open(path)
-            .expect("the list of skips");
-        writeln!(file, "SKIP {name}: {reason}").expect("the list of skips");
-    }
-}
 
 #[test]
 fn what_was_planted_is_what_is_reported() {

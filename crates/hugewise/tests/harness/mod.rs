@@ -1,8 +1,7 @@
 //! What the tests of the program need around it: a folder, a turn, a process to signal.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Plain, Stdio};
@@ -15,6 +14,11 @@ use tempfile::TempDir;
 
 mod oracle;
 
+#[path = "../skipping/mod.rs"]
+mod skipping;
+
+pub use skipping::{is_root, skip};
+
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
 const NOBODY: u32 = 65_534;
 
@@ -22,24 +26,6 @@ const NOBODY: u32 = 65_534;
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A test that cannot run here says so; `make test` names the file in which skips are counted.
-pub fn skip(name: &str, reason: &str) {
-    println!("SKIP {name}: {reason}");
-    if let Some(path) = std::env::var_os("HUGEWISE_SKIPPED") {
-        let mut file = File::options()
-            .append(true)
-            .create(true)
-            .open(path)
-            .expect("the list of skips");
-        writeln!(file, "SKIP {name}: {reason}").expect("the list of skips");
-    }
-}
-
-pub fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").expect("status");
-    status.lines().any(|line| line.starts_with("Uid:\t0\t0"))
 }
 
 /// Readings of one policy, in the order of the trials.

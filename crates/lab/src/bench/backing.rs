@@ -10,6 +10,7 @@ use std::ptr;
 use super::line::Reason;
 use super::pages::{Mapped, Pages, look};
 use crate::Trouble;
+use crate::plant::span::Span;
 use crate::region::huge_bytes;
 
 /// What a program does for its pages.
@@ -134,6 +135,15 @@ impl Buffer {
     /// Its length: whole huge pages.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Its memory by addresses; it must not outlive the buffer.
+    pub(crate) fn span(&self) -> Span {
+        let start = self.start().expose_provenance();
+        Span {
+            start,
+            end: start + self.bytes,
+        }
     }
 
     /// What lies under its first `bytes`.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::pages::Pages;
+use crate::tell;
 
 /// Why a cell, or what lies under a buffer, could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl<'a> Line<'a> {
 
     /// Prints it at once: whoever reads sees how far the bench has come.
     pub(crate) fn print(&self) {
-        println!("{}", self.json());
+        tell(self.json());
     }
 
     fn json(&self) -> String {
@@ -86,7 +87,8 @@ impl<'a> Line<'a> {
 
 /// Prints that a cell was not measured, and why.
 pub(crate) fn print_missing(cell: &str, reason: &Reason) {
-    println!(r#"{{"cell":{},"missing":{}}}"#, quoted(cell), reason.json());
+    let (cell, missing) = (quoted(cell), reason.json());
+    tell(format_args!(r#"{{"cell":{cell},"missing":{missing}}}"#));
 }
 
 fn object(text: &mut String, name: &str, fields: &[String]) {

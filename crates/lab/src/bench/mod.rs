@@ -9,14 +9,17 @@ use std::process::ExitCode;
 
 mod backing;
 mod fork;
+mod fragment;
 mod fresh;
 mod growth;
 mod kernels;
+mod latency;
 mod line;
 mod memory;
 mod pages;
 mod prefault;
 mod random;
+mod rollup;
 pub(crate) mod room;
 mod slab;
 mod thread;
@@ -42,13 +45,15 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     arguments.finish()?;
     match suite.as_str() {
         "memory" => memory::run(&cells)?,
+        "latency" => latency::run(&cells)?,
         "prefault" => each(&cells, prefault::measure)?,
-        "growth" | "heap" | "fork" | "slab" => return fresh::run(&suite, &cells),
+        "growth" | "heap" | "fork" | "slab" | "fragment" => return fresh::run(&suite, &cells),
         other => match other.strip_prefix(fresh::PREFIX) {
             Some("growth") => each(&cells, growth::cell::stepped)?,
             Some("heap") => each(&cells, growth::cell::imitation)?,
             Some("fork") => each(&cells, fork::cell::measure)?,
             Some("slab") => each(&cells, slab::cell::measure)?,
+            Some("fragment") => each(&cells, fragment::measure)?,
             _ => return Err(Trouble::Usage(format!("no bench `{other}`"))),
         },
     }

@@ -188,9 +188,10 @@ impl Pages {
     }
 }
 
-/// Flags of the frames around the one that was asked for last.
+/// Flags of the frames around the last one that belonged to a folio.
 struct Flags {
     file: File,
+    per_range: u64,
     first: u64,
     flags: Vec<u64>,
 }
@@ -199,32 +200,43 @@ impl Flags {
     fn new(file: File) -> Self {
         Self {
             file,
+            per_range: (huge_bytes() / page_bytes()) as u64,
             first: 0,
             flags: Vec::new(),
         }
     }
 
     /// How many pages the folio of a frame has. A folio lies on a boundary of its own size, so
-    /// it never reaches over the aligned range of a huge page.
+    /// it never reaches over the aligned range of a huge page. Single pages, which lie anywhere,
+    /// are asked for one by one.
     fn folio_pages(&mut self, frame: u64) -> Option<u64> {
-        let per_range = (huge_bytes() / page_bytes()) as u64;
-        let first = frame / per_range * per_range;
+        let first = frame / self.per_range * self.per_range;
         if self.flags.is_empty() || self.first != first {
-            let mut bytes = vec![0; per_range as usize * 8];
-            self.file.read_exact_at(&mut bytes, first * 8).ok()?;
-            let (flags, _) = bytes.as_chunks::<8>();
-            self.flags = flags.iter().map(|flag| u64::from_ne_bytes(*flag)).collect();
+            if is_single(self.read(frame, 1)?[0]) {
+                return Some(1);
+            }
+            self.flags = self.read(first, self.per_range as usize)?;
             self.first = first;
         }
         let at = (frame - first) as usize;
-        let flag = self.flags[at];
-        if flag & ZERO_PAGE != 0 || flag & (HEAD | TAIL) == 0 {
+        if is_single(self.flags[at]) {
             return Some(1);
         }
         let head = (0..=at).rev().find(|&i| self.flags[i] & HEAD != 0)?;
         let tails = self.flags[head + 1..].iter();
         Some(1 + tails.take_while(|flag| **flag & TAIL != 0).count() as u64)
     }
+
+    fn read(&self, first: u64, count: usize) -> Option<Vec<u64>> {
+        let mut bytes = vec![0; count * 8];
+        self.file.read_exact_at(&mut bytes, first * 8).ok()?;
+        let (flags, _) = bytes.as_chunks::<8>();
+        Some(flags.iter().map(|flag| u64::from_ne_bytes(*flag)).collect())
+    }
+}
+
+fn is_single(flags: u64) -> bool {
+    flags & ZERO_PAGE != 0 || flags & (HEAD | TAIL) == 0
 }
 
 fn scan(pagemap: &File, start: u64, end: u64, found: &mut [Found]) -> Result<(usize, u64), Reason> {

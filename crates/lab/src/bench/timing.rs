@@ -7,6 +7,9 @@ const SHORTEST: Duration = Duration::from_millis(2);
 /// A pass that takes longer is repeated less often.
 const LONG: Duration = Duration::from_millis(50);
 const REPEATS: usize = 5;
+/// Repeats of which the fastest counts: short, so that some are left alone by others.
+const SHORTEST_OF_MANY: Duration = Duration::from_millis(1);
+const MANY: usize = 11;
 const REPEATS_OF_LONG: usize = 3;
 
 /// The repeats of one measurement.
@@ -14,12 +17,20 @@ const REPEATS_OF_LONG: usize = 3;
 pub(crate) struct Timed {
     /// Seconds of one pass, in each repeat, ascending.
     seconds: Vec<f64>,
+    /// Passes of each repeat.
+    passes: u64,
 }
 
 impl Timed {
     /// Seconds of one pass in the median repeat.
     pub(crate) fn median(&self) -> f64 {
         self.seconds[self.seconds.len() / 2]
+    }
+
+    /// Seconds of one pass in the fastest repeat, without what was in each repeat besides the
+    /// passes.
+    pub(crate) fn fastest_without(&self, besides: f64) -> f64 {
+        self.seconds[0] - besides / self.passes as f64
     }
 
     /// How many repeats there were.
@@ -39,24 +50,41 @@ impl Timed {
 /// The first pass warms up. Then the number of passes grows until a repeat is long enough; it
 /// is an odd number of repeats, so the median is one of them.
 pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
-    run(1);
-    let mut passes = 1;
-    let mut took = run(passes);
-    while took < SHORTEST {
-        let wanted = SHORTEST.as_secs_f64() / took.as_secs_f64().max(1e-9) * 1.1;
-        passes = (passes as f64 * wanted.clamp(2.0, 100.0)).ceil() as u64;
-        took = run(passes);
-    }
+    let (passes, took) = enough(&mut run, SHORTEST);
     let repeats = if took / u32::try_from(passes).unwrap_or(u32::MAX) > LONG {
         REPEATS_OF_LONG
     } else {
         REPEATS
     };
+    repeated(&mut run, passes, repeats)
+}
+
+/// The same in more and shorter repeats, for what others can only make slower: the fastest is
+/// that which they disturbed least.
+pub(crate) fn time_fastest(mut run: impl FnMut(u64) -> Duration) -> Timed {
+    let (passes, _) = enough(&mut run, SHORTEST_OF_MANY);
+    repeated(&mut run, passes, MANY)
+}
+
+/// So many passes that they take long enough, and how long they took.
+fn enough(run: &mut impl FnMut(u64) -> Duration, shortest: Duration) -> (u64, Duration) {
+    run(1);
+    let mut passes = 1;
+    let mut took = run(passes);
+    while took < shortest {
+        let wanted = shortest.as_secs_f64() / took.as_secs_f64().max(1e-9) * 1.1;
+        passes = (passes as f64 * wanted.clamp(2.0, 100.0)).ceil() as u64;
+        took = run(passes);
+    }
+    (passes, took)
+}
+
+fn repeated(run: &mut impl FnMut(u64) -> Duration, passes: u64, repeats: usize) -> Timed {
     let mut seconds: Vec<f64> = (0..repeats)
         .map(|_| run(passes).as_secs_f64() / passes as f64)
         .collect();
     seconds.sort_by(f64::total_cmp);
-    Timed { seconds }
+    Timed { seconds, passes }
 }
 
 /// Seconds that one reading of the clock takes.
@@ -89,6 +117,19 @@ mod tests {
         assert_eq!(timed.repeats(), REPEATS);
         assert!((timed.median() - 100e-9).abs() < 1e-10, "{timed:?}");
         assert!(timed.spread() < 0.01);
+    }
+
+    #[test]
+    fn the_fastest_repeat_is_free_of_what_disturbed_the_others() {
+        let mut calls = 0;
+        let timed = time_fastest(|passes| {
+            calls += 1;
+            let disturbed = if calls % 3 == 0 { 1 } else { 5 };
+            Duration::from_nanos(100 * passes * disturbed + 1000)
+        });
+        let without = timed.fastest_without(1e-6);
+        assert!((without - 100e-9).abs() < 1e-12, "{without}");
+        assert_eq!(timed.repeats(), MANY);
     }
 
     #[test]

@@ -45,6 +45,18 @@ impl<'a> Words<'a> {
         })
     }
 
+    /// The next word, which is a share in percent: 0 to 99.
+    pub(crate) fn share(&mut self) -> Result<usize, Trouble> {
+        let word = self.next()?;
+        let percent = word.parse().ok().filter(|&percent| percent < 100);
+        percent.ok_or_else(|| {
+            let cell = self.cell;
+            Trouble::Usage(format!(
+                "`{word}` in the cell `{cell}` is no percentage from 0 to 99"
+            ))
+        })
+    }
+
     /// No word is left.
     pub(crate) fn finish(mut self) -> Result<(), Trouble> {
         match self.rest.next() {
@@ -83,6 +95,9 @@ mod tests {
         assert_eq!(words.name(&known).unwrap(), 2);
         assert_eq!(words.number().unwrap(), 64);
         assert!(matches!(words.number(), Err(Trouble::Usage(_))));
+        let mut words = Words::of("0/99/100");
+        assert_eq!((words.share().unwrap(), words.share().unwrap()), (0, 99));
+        assert!(matches!(words.share(), Err(Trouble::Usage(_))));
         let mut words = Words::of("jump/0/x");
         assert!(matches!(words.name(&known), Err(Trouble::Usage(_))));
         assert!(matches!(words.number(), Err(Trouble::Usage(_))));

@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
 use super::stalls::Seconds;
-use crate::proc::buddyinfo::free_huge_pages;
+use crate::proc::buddyinfo::{free_huge_pages, small_block_share};
 use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::ticks_per_second;
 use crate::spawn::ExitReading;
@@ -206,6 +206,7 @@ impl Evidence<'_> {
             "other_busy_seconds" => self.other_busy(),
             "free_huge_pages_before_total" => self.free(self.before),
             "free_huge_pages_after_total" => self.free(self.after),
+            "fragmented_before_ratio" => self.fragmented(),
             _ => return None,
         })
     }
@@ -224,11 +225,21 @@ impl Evidence<'_> {
     }
 
     fn free(&self, machine: &Machine) -> Value {
-        let huge_bytes = self.host.pmd_bytes().ok_or_else(|| Missing::NotSupported {
-            what: "transparent huge pages".to_owned(),
-        })?;
+        let huge_bytes = self.huge_bytes()?;
         let blocks = machine.free_blocks.clone()?;
         Ok(free_huge_pages(&blocks, self.host.page_bytes, huge_bytes) as f64)
+    }
+
+    fn fragmented(&self) -> Value {
+        let huge_bytes = self.huge_bytes()?;
+        let blocks = self.before.free_blocks.clone()?;
+        Ok(small_block_share(&blocks, self.host.page_bytes, huge_bytes))
+    }
+
+    fn huge_bytes(&self) -> Result<u64, Missing> {
+        self.host.pmd_bytes().ok_or_else(|| Missing::NotSupported {
+            what: "transparent huge pages".to_owned(),
+        })
     }
 
     /// The growth of a counter of `/proc/vmstat`.

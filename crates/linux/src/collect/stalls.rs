@@ -11,7 +11,7 @@ use crate::root::Root;
 
 /// Each metric with the point that it sums up, and whether that point is passed so rarely that
 /// watching it costs nothing worth mentioning.
-const CAUSES: [(&str, &str, Frequency); 7] = [
+const CAUSES: [(&str, &str, Frequency); 8] = [
     (
         "direct_compaction_seconds",
         "direct_compaction",
@@ -21,6 +21,7 @@ const CAUSES: [(&str, &str, Frequency); 7] = [
     ("cgroup_reclaim_seconds", "cgroup_reclaim", Frequency::Rare),
     ("zeroing_seconds", "zeroing", Frequency::Rare),
     ("split_seconds", "split_mapping", Frequency::Rare),
+    ("page_fault_seconds", "fault", Frequency::Often),
     ("copy_on_write_seconds", "copy_on_write", Frequency::Often),
     ("mmap_lock_wait_seconds", "mmap_lock", Frequency::Often),
 ];

@@ -1,5 +1,7 @@
 //! Which files a machine is made of: what readers read, and nothing else.
 
+use hugewise_model::glob::{fits, is_pattern};
+
 use crate::root::Root;
 
 /// Every file that a reader of hosts reads, relative to the root; `*` stands for any part of one
@@ -83,7 +85,7 @@ fn step(root: &Root, folder: &str, part: &str) -> Vec<String> {
         "" => name.to_owned(),
         _ => format!("{folder}/{name}"),
     };
-    if !part.contains('*') {
+    if !is_pattern(part) {
         let path = below(part);
         return if root.path(&path).exists() {
             vec![path]
@@ -94,34 +96,14 @@ fn step(root: &Root, folder: &str, part: &str) -> Vec<String> {
     let names = root.list(if folder.is_empty() { "." } else { folder });
     let names = names.unwrap_or_default().into_iter();
     names
-        .filter(|name| matches(part, name))
+        .filter(|name| fits(part, name))
         .map(|name| below(&name))
         .collect()
-}
-
-/// Whether a name fits a pattern in which `*` stands for any characters.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|tail| {
-            (0..=tail.len())
-                .filter(|&at| tail.is_char_boundary(at))
-                .any(|at| matches(rest, &tail[at..]))
-        }),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_star_is_any_part_of_a_name() {
-        assert!(matches("hugepages-*kB", "hugepages-2048kB"));
-        assert!(matches("*", ""));
-        assert!(matches("*-linux-gnu*", "aarch64-linux-gnu_ilp32"));
-        assert!(!matches("hugepages-*kB", "khugepaged"));
-    }
 
     #[test]
     fn only_what_is_there_is_found() {

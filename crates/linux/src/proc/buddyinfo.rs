@@ -45,9 +45,34 @@ pub fn free_huge_pages(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> u64 
         .fold(0, u64::saturating_add)
 }
 
+/// The part of free memory in blocks smaller than a huge page, which the kernel calls the unusable
+/// free space index (`unusable_free_index`, mm/vmstat.c); 1 where nothing is free.
+#[must_use]
+pub fn small_block_share(blocks: &[u64], page_bytes: u64, huge_bytes: u64) -> f64 {
+    let least = (huge_bytes / page_bytes.max(1)).max(1).ilog2();
+    let pages = |(order, &count): (u32, &u64)| count as f64 * 2_f64.powi(order.cast_signed());
+    let all: f64 = (0_u32..).zip(blocks).map(pages).sum();
+    let small = (0_u32..).zip(blocks).filter(|&(order, _)| order < least);
+    if all > 0.0 {
+        small.map(pages).sum::<f64>() / all
+    } else {
+        1.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_share_of_small_blocks_counts_pages() {
+        // One page, two of two pages, one block of 512 pages.
+        let blocks = [1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+        let share = small_block_share(&blocks, 4096, 2 << 20);
+        assert!((share - 5.0 / 517.0).abs() < 1e-12, "{share}");
+        assert_eq!(small_block_share(&[0, 0], 4096, 2 << 20), 1.0);
+        assert_eq!(small_block_share(&[0; 9], 4096, 2 << 20), 1.0);
+    }
     use proptest::prelude::*;
 
     #[test]

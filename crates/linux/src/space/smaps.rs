@@ -3,9 +3,13 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
-use hugewise_model::space::{Kind, Mapping, Memory, Permissions};
+use hugewise_model::space::{Kind, Mapping, Permissions};
 
 use crate::proc::Parsed;
+
+mod fields;
+
+use fields::Fields;
 
 /// Bytes asked for at once. The kernel gives about a page of text a time.
 const CHUNK: usize = 64 << 10;
@@ -15,8 +19,7 @@ const CHUNK: usize = 64 << 10;
 pub(super) struct Reader {
     mappings: Vec<Mapping>,
     line: usize,
-    /// Page size for [`Memory::kernel_page`] of hugetlb is told in KiB; so is all else.
-    current: Option<Memory>,
+    fields: Fields,
 }
 
 /// Parses the text of `maps` or `smaps`.
@@ -67,16 +70,27 @@ impl Reader {
         while let Some((line, behind)) = whole_line(rest) {
             self.line(line)?;
             rest = behind;
+            if begins_mapping(line)
+                && let Some((length, lines)) = self.fields.at_once(rest)
+            {
+                self.line += lines;
+                rest = &rest[length..];
+            }
         }
         Ok(bytes.len() - rest.len())
     }
 
     fn line(&mut self, line: &[u8]) -> Parsed<()> {
         self.line += 1;
-        let done = match line.first() {
-            None => return Ok(()),
-            Some(b'0'..=b'9' | b'a'..=b'f') => self.begin(line),
-            Some(_) => self.field(line),
+        if line.is_empty() {
+            return Ok(());
+        }
+        let done = if begins_mapping(line) {
+            self.begin(line)
+        } else if self.mappings.is_empty() {
+            Err(fields::neither(line))
+        } else {
+            self.fields.line(line)
         };
         done.map_err(|what| format!("line {}: {what}", self.line))
     }
@@ -93,22 +107,9 @@ impl Reader {
         Ok(())
     }
 
-    fn field(&mut self, line: &[u8]) -> Parsed<()> {
-        let colon = line.iter().position(|&byte| byte == b':');
-        let (Some(colon), false) = (colon, self.mappings.is_empty()) else {
-            let text = String::from_utf8_lossy(line);
-            return Err(format!(
-                "neither a mapping nor a field: `{}`",
-                crate::number::shorten(&text)
-            ));
-        };
-        let memory = self.current.get_or_insert_default();
-        set(memory, &line[..colon], &line[colon + 1..])
-    }
-
     /// Hands the fields read last to the mapping read last.
     fn settle(&mut self) {
-        let fields = self.current.take();
+        let fields = self.fields.take();
         if let (Some(memory), Some(mapping)) = (fields, self.mappings.last_mut()) {
             mapping.memory = Some(memory);
         }
@@ -120,34 +121,9 @@ impl Reader {
     }
 }
 
-fn set(memory: &mut Memory, field: &[u8], value: &[u8]) -> Parsed<()> {
-    let place = match field {
-        b"Rss" => &mut memory.resident,
-        b"Anonymous" => &mut memory.anonymous,
-        b"Referenced" => &mut memory.referenced,
-        b"AnonHugePages" => &mut memory.anon_huge,
-        b"ShmemPmdMapped" => &mut memory.shmem_huge,
-        b"FilePmdMapped" => memory.file_huge.insert(0),
-        b"Shared_Hugetlb" | b"Private_Hugetlb" => &mut memory.hugetlb,
-        b"Swap" => &mut memory.swap,
-        b"KSM" => memory.ksm.insert(0),
-        b"Locked" => &mut memory.locked,
-        b"KernelPageSize" => &mut memory.kernel_page,
-        b"THPeligible" => {
-            memory.thp_eligible = Some(decimal(field, value)? != 0);
-            return Ok(());
-        }
-        b"VmFlags" => {
-            let words = value.split(|&byte| byte == b' ');
-            words.for_each(|word| memory.flags.insert(word));
-            return Ok(());
-        }
-        _ => return Ok(()),
-    };
-    let bytes = decimal(field, value)?.checked_mul(1024);
-    let sum = bytes.and_then(|bytes| place.checked_add(bytes));
-    *place = sum.ok_or_else(|| format!("{} is out of range", String::from_utf8_lossy(field)))?;
-    Ok(())
+/// Addresses are in small letters, and fields begin with a large one.
+fn begins_mapping(line: &[u8]) -> bool {
+    matches!(line.first(), Some(b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The first line, without its end, and what follows; `None` where no line ends.
@@ -162,16 +138,7 @@ fn whole_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The number in a value such as `      12 kB`.
-fn decimal(field: &[u8], value: &[u8]) -> Parsed<u64> {
-    number(value).ok_or_else(|| {
-        format!(
-            "{} is not a number: `{}`",
-            String::from_utf8_lossy(field),
-            String::from_utf8_lossy(value.trim_ascii())
-        )
-    })
-}
-
+///
 /// From its end, because the kernel fills up with blanks in front.
 fn number(value: &[u8]) -> Option<u64> {
     let value = value.trim_ascii_end();
@@ -201,7 +168,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
     let (major, rest) = hexadecimal(rest, b':')?;
     let (minor, rest) = hexadecimal(rest, b' ')?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let inode = decimal(b"inode", &rest[..digits]).ok()?;
+    let inode = number(&rest[..digits])?;
     let name = rest[digits..].trim_ascii();
     let sound = start < end && permissions.is_ascii();
     sound.then_some(())?;
@@ -296,6 +263,47 @@ VmFlags: mr mw me
         }
     }
 
+    /// Mappings as the kernel writes them, some with a field more or less, some with numbers that
+    /// are wider than their room.
+    fn smaps() -> impl Strategy<Value = String> {
+        let number = prop_oneof![Just(0), 0_u64..1 << 20, Just(123_456_789), Just(u64::MAX)];
+        let mapping = (
+            proptest::collection::vec(number, 8),
+            0_usize..30,
+            0_usize..4,
+        );
+        let block = |(place, (numbers, without, flags)): (usize, (Vec<u64>, usize, usize))| {
+            let names = [
+                "Size",
+                "Rss",
+                "Pss",
+                "Anonymous",
+                "Swap",
+                "SwapPss",
+                "Locked",
+                "KSM",
+            ];
+            let lines = names.iter().zip(numbers).enumerate();
+            let lines = lines.filter(|&(line, _)| line != without);
+            let lines: String = lines
+                .map(|(_, (name, number))| format!("{:<16}{number:>8} kB\n", format!("{name}:")))
+                .collect();
+            let flags = "rd wr hg ".get(..3 * flags).unwrap_or_default();
+            let flags = if without == 9 {
+                String::new()
+            } else {
+                format!("VmFlags: {flags}\n")
+            };
+            let address = (place + 1) * 0x10000;
+            format!(
+                "{address:x}-{:x} rw-p 0 00:00 0 \n{lines}{flags}",
+                address + 0x1000
+            )
+        };
+        proptest::collection::vec(mapping, 0..20)
+            .prop_map(move |all| all.into_iter().enumerate().map(block).collect())
+    }
+
     #[test]
     fn faults_name_line_and_field() {
         let torn = REAL.replace("Rss:                   0 kB", "Rss:   many kB");
@@ -309,6 +317,13 @@ VmFlags: mr mw me
     }
 
     proptest! {
+        /// At the places learned, and line by line: numbers, faults and their lines.
+        #[test]
+        fn both_ways_give_the_same(text in smaps()) {
+            let mut file = text.as_bytes();
+            prop_assert_eq!(read_mappings(&mut file).unwrap(), parse_mappings(text.as_bytes()));
+        }
+
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>, line in "[0-9a-f]{0,17}-[0-9a-f]{0,17} [rwxps-]{0,5} [0-9a-f:]{0,9} .{0,9}") {
             let _ = parse_mappings(&bytes);

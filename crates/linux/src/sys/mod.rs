@@ -1,5 +1,8 @@
 //! What the kernel shows under `/sys`: one file per subject.
 
+/// Caches of a processor.
+pub mod cache;
+
 /// Memory cgroups, version 1 and 2.
 pub mod cgroup;
 

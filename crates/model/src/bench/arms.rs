@@ -48,6 +48,49 @@ pub fn usual(host: &Host, reach: Reach) -> Vec<Policy> {
     policies
 }
 
+/// A program that asks for nothing: pages as the machine's settings give them.
+fn unasked() -> Policy {
+    let request = (REQUEST.to_owned(), "plain".to_owned());
+    Policy {
+        name: "auto".to_owned(),
+        settings: Settings {
+            env: BTreeMap::from([request]),
+            ..Settings::default()
+        },
+    }
+}
+
+/// Whether a policy takes pages from a hugetlb pool.
+fn is_of_pool(policy: &Policy) -> bool {
+    let request = policy.settings.env.get(REQUEST);
+    request.is_some_and(|request| request.starts_with("hugetlb"))
+}
+
+/// The page policies of a suite.
+#[derive(Clone, Debug)]
+pub struct Arms {
+    /// Those that can be had.
+    pub known: Vec<Policy>,
+    /// Those that are compared when none is named.
+    pub usual: Vec<Policy>,
+}
+
+/// The page policies of a suite. Heaps and slabs do not grow by pages of a pool, and what they get
+/// without asking is a question of its own.
+#[must_use]
+pub fn of_suite(suite: &str, host: &Host, reach: Reach) -> Arms {
+    let (mut known, mut usual) = (all(host, reach), usual(host, reach));
+    if matches!(suite, "growth" | "heap" | "slab") {
+        known.retain(|policy| !is_of_pool(policy));
+        usual.retain(|policy| !is_of_pool(policy));
+        known.insert(1, unasked());
+    }
+    if matches!(suite, "heap" | "slab") {
+        usual.insert(1, unasked());
+    }
+    Arms { known, usual }
+}
+
 fn named(bytes: u64, settings: Settings) -> Policy {
     Policy {
         name: page_word(bytes),

@@ -177,6 +177,7 @@ mod tests {
         Bench {
             suite: "memory".to_owned(),
             cells: vec![CELL.parse().unwrap()],
+            processor: None,
         }
     }
 

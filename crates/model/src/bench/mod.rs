@@ -12,14 +12,24 @@ use serde::{Deserialize, Serialize};
 pub mod arms;
 /// One cell: what is measured, as a path of words.
 pub mod cell;
+/// What `bench growth` and `bench heap` can be asked for.
+pub mod growth;
+/// What `bench latency` measures, and what is read off it.
+pub mod latency;
 /// What the laboratory prints, parsed.
 pub mod line;
 /// What `bench memory` can be asked for.
 pub mod memory;
 /// What can be measured in a cell.
 pub mod metric;
+/// Cells drawn, for a terminal and as SVG.
+pub mod plot;
 /// What `bench prefault` can be asked for.
 pub mod prefault;
+/// What the processor says of itself.
+pub mod processor;
+/// What `bench slab` can be asked for.
+pub mod slab;
 /// The suites: which axes their cells have, and how they are shown.
 pub mod suite;
 
@@ -35,6 +45,9 @@ pub struct Bench {
     pub suite: String,
     /// The cells, in the order in which every trial goes through them.
     pub cells: Vec<Cell>,
+    /// What the processor says of itself, where that is held against what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<processor::Processor>,
 }
 
 impl Bench {
@@ -42,5 +55,16 @@ impl Bench {
     #[must_use]
     pub fn suite(&self) -> Option<&'static Suite> {
         suite::find(&self.suite)
+    }
+
+    /// The cell whose metric is the verdict: the first, and of latencies the last, because pages
+    /// make a difference where the footprint is large.
+    #[must_use]
+    pub fn deciding(&self) -> Option<&Cell> {
+        if self.suite == "latency" {
+            self.cells.last()
+        } else {
+            self.cells.first()
+        }
     }
 }

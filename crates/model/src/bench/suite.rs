@@ -33,6 +33,8 @@ pub enum Words {
     Bytes,
     /// Counts.
     Counts,
+    /// Shares in percent; 0 is the machine as it is.
+    Percent,
 }
 
 /// Where an axis is shown.
@@ -50,7 +52,17 @@ impl Suite {
     pub fn primary(&self) -> &'static str {
         self.metrics.first().copied().unwrap_or("time_seconds")
     }
+
+    /// The metrics in the order of rows: what came out huge explains all the others.
+    pub fn shown(&self) -> impl Iterator<Item = &'static str> {
+        let huge = self.metrics.iter().filter(|&&name| name == HUGE);
+        let others = self.metrics.iter().filter(|&&name| name != HUGE);
+        huge.chain(others).copied()
+    }
 }
+
+/// The metric that says what came out huge.
+pub const HUGE: &str = "huge_ratio";
 
 const fn axis(name: &'static str, words: Words, place: Place) -> Axis {
     Axis { name, words, place }
@@ -149,11 +161,34 @@ pub static SUITES: &[Suite] = &[
         metrics: &[
             "operations_per_second",
             "later_operations_per_second",
+            HUGE,
             "faults_total",
-            "system_seconds",
+            "kernel_ratio",
+            "zeroing_ratio",
         ],
         counted: "Objects of 16 to 1,040 bytes taken and given back at random places, by one \
-                  thread.",
+                  thread. The zeroing share is an estimate from below: the memory that came in, \
+                  at the speed at which the same process clears memory.",
+    },
+    Suite {
+        name: "fragment",
+        axes: &[
+            axis("state", Words::Percent, Place::Row),
+            axis("memory", Words::Bytes, Place::Heading),
+        ],
+        metrics: &[
+            "time_per_gib_seconds",
+            "huge_ratio",
+            "faults_total",
+            "stalls_total",
+            "fragmented_ratio",
+            "later_fragmented_ratio",
+            "reaching_seconds",
+            "kept_bytes",
+        ],
+        counted: "Fresh memory written while so much of free memory is in blocks smaller than a \
+                  huge page; `as it is` is the state that was found. Time is for each GiB \
+                  written. Compactions are of the whole machine.",
     },
 ];
 

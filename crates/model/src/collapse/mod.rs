@@ -13,4 +13,4 @@ mod report;
 pub use fate::{Ended, Fate, Refusal, meaning};
 pub use plan::{Choice, LeftOut, Plan, Planned, Unfit, plan};
 pub use render::{render_csv, render_markdown, render_text};
-pub use report::{Done, FORMAT, Made, Measured, Refused, Report, report};
+pub use report::{Done, FORMAT, Made, Measured, Refused, Report, Stretch, report};

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Ended, Report};
+use super::{Ended, Refused, Report, Stretch};
 use crate::compare::{Change, Comparison, Scale};
 use crate::forecast;
 use crate::host::Fact;
@@ -10,14 +10,15 @@ use crate::metric::Unit;
 use crate::report::lines::{plain, wrapped};
 use crate::report::scale::{Scaler, percent_change, quantity};
 use crate::report::table::{Cell, Grid};
-use crate::report::{Tone, csv_field};
+use crate::report::{Style, Tone, Verbosity, csv_field};
 
-/// Writes the report for a terminal of `width` columns.
+/// Writes the report for a terminal. If it is verbose, every refused stretch is named.
 ///
 /// # Errors
 /// The writer failed.
-pub fn render_text(report: &Report, width: usize, out: &mut impl Write) -> fmt::Result {
-    for (indent, line) in told(report) {
+pub fn render_text(report: &Report, style: &Style, out: &mut impl Write) -> fmt::Result {
+    let width = style.width;
+    for (indent, line) in told(report, style.verbose) {
         let lead = " ".repeat(indent);
         for line in wrapped(&line, width - indent, 2) {
             writeln!(out, "{lead}{line}")?;
@@ -47,23 +48,16 @@ pub fn render_text(report: &Report, width: usize, out: &mut impl Write) -> fmt::
 }
 
 /// The report as sentences, each with its indent.
-fn told(report: &Report) -> Vec<(usize, String)> {
+fn told(report: &Report, verbose: Verbosity) -> Vec<(usize, String)> {
     let mut lines = vec![
         (0, format!("{} ({})", plain(&report.command), report.pid)),
         (2, planned(report)),
     ];
     if report.ended != Ended::DryRun && report.planned_ranges > 0 {
         lines.push((2, made(report)));
-        lines.extend(report.refused.iter().map(|one| {
-            let what = format!(
-                "refused {}: {} [{}], first at {:x}",
-                huge(report, one.ranges),
-                one.meaning,
-                plain(&one.refusal.to_string()),
-                one.first
-            );
-            (2, what)
-        }));
+        for one in &report.refused {
+            lines.extend(refused(report, one, verbose));
+        }
     }
     if report.gone_ranges > 0 {
         let gone = huge(report, report.gone_ranges);
@@ -92,6 +86,30 @@ fn told(report: &Report) -> Vec<(usize, String)> {
         lines.push((2, line));
     }
     lines
+}
+
+fn refused(report: &Report, one: &Refused, verbose: Verbosity) -> Vec<(usize, String)> {
+    let what = format!(
+        "refused {}: {} [{}], first at {:x}",
+        huge(report, one.ranges),
+        one.meaning,
+        plain(&one.refusal.to_string()),
+        one.first
+    );
+    let stretches = match verbose {
+        Verbosity::Verbose => &one.stretches[..],
+        Verbosity::Normal => &[],
+    };
+    let line = |one: &Stretch| {
+        let ranges = (one.end - one.start) / report.huge_bytes.max(1);
+        (
+            4,
+            format!("{:x}-{:x}  {}", one.start, one.end, huge(report, ranges)),
+        )
+    };
+    std::iter::once((2, what))
+        .chain(stretches.iter().map(line))
+        .collect()
 }
 
 fn planned(report: &Report) -> String {
@@ -241,10 +259,10 @@ fn notes(report: &Report) -> Vec<String> {
 ///
 /// # Errors
 /// The writer failed.
-pub fn render_markdown(report: &Report, out: &mut impl Write) -> fmt::Result {
-    for (indent, line) in told(report) {
+pub fn render_markdown(report: &Report, verbose: Verbosity, out: &mut impl Write) -> fmt::Result {
+    for (indent, line) in told(report, verbose) {
         let mark = if indent == 0 { "**" } else { "" };
-        let lead = if indent == 0 { "" } else { "* " };
+        let lead = ["", "* ", "  * "][indent / 2];
         let line = line.replace('|', "\\|").replace('*', "\\*");
         writeln!(out, "{lead}{mark}{line}{mark}")?;
         if indent == 0 {

@@ -90,6 +90,19 @@ pub struct Refused {
     pub ranges: u64,
     /// The first of them.
     pub first: u64,
+    /// All of them: those side by side are one stretch.
+    #[serde(default)]
+    pub stretches: Vec<Stretch>,
+}
+
+/// Addresses from a first one to one behind the last.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Stretch {
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
 }
 
 /// The process before and after.
@@ -127,7 +140,13 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
             Fate::Made => made.ranges += 1,
             Fate::Claimed => made.claimed_ranges += 1,
             Fate::Gone => gone_ranges += 1,
-            Fate::Refused(refusal) => count(&mut refused, refusal, *start),
+            Fate::Refused(refusal) => {
+                let range = Stretch {
+                    start: *start,
+                    end: start.saturating_add(plan.huge_bytes),
+                };
+                count(&mut refused, refusal, range);
+            }
         }
         if matches!(fate, Fate::Made | Fate::Claimed) {
             made.bytes_added += added(plan, *start);
@@ -159,14 +178,19 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
     }
 }
 
-fn count<'a>(refused: &mut BTreeMap<&'a Refusal, Refused>, refusal: &'a Refusal, start: u64) {
+fn count<'a>(refused: &mut BTreeMap<&'a Refusal, Refused>, refusal: &'a Refusal, range: Stretch) {
     let one = refused.entry(refusal).or_insert_with(|| Refused {
         refusal: refusal.clone(),
         meaning: meaning(refusal).to_owned(),
         ranges: 0,
-        first: start,
+        first: range.start,
+        stretches: Vec::new(),
     });
     one.ranges += 1;
+    match one.stretches.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => one.stretches.push(range),
+    }
 }
 
 fn added(plan: &Plan, start: u64) -> u64 {
@@ -185,7 +209,7 @@ mod tests {
     fn every_range_is_in_exactly_one_place() {
         let plan = Plan {
             huge_bytes: 2 << 20,
-            ranges: (0..6)
+            ranges: (0..7)
                 .map(|index| Planned {
                     start: index << 21,
                     bytes_added: 4096 * index,
@@ -206,6 +230,7 @@ mod tests {
                 (2 << 21, refusal("EINVAL")),
                 (3 << 21, refusal("EINVAL")),
                 (4 << 21, Fate::Gone),
+                (5 << 21, refusal("EINVAL")),
             ],
             ended: Ended::Interrupted,
             call_seconds: 0.5,
@@ -216,8 +241,11 @@ mod tests {
         assert_eq!(all, report.planned_ranges);
         assert_eq!((report.made.ranges, report.made.bytes_added), (1, 4096));
         let first = &report.refused[0];
-        assert_eq!((first.refusal.error.as_str(), first.ranges), ("EINVAL", 2));
+        assert_eq!((first.refusal.error.as_str(), first.ranges), ("EINVAL", 3));
         assert_eq!(first.first, 2 << 21);
+        let stretches = first.stretches.iter().map(|one| (one.start, one.end));
+        let expected = [(2 << 21, 4 << 21), (5 << 21, 6 << 21)];
+        assert!(stretches.eq(expected), "{:?}", first.stretches);
         let json = serde_json::to_string(&report).expect("JSON");
         assert_eq!(serde_json::from_str::<Report>(&json).expect("back"), report);
     }

@@ -101,6 +101,7 @@ fn plan() -> Plan {
         }],
         bench: None,
         service: None,
+        fragment: None,
     }
 }
 

@@ -164,7 +164,8 @@ fn colour(name: &str) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+/// Text as XML has it.
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

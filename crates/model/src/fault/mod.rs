@@ -7,7 +7,7 @@
 
 mod analysis;
 mod event;
-mod flame;
+pub(crate) mod flame;
 mod histogram;
 mod kind;
 pub(crate) mod processes;
@@ -30,7 +30,6 @@ pub use event::{
 pub use flame::render_flame;
 pub use histogram::{Bar, Latencies, Quantiles};
 pub use kind::Kind;
-pub use reading::{Fault, read};
 pub use reconcile::Books;
 pub use render::{render_csv, render_markdown, render_text};
 pub use shape::Shape;

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::observation::{Missing, Outcome};
+use crate::recording::{Fault, read};
 use crate::report::Style;
 
 const PAGE: u64 = 4096;
@@ -551,19 +552,28 @@ fn a_recording_says_the_same_again() {
     let begin = Event::Begin(Box::new(conditions()));
     for (index, event) in std::iter::once(&begin).chain(&script.events).enumerate() {
         let line = serde_json::to_vec(event).expect("JSON");
-        assert_eq!(read(index + 1, &line).as_ref(), Ok(event));
+        assert_eq!(read::<Analysis>(index + 1, &line).as_ref(), Ok(event));
     }
-    assert_eq!(read(1, b"{}"), Err(Fault::NotARecording));
+    assert_eq!(
+        read::<Analysis>(1, b"{}"),
+        Err(Fault::not_a_recording::<Analysis>())
+    );
     let line = serde_json::to_vec(&script.events[0]).expect("JSON");
-    assert_eq!(read(1, &line), Err(Fault::NotARecording));
+    assert_eq!(
+        read::<Analysis>(1, &line),
+        Err(Fault::not_a_recording::<Analysis>())
+    );
     let other = Event::Begin(Box::new(Conditions {
         schema: SCHEMA + 1,
         ..conditions()
     }));
     let line = serde_json::to_vec(&other).expect("JSON");
-    assert!(matches!(read(1, &line), Err(Fault::OtherSchema { .. })));
     assert!(matches!(
-        read(7, b"{\"event\":\"start\"}"),
+        read::<Analysis>(1, &line),
+        Err(Fault::OtherSchema { .. })
+    ));
+    assert!(matches!(
+        read::<Analysis>(7, b"{\"event\":\"start\"}"),
         Err(Fault::Line { line: 7, .. })
     ));
 }

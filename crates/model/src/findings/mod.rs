@@ -28,6 +28,7 @@ mod policy_had_no_effect;
 mod policy_not_applied;
 mod read_first_zero_page;
 mod run_too_noisy;
+mod stalls_explain_loss;
 mod translation;
 mod where_the_time_went;
 mod win_with_a_loss;
@@ -49,6 +50,7 @@ pub static RULES: &[&dyn Rule] = &[
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &stalls_explain_loss::StallsExplainLoss,
     &where_the_time_went::WhereTheTimeWent,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,

@@ -1,8 +1,10 @@
 //! Claims how a difference in time is made up: user mode, each cause of kernel time that was
-//! timed, the rest of kernel time, and what is neither.
+//! timed, page faults without these, the rest of kernel time, and what is neither.
 //!
 //! Evidence: the means, over the rounds, of the difference of each part between this policy and
-//! the baseline. Means add up, medians do not. Where a mean and the verdict's estimate differ,
+//! the baseline. Means add up, medians do not. Causes are taken out of page faults as long as they
+//! fit into them: memory is cleared, compacted and reclaimed for faults, but for system calls too.
+//! Where a mean and the verdict's estimate differ,
 //! single trials carry much of the difference.
 //! Refuted when threads run side by side, so that their times add up to more than the wall
 //! time; the part that is neither then says so by its sign and size.
@@ -20,9 +22,11 @@ use crate::report::scale::MINUS;
 #[derive(Debug)]
 pub(super) struct WhereTheTimeWent;
 
+/// All page faults, the causes in them included.
+const FAULTS: &str = "page_fault_seconds";
+
 /// Parts of kernel time that may be timed. Waiting for locks is none: a thread that waits does
-/// not use the processor. Copying on write, and faults at the whole, contain some of the others
-/// and would count twice.
+/// not use the processor. Copying on write contains some of the others and would count twice.
 const CAUSES: [&str; 5] = [
     "direct_compaction_seconds",
     "direct_reclaim_seconds",
@@ -38,8 +42,9 @@ impl Rule for WhereTheTimeWent {
 
     fn explain(&self) -> &'static str {
         "Claims how a difference in time is made up: user mode, each cause of kernel time that \
-         was timed (compaction, reclaim, zeroing, splits), the rest of kernel time with all page \
-         faults in it, and what is neither. Evidence: means over the rounds of the difference of \
+         was timed (compaction, reclaim, zeroing, splits), page faults without these (with \
+         --stalls all; else they are in the rest), the rest of kernel time, and what is neither. \
+         Evidence: means over the rounds of the difference of \
          each part, which add up. Refuted when threads run side by side: the part that is neither \
          then holds what their times exceed the wall time by. Next: `hugewise trace` shows single \
          stalls."
@@ -56,48 +61,146 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         Some(Change::Lower | Change::Higher)
     );
     let pairs = pairs(look);
-    let difference = |metric: &str| mean_difference(&pairs, metric);
-    let parts: Vec<(&str, f64)> = CAUSES
-        .iter()
-        .filter_map(|cause| Some((*cause, difference(cause)?)))
-        .collect();
-    let whole = ["wall_seconds", "user_seconds", "system_seconds"].map(difference);
-    let [Some(wall), Some(user), Some(system)] = whole else {
+    let Some(parts) = Parts::of(&pairs).filter(|_| decided) else {
         return Ok(Said::Nothing);
     };
-    if !decided || parts.is_empty() {
-        return Ok(Said::Nothing);
+    let kernel = parts.kernel();
+    for (name, seconds) in parts.figures().into_iter().chain(kernel.figures()) {
+        look.evidence.figure(&name, seconds);
     }
-    let rest = system - parts.iter().map(|(_, seconds)| seconds).sum::<f64>();
-    let neither = wall - user - system;
-    let mut words = vec![format!("user mode {}", signed(user))];
-    for (cause, seconds) in &parts {
-        look.evidence
-            .figure(&format!("mean_change_{cause}"), *seconds);
-        if *seconds != 0.0 {
-            words.push(format!("{} {}", label(cause), signed(*seconds)));
-        }
-    }
-    words.push(format!(
-        "other kernel time (page faults in it) {}",
-        signed(rest)
-    ));
-    words.push(format!("neither {}", signed(neither)));
-    for (name, seconds) in [
-        ("mean_change_wall_seconds", wall),
-        ("mean_change_user_seconds", user),
-        ("mean_change_other_kernel_seconds", rest),
-        ("mean_change_unexplained_seconds", neither),
-    ] {
-        look.evidence.figure(name, seconds);
-    }
+    let mut words = vec![format!("user mode {}", signed(parts.user))];
+    words.extend(parts.words());
+    words.extend(kernel.words(words.len() > 1));
+    words.push(format!("neither {}", signed(parts.neither())));
     Ok(Said::Shown(format!(
         "{}: {} a run on average: {}{}",
         look.policy,
-        signed(wall),
+        signed(parts.wall),
         words.join(", "),
-        untimed(parts.len()),
+        untimed(parts.causes.len()),
     )))
+}
+
+/// Mean differences, in seconds.
+struct Parts {
+    wall: f64,
+    user: f64,
+    system: f64,
+    causes: Vec<(&'static str, f64)>,
+    /// Page faults, with the causes in them; `None` where they were not timed, or where the
+    /// causes lay outside of them.
+    faults: Option<f64>,
+}
+
+/// What of kernel time is left when the causes are taken out.
+enum Kernel {
+    /// Page faults without the causes, and what is no page fault.
+    Apart { faults: f64, other: f64 },
+    /// Both together.
+    Whole(f64),
+}
+
+impl Parts {
+    /// `None` where nothing was timed.
+    fn of(pairs: &[(&Trial, &Trial)]) -> Option<Self> {
+        let difference = |metric: &str| mean_difference(pairs, metric);
+        let causes: Vec<(&'static str, f64)> = CAUSES
+            .into_iter()
+            .filter_map(|cause| Some((cause, difference(cause)?)))
+            .collect();
+        let hold = pairs
+            .iter()
+            .all(|(base, here)| faults_hold(base, &causes) && faults_hold(here, &causes));
+        let faults = difference(FAULTS).filter(|_| hold);
+        (!causes.is_empty() || faults.is_some()).then_some(())?;
+        Some(Self {
+            wall: difference("wall_seconds")?,
+            user: difference("user_seconds")?,
+            system: difference("system_seconds")?,
+            causes,
+            faults,
+        })
+    }
+
+    fn kernel(&self) -> Kernel {
+        let causes: f64 = self.causes.iter().map(|(_, seconds)| seconds).sum();
+        match self.faults {
+            Some(faults) => Kernel::Apart {
+                faults: faults - causes,
+                other: self.system - faults,
+            },
+            None => Kernel::Whole(self.system - causes),
+        }
+    }
+
+    fn neither(&self) -> f64 {
+        self.wall - self.user - self.system
+    }
+
+    fn figures(&self) -> Vec<(String, f64)> {
+        let causes = self.causes.iter();
+        let causes = causes.map(|(cause, seconds)| (format!("mean_change_{cause}"), *seconds));
+        let whole = [
+            ("mean_change_wall_seconds", self.wall),
+            ("mean_change_user_seconds", self.user),
+            ("mean_change_unexplained_seconds", self.neither()),
+        ];
+        let whole = whole.map(|(name, seconds)| (name.to_owned(), seconds));
+        causes.chain(whole).collect()
+    }
+
+    fn words(&self) -> Vec<String> {
+        let changed = self.causes.iter().filter(|(_, seconds)| *seconds != 0.0);
+        changed
+            .map(|(cause, seconds)| format!("{} {}", label(cause), signed(*seconds)))
+            .collect()
+    }
+}
+
+impl Kernel {
+    fn figures(&self) -> Vec<(String, f64)> {
+        let other = "mean_change_other_kernel_seconds".to_owned();
+        match *self {
+            Self::Apart {
+                faults,
+                other: rest,
+            } => vec![
+                ("mean_change_other_fault_seconds".to_owned(), faults),
+                (other, rest),
+            ],
+            Self::Whole(rest) => vec![(other, rest)],
+        }
+    }
+
+    /// After the causes, where any was told.
+    fn words(&self, after_causes: bool) -> Vec<String> {
+        match self {
+            Self::Apart { faults, other } => {
+                let title = if after_causes {
+                    "page faults without these"
+                } else {
+                    "page faults"
+                };
+                vec![
+                    format!("{title} {}", signed(*faults)),
+                    format!("other kernel time {}", signed(*other)),
+                ]
+            }
+            Self::Whole(rest) => vec![format!(
+                "other kernel time (page faults in it) {}",
+                signed(*rest)
+            )],
+        }
+    }
+}
+
+/// Whether the causes of a trial can have been in its page faults: they took no longer. Where
+/// they did, some of them were system calls, and nobody knows how much.
+fn faults_hold(trial: &Trial, causes: &[(&str, f64)]) -> bool {
+    let seconds = causes.iter().filter_map(|(cause, _)| trial.value(cause));
+    trial
+        .value(FAULTS)
+        .is_some_and(|faults| seconds.sum::<f64>() <= faults)
 }
 
 /// What was not timed is in the rest.

@@ -25,6 +25,9 @@ const COSTS: &[&str] = &[
     "swapped_pages_total",
     "allocstall_total",
     "compact_stall_total",
+    "direct_compaction_seconds",
+    "direct_reclaim_seconds",
+    "cgroup_reclaim_seconds",
 ];
 
 impl Rule for WinWithALoss {

@@ -4,11 +4,11 @@
 //! interval. Kernel time over
 //! huge faults says what one may have cost.
 //! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
-//! compaction or reclaim stalls account for it. In a virtual machine, the first touch of memory
+//! compaction or reclaim stalls account for it; where clearing and stalls were timed, they are told. In a virtual machine, the first touch of memory
 //! that the host has not backed costs milliseconds and looks the same.
 //! Next: the latency of huge faults (software events of perf); two humps point to the host.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::compare::Change;
 
@@ -93,9 +93,26 @@ fn cost(look: &mut Look<'_, '_>, system: f64) -> String {
     }
 }
 
+/// What clearing took, and compaction and reclaim for the program's own allocations, where that
+/// was timed.
+fn timed(look: &mut Look<'_, '_>) -> String {
+    let mut text = match look.here("zeroing_seconds") {
+        Ok(seconds) => format!("; clearing them took {}", told("zeroing_seconds", seconds)),
+        Err(_) => "; clearing them is the usual cost".to_owned(),
+    };
+    for metric in ["direct_compaction_seconds", "direct_reclaim_seconds"] {
+        if let Ok(seconds) = look.here(metric)
+            && seconds > 0.0
+        {
+            text.push_str(&format!(", {} {}", told(metric, seconds), label(metric)));
+        }
+    }
+    text
+}
+
 /// What the cost may be: clearing, and what stands beside it here.
 fn others(look: &mut Look<'_, '_>) -> String {
-    let mut text = "; clearing them is the usual cost".to_owned();
+    let mut text = timed(look);
     for (metric, what) in [
         ("compact_stall_total", "compaction"),
         ("allocstall_total", "reclaim"),

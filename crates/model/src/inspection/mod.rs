@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::forecast::Forecast;
-use crate::reason::{Code, Growth, Judgement, Settings, judge, recognise_growth};
+use crate::reason::{Code, Growth, Judgement, Settings, Told, judge, recognise_growth};
+use crate::report::Verbosity;
 use crate::space::Space;
 
 mod change;
@@ -55,7 +56,30 @@ impl Inspection {
     /// Judges what was seen.
     #[must_use]
     pub fn of(space: Space, settings: Settings) -> Self {
-        let judgements = judge(&space, &settings);
+        Self::told(space, settings, &Told::All)
+    }
+
+    /// Judges what was seen for one call of [`render_text`] with the same choice: evidence and
+    /// repair are there for the mappings that it shows.
+    #[must_use]
+    pub fn for_text(
+        space: Space,
+        settings: Settings,
+        only: Option<&Glob>,
+        verbose: Verbosity,
+    ) -> Self {
+        let shown = text::shown(&space, only, verbose);
+        Self::told(space, settings, &Told::Only(shown))
+    }
+
+    /// Judges what was seen, without evidence and repair.
+    #[must_use]
+    pub fn in_short(space: Space, settings: Settings) -> Self {
+        Self::told(space, settings, &Told::Only(Vec::new()))
+    }
+
+    fn told(space: Space, settings: Settings, told: &Told) -> Self {
+        let judgements = judge(&space, &settings, told);
         Self {
             format: FORMAT.to_owned(),
             summary: Summary::of(&space, &judgements),

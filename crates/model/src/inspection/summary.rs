@@ -71,13 +71,8 @@ impl Summary {
     /// Sums up.
     pub(super) fn of(space: &Space, judgements: &[Judgement]) -> Self {
         let mappings = &space.mappings;
-        let total = |of: fn(&Memory) -> Option<u64>| -> Option<u64> {
-            let read = space.read_with.smaps.is_read();
-            let all = mappings
-                .iter()
-                .filter_map(|mapping| mapping.memory.as_ref());
-            read.then(|| all.map(of).sum()).flatten()
-        };
+        let all = space.read_with.smaps.is_read().then(|| total(mappings));
+        let total = |of: fn(&Memory) -> u64| all.as_ref().map(of);
         let with_flag = |word: &str| {
             let all = mappings.iter();
             all.filter(|mapping| mapping.flags().has(word)).count() as u64
@@ -87,13 +82,13 @@ impl Summary {
         Self {
             mapped: mappings.iter().map(Mapping::bytes).sum(),
             mappings: mappings.len() as u64,
-            resident: total(|memory| Some(memory.resident)),
-            anonymous: total(|memory| Some(memory.anonymous)),
-            swap: total(|memory| Some(memory.swap)),
-            huge_anonymous: total(|memory| Some(memory.anon_huge)),
-            huge_shmem: total(|memory| Some(memory.shmem_huge)),
-            huge_file: total(|memory| memory.file_huge),
-            hugetlb: total(|memory| Some(memory.hugetlb)),
+            resident: total(|memory| memory.resident),
+            anonymous: total(|memory| memory.anonymous),
+            swap: total(|memory| memory.swap),
+            huge_anonymous: total(|memory| memory.anon_huge),
+            huge_shmem: total(|memory| memory.shmem_huge),
+            huge_file: all.as_ref().and_then(|memory| memory.file_huge),
+            hugetlb: total(|memory| memory.hugetlb),
             huge_zero: zero_bytes(space, true),
             small_zero: zero_bytes(space, false),
             folios: space.read_with.frames.is_read().then(|| folios(space)),
@@ -102,6 +97,29 @@ impl Summary {
             reasons,
         }
     }
+}
+
+/// The sums that a summary has, in one pass: of many mappings, each pass costs. A field that one
+/// mapping lacks has no sum.
+fn total(mappings: &[Mapping]) -> Memory {
+    let none = Memory {
+        file_huge: Some(0),
+        ..Memory::default()
+    };
+    let all = mappings.iter().filter_map(|one| one.memory.as_ref());
+    all.fold(none, |sum, memory| Memory {
+        resident: sum.resident + memory.resident,
+        anonymous: sum.anonymous + memory.anonymous,
+        swap: sum.swap + memory.swap,
+        anon_huge: sum.anon_huge + memory.anon_huge,
+        shmem_huge: sum.shmem_huge + memory.shmem_huge,
+        file_huge: sum
+            .file_huge
+            .zip(memory.file_huge)
+            .map(|(ours, theirs)| ours + theirs),
+        hugetlb: sum.hugetlb + memory.hugetlb,
+        ..sum
+    })
 }
 
 /// Addresses that map a zero page, huge or small.

@@ -8,7 +8,7 @@ use crate::quantity::bytes_text;
 use crate::reason::{Certainty, Code, Judgement};
 use crate::report::lines::{plain, shortened, wrapped};
 use crate::report::{Style, Verbosity};
-use crate::space::{Mapping, Process, Sort, Source, WordSize};
+use crate::space::{Mapping, Process, Sort, Source, Space, WordSize};
 
 use super::{Glob, Inspection, is_small};
 
@@ -238,28 +238,15 @@ fn mappings<W: Write>(
     verbose: Verbosity,
     pen: &mut Pen<'_, W>,
 ) -> fmt::Result {
-    let all = verbose == Verbosity::Verbose || only.is_some();
-    let space = &inspection.space;
-    let picked = |mapping: &Mapping| only.is_none_or(|glob| glob.matches(mapping));
-    let shown = |mapping: &Mapping| {
-        picked(mapping) && (all || mapping.whole_ranges(space.huge_bytes).is_some())
-    };
-    let mut places: Vec<usize> = (0..space.mappings.len())
-        .filter(|&place| shown(&space.mappings[place]))
-        .collect();
+    let places = shown(&inspection.space, only, verbose);
     if places.is_empty() && only.is_some() {
         pen.line("")?;
         return pen.line("No mapping has such a name or address.");
     }
-    if !all {
-        places.sort_by_key(|&place| std::cmp::Reverse(weight(inspection, place)));
-        places.truncate(MOST);
-        places.sort_unstable();
-    }
     for place in &places {
         mapping(inspection, *place, pen)?;
     }
-    let left = space.mappings.len() - places.len();
+    let left = inspection.space.mappings.len() - places.len();
     if left > 0 && only.is_none() {
         pen.line("")?;
         pen.paragraph(
@@ -273,9 +260,26 @@ fn mappings<W: Write>(
     Ok(())
 }
 
+/// The places of the mappings that are shown, in rising order.
+pub(super) fn shown(space: &Space, only: Option<&Glob>, verbose: Verbosity) -> Vec<usize> {
+    let all = verbose == Verbosity::Verbose || only.is_some();
+    let picked = |mapping: &Mapping| only.is_none_or(|glob| glob.matches(mapping));
+    let shown = |mapping: &Mapping| {
+        picked(mapping) && (all || mapping.whole_ranges(space.huge_bytes).is_some())
+    };
+    let mut places: Vec<usize> = (0..space.mappings.len())
+        .filter(|&place| shown(&space.mappings[place]))
+        .collect();
+    if !all {
+        places.sort_by_key(|&place| std::cmp::Reverse(weight(&space.mappings[place])));
+        places.truncate(MOST);
+        places.sort_unstable();
+    }
+    places
+}
+
 /// What a mapping weighs: its memory, then its size.
-fn weight(inspection: &Inspection, place: usize) -> (u64, u64) {
-    let mapping = &inspection.space.mappings[place];
+fn weight(mapping: &Mapping) -> (u64, u64) {
     let resident = mapping
         .memory
         .as_ref()

@@ -18,7 +18,7 @@ mod tests;
 pub use absence::Absence;
 pub use analysis::Analysis;
 pub use event::{Access, Closing, Conditions, Event, Means, Miss, Own, SCHEMA};
-pub use reading::{Fault, is_recording, read};
+pub use reading::is_recording;
 pub use render::{render_csv, render_markdown, render_text};
 pub use standing::Standing;
 pub use summary::{Conclusion, Row, Summary};

@@ -4,6 +4,7 @@ use super::*;
 use crate::fault;
 use crate::fault::{Known, Map, Modes, Sharing, Symbol};
 use crate::observation::{Missing, Outcome};
+use crate::recording::{Fault, read};
 use crate::report::{Color, Style, Verbosity};
 
 const PAGE: u64 = 4096;
@@ -207,15 +208,18 @@ fn a_recording_is_read_back_as_it_was_written() {
         .chain([miss(1, None), Event::Own(Own::Sampled(Box::new(closing())))]);
     for (number, event) in all.enumerate() {
         let line = serde_json::to_vec(&event).expect("an event");
-        assert_eq!(read(number + 1, &line), Ok(event));
+        assert_eq!(read::<Analysis>(number + 1, &line), Ok(event));
         assert_eq!(is_recording(&line), number == 0);
     }
-    assert_eq!(read(1, b"{}"), Err(Fault::NotARecording));
     assert_eq!(
-        read(1, br#"{"event":"lost","count":1}"#),
-        Err(Fault::NotARecording)
+        read::<Analysis>(1, b"{}"),
+        Err(Fault::not_a_recording::<Analysis>())
     );
-    let error = read(5, br#"{"event":"miss","pid":"x"}"#).expect_err("a text");
+    assert_eq!(
+        read::<Analysis>(1, br#"{"event":"lost","count":1}"#),
+        Err(Fault::not_a_recording::<Analysis>())
+    );
+    let error = read::<Analysis>(5, br#"{"event":"miss","pid":"x"}"#).expect_err("a text");
     assert!(error.to_string().starts_with("line 5, column"), "{error}");
 }
 

@@ -47,6 +47,10 @@ pub struct Plan {
     /// How the command is driven where it is a server that does not end by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
+    /// In which state free memory is kept: so many percent of it in blocks smaller than a huge
+    /// page, at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<u32>,
 }
 
 /// When an experiment ends.
@@ -168,6 +172,7 @@ mod tests {
             bench: None,
             latency: None,
             service: None,
+            fragment: None,
         }
     }
 

@@ -20,10 +20,7 @@ impl FromStr for Axis {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let fault = |problem: String| ParseError {
-            text: text.to_owned(),
-            problem,
-        };
+        let fault = |problem: String| ParseError::new(text, problem);
         let (key, list) = text
             .trim()
             .split_once('=')
@@ -32,7 +29,7 @@ impl FromStr for Axis {
         for value in list.split(',') {
             let settings = format!("{key}={value}")
                 .parse()
-                .map_err(|error: ParseError| fault(error.problem))?;
+                .map_err(|error: ParseError| fault(error.to_string()))?;
             if values.contains(&settings) {
                 return Err(fault(format!("`{value}` is there twice")));
             }
@@ -154,6 +151,7 @@ mod tests {
     fn what_cannot_be_crossed_is_said() {
         for (axes, word) in [
             (&["thp"][..], "KEY=V,V"),
+            (&["thp=never,nevr"], "`thp=nevr`: expected"),
             (&["thp=never,nevr"], "did you mean `never`"),
             (&["thp=never,never"], "twice"),
             (&["thp=never", "thp=always"], "twice"),
@@ -162,6 +160,12 @@ mod tests {
             let error = crossed(axes).unwrap_err();
             assert!(error.contains(word), "{axes:?}: {error}");
         }
+    }
+
+    #[test]
+    fn the_only_value_of_an_axis_is_named_once() {
+        let error = crossed(&["thp=nevr"]).unwrap_err();
+        assert!(error.starts_with("`thp=nevr`: expected"), "{error}");
     }
 
     #[test]

@@ -43,14 +43,27 @@ pub struct ParseError {
     pub problem: String,
 }
 
+impl ParseError {
+    /// What is wrong with a text. A problem of its only part names that part, which is the
+    /// text again: that is said once.
+    pub(super) fn new(text: &str, problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        let named = format!("`{}`: ", text.trim());
+        Self {
+            text: text.to_owned(),
+            problem: match problem.strip_prefix(&named) {
+                Some(rest) => rest.to_owned(),
+                None => problem,
+            },
+        }
+    }
+}
+
 impl FromStr for Policy {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let fault = |problem| ParseError {
-            text: text.to_owned(),
-            problem,
-        };
+        let fault = |problem: String| ParseError::new(text, problem);
         let (name, rest) = split_name(text.trim_start());
         let settings: Settings = parse_settings(rest).map_err(fault)?;
         let name = match name {
@@ -75,10 +88,7 @@ impl FromStr for Settings {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse_settings(text.trim_start()).map_err(|problem| ParseError {
-            text: text.to_owned(),
-            problem,
-        })
+        parse_settings(text.trim_start()).map_err(|problem| ParseError::new(text, problem))
     }
 }
 
@@ -453,7 +463,9 @@ pub(super) mod tests {
         ] {
             let said = fault(text);
             assert!(said.contains(word), "{text}: {said}");
-            assert!(said.starts_with(&format!("`{text}`: ")), "{said}");
+            let named = format!("`{text}`: ");
+            assert!(said.starts_with(&named), "{said}");
+            assert_eq!(said.matches(&named).count(), 1, "{said}");
         }
     }
 

@@ -1,7 +1,7 @@
 use super::defaults::mode_in_force;
 use super::parse::kib_text;
 use super::realise::{Reach, ThpPrctl, realise};
-use super::{Malloc, Policy, Settings, Thp};
+use super::{Malloc, Policy, Runtime, Settings, Thp};
 use crate::host::Host;
 
 /// Doubts about what `policy` can show on `host`: what to print after its name, none of which
@@ -15,6 +15,7 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         followers(settings, host),
         khugepaged_is_slow(settings),
         malloc_may_not_act(settings),
+        advice_by_chance(settings, host),
     ]
     .into_iter()
     .flatten()
@@ -100,6 +101,33 @@ fn malloc_may_not_act(settings: &Settings) -> Option<String> {
     Some(doubt.to_owned())
 }
 
+/// The last glibc seen that takes `glibc.malloc.hugetlb=1` by chance: it reads the machine's mode
+/// into room for one character more, and compares it as a string without having put an end there
+/// (`__malloc_thp_mode`, sysdeps/unix/sysv/linux/malloc-hugepages.c of 2.35 and 2.36). What lay on
+/// the stack decides whether the comparison holds.
+const LAST_GLIBC_BY_CHANCE: (u32, u32) = (2, 36);
+
+/// Whether this glibc takes `glibc.malloc.hugetlb=1` in some processes and in others not.
+#[must_use]
+pub fn takes_advice_by_chance(glibc: Option<(u32, u32)>) -> bool {
+    glibc.is_some_and(|version| version <= LAST_GLIBC_BY_CHANCE)
+}
+
+/// See [`takes_advice_by_chance`].
+fn advice_by_chance(settings: &Settings, host: &Host) -> Option<String> {
+    let tunable = settings.runtime_settings().any(|(runtime, name, value)| {
+        (runtime, name, value) == (Runtime::Glibc, "malloc.hugetlb", "1")
+    });
+    let asked = tunable || settings.malloc == Some(Malloc::Thp);
+    let (major, minor) = host.glibc?;
+    (asked && takes_advice_by_chance(host.glibc)).then(|| {
+        format!(
+            "glibc {major}.{minor} takes it in some processes and in others not, by what lies on \
+             their stack when they start: look at the share of huge pages of each trial"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +162,29 @@ mod tests {
             assert!(said[0].contains(word), "{said:?}");
             assert!(!said[0].contains(text), "{said:?}");
         }
+    }
+
+    #[test]
+    fn chance_ends_with_the_glibc_that_ends_its_string() {
+        assert!(takes_advice_by_chance(Some((2, 36))));
+        assert!(!takes_advice_by_chance(Some((2, 38))));
+        assert!(!takes_advice_by_chance(None));
+    }
+
+    #[test]
+    fn advice_that_is_left_to_chance_is_named() {
+        let of = |text: &str, glibc| {
+            let mut host = host("madvise");
+            host.glibc = Some(glibc);
+            let said = warnings(&text.parse().unwrap(), &host);
+            said.iter()
+                .any(|doubt| doubt.contains("glibc 2.36 takes it in some"))
+        };
+        for text in ["malloc=thp", "glibc.malloc.hugetlb=1"] {
+            assert!(of(text, (2, 36)), "{text}");
+            assert!(!of(text, (2, 41)), "{text}");
+        }
+        assert!(!of("glibc.malloc.hugetlb=2", (2, 36)));
     }
 
     #[test]

@@ -196,10 +196,10 @@ fn hugetlb(range: &Range<'_>) -> Vec<String> {
 fn vma_small(range: &Range<'_>) -> Vec<String> {
     let huge = range.space.huge_bytes;
     let mapping = range.mapping;
-    let size = bytes_text(mapping.bytes());
     let what = match mapping.whole_ranges(huge) {
         None => format!(
-            "the mapping is {size} and covers no aligned {}",
+            "the mapping is {} and covers no aligned {}",
+            bytes_text(mapping.bytes()),
             bytes_text(huge)
         ),
         Some(_) if range.start == mapping.start => {

@@ -9,10 +9,29 @@ use super::repair::repair;
 use super::rules::{reason, still};
 use super::{Certainty, Code, Judgement, Settings, Still};
 
+/// Of which mappings evidence and repair are put into words. For tens of thousands of mappings
+/// that takes longer than judging them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Of all.
+    All,
+    /// Of those at these places, in rising order: others have neither.
+    Only(Vec<usize>),
+}
+
+impl Told {
+    fn of(&self, mapping: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(places) => places.binary_search(&mapping).is_ok(),
+        }
+    }
+}
+
 /// The reason of every huge-page range of an address space, by rising address. Neighbouring
 /// ranges of one mapping with the same reason are one judgement.
 #[must_use]
-pub fn judge(space: &Space, settings: &Settings) -> Vec<Judgement> {
+pub fn judge(space: &Space, settings: &Settings, told: &Told) -> Vec<Judgement> {
     let whole = Whole::of(space, settings);
     let mut judgements = Vec::new();
     for (index, mapping) in space.mappings.iter().enumerate() {
@@ -31,10 +50,10 @@ pub fn judge(space: &Space, settings: &Settings) -> Vec<Judgement> {
             let next = Open::begin(range);
             match &mut open {
                 Some(last) if last.is_like(&next) => last.join(next),
-                _ => judgements.extend(open.replace(next).map(Open::end)),
+                _ => judgements.extend(open.replace(next).map(|last| last.end(told))),
             }
         }
-        judgements.extend(open.map(Open::end));
+        judgements.extend(open.map(|last| last.end(told)));
     }
     judgements
 }
@@ -109,13 +128,25 @@ impl<'a> Open<'a> {
         self.totals.add(&other.totals);
     }
 
-    fn end(self) -> Judgement {
+    fn end(self, told: &Told) -> Judgement {
         let range = Range {
             end: self.end,
             ..self.first
         };
-        let mut evidence = evidence(&range, self.code, &self.certainty, &self.totals);
-        evidence.shrink_to_fit();
+        let told = told.of(range.index);
+        let words = || {
+            let mut evidence = evidence(&range, self.code, &self.certainty, &self.totals);
+            evidence.shrink_to_fit();
+            evidence
+        };
+        let still = |(code, certainty)| {
+            let words = || still_evidence(&range, code, &self.totals);
+            Box::new(Still {
+                evidence: told.then(words).unwrap_or_default(),
+                code,
+                certainty,
+            })
+        };
         Judgement {
             start: range.start,
             end: range.end,
@@ -124,15 +155,11 @@ impl<'a> Open<'a> {
             resident_bytes: range
                 .pages_were_read()
                 .then(|| self.totals.resident_pages() * range.space.page_bytes),
-            evidence,
-            repair: repair(&range, self.code),
+            evidence: told.then(words).unwrap_or_default(),
+            repair: told.then(|| repair(&range, self.code)).flatten(),
             code: self.code,
+            still: self.still.map(still),
             certainty: self.certainty,
-            still: self.still.map(|(code, certainty)| Still {
-                evidence: still_evidence(&range, code, &self.totals),
-                code,
-                certainty,
-            }),
         }
     }
 }

@@ -22,11 +22,11 @@ pub struct Judgement {
     pub certainty: Certainty,
     /// Why it has not become huge since: what holds now, where that is another reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub still: Option<Still>,
-    /// What was read, one fact each.
+    pub still: Option<Box<Still>>,
+    /// What was read, one fact each; none where it was not to be told.
     pub evidence: Vec<String>,
-    /// What repairs it, for this range on this machine; `None` where nothing does, or where
-    /// nothing is to be repaired.
+    /// What repairs it, for this range on this machine; `None` where nothing does, where
+    /// nothing is to be repaired, and where it was not to be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
 }

@@ -21,7 +21,7 @@ mod tables;
 
 pub use code::Code;
 pub use growth::{Growth, recognise_growth};
-pub use judge::judge;
+pub use judge::{Told, judge};
 pub use judgement::{Certainty, Judgement, Still};
 pub use settings::{CgroupMemory, Settings};
 pub use story::Story;

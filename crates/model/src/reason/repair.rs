@@ -1,13 +1,17 @@
 //! What repairs a reason, for this range on this machine.
 
+use crate::quantity::bytes_text;
+
 use super::Code;
 use super::range::Range;
 
 /// One sentence; `None` where nothing repairs it or nothing is to be repaired.
 pub(super) fn repair(range: &Range<'_>, code: Code) -> Option<String> {
-    let huge = crate::quantity::bytes_text(range.space.huge_bytes);
     let sentence = match code {
-        Code::VmaSmall => format!("grow or map in aligned steps of {huge}"),
+        Code::VmaSmall => format!(
+            "grow or map in aligned steps of {}",
+            bytes_text(range.space.huge_bytes)
+        ),
         Code::VmaSplit => "make the neighbouring mappings equal".to_owned(),
         Code::MadvNohugepage => "the program itself must call madvise(MADV_HUGEPAGE)".to_owned(),
         Code::PrctlDisabled => format!(

@@ -53,7 +53,12 @@ struct Pair {
 /// What ran, as it is said in a sentence.
 pub(super) fn command(report: &Report<'_>) -> String {
     if let Some(bench) = &report.record.header.plan.bench {
-        return format!("the first cell of bench {}", plain(&bench.suite));
+        let which = if bench.deciding() == bench.cells.first() {
+            "first"
+        } else {
+            "last"
+        };
+        return format!("the {which} cell of bench {}", plain(&bench.suite));
     }
     let words = &report.record.header.plan.command;
     shortened(&plain(&words.join(" ")), COMMAND_WIDTH)

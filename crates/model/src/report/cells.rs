@@ -6,11 +6,14 @@ use super::Report;
 use super::lines::plain;
 use super::section::{Column, Section};
 use crate::bench::metric::{self, PageKind};
-use crate::bench::suite::{Suite, Words};
-use crate::bench::{Bench, Cell};
+use crate::bench::suite::{HUGE, Suite, Words};
+use crate::bench::{Bench, Cell, latency};
 use crate::findings::medians::Medians;
 use crate::quantity::bytes_text;
 use crate::record::Record;
+
+/// What is said of pages that nobody could look at.
+const UNKNOWN: &str = "not known";
 
 /// A row of a bench: the name of its reading, and what the row is called.
 pub(super) struct Named {
@@ -18,6 +21,8 @@ pub(super) struct Named {
     pub(super) label: String,
     /// Whether it is shown however small it is.
     pub(super) decides: bool,
+    /// Whether it is left to those who want to see everything.
+    pub(super) between: bool,
 }
 
 /// The bench of a record, with its suite where this program has it.
@@ -30,22 +35,29 @@ fn bench_of(record: &Record) -> Option<(&Bench, &'static Suite)> {
 /// for a record that is none.
 pub(super) fn named(record: &Record) -> Option<Vec<Named>> {
     let (bench, suite) = bench_of(record)?;
-    let metrics = suite.metrics.iter().enumerate();
-    let rows = metrics.flat_map(|(index, name)| {
+    let rows = suite.shown().flat_map(|name| {
         bench.cells.iter().map(move |cell| {
             let words = label(bench, suite, cell);
             let label = match metric::of_cell(name) {
-                Some(known) if index > 0 => format!("{words}: {}", known.label),
+                Some(known) if suite.metrics.len() > 1 => format!("{words}: {}", known.label),
                 _ => words,
             };
             Named {
                 metric: cell.reading(name),
                 label,
-                decides: index == 0,
+                decides: name == suite.primary() || name == HUGE,
+                between: is_between(bench, cell),
             }
         })
     });
     Some(rows.collect())
+}
+
+/// Of a curve of many footprints the table shows powers of two, and the drawing shows all.
+fn is_between(bench: &Bench, cell: &Cell) -> bool {
+    const MANY: usize = 30;
+    let whole = cell.number(0).is_none_or(u64::is_power_of_two);
+    bench.suite == "latency" && bench.cells.len() > MANY && !whole
 }
 
 /// The words of a cell that are not the same in all, as people read them.
@@ -68,6 +80,8 @@ fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
     Some(match (suite.axes.get(axis)?.words, number) {
         (Words::Bytes, Some(bytes)) => bytes_text(bytes),
         (Words::Counts, Some(count)) => format!("×{count}"),
+        (Words::Percent, Some(0)) => "as it is".to_owned(),
+        (Words::Percent, Some(percent)) => format!("{percent} % small"),
         _ if word == "untouched" => "zero page".to_owned(),
         _ if word == "written" => return None,
         _ => plain(word),
@@ -83,11 +97,16 @@ pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> 
     let mut lines: Vec<String> = section
         .columns
         .iter()
-        .map(|column| proof(column, bench))
+        .filter_map(|column| proof(column, bench))
         .collect();
     lines.extend(zero_source(bench));
     lines.extend(common(bench, suite));
     lines.push(suite.counted.to_owned());
+    if report.other.is_none()
+        && let Some(told) = latency::told(report.record)
+    {
+        lines.extend(told.sentences());
+    }
     lines
 }
 
@@ -119,7 +138,8 @@ fn zero_source(bench: &Bench) -> Option<String> {
 }
 
 /// One line: under how many cells of a policy lay which pages.
-fn proof(column: &Column<'_>, bench: &Bench) -> String {
+/// None where nobody could look under any: that of `malloc` is in the rows.
+fn proof(column: &Column<'_>, bench: &Bench) -> Option<String> {
     let medians = Medians::of(column.record);
     let mut groups: Vec<(String, usize)> = Vec::new();
     for cell in &bench.cells {
@@ -130,6 +150,9 @@ fn proof(column: &Column<'_>, bench: &Bench) -> String {
         }
     }
     let all = groups.len() == 1;
+    if all && groups[0].0 == UNKNOWN {
+        return None;
+    }
     let groups: Vec<String> = groups
         .into_iter()
         .map(|(pages, count)| match (all, count) {
@@ -138,7 +161,11 @@ fn proof(column: &Column<'_>, bench: &Bench) -> String {
             (false, _) => format!("{pages}, in {count} cells"),
         })
         .collect();
-    format!("Beneath, {}: {}.", plain(column.name), groups.join("; "))
+    Some(format!(
+        "Beneath, {}: {}.",
+        plain(column.name),
+        groups.join("; ")
+    ))
 }
 
 /// What lay under the buffers of one cell: shares by kind, and where they differ by buffer.
@@ -164,7 +191,7 @@ fn beneath(column: &Column<'_>, medians: &Medians<'_>, cell: &Cell) -> String {
         .map(|(buffer, kinds)| (*buffer, shares(kinds)))
         .collect();
     match told.split_first() {
-        None => "not known".to_owned(),
+        None => UNKNOWN.to_owned(),
         Some(((_, first), rest)) if rest.iter().all(|(_, pages)| pages == first) => first.clone(),
         _ => {
             let told: Vec<String> = told

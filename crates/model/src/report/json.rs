@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::Report;
+use crate::bench::latency;
 use crate::compare::summary;
 use crate::findings::{Finding, explain};
 use crate::observation::{Reading, Trial};
@@ -20,7 +21,7 @@ pub const FORMAT: &str = "hugewise-report 1";
 /// Only those of `out`.
 pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     let header = &report.record.header;
-    let object = json!({
+    let mut object = json!({
         "format": FORMAT,
         "host": value(&header.host),
         "policies": policies(report.record),
@@ -39,6 +40,9 @@ pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
         "warnings": report.record.warnings,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
+    if let Some(told) = latency::told(report.record) {
+        object["latency"] = value(&told);
+    }
     // `{:#}` of a value is its indented form.
     writeln!(out, "{object:#}")
 }

@@ -11,6 +11,7 @@ use super::notes::{self, Notes};
 use super::section::sections;
 use super::table::{Cell, Grid};
 use super::{Color, Report, Style, Verbosity, text};
+use crate::bench::plot;
 use crate::findings::Outcome;
 
 /// Wide enough for every policy side by side: Markdown wraps by itself.
@@ -44,6 +45,7 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
     }
     legends.extend(notes::signs(report, &drawn));
     list(&legends, out)?;
+    drawings(report, out)?;
     findings(report, out)?;
     let mut foot = notes::doubts(report);
     foot.extend(footnotes.lines());
@@ -78,6 +80,18 @@ fn code(text: &str) -> String {
     } else {
         format!("`{text}`")
     }
+}
+
+/// Curves, of a bench that has some: in characters, which every renderer of Markdown shows.
+fn drawings(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+    const COLUMNS: usize = 80;
+    if report.other.is_some() {
+        return Ok(());
+    }
+    for drawing in plot::in_text(report.record, COLUMNS) {
+        writeln!(out, "```text\n{}\n```\n", drawing.join("\n"))?;
+    }
+    Ok(())
 }
 
 fn list(lines: &[String], out: &mut impl Write) -> fmt::Result {

@@ -322,7 +322,26 @@ fn circumstances_of(record: &Record) -> String {
         Err(missing) => plain(&format!("THP unknown ({missing})")),
     });
     parts.push(format!("{rounds} rounds, seed {}", record.header.plan.seed));
+    parts.extend(fragmented(record));
     parts.join(", ")
+}
+
+/// In which state free memory was kept, and between which shares it was found to be.
+fn fragmented(record: &Record) -> Option<String> {
+    let percent = record.header.plan.fragment?;
+    let trials = record.trials.iter();
+    let shares = trials.filter_map(|trial| trial.value("fragmented_before_ratio"));
+    let (low, high) = shares.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), share| {
+        (low.min(share), high.max(share))
+    });
+    let seen = if low <= high {
+        format!(" (was {:.0} to {:.0} %)", low * 100.0, high * 100.0)
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "free memory kept at {percent} % in small blocks{seen}"
+    ))
 }
 
 fn machine(host: &Host) -> String {

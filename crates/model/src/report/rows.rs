@@ -71,15 +71,15 @@ pub(super) fn rows<'a>(
         .map(|column| Medians::of(column.record))
         .collect();
     if let Some(named) = cells::named(report.record) {
-        let rows = named.into_iter().map(|named| {
+        let all = verbose == Verbosity::Verbose;
+        let wanted = named.into_iter().filter(|named| all || !named.between);
+        let rows = wanted.map(|named| {
             let metric = metric_of(report.record, &named.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
             let label = named.label;
             (named.decides, Row { label, ..row })
         });
-        let shown = rows.filter(|(decides, row)| {
-            *decides || verbose == Verbosity::Verbose || row.is_somewhere_above_zero()
-        });
+        let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
         return shown.map(|(_, row)| row).collect();
     }
     let mut rows: Vec<Row<'a>> = Vec::new();

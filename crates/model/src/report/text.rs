@@ -10,6 +10,7 @@ use super::lines::{plain, wrapped};
 use super::notes::{self, Notes};
 use super::section::sections;
 use super::{Color, Report, Style, Tone, Verbosity};
+use crate::bench::plot;
 use crate::findings::{Finding, Outcome, explain};
 
 /// Where the text of a finding begins.
@@ -114,8 +115,23 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
             pen.paragraph(&line, 4, Tone::Plain)?;
         }
     }
+    drawings(report, pen)?;
     for line in notes::signs(report, &drawn) {
         pen.paragraph(&line, 2, Tone::Plain)?;
+    }
+    Ok(())
+}
+
+/// Curves, of a bench that has some.
+fn drawings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result {
+    if report.other.is_some() {
+        return Ok(());
+    }
+    for drawing in plot::in_text(report.record, pen.style.width) {
+        pen.blank()?;
+        for line in drawing {
+            writeln!(pen.out, "{line}")?;
+        }
     }
     Ok(())
 }

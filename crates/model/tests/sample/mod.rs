@@ -106,6 +106,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         bench: None,
         latency: None,
         service: None,
+        fragment: None,
     }
 }
 

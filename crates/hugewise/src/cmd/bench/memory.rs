@@ -6,7 +6,7 @@ use hugewise_model::bench::memory::{OPERATIONS, Operation};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{KIB, MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, of_cells, room};
+use super::{Common, chosen, of_cells, or_usual, room};
 use crate::exit;
 
 /// A block for each cache and one for memory: a processor whose last cache is larger than the
@@ -55,7 +55,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     check_sizes(&sizes)?;
     let most = operations.iter().map(|operation| operation.blocks).max();
     let count = most.unwrap_or(1) * threads.iter().max().unwrap_or(&1);
-    room::check(&sizes, count, host, root)?;
+    room::check("--sizes", &sizes, count, host, root)?;
 
     let mut cells = Vec::new();
     for operation in operations {
@@ -82,10 +82,6 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         ));
     }
     of_cells("memory", cells)
-}
-
-fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
-    if asked.is_empty() { usual } else { asked }.to_vec()
 }
 
 /// Loops work on words of 8 bytes, and fewer than 64 bytes are no block.

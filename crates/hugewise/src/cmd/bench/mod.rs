@@ -11,6 +11,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hugewise_linux::clock::unix_ms;
 use hugewise_linux::root::Root;
+use hugewise_model::bench::arms::Arms;
+use hugewise_model::bench::plot::is_drawn;
 use hugewise_model::bench::{Bench, Cell, arms, suite};
 use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
@@ -25,9 +27,15 @@ use crate::options::Options;
 use crate::places;
 use crate::say::say;
 
+mod fork;
+mod fragment;
+mod growth;
+mod heap;
+mod latency;
 mod memory;
 mod prefault;
 mod room;
+mod slab;
 
 /// No new round begins after this time, where nothing else was asked for.
 const USUAL_TIME: Duration = Duration::from_secs(180);
@@ -44,8 +52,20 @@ pub struct Arguments {
 enum Suite {
     /// Speed of copying, filling and reading blocks of memory
     Memory(Box<memory::Arguments>),
+    /// Time of a load that the next one waits for, from the first cache to memory
+    Latency(Box<latency::Arguments>),
     /// Time of bringing memory in, by each way of prefaulting
     Prefault(Box<prefault::Arguments>),
+    /// What of a heap comes out huge, by the steps in which it grows
+    Growth(Box<growth::Arguments>),
+    /// The same, as the Go runtime, glibc and others grow theirs
+    Heap(Box<heap::Arguments>),
+    /// Time of fork, and of the writes that copy pages after it
+    Fork(Box<fork::Arguments>),
+    /// Allocating and freeing small objects, by huge pages and prefaulting, or by allocator
+    Slab(Box<slab::Arguments>),
+    /// What fresh memory costs while free memory is in small blocks
+    Fragment(Box<fragment::Arguments>),
 }
 
 /// Flags that every bench has.
@@ -79,28 +99,57 @@ struct Common {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Draw the curves into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
     #[command(flatten)]
     output: Output,
 }
 
 /// Runs the verb.
-pub fn run(arguments: Arguments) -> Result<Exit> {
+pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     let host = places::host(&root)?;
-    let (common, bench) = match arguments.suite {
-        Suite::Memory(asked) => (asked.common.clone(), memory::bench(&asked, &host, &root)?),
-        Suite::Prefault(asked) => (asked.common.clone(), prefault::bench(&asked, &host, &root)?),
+    let (common, bench) = match &arguments.suite {
+        Suite::Memory(asked) => (&asked.common, memory::bench(asked, &host, &root)?),
+        Suite::Latency(asked) => (&asked.common, latency::bench(asked, &host, &root)?),
+        Suite::Prefault(asked) => (&asked.common, prefault::bench(asked, &host, &root)?),
+        Suite::Growth(asked) => (&asked.common, growth::bench(asked, &host, &root)?),
+        Suite::Heap(asked) => (&asked.common, heap::bench(asked, &host, &root)?),
+        Suite::Fork(asked) => (&asked.common, fork::bench(asked, &host, &root)?),
+        Suite::Slab(asked) => (&asked.common, slab::bench(asked, &host, &root)?),
+        Suite::Fragment(asked) => (&asked.common, fragment::bench(asked, &host, &root)?),
     };
-    let options = common.options(&bench, &host)?;
+    if common.svg.is_some() && !is_drawn(&bench) {
+        return Err(exit::usage(
+            "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
+        ));
+    }
+    let allocators = match &arguments.suite {
+        Suite::Slab(asked) => slab::allocators(asked, &host)?,
+        _ => None,
+    };
+    let arms = arms::of_suite(&bench.suite, &host, common.reach());
+    let hints = common.pages.is_empty() && allocators.is_none();
+    let policies = match allocators {
+        Some(allocators) => allocators,
+        None => common.policies(arms, &host, &bench)?,
+    };
+    let options = common.options(&bench, policies)?;
     let plan = Plan {
         bench: Some(bench),
         ..options.plan(&host, unix_ms())?
     };
-    if !common.output.quiet && common.pages.is_empty() {
-        hint_at_more(&host, options.reach());
+    if !common.output.quiet && hints {
+        hint_at_more(&options, &host, &plan);
     }
     let place = common.out.as_deref();
-    conduct(&root, &options, (host, plan), place, &common.output)
+    let output = Output {
+        svg: common.svg.clone(),
+        ..common.output.clone()
+    };
+    conduct(&root, &options, (host, plan), place, &output)
 }
 
 impl Common {
@@ -114,45 +163,46 @@ impl Common {
 
     /// The experiment that goes through the cells. Its verdict is that of the first cell; the
     /// workload is not held at its end, because its blocks are gone by then.
-    fn options(&self, bench: &Bench, host: &Host) -> Result<Options> {
+    fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
         let words = ["bench", &bench.suite, "--cells", &cells.join(",")];
-        let mut command = vec![laboratory()?.into_os_string()];
+        let mut command = vec![places::laboratory()?.into_os_string()];
         command.extend(words.map(Into::into));
         Ok(Options {
-            policy: self.policies(host)?,
+            policy,
             system: self.system,
             min_rounds: self.min_rounds,
             max_rounds: self.max_rounds,
             max_time: Some(self.max_time.unwrap_or(USUAL_TIME)),
             seed: self.seed,
             exit_hold: Some(crate::options::Switch::Off),
-            verdict_metric: bench.cells.first().map(|cell| cell.reading(primary)),
+            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
             command,
             ..Options::default()
         })
     }
 
-    fn policies(&self, host: &Host) -> Result<Vec<Policy>> {
+    fn policies(&self, arms: Arms, host: &Host, bench: &Bench) -> Result<Vec<Policy>> {
         if self.pages.is_empty() {
-            return Ok(arms::usual(host, self.reach()));
+            return Ok(arms.usual);
         }
-        let known = arms::all(host, self.reach());
         let find = |name: &String| {
-            let found = known.iter().find(|policy| policy.name == *name);
-            found.cloned().ok_or_else(|| no_pages(name, &known, host))
+            let found = arms.known.iter().find(|policy| policy.name == *name);
+            found
+                .cloned()
+                .ok_or_else(|| no_pages(name, &arms.known, host, bench))
         };
         self.pages.iter().map(find).collect()
     }
 }
 
-fn no_pages(name: &str, known: &[Policy], host: &Host) -> anyhow::Error {
+fn no_pages(name: &str, known: &[Policy], host: &Host, bench: &Bench) -> anyhow::Error {
     let names = |policies: &[Policy]| {
         let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         names.join(", ")
     };
-    let with_system = arms::all(host, Reach::System);
+    let with_system = arms::of_suite(&bench.suite, host, Reach::System).known;
     let more = if with_system.iter().any(|policy| policy.name == name) {
         "; with --system that too".to_owned()
     } else {
@@ -162,11 +212,12 @@ fn no_pages(name: &str, known: &[Policy], host: &Host) -> anyhow::Error {
 }
 
 /// What `--system` would add.
-fn hint_at_more(host: &Host, reach: Reach) {
-    let tried = arms::usual(host, reach);
-    let more: Vec<String> = arms::usual(host, Reach::System)
+fn hint_at_more(options: &Options, host: &Host, plan: &Plan) {
+    let suite = plan.bench.as_ref().map_or("", |bench| &bench.suite);
+    let more: Vec<String> = arms::of_suite(suite, host, Reach::System)
+        .usual
         .into_iter()
-        .filter(|policy| !tried.contains(policy))
+        .filter(|policy| !options.policy.contains(policy))
         .map(|policy| policy.name)
         .collect();
     if !more.is_empty() {
@@ -176,20 +227,6 @@ fn hint_at_more(host: &Host, reach: Reach) {
              allow that."
         ));
     }
-}
-
-/// The laboratory, which is installed beside this program.
-fn laboratory() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let path = own.with_file_name("hugewise-lab");
-    if path.is_file() {
-        return Ok(path);
-    }
-    Err(exit::usage(format!(
-        "bench needs the program hugewise-lab beside this one, and {} is not there; put it there \
-         (cargo build -p hugewise-lab)",
-        path.display()
-    )))
 }
 
 /// The words that were asked for, each of which must be known, or those that are usual.
@@ -211,6 +248,11 @@ fn chosen<'a>(
     }
 }
 
+/// The numbers that were asked for, or those that are usual.
+fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
+    if asked.is_empty() { usual } else { asked }.to_vec()
+}
+
 /// A suite's cells, which are never none and none twice.
 fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     let mut found: Vec<Cell> = Vec::new();
@@ -224,5 +266,6 @@ fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     Ok(Bench {
         suite: name.to_owned(),
         cells: found,
+        processor: None,
     })
 }

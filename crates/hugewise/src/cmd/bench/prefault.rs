@@ -6,7 +6,7 @@ use hugewise_model::bench::prefault::{METHODS, USUAL};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, parse_size};
 
-use super::{Common, chosen, of_cells, room};
+use super::{Common, chosen, of_cells, or_usual, room};
 use crate::exit;
 
 const USUAL_SIZE: u64 = 256 * MIB;
@@ -36,16 +36,8 @@ pub(super) struct Arguments {
 /// The cells that were asked for.
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let methods = chosen("--methods", &asked.methods, METHODS, USUAL)?;
-    let sizes = if asked.sizes.is_empty() {
-        vec![USUAL_SIZE]
-    } else {
-        asked.sizes.clone()
-    };
-    let threads = if asked.threads.is_empty() {
-        vec![1]
-    } else {
-        asked.threads.clone()
-    };
+    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+    let threads = or_usual(&asked.threads, &[1]);
     let whole = host.pmd_bytes().unwrap_or(host.page_bytes);
     if sizes
         .iter()
@@ -55,7 +47,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
             "--sizes: memory is brought in by whole huge pages; give multiples of {whole} bytes"
         )));
     }
-    room::check(&sizes, 1, host, root)?;
+    room::check("--sizes", &sizes, 1, host, root)?;
     let mut cells = Vec::new();
     for size in &sizes {
         for threads in &threads {

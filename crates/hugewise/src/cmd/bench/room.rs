@@ -11,13 +11,8 @@ const RESERVE_PARTS: u64 = 8;
 
 /// Refuses sizes of which `count` blocks at a time do not fit, with the size that would: a power
 /// of two, as sizes mostly are. The laboratory asks again before each cell.
-pub(super) fn check(sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
-    let available = meminfo::read_meminfo(root)?.get("MemAvailable");
-    let limits = [available, host.cgroup.limit_bytes];
-    let least = limits.into_iter().flatten().min();
-    let room = least
-        .unwrap_or(host.memory_bytes)
-        .saturating_sub(host.memory_bytes / RESERVE_PARTS);
+pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
+    let room = bytes(host, root)?;
     let fits = |size: u64| size.saturating_mul(count) <= room;
     let Some(&size) = sizes.iter().find(|&&size| !fits(size)) else {
         return Ok(());
@@ -25,9 +20,19 @@ pub(super) fn check(sizes: &[u64], count: u64, host: &Host, root: &Root) -> Resu
     let each = room / count.max(1);
     let largest = each.checked_ilog2().map_or(0, |power| 1_u64 << power);
     Err(exit::usage(format!(
-        "--sizes: {count} × {} is more than the {} that may be used here; {} would fit",
+        "{flag}: {count} × {} is more than the {} that may be used here; {} would fit",
         bytes_text(size),
         bytes_text(room),
         bytes_text(largest)
     )))
+}
+
+/// What may be used: what is available to this process's cgroup, less a reserve for others.
+pub(super) fn bytes(host: &Host, root: &Root) -> Result<u64> {
+    let available = meminfo::read_meminfo(root)?.get("MemAvailable");
+    let limits = [available, host.cgroup.limit_bytes];
+    let least = limits.into_iter().flatten().min();
+    Ok(least
+        .unwrap_or(host.memory_bytes)
+        .saturating_sub(host.memory_bytes / RESERVE_PARTS))
 }

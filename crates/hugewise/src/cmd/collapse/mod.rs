@@ -276,9 +276,9 @@ fn show(report: &Report, output: &Output) -> Result<()> {
 fn rendered(report: &Report, format: Format, output: &Output) -> Result<String> {
     let mut text = String::new();
     match format {
-        Format::Text => render_text(report, output::style(output).width, &mut text)?,
+        Format::Text => render_text(report, &output::style(output), &mut text)?,
         Format::Csv => render_csv(report, &mut text)?,
-        Format::Markdown => render_markdown(report, &mut text)?,
+        Format::Markdown => render_markdown(report, output::style(output).verbose, &mut text)?,
         Format::Json => {
             text = serde_json::to_string_pretty(report)?;
             text.push('\n');

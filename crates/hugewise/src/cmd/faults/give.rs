@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::fs::File;
 
 use anyhow::{Context, Result};
-use hugewise_model::fault::{self, Analysis, Fault, Summary, render_flame};
+use hugewise_model::fault::{self, Analysis, Summary, render_flame};
+use hugewise_model::recording::Fault;
 
 use super::Arguments;
 use crate::cli::Format;

@@ -19,11 +19,11 @@ use hugewise_model::fault::{
 use hugewise_model::host::{Fact, Host};
 use hugewise_model::observation::{Missing, Outcome};
 
-use super::recording::Sink;
 use super::{Arguments, target};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::places;
+use crate::recording::Sink;
 use crate::say::say;
 
 /// How long may pass until a signal or the end is noticed.
@@ -120,7 +120,7 @@ fn open(root: &Root, host: &Host, target: &Target, arguments: &Arguments) -> Res
         .map_err(|error| target::advised(error, arguments.pid))
 }
 
-fn sink(arguments: &Arguments, host: &Host, faults: &Faults) -> Result<Sink> {
+fn sink(arguments: &Arguments, host: &Host, faults: &Faults) -> Result<Sink<Analysis>> {
     let mut conditions = conditions(arguments, host);
     faults.describe(&mut conditions);
     let begin = Event::Begin(Box::new(conditions.clone()));
@@ -158,9 +158,9 @@ fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
 /// Drains the events while `wait` waits, and takes in what it says of the end.
 fn while_drained(
     mut faults: Faults,
-    mut sink: Sink,
+    mut sink: Sink<Analysis>,
     wait: impl FnOnce() -> Result<Ended>,
-) -> Result<(Sink, Ended)> {
+) -> Result<(Sink<Analysis>, Ended)> {
     let over = AtomicBool::new(false);
     let cpu_before = clock::own_cpu_ns();
     let (ended, counted, faults, mut sink) = thread::scope(|scope| {
@@ -205,7 +205,7 @@ fn closing(ended: &Ended, counted: Counted, own_cpu_ns: u64) -> Closing {
 }
 
 /// Looks the names of all places up, which a replay then finds in the recording.
-fn name_places(sink: &mut Sink) {
+fn name_places(sink: &mut Sink<Analysis>) {
     let symbols = Symbols::default();
     for (file, offsets) in sink.analysis.nameless() {
         let offsets: Vec<u64> = offsets.into_iter().collect();

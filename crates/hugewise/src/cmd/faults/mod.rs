@@ -3,7 +3,6 @@
 
 mod give;
 mod live;
-mod recording;
 mod target;
 
 use std::ffi::OsString;
@@ -18,6 +17,7 @@ use hugewise_model::quantity::parse_duration;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
+use crate::recording;
 
 /// Flags of `faults`.
 #[derive(Debug, Args)]

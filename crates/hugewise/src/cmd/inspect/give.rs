@@ -8,12 +8,25 @@ use hugewise_model::inspection::{
     Brief, Inspection, render_csv, render_map, render_markdown, render_several, render_several_csv,
     render_text,
 };
+use hugewise_model::reason::Settings;
+use hugewise_model::space::Space;
 use serde::Serialize;
 
 use super::{Arguments, glob};
 use crate::cli::Format;
 use crate::exit;
 use crate::output;
+
+/// Judges what was seen, with as much evidence as will be given out.
+pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) -> Inspection {
+    let output = &arguments.output;
+    if output.format == Format::Text && output.json.is_none() && !arguments.map {
+        let verbose = output::style(output).verbose;
+        Inspection::for_text(space, settings, glob(arguments).as_ref(), verbose)
+    } else {
+        Inspection::of(space, settings)
+    }
+}
 
 /// One process, in full. JSON is written as it is made: for many mappings it is larger than
 /// all that was read.

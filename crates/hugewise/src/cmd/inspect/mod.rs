@@ -9,7 +9,8 @@ use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
 use hugewise_model::inspection::{Brief, Glob, Inspection};
 use hugewise_model::quantity::parse_duration;
-use hugewise_model::reason::Code;
+use hugewise_model::reason::{Code, Settings};
+use hugewise_model::space::Space;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
@@ -97,11 +98,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         Targets::One(pid) if arguments.watch.is_some() => watch::watch(&root, pid, arguments),
         Targets::One(pid) => {
             let watched = watch_use(&root, pid, arguments)?;
-            let mut inspection = inspect(&root, pid, Depth::Frames(FRAMES))?;
+            let mut inspection = inspect(&root, pid, |space, settings| {
+                give::judged(space, settings, arguments)
+            })?;
             inspection.forecast = arguments
                 .forecast
                 .then(|| forecast::of(&root, &inspection.space, watched));
             give::one(&inspection, arguments)?;
+            // The program ends here: what many mappings hold goes with it, not piece by piece.
+            std::mem::forget(inspection);
             Ok(Exit::Done)
         }
         Targets::Many(_) if arguments.watch.is_some() => {
@@ -126,8 +131,12 @@ fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<Option<f64>
 }
 
 /// Reads and judges one process.
-fn inspect(root: &Root, pid: u32, depth: Depth) -> Result<Inspection> {
-    look(root, pid, depth)?.map_err(|why| {
+fn inspect(
+    root: &Root,
+    pid: u32,
+    judged: impl FnOnce(Space, Settings) -> Inspection,
+) -> Result<Inspection> {
+    look(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| {
         let sentence = format!("process {pid}: {why}");
         match why {
             Unread::Gone => exit::usage(sentence),
@@ -137,11 +146,16 @@ fn inspect(root: &Root, pid: u32, depth: Depth) -> Result<Inspection> {
     })
 }
 
-fn look(root: &Root, pid: u32, depth: Depth) -> Result<Result<Inspection, Unread>> {
+fn look(
+    root: &Root,
+    pid: u32,
+    depth: Depth,
+    judged: impl FnOnce(Space, Settings) -> Inspection,
+) -> Result<Result<Inspection, Unread>> {
     let settings = read_settings(root, pid)?;
     let huge_bytes = settings.thp.as_ref().ok().map(|thp| thp.pmd_bytes);
     let space = read_space(root, pid, huge_bytes, depth);
-    Ok(space.map(|space| Inspection::of(space, settings)))
+    Ok(space.map(|space| judged(space, settings)))
 }
 
 /// One line for each process. Who comes and goes meanwhile is no error among many.
@@ -154,7 +168,7 @@ fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     let mut briefs = Vec::new();
     let mut refused = 0_u32;
     for &pid in pids {
-        match look(root, pid, Depth::Pages)? {
+        match look(root, pid, Depth::Pages, Inspection::in_short)? {
             Ok(inspection) => briefs.extend(Brief::of(&inspection)),
             Err(Unread::NotPermitted { .. }) => refused += 1,
             Err(Unread::Failed(error)) => say(format_args!("process {pid}: {error}")),

@@ -26,11 +26,11 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
         return Err(exit::usage("--watch draws text; leave --format out"));
     }
     let began = Instant::now();
-    let mut last = inspect(root, pid, Depth::Frames(FRAMES))?;
+    let mut last = inspect(root, pid, Inspection::of)?;
     output::print(&opening(&last, arguments)?)?;
     while arguments.duration.is_none_or(|most| began.elapsed() < most) {
         std::thread::sleep(arguments.watch.unwrap_or_default());
-        let now = match look(root, pid, Depth::Frames(FRAMES))? {
+        let now = match look(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
             Err(Unread::Gone | Unread::Ended) => {
                 crate::say::say(format_args!("process {pid} has ended"));

@@ -6,7 +6,6 @@ use super::super::words::Words;
 use super::super::{Line, Measured, room};
 use super::{Moment, quantile, write_after};
 use crate::Trouble;
-use crate::plant::span::Span;
 
 const MOMENTS: [(&str, Moment); 2] = [("alone", Moment::Alone), ("forked", Moment::Forked)];
 
@@ -42,11 +41,7 @@ fn line(
         Ok(buffer) => buffer,
         Err(reason) => return Ok(Err(reason)),
     };
-    let start = buffer.start().expose_provenance();
-    let span = Span {
-        start,
-        end: start + buffer.bytes(),
-    };
+    let span = buffer.span();
     // The copies too: the host of a virtual machine is to have backed them.
     warm(2 * buffer.bytes(), request)?;
     span.write();

@@ -5,11 +5,12 @@
 //! inherited and does nothing, so that all copying is the parent's.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use super::random::Random;
+use super::rollup::rollup;
 use super::thread::Usage;
 use crate::Trouble;
 use crate::plant::look::counter;
@@ -200,19 +201,9 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// What processes hold together: each page counts for each by its share in it (`Pss`,
-/// `smaps_rollup`, Linux 4.14).
+/// What processes hold together: each page counts for each by its share in it.
 fn held(processes: &[u32]) -> Option<u64> {
-    let one = |id: &u32| {
-        let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup"))?;
-        let kib = text
-            .lines()
-            .find_map(|line| line.strip_prefix("Pss:"))
-            .and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-        kib.map(|kib| kib * 1024)
-            .ok_or(io::Error::from(io::ErrorKind::InvalidData))
-    };
-    processes.iter().map(one).sum::<io::Result<u64>>().ok()
+    processes.iter().map(|&id| rollup(id, "Pss")).sum()
 }
 
 #[cfg(test)]

@@ -69,13 +69,13 @@ pub(crate) const IMITATIONS: [(&str, Way); 7] = [
     // 8 KiB, out of reserved arenas of 64 MiB, runtime/mheap.go.
     ("go", stepped(Means::Mmap, 4 * MIB)),
     // An arena that grows by what is a huge page on most machines.
-    ("arena-2M", stepped(Means::Mmap, 2 * MIB)),
+    ("arena-2m", stepped(Means::Mmap, 2 * MIB)),
     // `HEAP_MIN_SIZE` and `grow_heap`, malloc/arena.c: a thread's arena is a reservation, made
     // accessible by as much as the object needs, in pages; here 132 KiB, the first heap's size.
     ("glibc-arena", stepped(Means::Mprotect, 132 * KIB)),
     // The main arena, by the program break: an object and `M_TOP_PAD` of 128 KiB at a time.
     ("glibc", malloc("")),
-    ("glibc-top-pad-64M", malloc("glibc.malloc.top_pad=67108864")),
+    ("glibc-top-pad-64m", malloc("glibc.malloc.top_pad=67108864")),
     // Since glibc 2.35: advises the heap, and rounds its steps to the huge-page size, where
     // `enabled` is `madvise`.
     ("glibc-hugetlb-1", malloc("glibc.malloc.hugetlb=1")),

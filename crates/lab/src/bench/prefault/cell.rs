@@ -8,7 +8,6 @@ use super::super::words::{Words, median};
 use super::super::{Line, Measured, Reason};
 use super::{Brought, METHODS, Method, bring_in, write_all};
 use crate::Trouble;
-use crate::plant::span::Span;
 
 /// Passes that are measured; the median is told. One more comes before them: what the host of
 /// a virtual machine has not backed yet costs a thousandfold at its first touch.
@@ -37,7 +36,7 @@ fn measured(
     let mut line = Line::of(cell);
     for repeat in 0..=REPEATS {
         let buffer = Buffer::fresh(bytes, method.laid_out(request))?;
-        let span = span_of(&buffer);
+        let span = buffer.span();
         let refused = |error| refusal(method, &error);
         let brought = bring_in(span, threads, method, request).map_err(refused)?;
         let pages = buffer.pages(bytes);
@@ -64,15 +63,6 @@ fn measured(
         .metric("later_faults_total", of(&|pass| pass.1.faults as f64))
         .metric("splits_total", of(&splits))
         .metric("repeats_total", REPEATS as f64))
-}
-
-/// The memory of a buffer by its addresses.
-pub(super) fn span_of(buffer: &Buffer) -> Span {
-    let start = buffer.start().expose_provenance();
-    Span {
-        start,
-        end: start + buffer.bytes(),
-    }
 }
 
 fn refusal(method: Method, error: &io::Error) -> Reason {

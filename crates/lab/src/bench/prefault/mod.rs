@@ -266,7 +266,7 @@ mod tests {
     fn brought(method: Method, request: Request, threads: usize) -> (Brought, Brought) {
         let bytes = HUGE_PAGES * huge_bytes();
         let buffer = Buffer::fresh(bytes, method.laid_out(request)).unwrap();
-        let span = cell::span_of(&buffer);
+        let span = buffer.span();
         let first = bring_in(span, threads, method, request).unwrap();
         let then = write_all(span, threads).unwrap();
         (first, then)

@@ -5,6 +5,7 @@ use super::super::fresh::{reason, warm};
 use super::super::pages::{Mapped, look};
 use super::super::words::Words;
 use super::super::{Line, Measured, Reason, room};
+use super::clear::clearing_rate;
 use super::heap::{Heap, LARGEST, Prefault, SLAB};
 use super::{Done, Load, Malloc, work};
 use crate::Trouble;
@@ -88,19 +89,26 @@ fn line<'a>(
         let what = format!("{} objects were not as they had been written", done.damaged);
         return Ok(Err(Reason::Unreadable(what)));
     }
-    Ok(Ok(told(line, load, &done)))
+    told(line, load, &done).map(Ok)
 }
 
-fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Line<'a> {
+/// The share of clearing is an estimate from below: memory that went back to the kernel and came
+/// again was cleared more than once.
+fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Result<Line<'a>, Trouble> {
     let rest = load.operations - load.operations / 2;
-    line.metric(
-        "operations_per_second",
-        load.operations as f64 / done.whole.as_secs_f64(),
-    )
-    .metric(
-        "later_operations_per_second",
-        rest as f64 / done.second_half.as_secs_f64(),
-    )
-    .metric("faults_total", done.usage.faults as f64)
-    .metric("system_seconds", done.usage.system.as_secs_f64())
+    let grown = done.grown.map_or(f64::NAN, |held| held.resident as f64);
+    let huge = done.grown.map_or(f64::NAN, |held| held.huge as f64);
+    let whole = done.whole.as_secs_f64();
+    Ok(line
+        .metric("operations_per_second", load.operations as f64 / whole)
+        .metric(
+            "later_operations_per_second",
+            rest as f64 / done.second_half.as_secs_f64(),
+        )
+        .metric("faults_total", done.usage.faults as f64)
+        .metric("system_seconds", done.usage.system.as_secs_f64())
+        .metric("kernel_ratio", done.usage.system.as_secs_f64() / whole)
+        .metric("resident_bytes", grown)
+        .metric("huge_ratio", huge / grown)
+        .metric("zeroing_ratio", grown / clearing_rate()? / whole))
 }

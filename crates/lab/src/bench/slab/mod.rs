@@ -5,10 +5,12 @@ use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use super::random::Random;
+use super::rollup::rollup;
 use super::thread::Usage;
 use crate::Trouble;
 
 pub(crate) mod cell;
+mod clear;
 pub(crate) mod heap;
 
 use heap::{Heap, LARGEST};
@@ -36,9 +38,37 @@ pub(crate) struct Done {
     pub(crate) second_half: Duration,
     /// Of the whole.
     pub(crate) usage: Usage,
+    /// Growth of its memory; `None` where the kernel does not tell.
+    pub(crate) grown: Option<Held>,
     /// Objects whose content was not what had been written when they were freed: always 0,
     /// unless an allocator hands out memory twice.
     pub(crate) damaged: u64,
+}
+
+/// What a process has in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// All of it.
+    pub(crate) resident: u64,
+    /// Of that, in transparent huge pages.
+    pub(crate) huge: u64,
+}
+
+impl Held {
+    fn now() -> Option<Self> {
+        let own = |field| rollup(std::process::id(), field);
+        Some(Self {
+            resident: own("Rss")?,
+            huge: own("AnonHugePages")?,
+        })
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            resident: self.resident.saturating_sub(before.resident),
+            huge: self.huge.saturating_sub(before.huge),
+        }
+    }
 }
 
 /// Where objects come from.
@@ -90,6 +120,7 @@ pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Troubl
     places.fill(Some((NonNull::dangling(), 0)));
     places.fill(None);
     let mut random = Random::new(load.seed);
+    let held_before = Held::now();
     let before = Usage::now();
     let begun = Instant::now();
     let mut damaged = operate(source, &mut places, &mut random, load.operations / 2)?;
@@ -102,6 +133,9 @@ pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Troubl
         whole: ended - begun,
         second_half: ended - middle,
         usage,
+        grown: held_before
+            .zip(Held::now())
+            .map(|(before, after)| after.since(before)),
         damaged,
     })
 }

@@ -17,13 +17,16 @@ use hugewise_model::host::Host;
 use hugewise_model::miss::{Absence, Analysis, Closing, Conditions, Event, Means, Own, SCHEMA};
 use hugewise_model::observation::{Missing, Outcome};
 
-use super::recording::Sink;
 use crate::cmd::stat::Arguments;
 use crate::cmd::stat::live::{Limit, SOON, Watched, exit_of, start, subject};
 use crate::command;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::recording;
 use crate::say::say;
+
+/// Where misses go.
+type Sink = recording::Sink<Analysis>;
 
 /// How it ended.
 pub(super) enum Ended {

@@ -6,18 +6,16 @@ use anyhow::{Context, Result};
 use hugewise_linux::perf::misses::{self, Kernel};
 use hugewise_linux::root::Root;
 use hugewise_model::miss::{
-    Absence, Analysis, Fault, Summary, render_csv, render_markdown, render_text,
+    self, Absence, Analysis, Summary, render_csv, render_markdown, render_text,
 };
+use hugewise_model::recording::Fault;
 
 use super::Arguments;
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
-use crate::{output, places};
+use crate::{output, places, recording};
 
 mod live;
-mod recording;
-
-pub(super) use recording::{is_recording, replay};
 
 /// Samples until the target ends, the time is over, or a signal comes; where nothing can be
 /// sampled, says why, and runs nothing.
@@ -59,6 +57,17 @@ fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
     Ok(Exit::Refused)
 }
 
+/// Whether a file is a recording of misses; one that cannot be read is none.
+pub(super) fn is_recording(path: &Path) -> bool {
+    miss::is_recording(&recording::first_line(path))
+}
+
+/// Draws a recording.
+pub(super) fn replay(path: &Path, output: &Output) -> Result<Exit> {
+    show(&recording::replay(path)?, output)?;
+    Ok(Exit::Done)
+}
+
 fn show(analysis: &Analysis, output: &Output) -> Result<()> {
     let summary = analysis
         .summary()
@@ -83,9 +92,4 @@ fn rendered(summary: &Summary, format: Format, output: &Output) -> Result<String
         }
     }
     Ok(text)
-}
-
-/// The error of a file that is named on the command line.
-fn fault(path: &Path, what: impl std::fmt::Display) -> anyhow::Error {
-    exit::usage(format!("--replay {}: {what}", path.display()))
 }

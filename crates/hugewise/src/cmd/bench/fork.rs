@@ -1,0 +1,47 @@
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::root::Root;
+use hugewise_model::bench::Bench;
+use hugewise_model::host::Host;
+use hugewise_model::quantity::{MIB, parse_size};
+
+use super::{Common, of_cells, or_usual, room};
+
+const USUAL_SIZE: u64 = 128 * MIB;
+
+/// Enough for a 99th percentile of two hundred writes.
+const USUAL_WRITES: u64 = 20_000;
+
+/// Flags of `bench fork`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Amounts of memory that the process holds when it forks [default: 128M]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
+    sizes: Vec<u64>,
+
+    /// Writes to words at random after the fork [default: 20000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    writes: Option<u64>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The cells: the same writes beside a child and without one.
+pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+    // The memory, and its copy.
+    room::check("--sizes", &sizes, 2, host, root)?;
+    let writes = asked.writes.unwrap_or(USUAL_WRITES);
+    let mut cells = Vec::new();
+    for size in &sizes {
+        for moment in ["forked", "alone"] {
+            cells.push(vec![
+                moment.to_owned(),
+                size.to_string(),
+                writes.to_string(),
+            ]);
+        }
+    }
+    of_cells("fork", cells)
+}

@@ -1,0 +1,56 @@
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::root::Root;
+use hugewise_model::bench::Bench;
+use hugewise_model::host::Host;
+use hugewise_model::quantity::{MIB, parse_size};
+
+use super::{Common, of_cells, or_usual, room};
+use crate::exit;
+use crate::options::parse_fragment;
+
+const USUAL_SIZE: u64 = 64 * MIB;
+
+/// Flags of `bench fragment`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Shares of free memory in blocks smaller than a huge page [default: 80%]
+    ///
+    /// The state as it is found comes first. Where a share is larger already it is left so.
+    #[arg(long, value_name = "SHARE,SHARE", value_delimiter = ',', value_parser = parse_fragment)]
+    to: Vec<u32>,
+
+    /// Amounts of memory written in each state [default: 64M]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
+    sizes: Vec<u64>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The cells: each amount in each state.
+pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    if !asked.common.system {
+        return Err(exit::usage(
+            "bench fragment brings the free memory of the whole machine into pieces, which other \
+             programs may feel; add --system to allow that",
+        ));
+    }
+    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+    room::check("--sizes", &sizes, 1, host, root)?;
+    let mut states = vec![0];
+    states.extend(if asked.to.is_empty() {
+        &[80][..]
+    } else {
+        &asked.to
+    });
+    let mut cells = Vec::new();
+    for size in &sizes {
+        cells.extend(
+            states
+                .iter()
+                .map(|state| vec![state.to_string(), size.to_string()]),
+        );
+    }
+    of_cells("fragment", cells)
+}

@@ -1,0 +1,85 @@
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::root::Root;
+use hugewise_model::bench::Bench;
+use hugewise_model::bench::growth::{MEANS, STARTS, TOUCHES, usual_steps};
+use hugewise_model::host::Host;
+use hugewise_model::quantity::{MIB, bytes_text, parse_size};
+
+use super::{Common, chosen, of_cells, or_usual, room};
+use crate::exit;
+
+/// How far a heap grows.
+pub(super) const USUAL_HEAP: u64 = 64 * MIB;
+
+/// Flags of `bench growth`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Sizes of a step [default: around that of a huge page: 64K,1M,2M,4M]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
+    steps: Vec<u64>,
+
+    /// Means: brk, mmap (side by side), mprotect (of a reservation) [default: mmap]
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    means: Vec<String>,
+
+    /// Where a heap begins: aligned, or between two huge pages [default: both]
+    #[arg(long, value_name = "WHERE,WHERE", value_delimiter = ',')]
+    start: Vec<String>,
+
+    /// When a step is used: at-once (before the next one), later [default: at-once]
+    #[arg(long, value_name = "WHEN,WHEN", value_delimiter = ',')]
+    touched: Vec<String>,
+
+    /// Size that a heap grows to [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    heap: Option<u64>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The cells that were asked for.
+pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let means = chosen("--means", &asked.means, MEANS, &MEANS[1..2])?;
+    let starts = chosen("--start", &asked.start, STARTS, STARTS)?;
+    let touches = chosen("--touched", &asked.touched, TOUCHES, &TOUCHES[..1])?;
+    let steps = or_usual(&asked.steps, &usual_steps(host));
+    let heap = asked.heap.unwrap_or(USUAL_HEAP);
+    check_steps(&steps, heap, host)?;
+    room::check("--heap", &[heap], 1, host, root)?;
+    let mut cells = Vec::new();
+    for mean in &means {
+        for touched in &touches {
+            for start in &starts {
+                cells.extend(steps.iter().map(|step| {
+                    let words = [mean, &*step.to_string(), start, touched, &heap.to_string()];
+                    words.map(str::to_owned).to_vec()
+                }));
+            }
+        }
+    }
+    of_cells("growth", cells)
+}
+
+fn check_steps(steps: &[u64], heap: u64, host: &Host) -> Result<()> {
+    let page = host.page_bytes;
+    if let Some(step) = steps
+        .iter()
+        .find(|&&step| step == 0 || !step.is_multiple_of(page))
+    {
+        return Err(exit::usage(format!(
+            "--steps: a heap grows by whole pages of {}, and {} is no such number",
+            bytes_text(page),
+            bytes_text(*step)
+        )));
+    }
+    match steps.iter().find(|&&step| step > heap) {
+        None => Ok(()),
+        Some(&step) => Err(exit::usage(format!(
+            "--steps: a step of {} is larger than the heap; --heap {} would hold two",
+            bytes_text(step),
+            bytes_text(step.saturating_mul(2))
+        ))),
+    }
+}

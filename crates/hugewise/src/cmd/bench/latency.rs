@@ -1,0 +1,73 @@
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::root::Root;
+use hugewise_linux::sys::cache::read_caches;
+use hugewise_linux::tlb::read_tlb;
+use hugewise_model::bench::processor::Processor;
+use hugewise_model::bench::{Bench, latency};
+use hugewise_model::host::Host;
+use hugewise_model::quantity::{GIB, KIB, bytes_text, parse_size};
+
+use super::{Common, of_cells, room};
+use crate::exit;
+
+/// The largest footprint that is usual: a round then takes about 15 seconds.
+const USUAL_LARGEST: u64 = GIB;
+/// The part of all memory that is used at most where nothing is asked for.
+const PARTS: u64 = 4;
+const SMALLEST: u64 = 4 * KIB;
+/// No cache line is longer; footprints are whole lines.
+const LINE: u64 = 256;
+
+/// Flags of `bench latency`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Footprints [default: from 4K up, four to an octave, two above 64M]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
+    sizes: Vec<u64>,
+
+    /// The largest footprint [default: 1G, or a quarter of memory where that is less]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "sizes")]
+    to: Option<u64>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The cells that were asked for, ascending: what is there of one is there for the next.
+pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let mut sizes = if asked.sizes.is_empty() {
+        let usual = USUAL_LARGEST.min(host.memory_bytes / PARTS);
+        latency::footprints(asked.to.unwrap_or(usual))
+    } else {
+        asked.sizes.clone()
+    };
+    sizes.sort_unstable();
+    let flag = if asked.to.is_some() {
+        "--to"
+    } else {
+        "--sizes"
+    };
+    check_sizes(flag, asked.to.into_iter().chain(sizes.iter().copied()))?;
+    let largest = asked.to.or(sizes.last().copied());
+    room::check(flag, largest.as_slice(), 1, host, root)?;
+    let cells = sizes.iter().map(|size| vec![size.to_string()]).collect();
+    Ok(Bench {
+        processor: Some(Processor {
+            caches: read_caches(root),
+            tlb: read_tlb(root),
+        }),
+        ..of_cells("latency", cells)?
+    })
+}
+
+fn check_sizes(flag: &str, mut sizes: impl Iterator<Item = u64>) -> Result<()> {
+    match sizes.find(|&size| size < SMALLEST || !size.is_multiple_of(LINE)) {
+        None => Ok(()),
+        Some(size) => Err(exit::usage(format!(
+            "{flag}: no cycle of cache lines fills {}; at least {}, and a multiple of {LINE} bytes",
+            bytes_text(size),
+            bytes_text(SMALLEST)
+        ))),
+    }
+}

@@ -1,0 +1,126 @@
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::root::Root;
+use hugewise_model::bench::Bench;
+use hugewise_model::bench::slab::{PREFAULT, allocators as all_allocators};
+use hugewise_model::host::Host;
+use hugewise_model::policy::Policy;
+use hugewise_model::policy::realise::realise;
+
+use super::{Common, chosen, of_cells, room};
+use crate::exit;
+use crate::say::say;
+
+const USUAL_PLACES: u64 = 100_000;
+const USUAL_OPERATIONS: u64 = 2_000_000;
+
+/// What a place takes at most: two objects of the largest size.
+const PLACE_BYTES: u64 = 2 * 1040;
+
+/// Flags of `bench slab`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// How slabs are brought in: off, populate, touch [default: all]
+    #[arg(
+        long,
+        value_name = "WAY,WAY",
+        value_delimiter = ',',
+        conflicts_with = "allocators"
+    )]
+    prefault: Vec<String>,
+
+    /// Compare malloc of these allocators instead [default without names: those installed]
+    ///
+    /// All: glibc, glibc-top-pad, glibc-thp, glibc-hugetlb, jemalloc, jemalloc-thp, mimalloc,
+    /// mimalloc-large, tcmalloc.
+    #[arg(
+        long,
+        value_name = "NAME,NAME",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true,
+        conflicts_with = "pages"
+    )]
+    allocators: Option<Vec<String>>,
+
+    /// Places for objects, of which half are taken in the long run [default: 100000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    places: Option<u64>,
+
+    /// Allocations and frees together [default: 2000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    operations: Option<u64>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The cells that were asked for.
+pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let places = asked.places.unwrap_or(USUAL_PLACES);
+    let operations = asked.operations.unwrap_or(USUAL_OPERATIONS);
+    let most = room::bytes(host, root)? / PLACE_BYTES;
+    if places > most {
+        return Err(exit::usage(format!(
+            "--places: {places} places may take more memory than may be used here; {most} would fit"
+        )));
+    }
+    let words: Vec<&str> = PREFAULT.iter().map(|(word, _)| *word).collect();
+    let ways = chosen("--prefault", &asked.prefault, &words, &words)?;
+    let source = |way: &&str| PREFAULT.iter().find(|(word, _)| word == way);
+    let sources: Vec<&str> = match &asked.allocators {
+        Some(_) => vec!["malloc"],
+        None => ways
+            .iter()
+            .filter_map(source)
+            .map(|found| found.1)
+            .collect(),
+    };
+    let words = |source: &str| {
+        vec![
+            source.to_owned(),
+            places.to_string(),
+            operations.to_string(),
+        ]
+    };
+    of_cells("slab", sources.into_iter().map(words).collect())
+}
+
+/// The allocators that were asked for, as policies; `None` where pages are compared. One that is
+/// named must be there; of all those that are missing are named.
+pub(super) fn allocators(asked: &Arguments, host: &Host) -> Result<Option<Vec<Policy>>> {
+    let Some(names) = &asked.allocators else {
+        return Ok(None);
+    };
+    let all = all_allocators();
+    let known: Vec<&str> = all.iter().map(|policy| policy.name.as_str()).collect();
+    let wanted = chosen("--allocators", names, &known, &known)?;
+    let mut policies: Vec<Policy> = Vec::new();
+    for policy in all
+        .iter()
+        .filter(|policy| wanted.contains(&policy.name.as_str()))
+    {
+        match realise(policy, host, asked.common.reach()) {
+            Ok(_) => policies.push(policy.clone()),
+            Err(obstacles) if names.is_empty() => {
+                let obstacles: Vec<String> = obstacles
+                    .iter()
+                    .map(|obstacle| format!("{}; {}", obstacle.problem, obstacle.remedy))
+                    .collect();
+                say(format_args!(
+                    "Not tried: {}: {}",
+                    policy.name,
+                    obstacles.join("; ")
+                ));
+            }
+            Err(obstacles) => {
+                let first = obstacles
+                    .first()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                return Err(exit::refused(format!("--allocators: {first}")));
+            }
+        }
+    }
+    Ok(Some(policies))
+}

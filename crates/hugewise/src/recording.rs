@@ -1,0 +1,101 @@
+//! Recordings: every event as a line of a file, and back.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hugewise_model::recording::{Fault, Recorded, read};
+use serde::Serialize;
+
+use crate::exit;
+
+/// Where events go: into the analysis, and into a file where one was named.
+pub struct Sink<A> {
+    /// What adds them up.
+    pub analysis: A,
+    file: Option<BufWriter<File>>,
+    /// The first trouble with the file; what was seen is reported all the same.
+    trouble: Option<std::io::Error>,
+}
+
+impl<A: Recorded> Sink<A> {
+    /// Begins with an analysis, and the file that `--out` names.
+    pub fn new(analysis: A, path: Option<&Path>) -> Result<Self> {
+        let create = |path: &Path| {
+            File::create(path).map_err(|error| {
+                exit::usage(format!(
+                    "--out {}: {error}; name a file in a folder where you may write",
+                    path.display()
+                ))
+            })
+        };
+        let file = path.map(create).transpose()?;
+        Ok(Self {
+            analysis,
+            file: file.map(|file| BufWriter::with_capacity(1 << 20, file)),
+            trouble: None,
+        })
+    }
+
+    /// Takes the next event in.
+    pub fn push(&mut self, event: &A::Event) {
+        self.analysis.push(event);
+        if let (Some(file), None) = (&mut self.file, &self.trouble) {
+            self.trouble = write(file, event).err();
+        }
+    }
+
+    /// Ends the file.
+    pub fn finish(self) -> Result<A> {
+        let written = match (self.trouble, self.file) {
+            (Some(trouble), _) => Err(trouble),
+            (None, Some(mut file)) => file.flush(),
+            (None, None) => Ok(()),
+        };
+        written.context("writing the recording")?;
+        Ok(self.analysis)
+    }
+}
+
+fn write(file: &mut impl Write, event: &impl Serialize) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *file, event)?;
+    file.write_all(b"\n")
+}
+
+/// The first line of a file, as far as it can be read.
+pub fn first_line(path: &Path) -> Vec<u8> {
+    let mut first = Vec::new();
+    match File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
+        Ok(_) => first,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Goes through a recording as if it were live.
+pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
+    let trouble = |error: std::io::Error| wrong(path, &error);
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(trouble)?);
+    let mut line = Vec::new();
+    let mut analysis: Option<A> = None;
+    for number in 1.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(trouble)? == 0 {
+            break;
+        }
+        if !line.ends_with(b"\n") {
+            return Err(wrong(path, &Fault::CutShort));
+        }
+        let event =
+            read::<A>(number, line.trim_ascii_end()).map_err(|fault| wrong(path, &fault))?;
+        match &mut analysis {
+            None => analysis = A::begin(&event),
+            Some(analysis) => analysis.push(&event),
+        }
+    }
+    analysis.ok_or_else(|| wrong(path, &Fault::not_a_recording::<A>()))
+}
+
+fn wrong(path: &Path, what: &dyn std::fmt::Display) -> anyhow::Error {
+    exit::usage(format!("--replay {}: {what}", path.display()))
+}

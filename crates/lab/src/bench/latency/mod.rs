@@ -1,0 +1,209 @@
+//! `bench latency`: how long a load takes that the next one waits for.
+//!
+//! Cells are `FOOTPRINT`, in bytes. All of them lie at the beginning of one buffer, so the
+//! memory of a small one is a part of the memory of the next: in ascending order each page
+//! is brought in once and each line is put into the cycle once.
+
+use std::time::{Duration, Instant};
+
+use super::backing::{Buffer, Request};
+use super::line::{Line, Reason, print_missing};
+use super::memory::node;
+use super::timing::{self, time, time_fastest};
+use super::{room, words::Words};
+use crate::Trouble;
+
+mod cycle;
+
+use cycle::{Cycle, ROUND, count, line_bytes, walk};
+
+/// The fewest lines that make a cycle.
+const FEWEST_LINES: usize = 4;
+
+/// The most loads that warm up. Caches hold fewer lines than this, or the footprint is so much
+/// larger than they are that what is in them hardly matters.
+const WARM_LOADS: u64 = 1 << 20;
+
+/// Measures all cells, in order.
+pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
+    let request = Request::from_environment()?;
+    let line = line_bytes();
+    let parsed: Vec<usize> = cells
+        .iter()
+        .map(|cell| parse(cell, line))
+        .collect::<Result<_, _>>()?;
+    room::be_first_to_go();
+    let clock = harness();
+    let fitting = parsed
+        .iter()
+        .filter(|&&bytes| check_room(bytes, request).is_ok());
+    let largest = fitting.max().copied().unwrap_or(0);
+    let mut course = None;
+    for (name, &bytes) in cells.iter().zip(&parsed) {
+        match measure(&mut course, (bytes, largest), line, request) {
+            Ok(timed) => told(name, &timed, clock, &course, bytes).print(),
+            Err(reason) => print_missing(name, &reason),
+        }
+    }
+    Ok(())
+}
+
+fn parse(cell: &str, line: usize) -> Result<usize, Trouble> {
+    let mut words = Words::of(cell);
+    let bytes = words.number()?;
+    words.finish()?;
+    if bytes >= FEWEST_LINES * line && bytes.is_multiple_of(line) {
+        return Ok(bytes);
+    }
+    Err(Trouble::Usage(format!(
+        "`{cell}` is no cell of bench latency: at least {FEWEST_LINES} lines of {line} bytes, and \
+         whole ones"
+    )))
+}
+
+/// What is in every measurement: the clock, which is subtracted, and the counting of the loop,
+/// which runs beside the loads and is not. Seconds of one reading of the clock.
+fn harness() -> f64 {
+    let clock = timing::clock_seconds();
+    let empty = time(|rounds| {
+        let began = Instant::now();
+        count(rounds);
+        began.elapsed()
+    });
+    let mut line = Line::of("harness")
+        .metric("timer_seconds", clock)
+        .metric("empty_seconds", empty.median());
+    if let Some(node) = node() {
+        line = line.metric("node_total", f64::from(node));
+    }
+    line.print();
+    clock
+}
+
+/// The buffer of all cells, and the cycle in it.
+struct Course {
+    buffer: Buffer,
+    cycle: Cycle,
+}
+
+/// Refuses before anything is mapped.
+fn check_room(bytes: usize, request: Request) -> Result<(), Reason> {
+    match request {
+        Request::Hugetlb(page) => room::check_pool(bytes as u64, page),
+        _ => room::check(room::taken(bytes as u64), "the lines of this cell"),
+    }
+}
+
+/// The time of the repeats, of each [`ROUND`] loads.
+fn measure(
+    course: &mut Option<Course>,
+    (bytes, largest): (usize, usize),
+    line: usize,
+    request: Request,
+) -> Result<timing::Timed, Reason> {
+    let lines = bytes / line;
+    let known = course.take().filter(|known| known.cycle.lines() <= lines);
+    if known
+        .as_ref()
+        .is_none_or(|known| known.buffer.bytes() < bytes)
+    {
+        check_room(bytes, request)?;
+    }
+    let mut ready = match known {
+        Some(known) if known.buffer.bytes() >= bytes => known,
+        _ => Course::fresh(largest.max(bytes), line, request)?,
+    };
+    // SAFETY: the buffer is at least that long.
+    unsafe { ready.cycle.grow(lines) };
+    let timed = ready.time(lines as u64);
+    *course = Some(ready);
+    Ok(timed)
+}
+
+impl Course {
+    fn fresh(bytes: usize, line: usize, request: Request) -> Result<Self, Reason> {
+        let buffer = Buffer::fresh(bytes, request)?;
+        // SAFETY: the buffer is longer than a line, writable, and this cycle's alone.
+        let cycle = unsafe { Cycle::of_one(buffer.start(), line) };
+        Ok(Self { buffer, cycle })
+    }
+
+    /// Walks on from where the last repeat ended, so that a cycle that is longer than a repeat
+    /// is measured in several places.
+    fn time(&self, lines: u64) -> timing::Timed {
+        let mut at = self.cycle.start();
+        let mut go = |rounds: u64| {
+            let began = Instant::now();
+            // SAFETY: the walk began at a line of the cycle and never leaves it.
+            at = unsafe { walk(at, rounds) };
+            began.elapsed()
+        };
+        let _: Duration = go(lines.min(WARM_LOADS).div_ceil(ROUND));
+        time_fastest(go)
+    }
+}
+
+fn told<'a>(
+    name: &'a str,
+    timed: &timing::Timed,
+    clock: f64,
+    course: &Option<Course>,
+    bytes: usize,
+) -> Line<'a> {
+    let line = Line::of(name)
+        .metric(
+            "latency_seconds",
+            timed.fastest_without(clock) / ROUND as f64,
+        )
+        .metric("repeats_total", timed.repeats() as f64)
+        .metric("spread_ratio", timed.spread());
+    match course {
+        Some(course) => line.pages("lines", course.buffer.pages(bytes)),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_whole_lines() {
+        assert_eq!(parse("4096", 64).expect("a cell"), 4096);
+        for cell in ["", "x", "0", "64", "4100", "4096/1"] {
+            assert!(parse(cell, 64).is_err(), "{cell}");
+        }
+    }
+
+    #[test]
+    fn what_lay_beneath_is_the_footprint() {
+        let mut course = None;
+        for bytes in [4096, 65_536, 16_384, 1 << 20] {
+            let largest = 1 << 20;
+            let timed = measure(&mut course, (bytes, largest), 64, Request::Small);
+            assert!(timed.expect("a measurement").median() > 0.0);
+            let known = course.as_ref().expect("a course");
+            assert_eq!(known.cycle.lines(), bytes / 64);
+            if let Ok(pages) = known.buffer.pages(bytes) {
+                assert_eq!((pages.total(), pages.absent), (bytes as u64, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn memory_takes_longer_than_the_first_cache() {
+        let mut course = None;
+        let mut seconds = |bytes: usize| {
+            let timed = measure(&mut course, (bytes, 256 << 20), 64, Request::Plain);
+            timed.expect("a measurement").median()
+        };
+        let (near, far) = (seconds(4096), seconds(256 << 20));
+        assert!(far > 5.0 * near, "{near} s and {far} s");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_anything_is_mapped() {
+        let measured = measure(&mut None, (1 << 40, 0), 64, Request::Plain);
+        assert!(matches!(measured, Err(Reason::NotSupported(_))));
+    }
+}

@@ -1,0 +1,244 @@
+//! What is said of a bench of latency: the levels of each policy, held against what the
+//! processor says of itself, and the price of small pages.
+
+use serde::Serialize;
+
+use super::levels::FEWEST_ROUNDS;
+use super::{Curve, Ends, Level, Price, curves, levels, prices};
+use crate::bench::processor::{Processor, Reach};
+use crate::metric::Unit;
+use crate::quantity::bytes_text;
+use crate::record::Record;
+use crate::report::lines::plain;
+use crate::report::scale::{quantity, three_digits};
+
+/// An end is that of a structure whose reach is at most so many octaves away.
+const NEAR: f64 = 1.0;
+/// How many footprints the sentences give a price for.
+const MOST_PRICES: usize = 4;
+
+/// All of it.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Told {
+    /// For each policy.
+    pub curves: Vec<CurveTold>,
+    /// For each policy but the baseline, what the baseline costs more.
+    pub prices: Vec<PriceTold>,
+}
+
+/// What one curve shows.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct CurveTold {
+    /// Name of the policy.
+    pub policy: String,
+    /// Size of its pages, where they were of one size.
+    pub page_bytes: Option<u64>,
+    /// Its levels; `None` of too few rounds.
+    pub levels: Option<Vec<LevelTold>>,
+    /// What the processor names, that lies within the curve and was not seen.
+    pub unseen: Vec<ReachTold>,
+}
+
+/// One level, and what is full at its end.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct LevelTold {
+    /// As measured.
+    #[serde(flatten)]
+    pub level: Level,
+    /// As the processor names it, where something it names is near.
+    pub full: Option<ReachTold>,
+}
+
+/// What a processor names.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct ReachTold {
+    /// Its name.
+    pub name: String,
+    /// The memory that it remembers.
+    pub bytes: u64,
+}
+
+/// What small pages cost.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct PriceTold {
+    /// Name of the policy that costs more.
+    pub dear: String,
+    /// Name of the policy it is compared with.
+    pub cheap: String,
+    /// Memory that the last level of the dear one's buffers remembers, where it is known.
+    pub reach_bytes: Option<u64>,
+    /// By footprint.
+    pub by_footprint: Vec<Price>,
+}
+
+/// What a record shows; `None` of one that is no bench of latency.
+#[must_use]
+pub fn told(record: &Record) -> Option<Told> {
+    let curves = curves(record);
+    if curves.is_empty() {
+        return None;
+    }
+    let processor = record.header.plan.bench.as_ref()?.processor.as_ref();
+    let baseline = &record.header.plan.baseline;
+    let dear = curves.iter().find(|curve| curve.policy == *baseline);
+    let others = curves.iter().filter(|curve| curve.policy != *baseline);
+    let prices = dear.into_iter().flat_map(|dear| {
+        others.clone().map(|cheap| PriceTold {
+            dear: dear.policy.clone(),
+            cheap: cheap.policy.clone(),
+            reach_bytes: last_reach(processor, dear),
+            by_footprint: prices(dear, cheap),
+        })
+    });
+    Some(Told {
+        prices: prices.collect(),
+        curves: curves
+            .iter()
+            .map(|curve| of_curve(curve, processor))
+            .collect(),
+    })
+}
+
+/// The memory that the last level of buffers remembers.
+fn last_reach(processor: Option<&Processor>, curve: &Curve) -> Option<u64> {
+    let page = curve.page_bytes?;
+    let room = processor?.tlb.as_ref().ok()?.room(page)?;
+    Some(room.entries * page)
+}
+
+fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTold {
+    let mut reaches = processor.map_or_else(Vec::new, |it| it.reaches(curve.page_bytes));
+    let levels = levels(curve).map(|levels| {
+        let named = levels.into_iter().map(|level| LevelTold {
+            full: level
+                .ends
+                .and_then(|ends| take_nearest(&mut reaches, &ends)),
+            level,
+        });
+        named.collect::<Vec<_>>()
+    });
+    let largest = curve.points.last().map_or(0, |point| point.bytes);
+    let within = reaches.into_iter().filter(|reach| reach.bytes < largest);
+    CurveTold {
+        policy: curve.policy.clone(),
+        page_bytes: curve.page_bytes,
+        unseen: match levels {
+            Some(_) => within.map(ReachTold::of).collect(),
+            None => Vec::new(),
+        },
+        levels,
+    }
+}
+
+/// The reach that explains an end: one that lies inside its interval, or else the nearest. Each
+/// explains one end.
+fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<ReachTold> {
+    let away = |reach: &Reach| ((reach.bytes as f64).log2() - ends.middle()).abs();
+    let near = reaches
+        .iter()
+        .enumerate()
+        .filter(|(_, reach)| away(reach) <= NEAR)
+        .min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
+    let index = near?.0;
+    Some(ReachTold::of(reaches.remove(index)))
+}
+
+impl ReachTold {
+    fn of(reach: Reach) -> Self {
+        Self {
+            name: reach.name,
+            bytes: reach.bytes,
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{} {}", self.name, bytes_text(self.bytes))
+    }
+}
+
+impl Told {
+    /// In sentences, one for each curve and each price.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let curves = self.curves.iter().map(CurveTold::sentence);
+        curves
+            .chain(self.prices.iter().filter_map(PriceTold::sentence))
+            .collect()
+    }
+}
+
+impl CurveTold {
+    fn sentence(&self) -> String {
+        let policy = plain(&self.policy);
+        let Some(levels) = &self.levels else {
+            return format!("Levels, {policy}: not read off; that needs {FEWEST_ROUNDS} rounds.");
+        };
+        let levels: Vec<String> = levels.iter().map(LevelTold::text).collect();
+        let mut sentence = format!("Levels, {policy}: {}.", levels.join("; "));
+        if !self.unseen.is_empty() {
+            let unseen: Vec<String> = self.unseen.iter().map(ReachTold::text).collect();
+            sentence.push_str(&format!(" No end was seen near {}.", unseen.join(", ")));
+        }
+        sentence
+    }
+}
+
+impl LevelTold {
+    fn text(&self) -> String {
+        let latency = quantity(&Unit::Seconds, self.level.seconds);
+        let Some(ends) = self.level.ends else {
+            return format!("then {latency}");
+        };
+        let [from, to] = [ends.from_bytes, ends.to_bytes].map(bytes_text);
+        let full = match &self.full {
+            Some(reach) if ends.contain(reach.bytes) => format!(" ({})", reach.text()),
+            Some(reach) => format!(" (near {})", reach.text()),
+            None => String::new(),
+        };
+        format!("{latency} until {from} to {to}{full}")
+    }
+}
+
+impl PriceTold {
+    /// At the largest footprints beyond what is remembered, where the difference is decided.
+    fn sentence(&self) -> Option<String> {
+        let beyond = |price: &&Price| {
+            price.bytes.is_power_of_two()
+                && self.reach_bytes.is_none_or(|reach| price.bytes > reach)
+                && price
+                    .interval
+                    .is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+        };
+        let decided: Vec<&Price> = self.by_footprint.iter().filter(beyond).collect();
+        if decided.is_empty() {
+            return None;
+        }
+        // As few as are easily read, the largest always among them.
+        let step = decided.len().div_ceil(MOST_PRICES);
+        let mut some: Vec<&&Price> = decided.iter().rev().step_by(step).collect();
+        some.reverse();
+        let some: Vec<String> = some.into_iter().map(|price| self.at(price)).collect();
+        Some(format!(
+            "A load with {} takes longer than with {}, by {}: the price of a walk there.",
+            plain(&self.dear),
+            plain(&self.cheap),
+            some.join(", ")
+        ))
+    }
+
+    fn at(&self, price: &Price) -> String {
+        let nanoseconds = |seconds: f64| three_digits(seconds * 1e9);
+        let interval = price.interval.map_or_else(String::new, |(low, high)| {
+            format!(" [{}, {}]", nanoseconds(low), nanoseconds(high))
+        });
+        let missing = self.reach_bytes.map_or_else(String::new, |reach| {
+            let share = 1.0 - reach as f64 / price.bytes as f64;
+            format!(" ({:.0} % miss)", share * 100.0)
+        });
+        format!(
+            "{} ns{interval} at {}{missing}",
+            nanoseconds(price.seconds),
+            bytes_text(price.bytes)
+        )
+    }
+}

@@ -1,0 +1,78 @@
+//! Workloads of the laboratory that take their own time, and say how often they did what they do.
+
+use std::path::Path;
+
+/// One such workload.
+#[derive(Clone, Debug)]
+pub struct Load {
+    verb: &'static str,
+    /// What it does to each page, in the singular: `fault`.
+    pub each: &'static str,
+    /// Pages of each pass.
+    pages: u64,
+    /// Passes that are counted; one before them is not.
+    repeat: u64,
+    options: Vec<String>,
+}
+
+impl Load {
+    /// Small page faults, with so many steps of work after each.
+    pub fn pace(pages: u64, repeat: u64, work: u64) -> Self {
+        Self {
+            verb: "pace",
+            each: "fault",
+            pages,
+            repeat,
+            options: vec!["--work".to_owned(), work.to_string()],
+        }
+    }
+
+    /// Pages of a file without content in `folder`, read by a member of the cgroup `group`.
+    pub fn pressure(pages: u64, repeat: u64, folder: &Path, group: &Path) -> Self {
+        let options = [
+            "--folder".to_owned(),
+            folder.display().to_string(),
+            "--group".to_owned(),
+            group.display().to_string(),
+        ];
+        Self {
+            verb: "pressure",
+            each: "page",
+            pages,
+            repeat,
+            options: options.to_vec(),
+        }
+    }
+
+    /// The same, shorter by a factor.
+    pub fn shorter(&self, factor: u64) -> Self {
+        Self {
+            pages: self.pages.div_ceil(factor),
+            ..self.clone()
+        }
+    }
+
+    /// How often it does what it does, at the least.
+    pub fn times(&self) -> u64 {
+        self.pages * self.repeat
+    }
+
+    /// All of its processor time by that of the passes that are counted.
+    pub fn whole(&self) -> f64 {
+        (self.repeat + 1) as f64 / self.repeat as f64
+    }
+
+    /// Its command line; what it has to say goes into the file `out`.
+    pub fn words(&self, lab: &Path, out: &str) -> Vec<String> {
+        let mut words = vec![lab.display().to_string(), self.verb.to_owned()];
+        for (name, value) in [
+            ("--pages", self.pages.to_string()),
+            ("--repeat", self.repeat.to_string()),
+            ("--out", out.to_owned()),
+        ] {
+            words.extend([name.to_owned(), value]);
+        }
+        words.extend(self.options.iter().cloned());
+        words
+    }
+}

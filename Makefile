@@ -13,7 +13,7 @@ MATRIX_TOOLS := qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-syst
 
 # What the examples of servers under load run; one that cannot be installed is a skip with a name.
 SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
-  javac:default-jdk-headless
+  javac:default-jdk-headless pgbench:postgresql go:golang-go
 
 .PHONY: help setup build run test test-kernels test-services lint calibrate doc clean
 
@@ -21,7 +21,7 @@ help:
 	@echo "make run           measure a real program on this machine, in under five minutes"
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
-	@echo "make test-services examples/ with the real programs: Redis, a Java server"
+	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go"
 	@echo "make calibrate     reproduce the error rates of METHODOLOGY.md"
 	@echo "make doc           the API documentation"
 

@@ -36,6 +36,8 @@ pub fn check(options: &Options) -> Result<()> {
         (true, _) => Err(exit::usage(
             "--shell takes one line: put the command in quotes",
         )),
+        // What comes before the trials may be what makes it.
+        (false, _) if options.makes_programs() => Ok(()),
         (false, _) => find_program(program, options.directory.as_deref()),
     }
 }

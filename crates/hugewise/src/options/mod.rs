@@ -129,7 +129,12 @@ pub struct Options {
     pub cleanup: Option<String>,
 
     /// Stdin of each trial [default: /dev/null]
-    #[arg(long, value_name = "FILE", help_heading = "The workload")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "FILE",
+        help_heading = "The workload"
+    )]
     pub stdin: Option<PathBuf>,
 
     /// Its output: show, discard, keep [default: discard]

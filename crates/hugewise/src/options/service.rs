@@ -86,7 +86,12 @@ impl Options {
         }))
     }
 
-    /// Whether the shell finds it.
+    /// Whether a line of the user's own comes before the trials, and may make what they run.
+    pub fn makes_programs(&self) -> bool {
+        self.setup.is_some() || self.prepare.is_some()
+    }
+
+    /// Whether the shell finds it, as far as can be known beforehand.
     fn is_there(&self, program: &str) -> bool {
         let at = self
             .directory
@@ -98,7 +103,7 @@ impl Options {
         } else {
             OsStr::new(program)
         };
-        OF_THE_SHELL.contains(&program) || command::exists(path)
+        self.makes_programs() || OF_THE_SHELL.contains(&program) || command::exists(path)
     }
 
     /// Refuses what would fail in every trial.

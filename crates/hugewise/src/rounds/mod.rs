@@ -6,20 +6,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::Observed;
 use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::Identity;
 use hugewise_linux::stat::plan::{Events, plan as plan_counters};
-use hugewise_model::bench;
 use hugewise_model::compare::{Progress as SoFar, progress as so_far};
-use hugewise_model::observation::{Missing, Outcome, Reading, Role, Trial};
+use hugewise_model::observation::{Missing, Reading, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
-use hugewise_model::policy::Policy;
-use hugewise_model::policy::runtime::Answers;
-use hugewise_model::reader::Pacing;
 use hugewise_model::record::{Header, Record, StopReason};
 
 use crate::cli::Output;
@@ -30,13 +25,13 @@ use crate::kept::Kept;
 use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::progress::{Audience, Progress};
 use crate::recorder::Recorder;
-use crate::runtimes::{self, Runtimes};
+use crate::runtimes::Runtimes;
 use crate::say::say;
-use crate::written::{self, Written};
 
 mod hooks;
 mod observe;
 mod said;
+mod trial;
 
 pub use observe::command_words;
 
@@ -225,74 +220,6 @@ impl<'a> Rounds<'a> {
         }
         Ok(Flow::Go)
     }
-
-    fn trial(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<(Trial, Flow)> {
-        let policy = &header.plan.policies[place.slot.policy];
-        let realisation = &header.realisations[&policy.name];
-        let mut pacing = None;
-        let mut answers = Answers::new();
-        let observed = match self.prepare() {
-            Ok(()) => {
-                let before = self.written();
-                let applied = machine.apply(realisation).map_err(|error| {
-                    exit::refused(format!(
-                        "putting policy `{}` in force: {error}",
-                        policy.name
-                    ))
-                })?;
-                answers =
-                    self.runtimes
-                        .ask(self.options, policy, realisation, self.identity.as_ref());
-                let mut observed =
-                    self.observe(header, &policy.settings, realisation, place.round)?;
-                drop(applied);
-                pacing = self.read_latencies(&mut observed, before);
-                runtimes::note_complaints(&mut observed, &policy.settings);
-                if let Some(fragmentation) = self.fragmentation {
-                    fragmentation.judge(&mut observed);
-                }
-                if let (Some(kept), Some(index)) = (&self.kept, place.index) {
-                    kept.keep(index, &observed)?;
-                }
-                observed
-            }
-            Err(error) => not_run(error),
-        };
-        let flow = if observed.interrupted || self.interrupt.asked() {
-            Flow::Stop
-        } else {
-            Flow::Go
-        };
-        let mut trial = trial_of(place, policy, &header.plan, observed);
-        trial.pacing = pacing;
-        runtimes::note_answers(&mut trial, &policy.settings, answers);
-        if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
-            && trial.succeeded()
-        {
-            trial.outcome = Outcome::HookFailed { error };
-        }
-        Ok((trial, flow))
-    }
-
-    /// What comes before a trial: `--prepare`, then the state of free memory.
-    fn prepare(&self) -> Result<(), String> {
-        self.hook("--prepare", self.options.prepare.as_deref())?;
-        self.fragmentation.map_or(Ok(()), Fragmentation::repair)
-    }
-
-    /// The state of the files that the source of latencies names, before a trial.
-    fn written(&self) -> Option<Written> {
-        let source = self.options.latency.as_ref()?;
-        Written::before(source, self.options.directory.as_deref())
-    }
-
-    /// Adds what the source of latencies told of a trial to its readings.
-    fn read_latencies(&self, observed: &mut Observed, before: Option<Written>) -> Option<Pacing> {
-        let source = self.options.latency.as_ref()?;
-        let (readings, pacing) = written::read(source, &observed.output, before);
-        observed.readings.extend(readings);
-        pacing
-    }
 }
 
 fn written_files(header: &Header) -> Vec<String> {
@@ -342,35 +269,4 @@ fn nothing_to_judge(record: &Record) -> Option<StopReason> {
         return Some(StopReason::WorkloadFails);
     }
     (!succeeded.any(judged)).then_some(StopReason::VerdictUnmeasured)
-}
-
-fn trial_of(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {
-    let mut readings = observed.readings;
-    let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
-        .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());
-    let output = String::from_utf8_lossy(&observed.output);
-    for printed in &plan.printed {
-        readings.insert(printed.name.clone(), printed.read(&output));
-    }
-    if let Some(bench) = &plan.bench {
-        readings.extend(bench::read(bench, &observed.output));
-    }
-    Trial {
-        index: place.index.unwrap_or(0),
-        round: place.round,
-        policy: policy.name.clone(),
-        role: place.slot.role,
-        started_unix_ms: observed.started_unix_ms,
-        outcome: observed.outcome,
-        stderr_tail,
-        readings,
-        read_back: observed.read_back,
-        marks: observed.marks,
-        pacing: None,
-    }
-}
-
-/// The row of a trial that a failing `--prepare` prevented.
-fn not_run(error: String) -> Observed {
-    Observed::not_run(Outcome::HookFailed { error })
 }

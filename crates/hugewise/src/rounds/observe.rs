@@ -56,22 +56,7 @@ impl Rounds<'_> {
         settings: &Settings,
         watch: &Watch<'_>,
     ) -> Result<Observed> {
-        let load = Launch {
-            stdin: None,
-            ..self.surroundings(&header.plan)
-        };
-        let server = Launch {
-            output: Output::Log(match self.options.output {
-                Some(Streams::Show) => Echo::Stderr,
-                _ => Echo::Silent,
-            }),
-            timeout: None,
-            ..self.under(watch.expected, self.surroundings(&header.plan))
-        };
-        let load = match driving.load_policy {
-            LoadPolicy::None => load,
-            LoadPolicy::Same => self.under(watch.expected, load),
-        };
+        let (server, load) = self.launches(&header.plan, driving, watch.expected);
         let service = Service {
             plan: driving,
             command: &server_line(self.options, settings),
@@ -85,6 +70,33 @@ impl Rounds<'_> {
             .context("watching the service")?;
         self.tell_of_killing(driving, &observed);
         Ok(observed)
+    }
+
+    /// The surroundings of the server, and those of its load.
+    fn launches(
+        &self,
+        plan: &Plan,
+        driving: &plan::Service,
+        policy: &Realisation,
+    ) -> (Launch, Launch) {
+        let echo = match self.options.output {
+            Some(Streams::Show) => Echo::Stderr,
+            _ => Echo::Silent,
+        };
+        let server = Launch {
+            output: Output::Log(echo),
+            timeout: None,
+            ..self.under(policy, self.surroundings(plan))
+        };
+        let load = Launch {
+            stdin: None,
+            ..self.surroundings(plan)
+        };
+        let load = match driving.load_policy {
+            LoadPolicy::None => load,
+            LoadPolicy::Same => self.under(policy, load),
+        };
+        (server, load)
     }
 
     /// Once, because it would be the same of every trial.

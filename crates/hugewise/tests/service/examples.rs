@@ -12,9 +12,12 @@ struct Example {
     file: &'static str,
     programs: &'static [&'static str],
     measured: &'static [&'static str],
-    /// A policy under which memory of the service must be huge, and one where none may be.
-    huge: &'static str,
+    /// A policy under which memory of the service must be huge, by this metric, and one under
+    /// which none may be.
+    huge: (&'static str, &'static str),
     small: &'static str,
+    /// MiB of huge pages that must lie in the pool.
+    pool_mib: u64,
 }
 
 const EXAMPLES: &[Example] = &[
@@ -30,8 +33,9 @@ const EXAMPLES: &[Example] = &[
             "fork_micros",
             "peak_rss_bytes",
         ],
-        huge: "thp=always",
+        huge: ("thp=always", "huge_anon_peak_bytes"),
         small: "thp=never",
+        pool_mib: 0,
     },
     Example {
         file: "jvm.toml",
@@ -42,8 +46,25 @@ const EXAMPLES: &[Example] = &[
             "service_ready_seconds",
             "peak_rss_bytes",
         ],
-        huge: "always+touch",
+        huge: ("always+touch", "huge_anon_peak_bytes"),
         small: "off+touch",
+        pool_mib: 0,
+    },
+    Example {
+        file: "postgres.toml",
+        programs: &["pgbench", "setpriv"],
+        measured: &["throughput_per_second", "latency_seconds", "peak_rss_bytes"],
+        huge: ("pool", "hugetlb_peak_bytes"),
+        small: "off",
+        pool_mib: 600,
+    },
+    Example {
+        file: "go.toml",
+        programs: &["go", "wrk"],
+        measured: &["throughput", "latency_seconds", "peak_rss_bytes"],
+        huge: ("thp=always,go.GOGC=100", "huge_anon_peak_bytes"),
+        small: "thp=never,go.GOGC=100",
+        pool_mib: 0,
     },
 ];
 
@@ -68,8 +89,36 @@ fn examples_measure_what_they_promise() {
     }
 }
 
+/// The pool of huge pages, made larger, and given back.
+struct Pool(String);
+
+const POOL: &str = "/proc/sys/vm/nr_hugepages";
+
+impl Pool {
+    fn of(mib: u64) -> Self {
+        let before = std::fs::read_to_string(POOL).expect("the pool");
+        let info = std::fs::read_to_string("/proc/meminfo").expect("meminfo");
+        let size = info
+            .lines()
+            .find_map(|line| line.strip_prefix("Hugepagesize:"));
+        let kib = size.and_then(|size| size.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        let pages = (mib << 10) / kib.expect("a size of huge pages");
+        if pages > 0 {
+            std::fs::write(POOL, pages.to_string()).expect("a pool");
+        }
+        Self(before)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        std::fs::write(POOL, &self.0).expect("the pool as it was");
+    }
+}
+
 fn measures(example: &Example) {
     let before = settings();
+    let _pool = Pool::of(example.pool_mib);
     let case = Case::new();
     let json = case.path("report.json");
     case.hugewise()
@@ -98,8 +147,9 @@ fn measures(example: &Example) {
                 example.file
             );
         }
-        let huge = trial["readings"]["huge_anon_peak_bytes"]["value"].as_f64();
-        if trial["policy"] == example.huge {
+        let (policy, metric) = example.huge;
+        let huge = trial["readings"][metric]["value"].as_f64();
+        if trial["policy"] == policy {
             assert!(huge > Some(0.0), "{}: nothing is huge", example.file);
         } else if trial["policy"] == example.small {
             assert_eq!(huge, Some(0.0), "{}", example.file);

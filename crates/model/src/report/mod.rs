@@ -16,6 +16,7 @@ mod answer;
 mod blocks;
 mod cells;
 mod csv;
+mod failures;
 mod json;
 mod markdown;
 mod notes;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::Report;
 use super::answer::{Sign, interval};
-use super::lines::{plain, shortened};
+use super::failures::failed;
+use super::lines::plain;
 use super::requests::requests;
 use super::rows::{effect_of, metric_of};
 use super::scale::chosen_percent;
@@ -13,7 +14,7 @@ use super::service::service;
 use super::table::Grid;
 use crate::compare::Statistic;
 use crate::host::Host;
-use crate::observation::{Mark, Missing, Outcome, Party, Trial};
+use crate::observation::{Mark, Missing};
 use crate::quantity::{KIB, MIB};
 use crate::record::{Record, StopReason};
 
@@ -108,7 +109,7 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     doubts.extend(travelling(report));
     doubts.extend(service(report));
     doubts.extend(requests(report));
-    doubts.extend(trials(report.record));
+    doubts.extend(failed(report.record));
     doubts.extend(marks(report.record));
     doubts.extend(
         report
@@ -166,58 +167,6 @@ fn control(report: &Report<'_>) -> Option<String> {
         "Control: {baseline} against itself {} (95 %: {interval}): {judgement}.",
         effect_of(report.record, comparison)
     ))
-}
-
-fn trials(record: &Record) -> Vec<String> {
-    let total = record.trials.len();
-    let failed: Vec<&Trial> = record
-        .trials
-        .iter()
-        .filter(|trial| !trial.succeeded())
-        .collect();
-    let Some(first) = failed.first() else {
-        return Vec::new();
-    };
-    let mut by_policy: BTreeMap<&str, usize> = BTreeMap::new();
-    for trial in &failed {
-        *by_policy.entry(&trial.policy).or_default() += 1;
-    }
-    let counts: Vec<String> = by_policy
-        .iter()
-        .map(|(policy, count)| format!("{count} under {}", plain(policy)))
-        .collect();
-    let mut lines = vec![format!(
-        "Failed: {} of {total} trials ({}). The first, in round {}: {}.",
-        failed.len(),
-        counts.join(", "),
-        first.round + 1,
-        plain(&first.outcome.to_string()),
-    )];
-    let words = first.stderr_tail.as_deref();
-    lines.extend(words.and_then(|words| last_words(writer(&first.outcome), words)));
-    lines
-}
-
-/// Whose last words a failed trial keeps.
-fn writer(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::ServiceFailed { party, .. } => match party {
-            Party::Service => "The service",
-            Party::Load => "The load",
-        },
-        _ => "It",
-    }
-}
-
-/// The end of what a program wrote: its last lines say why it failed.
-fn last_words(writer: &str, stderr: &str) -> Option<String> {
-    let mut lines: Vec<&str> = stderr
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let lines = lines.split_off(lines.len().saturating_sub(3));
-    let text = shortened(&plain(&lines.join(" / ")), 300);
-    (!lines.is_empty()).then(|| format!("{writer} wrote: {text}"))
 }
 
 fn marks(record: &Record) -> Option<String> {

@@ -1,0 +1,137 @@
+//! One trial: its policy in force, its workload run, its row.
+
+use anyhow::Result;
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::Observed;
+use hugewise_model::bench;
+use hugewise_model::observation::{Outcome, Trial};
+use hugewise_model::plan::Plan;
+use hugewise_model::policy::Policy;
+use hugewise_model::policy::runtime::Answers;
+use hugewise_model::reader::Pacing;
+use hugewise_model::record::Header;
+
+use super::{Flow, Place, Rounds};
+use crate::fragmentation::Fragmentation;
+use crate::written::{self, Written};
+use crate::{exit, runtimes};
+
+/// What was seen of a trial, before it is a row.
+struct Seen {
+    observed: Observed,
+    pacing: Option<Pacing>,
+    /// What the runtimes said when they were asked.
+    answers: Answers,
+}
+
+impl Rounds<'_> {
+    pub(super) fn trial(
+        &self,
+        header: &Header,
+        machine: &mut Machine,
+        place: Place,
+    ) -> Result<(Trial, Flow)> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let seen = match self.prepare() {
+            Ok(()) => self.in_force(header, machine, place)?,
+            Err(error) => Seen {
+                observed: Observed::not_run(Outcome::HookFailed { error }),
+                pacing: None,
+                answers: Answers::new(),
+            },
+        };
+        let flow = if seen.observed.interrupted || self.interrupt.asked() {
+            Flow::Stop
+        } else {
+            Flow::Go
+        };
+        let mut trial = row(place, policy, &header.plan, seen.observed);
+        trial.pacing = seen.pacing;
+        runtimes::note_answers(&mut trial, &policy.settings, seen.answers);
+        if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
+            && trial.succeeded()
+        {
+            trial.outcome = Outcome::HookFailed { error };
+        }
+        Ok((trial, flow))
+    }
+
+    /// Puts the policy in force, runs the workload, and takes the policy back.
+    fn in_force(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<Seen> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let realisation = &header.realisations[&policy.name];
+        let before = self.written();
+        let applied = machine.apply(realisation).map_err(|error| {
+            exit::refused(format!(
+                "putting policy `{}` in force: {error}",
+                policy.name
+            ))
+        })?;
+        let identity = self.identity.as_ref();
+        let answers = self
+            .runtimes
+            .ask(self.options, policy, realisation, identity);
+        let mut observed = self.observe(header, &policy.settings, realisation, place.round)?;
+        drop(applied);
+        let pacing = self.read_latencies(&mut observed, before);
+        runtimes::note_complaints(&mut observed, &policy.settings);
+        if let Some(fragmentation) = self.fragmentation {
+            fragmentation.judge(&mut observed);
+        }
+        if let (Some(kept), Some(index)) = (&self.kept, place.index) {
+            kept.keep(index, &observed)?;
+        }
+        Ok(Seen {
+            observed,
+            pacing,
+            answers,
+        })
+    }
+
+    /// What comes before a trial: `--prepare`, then the state of free memory.
+    fn prepare(&self) -> Result<(), String> {
+        self.hook("--prepare", self.options.prepare.as_deref())?;
+        self.fragmentation.map_or(Ok(()), Fragmentation::repair)
+    }
+
+    /// The state of the files that the source of latencies names, before a trial.
+    fn written(&self) -> Option<Written> {
+        let source = self.options.latency.as_ref()?;
+        Written::before(source, self.options.directory.as_deref())
+    }
+
+    /// Adds what the source of latencies told of a trial to its readings.
+    fn read_latencies(&self, observed: &mut Observed, before: Option<Written>) -> Option<Pacing> {
+        let source = self.options.latency.as_ref()?;
+        let (readings, pacing) = written::read(source, &observed.output, before);
+        observed.readings.extend(readings);
+        pacing
+    }
+}
+
+/// The row of a trial.
+fn row(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {
+    let mut readings = observed.readings;
+    let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
+        .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());
+    let output = String::from_utf8_lossy(&observed.output);
+    for printed in &plan.printed {
+        readings.insert(printed.name.clone(), printed.read(&output));
+    }
+    if let Some(bench) = &plan.bench {
+        readings.extend(bench::read(bench, &observed.output));
+    }
+    Trial {
+        index: place.index.unwrap_or(0),
+        round: place.round,
+        policy: policy.name.clone(),
+        role: place.slot.role,
+        started_unix_ms: observed.started_unix_ms,
+        outcome: observed.outcome,
+        stderr_tail,
+        readings,
+        read_back: observed.read_back,
+        marks: observed.marks,
+        pacing: None,
+    }
+}

@@ -42,7 +42,7 @@ pub struct Options {
     #[serde(alias = "policies", deserialize_with = "parsed_all")]
     pub policy: Vec<Policy>,
 
-    /// Policies from the values of a key; repeated keys are crossed
+    /// Policies from the values of a key; several are crossed
     #[arg(long = "matrix", value_name = "KEY=V,V", help_heading = "What to try")]
     #[serde(deserialize_with = "parsed_all")]
     pub matrix: Vec<Axis>,
@@ -113,7 +113,12 @@ pub struct Options {
     /// Shell line run after every trial, not measured
     ///
     /// It is run after Ctrl-C as well, as --cleanup is.
-    #[arg(long, value_name = "LINE", help_heading = "The workload")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        help_heading = "The workload"
+    )]
     pub conclude: Option<String>,
 
     /// Shell line run once after everything
@@ -163,6 +168,7 @@ pub struct Options {
     /// time. Leak checkers and debuggers that want to trace it themselves need `off`.
     #[arg(
         long,
+        hide_short_help = true,
         value_enum,
         hide_possible_values = true,
         value_name = "WHEN",
@@ -175,6 +181,7 @@ pub struct Options {
     /// Its peak, with the page cache of the whole tree, can be read then.
     #[arg(
         long,
+        hide_short_help = true,
         value_enum,
         hide_possible_values = true,
         value_name = "WHEN",
@@ -187,6 +194,7 @@ pub struct Options {
     /// Counting costs a little at each switch between tasks, alike under every policy.
     #[arg(
         long,
+        hide_short_help = true,
         value_enum,
         hide_possible_values = true,
         value_name = "WHEN",
@@ -203,7 +211,7 @@ pub struct Options {
     #[arg(long, value_name = "LINE", help_heading = "A server under load")]
     pub service: Option<CommandLine>,
 
-    /// When the server is ready: tcp:PORT, http://…, log:REGEX, exec:LINE
+    /// When the server is ready, as tcp:{port} or log:REGEX
     ///
     /// In full tcp:[HOST:]PORT, which accepts a connection; http://HOST:PORT/PATH, which answers
     /// with a status from 200 to 399; log:REGEX, which matches what the server printed; exec:LINE,
@@ -212,7 +220,7 @@ pub struct Options {
     #[serde(deserialize_with = "parsed")]
     pub ready: Option<Ready>,
 
-    /// What loads the server; the trial lasts as long as it does
+    /// What sends it requests; the trial lasts as long
     #[arg(long, value_name = "LINE", help_heading = "A server under load")]
     pub load: Option<CommandLine>,
 

@@ -118,7 +118,12 @@ pub struct Options {
     /// Shell line run after every trial, not measured
     ///
     /// It is run after Ctrl-C as well, as --cleanup is.
-    #[arg(long, value_name = "LINE", help_heading = "The workload")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        help_heading = "The workload"
+    )]
     pub conclude: Option<String>,
 
     /// Shell line run once after everything
@@ -168,6 +173,7 @@ pub struct Options {
     /// time. Leak checkers and debuggers that want to trace it themselves need `off`.
     #[arg(
         long,
+        hide_short_help = true,
         value_enum,
         hide_possible_values = true,
         value_name = "WHEN",
@@ -180,6 +186,7 @@ pub struct Options {
     /// Its peak, with the page cache of the whole tree, can be read then.
     #[arg(
         long,
+        hide_short_help = true,
         value_enum,
         hide_possible_values = true,
         value_name = "WHEN",
@@ -192,6 +199,7 @@ pub struct Options {
     /// Counting costs a little at each switch between tasks, alike under every policy.
     #[arg(
         long,
+        hide_short_help = true,
         value_enum,
         hide_possible_values = true,
         value_name = "WHEN",
@@ -210,7 +218,7 @@ pub struct Options {
 
     /// Ready when: tcp:PORT, http://…, log:REGEX, exec:LINE
     ///
-    /// In full tcp:[HOST:]PORT, which accepts a connection; http://HOST:PORT/PATH, which answers
+    /// In full `tcp:[HOST:]PORT`, which accepts a connection; http://HOST:PORT/PATH, which answers
     /// with a status from 200 to 399; log:REGEX, which matches what the server printed; exec:LINE,
     /// which is run again and again until it succeeds. PORT may be {port}.
     #[arg(long, value_name = "HOW", help_heading = "A server under load")]

@@ -2,7 +2,7 @@
 //!
 //! The interval is the percentile bootstrap over whole rounds: values of one round are not
 //! independent of each other, rounds are. Of few rounds it is too narrow, as a normal interval is
-//! where Student's is right, and is cut that much further out ([`expanded`]). The bootstrap is
+//! where Student's is right, and is cut that much further out (`expanded`). The bootstrap is
 //! only approximately right, so a claim also needs the randomisation test, which is exact: under no effect the two arms of a
 //! round could be swapped without anybody noticing.
 

@@ -65,10 +65,12 @@ pub fn report(program: &Path, flags: &[&str], command: &[OsString]) -> Result<Va
         .with_context(|| format!("starting {}", program.display()))?;
     fs::remove_dir_all(&folder)?;
     if !output.status.success() {
+        // A trial that failed is told in the report, anything else on stderr.
         bail!(
-            "{} failed: {}",
+            "{} failed: {}{}",
             program.display(),
-            String::from_utf8_lossy(&output.stderr)
+            String::from_utf8_lossy(&output.stderr),
+            String::from_utf8_lossy(&output.stdout)
         );
     }
     serde_json::from_slice(&output.stdout).context("reading the report")

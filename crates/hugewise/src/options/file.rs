@@ -24,7 +24,8 @@ impl Options {
         }
         if !more.is_empty() {
             return Err(exit::usage(format!(
-                "{} is an experiment file, and the command stands in it: leave out what follows",
+                "{} is an experiment file, and the command stands in it: leave out what follows, and put \
+                 flags before it",
                 path.display()
             )));
         }

@@ -15,6 +15,7 @@ mod fragment;
 mod fragmented;
 mod mappings;
 mod pace;
+mod pagemap;
 pub mod plant;
 mod planted;
 mod pressure;

@@ -4,12 +4,15 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
+use crate::pagemap::{
+    self, FRAME, Found, PRESENT, SCAN_FILE, SCAN_GUARD, SCAN_HUGE, SCAN_PRESENT, SCAN_SWAPPED,
+    SCAN_ZERO, Wanted,
+};
 use crate::region::{huge_bytes, page_bytes};
 
 /// Bytes of smaps, regions of the scan and entries of the page map asked for at once.
@@ -18,28 +21,6 @@ const REGIONS: usize = 2048;
 const ENTRIES: u64 = 8192;
 /// Pages between two spans that are read over.
 const GAP: u64 = 64;
-
-/// Of an entry of the page map: the page is there; its frame.
-const PRESENT: u64 = 1 << 63;
-const FRAME: u64 = (1 << 55) - 1;
-
-/// `_IOWR('f', 16, struct pm_scan_arg)` and its categories (linux/fs.h).
-const PAGEMAP_SCAN: libc::Ioctl = 0xC060_6610_u32 as libc::Ioctl;
-const SCAN_FILE: u64 = 1 << 2;
-const SCAN_PRESENT: u64 = 1 << 3;
-const SCAN_SWAPPED: u64 = 1 << 4;
-const SCAN_ZERO: u64 = 1 << 5;
-const SCAN_HUGE: u64 = 1 << 6;
-const SCAN_GUARD: u64 = 1 << 8;
-
-/// `struct page_region`.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-struct Found {
-    start: u64,
-    end: u64,
-    categories: u64,
-}
 
 /// `reads --pid P`: reads smaps, scans the page map, and reads the flags of the frames of all
 /// small pages.
@@ -71,8 +52,15 @@ fn scan(pagemap: &File) -> Result<Vec<(u64, u64)>, Trouble> {
     let mut spans: Vec<(u64, u64)> = Vec::new();
     let mut start = 0;
     let end = user_space();
+    let any_of = SCAN_PRESENT | SCAN_SWAPPED | SCAN_GUARD;
+    let wanted = Wanted {
+        any_of,
+        told: any_of | SCAN_FILE | SCAN_ZERO | SCAN_HUGE,
+        ..Wanted::default()
+    };
     loop {
-        let (count, walked) = ask(pagemap, start, end, &mut found)?;
+        let (count, walked) = pagemap::scan(pagemap, start..end, wanted, &mut found)
+            .map_err(|error| Trouble::Kernel("scanning pages", error))?;
         let small = |one: &&Found| one.categories & (SCAN_PRESENT | SCAN_HUGE) == SCAN_PRESENT;
         for one in found[..count].iter().filter(small) {
             let (first, behind) = (one.start / page, one.end / page);
@@ -93,32 +81,6 @@ fn scan(pagemap: &File) -> Result<Vec<(u64, u64)>, Trouble> {
 fn user_space() -> u64 {
     let here = 0_u8;
     (std::ptr::from_ref(&here) as u64).next_power_of_two() - page_bytes() as u64
-}
-
-fn ask(pagemap: &File, start: u64, end: u64, found: &mut [Found]) -> Result<(usize, u64), Trouble> {
-    let any_of = SCAN_PRESENT | SCAN_SWAPPED | SCAN_GUARD;
-    let told = any_of | SCAN_FILE | SCAN_ZERO | SCAN_HUGE;
-    // `struct pm_scan_arg`: size, flags, start, end, walk_end, vec, vec_len, max_pages, and the
-    // four masks: inverted, all of, any of, told.
-    let mut question = [
-        96,
-        0,
-        start,
-        end,
-        0,
-        found.as_mut_ptr() as u64,
-        found.len() as u64,
-        0,
-        0,
-        0,
-        any_of,
-        told,
-    ];
-    // SAFETY: the question is as long as it says, and the kernel writes into `found` at most as
-    // many regions as it has room for.
-    let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, question.as_mut_ptr()) };
-    let count = usize::try_from(count).map_err(|_| Trouble::last("scanning pages"))?;
-    Ok((count, question[4]))
 }
 
 /// Reads the entries of pages, and the flags of their frames: one read for all that follow each

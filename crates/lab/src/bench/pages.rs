@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use super::line::Reason;
+use crate::pagemap::{self, FRAME, Found, PRESENT, SCAN_HUGE, SCAN_PRESENT, SCAN_ZERO, Wanted};
 use crate::region::{huge_bytes, page_bytes};
 
 /// Bytes of a buffer by kind; together they are its length.
@@ -83,28 +83,17 @@ pub(crate) enum Mapped {
     Hugetlb,
 }
 
-/// `_IOWR('f', 16, struct pm_scan_arg)` and its categories (linux/fs.h).
-const PAGEMAP_SCAN: libc::Ioctl = 0xC060_6610_u32 as libc::Ioctl;
-const SCAN_PRESENT: u64 = 1 << 3;
-const SCAN_ZERO: u64 = 1 << 5;
-const SCAN_HUGE: u64 = 1 << 6;
-
-/// Of an entry of the page map: the page is there; its frame.
-const PRESENT: u64 = 1 << 63;
-const FRAME: u64 = (1 << 55) - 1;
 /// Flags of frames (linux/kernel-page-flags.h).
 const HEAD: u64 = 1 << 15;
 const TAIL: u64 = 1 << 16;
 const ZERO_PAGE: u64 = 1 << 24;
 
-/// `struct page_region`.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-struct Found {
-    start: u64,
-    end: u64,
-    categories: u64,
-}
+/// Pages that are there, of every kind.
+const WANTED: Wanted = Wanted {
+    all_of: SCAN_PRESENT,
+    any_of: 0,
+    told: SCAN_PRESENT | SCAN_ZERO | SCAN_HUGE,
+};
 
 /// Regions asked for at once.
 const REGIONS: usize = 1024;
@@ -116,16 +105,18 @@ pub(crate) fn look(start: *const u8, bytes: usize, mapped: Mapped) -> Result<Pag
     let end = (start as usize + bytes).next_multiple_of(page);
     let pagemap = File::open("/proc/self/pagemap")
         .map_err(|error| Reason::Unreadable(format!("/proc/self/pagemap: {error}")))?;
+    let mut flags = File::open("/proc/kpageflags").ok().map(Flags::new);
     let mut pages = Pages::default();
     let mut place = first as u64;
     let mut found = vec![Found::default(); REGIONS];
     while place < end as u64 {
-        let (count, walked) = scan(&pagemap, place, end as u64, &mut found)?;
+        let (count, walked) = pagemap::scan(&pagemap, place..end as u64, WANTED, &mut found)
+            .map_err(|error| refused(&error))?;
         let mut told = place;
         for region in &found[..count] {
             pages.absent += region.start - told;
             told = region.end;
-            pages.add(&pagemap, region, mapped);
+            pages.add(&pagemap, flags.as_mut(), region, mapped);
         }
         let reached = if count < REGIONS {
             end as u64
@@ -139,7 +130,7 @@ pub(crate) fn look(start: *const u8, bytes: usize, mapped: Mapped) -> Result<Pag
 }
 
 impl Pages {
-    fn add(&mut self, pagemap: &File, region: &Found, mapped: Mapped) {
+    fn add(&mut self, pagemap: &File, flags: Option<&mut Flags>, region: &Found, mapped: Mapped) {
         let bytes = region.end - region.start;
         let is = |category: u64| region.categories & category != 0;
         if mapped == Mapped::Hugetlb {
@@ -151,28 +142,27 @@ impl Pages {
         } else if is(SCAN_HUGE) {
             self.huge += bytes;
         } else {
-            self.add_small(pagemap, region);
+            self.add_small(pagemap, flags, region);
         }
     }
 
     /// Pages of page tables: by the flags of their frames, where those may be seen.
-    fn add_small(&mut self, pagemap: &File, region: &Found) {
+    fn add_small(&mut self, pagemap: &File, flags: Option<&mut Flags>, region: &Found) {
         let before = self.clone();
-        if self.try_add_folios(pagemap, region).is_none() {
+        let added = flags.and_then(|flags| self.try_add_folios(pagemap, flags, region));
+        if added.is_none() {
             *self = before;
             self.small += region.end - region.start;
         }
     }
 
-    fn try_add_folios(&mut self, pagemap: &File, region: &Found) -> Option<()> {
+    fn try_add_folios(&mut self, pagemap: &File, flags: &mut Flags, region: &Found) -> Option<()> {
         let page = page_bytes() as u64;
-        let kpageflags = File::open("/proc/kpageflags").ok()?;
         let count = ((region.end - region.start) / page) as usize;
         let mut entries = vec![0_u8; count * 8];
         pagemap
             .read_exact_at(&mut entries, region.start / page * 8)
             .ok()?;
-        let mut flags = Flags::new(kpageflags);
         for entry in entries.as_chunks::<8>().0 {
             let entry = u64::from_ne_bytes(*entry);
             let frame = entry & FRAME;
@@ -237,33 +227,6 @@ impl Flags {
 
 fn is_single(flags: u64) -> bool {
     flags & ZERO_PAGE != 0 || flags & (HEAD | TAIL) == 0
-}
-
-fn scan(pagemap: &File, start: u64, end: u64, found: &mut [Found]) -> Result<(usize, u64), Reason> {
-    // `struct pm_scan_arg`: size, flags, start, end, walk_end, vec, vec_len, max_pages, and the
-    // four masks: inverted, all of, any of, told.
-    let told = SCAN_PRESENT | SCAN_ZERO | SCAN_HUGE;
-    let mut question = [
-        96,
-        0,
-        start,
-        end,
-        0,
-        found.as_mut_ptr() as u64,
-        found.len() as u64,
-        0,
-        0,
-        SCAN_PRESENT,
-        0,
-        told,
-    ];
-    // SAFETY: the question is as long as it says, and the kernel writes into `found` at most as
-    // many regions as it has room for.
-    let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, question.as_mut_ptr()) };
-    match usize::try_from(count) {
-        Ok(count) => Ok((count, question[4])),
-        Err(_) => Err(refused(&std::io::Error::last_os_error())),
-    }
 }
 
 fn refused(error: &std::io::Error) -> Reason {

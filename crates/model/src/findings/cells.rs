@@ -27,6 +27,39 @@ pub(super) fn largest<'b>(values: &[(&'b Cell, f64)]) -> Option<(&'b Cell, f64)>
     largest.copied()
 }
 
+/// From this share of its time on a part of a program is worth looking at.
+const GOOD_PART: f64 = 0.1;
+
+/// The largest share of a part of the time, over the cells of `bench slab`.
+pub(super) struct Part {
+    /// Whether it is worth looking at.
+    pub(super) is_good: bool,
+    /// How large it is, and where.
+    pub(super) text: String,
+}
+
+/// What `metric`, the `name` share of the time, is in the cells of `bench slab`; `None` in other
+/// experiments.
+pub(super) fn largest_part(
+    look: &mut Look<'_, '_>,
+    name: &str,
+    metric: &str,
+) -> Result<Option<Part>, Absent> {
+    let Some(bench) = of_suite(look.ground, "slab") else {
+        return Ok(None);
+    };
+    let shares = each(look, bench.cells.iter(), metric)?;
+    Ok(largest(&shares).map(|(cell, share)| Part {
+        is_good: share >= GOOD_PART,
+        text: format!(
+            "{}: the {name} share is {} with {}, the largest of its cells",
+            look.policy,
+            percent(share),
+            cell.part(0).unwrap_or_default()
+        ),
+    }))
+}
+
 /// The part of a buffer that huge pages mapped, of all that was known of it.
 pub(super) fn huge_share(look: &Look<'_, '_>, cell: &Cell, buffer: &str) -> Option<f64> {
     let prefix = cell.reading("");

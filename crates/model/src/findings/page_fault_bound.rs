@@ -5,7 +5,7 @@
 //! Refuted by a smaller share. Next: fewer faults, by huge pages or by prefaulting many pages at a
 //! time; what is left then is clearing.
 
-use super::cells::{each, largest, of_suite, percent};
+use super::cells::{Part, largest_part};
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
 
@@ -34,24 +34,11 @@ impl Rule for PageFaultBound {
     }
 }
 
-/// From this share on it is worth looking at.
-const GOOD_PART: f64 = 0.1;
-
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(bench) = of_suite(look.ground, "slab") else {
+    let Some(Part { is_good, text }) = largest_part(look, "kernel", "kernel_ratio")? else {
         return Ok(Said::Nothing);
     };
-    let shares = each(look, bench.cells.iter(), "kernel_ratio")?;
-    let Some((cell, share)) = largest(&shares) else {
-        return Ok(Said::Nothing);
-    };
-    let source = cell.part(0).unwrap_or_default();
-    let text = format!(
-        "{}: the kernel share is {} with {source}, the largest of its cells",
-        look.policy,
-        percent(share)
-    );
-    Ok(if share >= GOOD_PART {
+    Ok(if is_good {
         Said::Shown(format!(
             "{text}: with nothing else to do in the kernel, that is page faults and the clearing in them"
         ))

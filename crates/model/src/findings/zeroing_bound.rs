@@ -5,7 +5,7 @@
 //! Refuted by a share that is smaller; where memory goes back and comes again, it may be too small.
 //! Next: keep memory and use it again. Huge pages and prefaulting move the clearing, and save none.
 
-use super::cells::{each, largest, of_suite, percent};
+use super::cells::{Part, largest_part};
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
 
@@ -35,24 +35,11 @@ impl Rule for ZeroingBound {
     }
 }
 
-/// From this share on it is worth looking at.
-const GOOD_PART: f64 = 0.1;
-
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(bench) = of_suite(look.ground, "slab") else {
+    let Some(Part { is_good, text }) = largest_part(look, "zeroing", "zeroing_ratio")? else {
         return Ok(Said::Nothing);
     };
-    let shares = each(look, bench.cells.iter(), "zeroing_ratio")?;
-    let Some((cell, share)) = largest(&shares) else {
-        return Ok(Said::Nothing);
-    };
-    let source = cell.part(0).unwrap_or_default();
-    let text = format!(
-        "{}: the zeroing share is {} with {source}, the largest of its cells",
-        look.policy,
-        percent(share)
-    );
-    Ok(if share >= GOOD_PART {
+    Ok(if is_good {
         Said::Shown(format!(
             "{text}: clearing new memory takes at least that; huge pages and prefaulting move it, and \
              save none"

@@ -9,14 +9,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use hugewise_model::stats::{ALPHA, median, paired};
+use hugewise_model::stats::median;
 
 use crate::program;
+use rounds::{interval, ratio};
 
 mod faults;
 mod inspect;
 mod load;
 mod memory;
+mod rounds;
 mod stat;
 mod trace;
 mod watched;
@@ -114,23 +116,15 @@ fn row(arguments: &Arguments, program: &Path, name: &str, command: &[OsString]) 
             measured.push(times.1);
         }
     }
-    let logs: Vec<f64> = measured
-        .iter()
-        .zip(&bare)
-        .map(|(a, b): (&f64, &f64)| (a / b).ln())
-        .collect();
-    let shift = paired(&logs, ALPHA).context("too few pairs")?;
+    let shift = ratio(measured.iter().copied(), bare.iter().copied()).context("too few pairs")?;
     let mut row = String::new();
     write!(
         row,
         "| {name} | {:.4} s | {:.4} s | {:.4} | {} | {} |",
         median(&bare).context("no bare run")?,
         median(&measured).context("no measured run")?,
-        shift.estimate.exp(),
-        shift.interval.map_or_else(
-            || "too few pairs".to_owned(),
-            |(low, high)| format!("{:.4} to {:.4}", low.exp(), high.exp())
-        ),
+        shift.estimate,
+        interval(&shift, 4).unwrap_or_else(|| "too few pairs".to_owned()),
         shift.n,
     )?;
     Ok(row)

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::stats::{ALPHA, median, paired};
+use hugewise_model::stats::median;
 
 use super::Arguments;
+use super::rounds::{in_rounds, interval, ratio};
 use crate::program;
 
 /// What stays free while memory is touched.
@@ -93,19 +94,9 @@ struct Cost {
 
 fn table(arguments: &Arguments, program: &Path, name: &str, subject: &Subject) -> Result<()> {
     let commands = commands(arguments, program, subject.child.id());
-    let mut random = fastrand::Rng::with_seed(arguments.seed);
-    let mut costs: Vec<Vec<Cost>> = commands.iter().map(|_| Vec::new()).collect();
-    // The first round warms the page cache.
-    for round in 0..=arguments.pairs.unwrap_or(super::PAIRS) {
-        let mut order: Vec<usize> = (0..commands.len()).collect();
-        random.shuffle(&mut order);
-        for place in order {
-            let cost = measure(program, &commands[place].1)?;
-            if round > 0 {
-                costs[place].push(cost);
-            }
-        }
-    }
+    let costs = in_rounds(arguments, super::PAIRS, commands.len(), |place| {
+        measure(program, &commands[place].1)
+    })?;
     for (place, (label, _)) in commands.iter().enumerate() {
         println!("| {name} | {label} |{}", row(&costs[place], &costs[0])?);
     }
@@ -166,22 +157,15 @@ fn row(costs: &[Cost], reads: &[Cost]) -> Result<String> {
         let values: Vec<f64> = costs.iter().map(of).collect();
         median(&values).context("nothing was measured")
     };
-    let logs: Vec<f64> = costs
-        .iter()
-        .zip(reads)
-        .map(|(one, reads)| (one.processor / reads.processor).ln())
-        .collect();
-    let shift = paired(&logs, ALPHA).context("too few pairs")?;
-    let interval = shift.interval.map_or_else(
-        || "too few pairs".to_owned(),
-        |(low, high)| format!("{:.2} to {:.2}", low.exp(), high.exp()),
-    );
+    let of = |costs: &[Cost]| costs.iter().map(|cost| cost.processor).collect::<Vec<_>>();
+    let shift = ratio(of(costs), of(reads)).context("too few pairs")?;
+    let interval = interval(&shift, 2).unwrap_or_else(|| "too few pairs".to_owned());
     Ok(format!(
         " {:.3} s | {:.3} s | {:.1} MiB | {:.2} | {interval} | {} |",
         middle(|cost| cost.processor)?,
         middle(|cost| cost.wall)?,
         middle(|cost| cost.peak)? / f64::from(1 << 20),
-        shift.estimate.exp(),
+        shift.estimate,
         shift.n,
     ))
 }

@@ -9,10 +9,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use hugewise_model::bench::memory::OPERATIONS;
-use hugewise_model::stats::{ALPHA, median, paired};
+use hugewise_model::stats::median;
 use serde_json::Value;
 
 use super::Arguments;
+use super::rounds::{interval, ratio};
 use crate::program;
 
 /// Rounds, unless the command line says otherwise.
@@ -191,20 +192,15 @@ fn table(what: &str, rounds: &[Values], unit: Unit) -> Result<()> {
 }
 
 fn row(values: &[f64], best: &[f64], unit: Unit) -> Result<String> {
-    let logs: Vec<f64> = values.iter().zip(best).map(|(a, b)| (a / b).ln()).collect();
-    let shift = paired(&logs, ALPHA).context("too few rounds")?;
-    let interval = shift.interval.map_or_else(
-        || "too few rounds".to_owned(),
-        |(low, high)| format!("{:.3} to {:.3}", low.exp(), high.exp()),
-    );
+    let shift = ratio(values.iter().copied(), best.iter().copied()).context("too few rounds")?;
+    let interval = interval(&shift, 3).unwrap_or_else(|| "too few rounds".to_owned());
     let middle = median(values).context("nothing was measured")?;
     let middle = match unit {
         Unit::Rate => format!("{:.2} GB/s", middle / 1e9),
         Unit::Latency => format!("{:.1} ns", middle * 1e9),
     };
-    let ratio = shift.estimate.exp();
     Ok(format!(
-        " {middle} | {ratio:.3} | {interval} | {} |",
-        shift.n
+        " {middle} | {:.3} | {interval} | {} |",
+        shift.estimate, shift.n
     ))
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::stats::{ALPHA, median, paired};
+use hugewise_model::stats::median;
 use serde_json::Value;
 
+use super::rounds::{in_rounds, interval, ratio};
 use super::{Arguments, run_bare};
 use crate::program;
 
@@ -109,23 +110,13 @@ fn table(
     workload: &[OsString],
 ) -> Result<()> {
     let commands = commands(program, events, workload);
-    let mut random = fastrand::Rng::with_seed(arguments.seed);
-    let mut seconds: Vec<Vec<f64>> = commands.iter().map(|_| Vec::new()).collect();
-    // The first round warms the page cache and the host's memory.
-    for round in 0..=arguments.pairs.unwrap_or(super::PAIRS) {
-        let mut order: Vec<usize> = (0..commands.len()).collect();
-        random.shuffle(&mut order);
-        for place in order {
-            let took = run_bare(&commands[place].1)
-                .with_context(|| format!("running {}", commands[place].0))?;
-            if round > 0 {
-                seconds[place].push(took);
-            }
-        }
-    }
+    let seconds = in_rounds(arguments, super::PAIRS, commands.len(), |place| {
+        let (label, command) = &commands[place];
+        run_bare(command).with_context(|| format!("running {label}"))
+    })?;
     for (place, (label, _)) in commands.iter().enumerate() {
-        let bare = ratio(&seconds[place], &seconds[BARE])?;
-        let perf = ratio(&seconds[place], &seconds[PERF])?;
+        let bare = times(&seconds[place], &seconds[BARE])?;
+        let perf = times(&seconds[place], &seconds[PERF])?;
         let middle = median(&seconds[place]).context("nothing was measured")?;
         let pairs = seconds[place].len();
         println!("| {name} | {label} | {middle:.4} s | {bare} | {perf} | {pairs} |");
@@ -167,12 +158,8 @@ fn commands(
     ]
 }
 
-fn ratio(one: &[f64], other: &[f64]) -> Result<String> {
-    let logs: Vec<f64> = one.iter().zip(other).map(|(a, b)| (a / b).ln()).collect();
-    let shift = paired(&logs, ALPHA).context("too few pairs")?;
-    let interval = shift.interval.map_or_else(
-        || "too few pairs".to_owned(),
-        |(low, high)| format!("{:.4} to {:.4}", low.exp(), high.exp()),
-    );
-    Ok(format!("{:.4} | {interval}", shift.estimate.exp()))
+fn times(one: &[f64], other: &[f64]) -> Result<String> {
+    let shift = ratio(one.iter().copied(), other.iter().copied()).context("too few pairs")?;
+    let interval = interval(&shift, 4).unwrap_or_else(|| "too few pairs".to_owned());
+    Ok(format!("{:.4} | {interval}", shift.estimate))
 }

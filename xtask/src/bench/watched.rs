@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::stats::{ALPHA, Shift, median, paired};
+use hugewise_model::stats::{ALPHA, median, paired};
 
 use super::Arguments;
 use super::load::Load;
+use super::rounds::{in_rounds, interval, ratio};
 use super::watcher::{Watcher, succeed};
 
 /// Rounds, unless `--pairs` says otherwise: enough for an interval, in a few minutes.
@@ -81,20 +82,9 @@ fn measure(
     load: &Load,
     watchers: &[Watcher],
 ) -> Result<Vec<Vec<Cost>>> {
-    let mut random = fastrand::Rng::with_seed(arguments.seed);
-    let mut costs: Vec<Vec<Cost>> = (0..=watchers.len()).map(|_| Vec::new()).collect();
-    // The first round warms the page cache and the host's memory.
-    for round in 0..=arguments.pairs.unwrap_or(ROUNDS) {
-        let mut order: Vec<usize> = (0..costs.len()).collect();
-        random.shuffle(&mut order);
-        for place in order {
-            let cost = run(lab, folder, load, watchers.get(place))?;
-            if round > 0 {
-                costs[place].push(cost);
-            }
-        }
-    }
-    Ok(costs)
+    in_rounds(arguments, ROUNDS, watchers.len() + 1, |place| {
+        run(lab, folder, load, watchers.get(place))
+    })
 }
 
 fn row(watcher: &Watcher, costs: &[Cost], bare: &[Cost]) -> Result<String> {
@@ -104,30 +94,20 @@ fn row(watcher: &Watcher, costs: &[Cost], bare: &[Cost]) -> Result<String> {
         paired(&differences, ALPHA).context("too few rounds")
     };
     let wall = added(|cost| cost.wall)?;
-    let pairs = costs.iter().zip(bare);
-    let logs: Vec<f64> = pairs
-        .map(|(one, bare)| (one.wall / bare.wall).ln())
-        .collect();
-    let whole = paired(&logs, ALPHA).context("too few rounds")?;
+    let walls = |costs: &[Cost]| costs.iter().map(|cost| cost.wall).collect::<Vec<_>>();
+    let whole = ratio(walls(costs), walls(bare)).context("too few rounds")?;
     let own: Vec<f64> = costs.iter().map(|cost| cost.watcher).collect();
     Ok(format!(
         "| {} | {} | {:.0} ns | {} | {:.0} ns | {:.0} ns | {:+.1} % | {} |",
         watcher.name,
         watcher.delivers,
         wall.estimate,
-        interval(&wall),
+        interval(&wall, 0).unwrap_or_else(|| "too few rounds".to_owned()),
         added(|cost| cost.workload)?.estimate,
         median(&own).context("nothing was measured")?,
-        100.0 * whole.estimate.exp_m1(),
+        100.0 * (whole.estimate - 1.0),
         wall.n,
     ))
-}
-
-fn interval(shift: &Shift) -> String {
-    shift.interval.map_or_else(
-        || "too few rounds".to_owned(),
-        |(low, high)| format!("{low:.0} to {high:.0}"),
-    )
 }
 
 /// Runs the workload once, bare where there is no watcher.

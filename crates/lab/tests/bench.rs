@@ -135,8 +135,9 @@ fn a_fork_copies_what_is_written_and_nothing_else() {
     let added = number(forked, "added_bytes").unwrap();
     let page = page_bytes() as f64;
     assert!(faults > 0.0 && faults <= 2000.0, "{forked}");
-    // Besides the copies, a stack and some data of the program.
-    assert!((0.0..100.0).contains(&(added / page - faults)), "{forked}");
+    // Besides the copies, a stack and some data of the program; fewer by the pages of the program
+    // itself that had to come back.
+    assert!((-3.0..100.0).contains(&(added / page - faults)), "{forked}");
     assert!(number(forked, "fork_seconds").unwrap() > 0.0, "{forked}");
 }
 

@@ -39,8 +39,8 @@ pub(crate) struct Seen {
     pub(crate) faults: u64,
     /// Huge mappings split meanwhile on the whole machine.
     pub(crate) splits: Option<u64>,
-    /// Growth of what both processes hold together (Pss) from before the fork to after the
-    /// writes; `None` where the kernel does not tell.
+    /// Growth of the anonymous memory that both processes hold together (Pss_Anon) from before
+    /// the fork to after the writes; `None` where the kernel does not tell (before 5.3).
     pub(crate) added_bytes: Option<u64>,
 }
 
@@ -201,9 +201,10 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// What processes hold together: each page counts for each by its share in it.
+/// Anonymous memory that processes hold together: each page counts for each by its share in it.
+/// Pages of files are left out: their shares change with every process elsewhere that maps them.
 fn held(processes: &[u32]) -> Option<u64> {
-    processes.iter().map(|&id| rollup(id, "Pss")).sum()
+    processes.iter().map(|&id| rollup(id, "Pss_Anon")).sum()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod calibrate;
 mod capture;
 mod confusion;
 mod program;
-mod tests;
+mod test;
 mod vm;
 
 /// The project's own tools.
@@ -26,7 +26,7 @@ enum Task {
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
     /// Runs all tests, and those that failed once more, alone.
-    Test(tests::Arguments),
+    Test(test::Arguments),
     /// Runs the tests on other kernels, under QEMU.
     Vm(vm::Arguments),
 }
@@ -38,7 +38,7 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
-        Task::Test(arguments) => tests::run(&arguments),
+        Task::Test(arguments) => test::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),
     }
 }

@@ -18,7 +18,7 @@ use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::realise::Reach;
-use hugewise_model::quantity::{KIB, parse_duration};
+use hugewise_model::quantity::{KIB, bytes_text, parse_duration};
 
 use crate::cli::Output;
 use crate::cmd::run::conduct;
@@ -169,6 +169,11 @@ impl Common {
         }
     }
 
+    /// After which no new round begins.
+    fn time(&self) -> Duration {
+        self.max_time.unwrap_or(USUAL_TIME)
+    }
+
     /// The experiment that goes through the cells. The workload is not held at its end, because
     /// its blocks are gone by then.
     fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
@@ -182,7 +187,7 @@ impl Common {
             system: self.system,
             min_rounds: self.min_rounds,
             max_rounds: self.max_rounds,
-            max_time: Some(self.max_time.unwrap_or(USUAL_TIME)),
+            max_time: Some(self.time()),
             seed: self.seed,
             exit_hold: Some(crate::options::Switch::Off),
             verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
@@ -272,6 +277,12 @@ fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
     if asked.is_empty() { usual } else { asked }.to_vec()
 }
 
+/// A power of two as flags take it, `4G`.
+fn flag_text(bytes: u64) -> String {
+    let text = bytes_text(bytes);
+    text.replace(' ', "").trim_end_matches("iB").to_owned()
+}
+
 /// A suite's cells, which are never none and none twice.
 fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     let mut found: Vec<Cell> = Vec::new();
@@ -286,5 +297,6 @@ fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
         suite: name.to_owned(),
         cells: found,
         processor: None,
+        left_out: None,
     })
 }

@@ -18,7 +18,7 @@ use hugewise_model::host::Host;
 use hugewise_model::plan::Plan;
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::realise::Reach;
-use hugewise_model::quantity::{KIB, bytes_text, parse_duration};
+use hugewise_model::quantity::{KIB, parse_duration};
 
 use crate::cli::Output;
 use crate::cmd::run::conduct;
@@ -277,10 +277,9 @@ fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
     if asked.is_empty() { usual } else { asked }.to_vec()
 }
 
-/// A power of two as flags take it, `4G`.
+/// A size as flags take it, `4G`.
 fn flag_text(bytes: u64) -> String {
-    let text = bytes_text(bytes);
-    text.replace(' ', "").trim_end_matches("iB").to_owned()
+    arms::page_word(bytes).to_uppercase()
 }
 
 /// A suite's cells, which are never none and none twice.

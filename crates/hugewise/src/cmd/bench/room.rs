@@ -38,6 +38,11 @@ fn power_below(bytes: u64) -> u64 {
 /// Refuses sizes of which `count` blocks at a time do not fit, with the size that would: a power
 /// of two, as sizes mostly are. The laboratory asks again before each cell.
 pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
+    if sizes.contains(&0) {
+        return Err(exit::usage(format!(
+            "{flag} 0: of no memory nothing is measured"
+        )));
+    }
     let room = bytes(host, root)?;
     let fits = |size: u64| size.saturating_mul(count) <= room;
     let Some(&size) = sizes.iter().find(|&&size| !fits(size)) else {
@@ -45,8 +50,13 @@ pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &R
     };
     let each = room / count.max(1);
     let largest = power_below(each);
+    let times = if count == 1 {
+        String::new()
+    } else {
+        format!("{count} × ")
+    };
     Err(exit::usage(format!(
-        "{flag}: {count} × {} is more than the {} that may be used here; {} would fit",
+        "{flag}: {times}{} is more than the {} that may be used here; {} would fit",
         bytes_text(size),
         bytes_text(room),
         bytes_text(largest)

@@ -6,10 +6,10 @@ mod harness;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
 use harness::{Case, is_root, lab, skip};
 use predicates::prelude::*;
 use predicates::str::contains;
+use serde_json::Value;
 
 /// A process of the laboratory that holds its memory.
 struct Held(Child);

@@ -15,6 +15,7 @@ mod fault_mix;
 mod fragment;
 mod fragmented;
 mod group;
+mod late;
 mod mappings;
 mod pace;
 mod pagemap;
@@ -75,9 +76,11 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         print `mappings PID` and hold them until stdin closes
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
   serve --port P --pages N [--huge] [--folder DIR] [--fail start|load|end]
+        [--late stall|sleep]
         print `listening`, and answer each byte after writing to each of N pages and giving
-        them back
-  ask --port P --requests R   send R bytes, one by one; print a table of their `latency_ns`
+        them back; some answers come 20 ms late, by a page fault or asleep
+  ask --port P --requests R [--times]
+        send R bytes, one by one; print a table of their `latency_ns`, and when each ended
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
         one region of memory that is in one known state; print
         `plant NAME PID START-END` (`plant --list` names them)

@@ -23,6 +23,9 @@
 #define KERNEL_THREADS 2
 #define AT_OWN_MMAP_LOCK 3
 
+/* No duration is that long: none is kept by itself. */
+#define NEVER (~0ULL)
+
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
 
@@ -35,6 +38,7 @@ const volatile u32 key_offset = 0; /* bytes into the context of the begin or the
 const volatile u32 key_mask = 0xffffffff; /* 0xff for a bool: the rest of the register is noise */
 const volatile u32 keys = 1; /* the last one also takes what is beyond */
 const volatile u32 who = EVERYONE;
+const volatile u64 long_ns = NEVER; /* durations from here on are kept one by one as well */
 
 struct settings {
 	u32 root; /* process whose descendants count, itself included; 0: all */
@@ -61,6 +65,16 @@ struct extremes {
 struct losses {
 	u64 no_room; /* begins that could not be kept */
 	u64 reentered; /* begins while an earlier one of the same thread was open */
+};
+
+struct stall {
+	u64 begun_ns;
+	u64 ns;
+};
+
+struct sums {
+	u64 total_ns;
+	u64 unkept; /* long durations for which the queue had no room */
 };
 
 struct {
@@ -105,6 +119,20 @@ struct rw_semaphore {
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
 } KERNEL;
+
+/* Where none is kept by itself the loader makes it no larger. */
+struct {
+	NUMBER(type, QUEUE);
+	NUMBER(max_entries, 1);
+	TYPE(value, struct stall);
+} stalls SEC(".maps");
+
+struct {
+	NUMBER(type, PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct sums);
+} sums SEC(".maps");
 
 struct task_struct {
 	u32 flags;
@@ -289,6 +317,26 @@ INLINE void record(const struct settings *set, u64 ns, u64 key)
 		extreme->min_complement = ~ns;
 }
 
+/*
+ * What a timeline is made of: sums that can be read at any moment, because each is one number,
+ * and the long durations themselves, in a queue that is bounded.
+ */
+INLINE void keep(u64 begun_ns, u64 ns)
+{
+	u32 zero = 0;
+	struct stall stall = { .begun_ns = begun_ns, .ns = ns };
+	struct sums *sum;
+
+	if (long_ns == NEVER)
+		return;
+	sum = map_lookup(&sums, &zero);
+	if (!sum)
+		return;
+	sum->total_ns += ns;
+	if (ns >= long_ns && map_push(&stalls, &stall, 0))
+		sum->unkept++;
+}
+
 INLINE int end_as(u64 key_at_end)
 {
 	u64 now = time_ns();
@@ -299,6 +347,7 @@ INLINE int end_as(u64 key_at_end)
 	if (!start || !start->ns || !set)
 		return 0;
 	record(set, now - start->ns, key_source == KEY_AT_END ? key_at_end : start->key);
+	keep(start->ns, now - start->ns);
 	start->ns = 0;
 	return 0;
 }

@@ -415,7 +415,7 @@ fn every_metric_has_a_reading() {
         assert!(seen.readings.contains_key(&*metric.name), "{}", metric.name);
     }
     // What costs something, or is a server's, is measured where it is asked for.
-    const ON_REQUEST: [&str; 12] = [
+    const ON_REQUEST: [&str; 15] = [
         "cgroup_peak_bytes",
         "direct_compaction_seconds",
         "direct_reclaim_seconds",
@@ -428,6 +428,9 @@ fn every_metric_has_a_reading() {
         "service_ready_seconds",
         "service_use_ratio",
         "load_use_ratio",
+        "thread_stacks_bytes",
+        "thread_stacks_huge_bytes",
+        "threads_total",
     ];
     for (name, reading) in &seen.readings {
         assert!(hugewise_model::metric::find(name).is_some(), "{name}");

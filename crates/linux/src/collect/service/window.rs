@@ -12,6 +12,7 @@ use crate::collect::counts::{Counted, TrialCounters};
 use crate::collect::machine::Machine;
 use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
+use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
 use crate::perf::count::Target;
 use crate::proc::stat::ticks_per_second;
@@ -33,6 +34,7 @@ pub(super) struct Window<'a> {
     pub(super) files_before: BTreeMap<String, String>,
     pub(super) files_after: BTreeMap<String, String>,
     pub(super) samples: Samples,
+    pub(super) stacks: Result<Stacks, Missing>,
     used: Used,
     exit: Result<ExitReading, Missing>,
 }
@@ -52,8 +54,10 @@ impl Window<'_> {
                 involuntary_switches: 0,
                 peak_rss_bytes: end.usage.peak_rss_bytes,
             },
-            switches: Err(Missing::NotSupported {
-                what: "switches between tasks in a part of a service's life".to_owned(),
+            switches: Err(Missing::NotCounted {
+                obstacle:
+                    "the kernel sums up the switches of ended threads only at a service's end"
+                        .to_owned(),
             }),
             floor_bytes: end.floor_bytes,
             exit: self.exit.clone(),
@@ -116,6 +120,7 @@ impl<'a> Attempt<'a> {
         }
         sampler.take(keeper);
         let exit = spawn::read_living(server.main, question);
+        let stacks = read_stacks(self.root, server.main);
         let last = exit.as_ref().ok().and_then(|exit| exit.rollup.clone().ok());
         let samples = sampler.finish(Duration::from_nanos(end.wall_ns), last);
         let Some(used) = used.filter(|_| !server.has_ended(Duration::ZERO).unwrap_or(true)) else {
@@ -136,6 +141,7 @@ impl<'a> Attempt<'a> {
             files_before,
             files_after: read_back::files(self.root, self.watch.files),
             samples,
+            stacks,
             used,
             exit,
         }))

@@ -18,6 +18,9 @@ SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
 SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2.0 \
   libtcmalloc_minimal.so.4:libtcmalloc-minimal4
 
+# The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
+FUZZ := --manifest-path fuzz/Cargo.toml --locked
+
 .PHONY: help setup build run test test-kernels test-services lint calibrate doc clean
 
 help:
@@ -76,11 +79,15 @@ lint: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 	@if command -v clang-14 >/dev/null; then $(CARGO) xtask bpf --check; \
 	else echo "no clang-14: the committed BPF object is compared by its fingerprint alone"; fi
+	@if ! command -v c++ >/dev/null; then echo "no c++: the fuzz targets are not compiled"; \
+	elif ! $(CARGO) fetch $(FUZZ) --quiet; then echo "not fetched: the fuzz targets are not compiled"; \
+	else $(CARGO) fmt --manifest-path fuzz/Cargo.toml --check && \
+	  $(CARGO) clippy $(FUZZ) --target-dir target --quiet -- -D warnings; fi
 
 test: lint
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	@rm -f $(SKIPPED)
-	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) test --workspace --locked
+	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) run --locked --package xtask -- test
 	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
 	else echo "no check was skipped"; fi
 

@@ -13,6 +13,7 @@ mod double_fault;
 mod fault_mix;
 mod fragment;
 mod fragmented;
+mod group;
 mod mappings;
 mod pace;
 mod pagemap;

@@ -167,7 +167,7 @@ pub static METRICS: &[Metric] = metrics![
     "fork_shared_peak_bytes" "shared after fork" Bytes Neither Tree OnRequest
         "Largest amount of anonymous memory that several processes of the tree were seen to share, as after a fork: Anonymous less Pss_Anon of smaps_rollup (Linux 5.4), summed; a page counts once for each process but one. Merged pages (KSM) are in it.";
     "fork_copied_bytes" "copied after fork" Bytes Lower Tree OnRequest
-        "Largest amount by which the memory so shared became each process's own while no process came or went: what writes copied, as far as two samples saw it.";
+        "Largest amount by which the memory so shared became each process's own while no process came or went: what writes copied, as far as two samples saw it; missing where no two did.";
     "thread_stacks_bytes" "thread stacks" Bytes Lower Main OnRequest
         "Resident memory of the mappings in which the stack pointers of a service's threads lie, the first thread's left out, at the end of the load (smaps, /proc/PID/task/TID/syscall).";
     "thread_stacks_huge_bytes" "thread stacks, huge" Bytes Neither Main OnRequest

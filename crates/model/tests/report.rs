@@ -22,6 +22,7 @@ use hugewise_model::report::{
     self, Color, Other, Report, Style, Verbosity, render_csv, render_json, render_markdown,
     render_text,
 };
+use hugewise_model::stats::Quantile;
 use sample::{Figures, huge_pages, small_pages, table, thp, with};
 use serde_json::Value;
 
@@ -556,7 +557,7 @@ fn a_win_with_a_loss_says_both() {
     let mut printed = sample::comparison(&record, "p99_ms", "thp=always", 0.0);
     printed.change = Change::Higher;
     let tail = Comparison {
-        statistic: Statistic::P99,
+        statistic: Statistic::Quantile(Quantile::P99),
         metric: "wall_seconds".to_owned(),
         ratio: Some(1.31),
         low: Some(1.1),

@@ -16,8 +16,9 @@ use crate::proc::smaps_rollup::Rollup;
 pub struct Sharing {
     /// The largest amount that was shared.
     shared_peak: u64,
-    /// The largest amount that was copied while the same processes were there.
-    copied: u64,
+    /// The largest amount that was copied while the same processes were there; `None` before two
+    /// samples saw the same processes share memory.
+    copied: Option<u64>,
     /// Whether the kernel told the shares of every process that was read.
     untold: bool,
     /// The processes of the last sample, and the moment at which they shared most.
@@ -45,10 +46,12 @@ impl Sharing {
         let now = Point { shared, own };
         let present: BTreeSet<u32> = processes.keys().copied().collect();
         match &mut self.since {
-            Some((known, most)) if *known == present && shared <= most.shared => {
+            Some((known, most))
+                if *known == present && shared <= most.shared && most.shared > 0 =>
+            {
                 let less = most.shared - shared;
                 let copied = less.min(own.saturating_sub(most.own));
-                self.copied = self.copied.max(copied);
+                self.copied = self.copied.max(Some(copied));
             }
             since => *since = Some((present, now)),
         }
@@ -57,7 +60,7 @@ impl Sharing {
 
     /// The largest amount that was shared, in bytes.
     pub(super) fn shared_peak(&self) -> Result<u64, Missing> {
-        self.told(self.shared_peak)
+        self.told(Some(self.shared_peak))
     }
 
     /// The largest amount that was seen to be copied, in bytes.
@@ -65,13 +68,15 @@ impl Sharing {
         self.told(self.copied)
     }
 
-    fn told(&self, bytes: u64) -> Result<u64, Missing> {
-        match self.untold {
-            true => Err(Missing::NotSupported {
+    fn told(&self, bytes: Option<u64>) -> Result<u64, Missing> {
+        if self.untold {
+            return Err(Missing::NotSupported {
                 what: "Pss_Anon in smaps_rollup (Linux 5.4)".to_owned(),
-            }),
-            false => Ok(bytes),
+            });
         }
+        bytes.ok_or_else(|| Missing::NotCounted {
+            obstacle: "no two samples saw the same processes share memory".to_owned(),
+        })
     }
 }
 
@@ -92,12 +97,12 @@ mod tests {
             .collect()
     }
 
-    fn after(samples: &[&[(u32, u64, u64)]]) -> (u64, u64) {
+    fn after(samples: &[&[(u32, u64, u64)]]) -> (u64, Option<u64>) {
         let mut sharing = Sharing::default();
         for sample in samples {
             sharing.add(&of(sample));
         }
-        (sharing.shared_peak().unwrap(), sharing.copied().unwrap())
+        (sharing.shared_peak().unwrap(), sharing.copied().ok())
     }
 
     #[test]
@@ -105,30 +110,39 @@ mod tests {
         let alone: &[_] = &[(1, 100, 100)];
         let forked: &[_] = &[(1, 100, 50), (2, 100, 50)];
         let thirty: &[_] = &[(1, 100, 65), (2, 100, 65)];
-        assert_eq!(after(&[alone, forked, thirty]), (100, 30));
+        assert_eq!(after(&[alone, forked, thirty]), (100, Some(30)));
         assert_eq!(
             after(&[alone, forked, thirty, alone]),
-            (100, 30),
+            (100, Some(30)),
             "the child's end"
         );
-        assert_eq!(after(&[alone, forked, alone]), (100, 0));
-        assert_eq!(after(&[alone, alone]), (0, 0));
+        assert_eq!(after(&[alone, forked, alone]), (100, None), "seen once");
+        assert_eq!(after(&[alone, alone]), (0, None));
     }
 
     #[test]
     fn what_is_new_or_given_back_was_not_copied() {
         let forked: &[_] = &[(1, 100, 50), (2, 100, 50)];
-        assert_eq!(after(&[forked, &[(1, 140, 90), (2, 100, 50)]]), (100, 0));
+        assert_eq!(
+            after(&[forked, &[(1, 140, 90), (2, 100, 50)]]),
+            (100, Some(0))
+        );
         // The child gives back 40 that it shared.
-        assert_eq!(after(&[forked, &[(1, 100, 70), (2, 60, 30)]]), (100, 0));
+        assert_eq!(
+            after(&[forked, &[(1, 100, 70), (2, 60, 30)]]),
+            (100, Some(0))
+        );
         // It gives back 40, and 10 of the rest are copied.
-        assert_eq!(after(&[forked, &[(1, 100, 75), (2, 60, 35)]]), (100, 10));
+        assert_eq!(
+            after(&[forked, &[(1, 100, 75), (2, 60, 35)]]),
+            (100, Some(10))
+        );
     }
 
     #[test]
     fn a_kernel_without_shares_is_no_zero() {
         let mut sharing = Sharing::default();
-        assert_eq!(sharing.copied(), Ok(0));
+        assert_eq!(sharing.shared_peak(), Ok(0));
         sharing.add(&BTreeMap::from([(1, Rollup::default())]));
         assert!(matches!(
             sharing.shared_peak(),

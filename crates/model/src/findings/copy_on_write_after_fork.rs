@@ -51,17 +51,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     }
     look.noted(SHARED, shared);
-    let copied = look.here(COPIED)?;
-    look.evidence.figure("copied_share", copied / shared);
-    let copying = copying(look, copied, shared);
+    let copying = copying(look, shared);
     let lead = format!(
-        "{}: processes shared {}, as after a fork, and {copying}",
+        "{}: processes shared {}, as after a fork{copying}",
         look.policy,
         told(SHARED, shared),
     );
-    if copied == 0.0 {
-        return Ok(Said::NotShown(lead));
-    }
     let (there, here) = look.both(SPLITS)?;
     let splits = format!(
         "{} huge mappings were split on the machine, {} under {}",
@@ -78,16 +73,18 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             "{lead}; {splits}: whether its writes split them cannot be told yet"
         )),
         Some(Change::NoDifference | Change::Lower) => Said::NotShown(format!(
-            "{lead}; {splits}: its huge pages were not what was written to"
+            "{lead}; {splits}: its huge pages were not what was written to, or were copied whole \
+             (Linux before 5.8)"
         )),
     })
 }
 
-/// How much was copied, and how long that took where it was timed.
-fn copying(look: &mut Look<'_, '_>, copied: f64, shared: f64) -> String {
-    if copied == 0.0 {
-        return "none of it was seen to be copied".to_owned();
-    }
+/// How much was copied, where samples saw it, and how long that took, where it was timed.
+fn copying(look: &mut Look<'_, '_>, shared: f64) -> String {
+    let Ok(copied) = look.here(COPIED) else {
+        return String::new();
+    };
+    look.evidence.figure("copied_share", copied / shared);
     let baseline = look.ground.baseline();
     let there = match look.there(COPIED) {
         Ok(there) if there > 0.0 => format!(", {} under {baseline}", told(COPIED, there)),
@@ -102,7 +99,7 @@ fn copying(look: &mut Look<'_, '_>, copied: f64, shared: f64) -> String {
         Err(_) => String::new(),
     };
     format!(
-        "at least {} of it ({} %) was copied under writes{there}{stalled}",
+        ", and at least {} of it ({} %) was copied under writes{there}{stalled}",
         told(COPIED, copied),
         percent(copied / shared)
     )

@@ -2,7 +2,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
 use hugewise_model::bench::Bench;
-use hugewise_model::bench::memory::{OPERATIONS, Operation};
+use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{KIB, MIB, bytes_text, parse_size};
 
@@ -28,7 +28,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     kernels: Vec<String>,
 
-    /// State of what is read: written, untouched (the zero page) [default: written]
+    /// State of what is read: written, zeroed (written with zeros), untouched (the zero page)
+    /// [default: written]
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',')]
     source: Vec<String>,
 
@@ -48,8 +49,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         .iter()
         .filter_map(|name| OPERATIONS.iter().find(|operation| operation.name == *name))
         .collect();
-    let states = ["written", "untouched"];
-    let states = chosen("--source", &asked.source, &states, &states[..1])?;
+    let states = chosen("--source", &asked.source, SOURCES, &SOURCES[..1])?;
     let sizes = or_usual(&asked.sizes, &USUAL_SIZES);
     let threads = or_usual(&asked.threads, &[1]);
     check_sizes(&sizes)?;
@@ -76,10 +76,11 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         }
     }
     if cells.is_empty() {
-        return Err(exit::usage(
-            "--source untouched: none of these operations reads what it does not write; copy, \
-             read and triad do",
-        ));
+        return Err(exit::usage(format!(
+            "--source {}: none of these operations reads what it does not write; copy, read and \
+             triad do",
+            states.join(",")
+        )));
     }
     of_cells("memory", cells)
 }
@@ -123,22 +124,29 @@ fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Resul
 fn lacks(kernel: &str) -> Option<&'static str> {
     let needs = |word: &str| kernel.split('-').any(|part| part == word);
     #[cfg(target_arch = "x86_64")]
-    let (avx2, avx512, sve) = (
-        std::arch::is_x86_feature_detected!("avx2"),
-        std::arch::is_x86_feature_detected!("avx512f"),
-        true,
-    );
-    #[cfg(target_arch = "aarch64")]
-    let (avx2, avx512, sve) = (true, true, std::arch::is_aarch64_feature_detected!("sve"));
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let (avx2, avx512, sve) = (true, true, true);
     let features = [
-        ("avx2", avx2, "AVX2"),
-        ("avx512", avx512, "AVX-512"),
-        ("sve", sve, "SVE"),
+        ("avx2", std::arch::is_x86_feature_detected!("avx2"), "AVX2"),
+        (
+            "avx512",
+            std::arch::is_x86_feature_detected!("avx512f"),
+            "AVX-512",
+        ),
+        ("clzero", has_clzero(), "CLZERO"),
     ];
+    #[cfg(target_arch = "aarch64")]
+    let features = [("sve", std::arch::is_aarch64_feature_detected!("sve"), "SVE")];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let features: [(&str, bool, &str); 0] = [];
     let missing = features
         .into_iter()
         .find(|(word, has, _)| needs(word) && !has);
     missing.map(|(_, _, name)| name)
+}
+
+/// The standard library does not ask for it (AMD64 manual, volume 3: CPUID 8000_0008).
+#[cfg(target_arch = "x86_64")]
+fn has_clzero() -> bool {
+    use std::arch::x86_64::__cpuid;
+    const LEAF: u32 = 0x8000_0008;
+    __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).ebx & 1 != 0
 }

@@ -868,7 +868,7 @@ fn no_rule_breaks_on_a_record_without_trials() {
             );
         }
     }
-    assert_eq!(RULES.len(), 25);
+    assert_eq!(RULES.len(), 26);
 }
 
 fn walks(figures: &Figures, walks: f64, cycles: f64, data: f64, code: f64) -> Figures {

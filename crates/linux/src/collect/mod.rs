@@ -35,6 +35,7 @@ pub mod sampler;
 pub mod service;
 /// Time in the kernel's slow paths.
 pub mod stalls;
+mod ticker;
 
 pub use counts::Counting;
 pub use marks::{Circumstances, marks};

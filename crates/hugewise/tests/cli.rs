@@ -174,6 +174,10 @@ fn a_bench_that_cannot_be_is_refused_with_what_could() {
         ),
         (&["prefault", "--methods", "pray"], "populate-write"),
         (&["prefault", "--sizes", "5K"], "multiples of"),
+        (&["memory", "--ops", "fill", "--source", "zeroed"], "zeroed"),
+        (&["fork", "--sizes", "0"], "--sizes 0"),
+        (&["heap", "--heap", "0"], "--heap 0"),
+        (&["growth", "--steps", "3M", "--heap", "2M"], "--heap 6M"),
     ];
     for (arguments, fix) in cases {
         let case = Case::new();

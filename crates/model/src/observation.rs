@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::ThpDisable;
 use crate::latency::distribution::Distribution;
 use crate::reader::Pacing;
+use crate::timeline::Timeline;
 
 /// One workload under one policy in one round.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -41,6 +42,9 @@ pub struct Trial {
     /// Whether requests waited for each other, as the source of `--latency` shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// The trial second by second, where the workload is a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 impl Trial {

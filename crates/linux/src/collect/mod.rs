@@ -38,6 +38,7 @@ pub mod sharing;
 mod stacks;
 /// Time in the kernel's slow paths.
 pub mod stalls;
+mod ticker;
 
 pub use counts::Counting;
 pub use marks::{Circumstances, marks};

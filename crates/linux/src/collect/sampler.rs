@@ -206,6 +206,12 @@ impl<'a> Sampler<'a> {
         self.pace.took(now, spent, after.saturating_sub(before));
     }
 
+    /// How many samples there are, and the last of them.
+    pub(super) fn latest(&self) -> Option<(u64, Rollup)> {
+        let count = self.samples.count;
+        (count > 0).then_some((count, self.last.1))
+    }
+
     fn add(&mut self, now: Duration, sum: Rollup) {
         let now = now.as_secs_f64();
         let (then, previous) = self.last;
@@ -285,7 +291,7 @@ fn largest(one: Rollup, other: Rollup) -> Rollup {
 }
 
 /// Processor time of this thread.
-fn thread_cpu() -> Duration {
+pub(super) fn thread_cpu() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

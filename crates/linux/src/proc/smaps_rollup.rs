@@ -26,6 +26,14 @@ pub struct Rollup {
 }
 
 impl Rollup {
+    /// All that is mapped huge.
+    #[must_use]
+    pub fn huge_bytes(&self) -> u64 {
+        let mapped = self.huge_anon_bytes.saturating_add(self.huge_shmem_bytes);
+        let mapped = mapped.saturating_add(self.huge_file_bytes);
+        mapped.saturating_add(self.hugetlb_bytes)
+    }
+
     /// Field by field, without overflow.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

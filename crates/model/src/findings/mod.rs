@@ -35,6 +35,7 @@ mod policy_not_applied;
 mod read_first_prefault;
 mod read_first_zero_page;
 mod run_too_noisy;
+mod slow_requests_stalled;
 mod stalls_explain_loss;
 mod thread_stacks_grew;
 mod translation;
@@ -62,6 +63,7 @@ pub static RULES: &[&dyn Rule] = &[
     &translation::Translation,
     &zeroing_ate_the_gain::ZeroingAteTheGain,
     &stalls_explain_loss::StallsExplainLoss,
+    &slow_requests_stalled::SlowRequestsStalled,
     &where_the_time_went::WhereTheTimeWent,
     &host_cold_memory::HostColdMemory,
     &huge_allocation_fell_back::HugeAllocationFellBack,

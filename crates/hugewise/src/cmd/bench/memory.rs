@@ -4,19 +4,25 @@ use hugewise_linux::root::Root;
 use hugewise_model::bench::Bench;
 use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::host::Host;
-use hugewise_model::quantity::{KIB, MIB, bytes_text, parse_size};
+use hugewise_model::quantity::{GIB, KIB, MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, of_cells, or_usual, room};
+use super::{Common, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;
 
-/// A block for each cache and one for memory: a processor whose last cache is larger than the
-/// last of them has to be told.
-const USUAL_SIZES: [u64; 4] = [64 * KIB, MIB, 32 * MIB, 256 * MIB];
+/// A block for each cache, and then for memory: a processor whose last cache is larger than those
+/// of the usual time has to be told.
+const USUAL_SIZES: [u64; 6] = [64 * KIB, MIB, 32 * MIB, USUAL_LARGEST, GIB, 4 * GIB];
+/// The largest block of the usual time.
+const USUAL_LARGEST: u64 = 256 * MIB;
+/// What a round takes at most for each GiB of its largest block.
+const ROUND_SECONDS: f64 = 60.0;
+
+const USUAL_OPERATIONS: &[&str] = &["copy", "fill", "read"];
 
 /// Flags of `bench memory`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a block [default: 64K,1M,32M,256M]
+    /// Sizes of a block [default: 64K,1M,32M,256M; with a longer --max-time 1G,4G too]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
@@ -24,7 +30,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     ops: Vec<String>,
 
-    /// Kernels, as libc,rep,avx2,nt [default: one for each operation]
+    /// Kernels, as libc,rep,avx2,nt; another name lists them [default: one for each operation]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     kernels: Vec<String>,
 
@@ -44,13 +50,16 @@ pub(super) struct Arguments {
 /// The cells that were asked for.
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let known: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
-    let names = chosen("--ops", &asked.ops, &known, &["copy", "fill", "read"])?;
+    let names = chosen("--ops", &asked.ops, &known, USUAL_OPERATIONS)?;
     let operations: Vec<&Operation> = names
         .iter()
         .filter_map(|name| OPERATIONS.iter().find(|operation| operation.name == *name))
         .collect();
     let states = chosen("--source", &asked.source, SOURCES, &SOURCES[..1])?;
-    let sizes = or_usual(&asked.sizes, &USUAL_SIZES);
+    let (time, memory) = (asked.common.time(), host.memory_bytes);
+    let usual = room::usual_largest(time, ROUND_SECONDS, USUAL_LARGEST, memory);
+    let usual = USUAL_SIZES.map(|size| size.min(usual));
+    let sizes = or_usual(&asked.sizes, &usual);
     let threads = or_usual(&asked.threads, &[1]);
     check_sizes(&sizes)?;
     let most = operations.iter().map(|operation| operation.blocks).max();
@@ -82,7 +91,35 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
             states.join(",")
         )));
     }
-    of_cells("memory", cells)
+    Ok(Bench {
+        left_out: left_out(asked, usual.into_iter().max().unwrap_or(0), host),
+        ..of_cells("memory", cells)?
+    })
+}
+
+/// What is not measured where nothing was chosen.
+fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
+    let chosen = [&asked.ops, &asked.kernels, &asked.source];
+    if !(asked.sizes.is_empty()
+        && asked.threads.is_empty()
+        && chosen.iter().all(|it| it.is_empty()))
+    {
+        return None;
+    }
+    let others = OPERATIONS.iter().map(|operation| operation.name);
+    let others: Vec<&str> = others
+        .filter(|name| !USUAL_OPERATIONS.contains(name))
+        .collect();
+    let more = room::quarter(host.memory_bytes);
+    let larger = (usual < more).then(|| {
+        let (largest, to) = (bytes_text(usual), flag_text(more));
+        format!("blocks above {largest} (--sizes up to {to} or a longer --max-time), ")
+    });
+    Some(format!(
+        "Left out: {}--ops {}, other --kernels, --source and --threads.",
+        larger.unwrap_or_default(),
+        others.join(",")
+    ))
 }
 
 /// Loops work on words of 8 bytes, and fewer than 64 bytes are no block.

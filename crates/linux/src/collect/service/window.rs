@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::timeline::Seen;
 
 use super::{Attempt, Halt, Server, Step, go};
 use crate::clock::unix_ms;
@@ -14,10 +15,11 @@ use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
 use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
+use crate::collect::ticker::{Ticker, read_usage};
 use crate::perf::count::Target;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree;
-use crate::proc::tree_usage::{TreeUsage, Used};
+use crate::proc::tree_usage::Used;
 use crate::root::Root;
 use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
 
@@ -34,6 +36,7 @@ pub(super) struct Window<'a> {
     pub(super) files_before: BTreeMap<String, String>,
     pub(super) files_after: BTreeMap<String, String>,
     pub(super) samples: Samples,
+    pub(super) seen: Seen,
     pub(super) stacks: Result<Stacks, Missing>,
     used: Used,
     exit: Result<ExitReading, Missing>,
@@ -87,27 +90,32 @@ impl<'a> Attempt<'a> {
         let target = Target::Tasks(threads(self.root, keeper));
         let counters = TrialCounters::attach(self.root, self.watch.counting, &target);
         let before = Machine::read(self.root, sizes);
-        let used_before = used(self.root, keeper);
+        let used_before = read_usage(self.root, keeper);
         sampler.begin(Instant::now());
         sampler.take(keeper);
         if let Some(stalls) = self.watch.stalls {
             stalls.borrow_mut().begin(keeper)?;
         }
         let started_unix_ms = unix_ms();
+        let mut ticker = Ticker::begin(self.root, keeper, self.watch.stalls)?;
         let mut load = load.release()?;
         let finished = self.finish(&mut load, server, |server| {
             if sampler.until_due().is_zero() {
                 sampler.take(server.running.keeper());
             }
-            sampler.until_due()
+            if ticker.until_due().is_zero() {
+                ticker.look(&sampler);
+            }
+            sampler.until_due().min(ticker.until_due())
         })?;
+        let seen = ticker.finish(&sampler)?;
         // Also where the load came to nothing: the next trial begins with a window of its own.
         let stalls = match self.watch.stalls {
             Some(stalls) => stalls.borrow_mut().end()?,
             None => Seconds::default(),
         };
         let counted = counters.finish();
-        let used = used(self.root, keeper).since(&used_before);
+        let used = read_usage(self.root, keeper).since(&used_before);
         let after = Machine::read(self.root, sizes);
         let end = match finished {
             Ok(end) => end,
@@ -141,18 +149,12 @@ impl<'a> Attempt<'a> {
             files_before,
             files_after: read_back::files(self.root, self.watch.files),
             samples,
+            seen,
             stacks,
             used,
             exit,
         }))
     }
-}
-
-/// What the tree below a keeper used so far.
-fn used(root: &Root, keeper: u32) -> TreeUsage {
-    let mut processes = tree::read_descendants(root, keeper);
-    processes.insert(keeper);
-    TreeUsage::read(root, &processes, Some(keeper))
 }
 
 /// All threads below a keeper.

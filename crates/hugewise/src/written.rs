@@ -8,8 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugewise_model::glob::{fits, is_pattern};
-use hugewise_model::observation::Reading;
-use hugewise_model::reader::{self, LatencySource, Pacing, Place};
+use hugewise_model::reader::{self, LatencySource, Place, Reply};
 
 /// More than this is no log of one trial.
 const LARGEST: u64 = 256 << 20;
@@ -137,12 +136,8 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The readings of one trial from its stdout or from the files that it wrote.
-pub fn read(
-    source: &LatencySource,
-    stdout: &[u8],
-    before: Option<Written>,
-) -> (BTreeMap<String, Reading>, Option<Pacing>) {
+/// What a source tells of one trial, from its stdout or from the files that it wrote.
+pub fn read(source: &LatencySource, stdout: &[u8], before: Option<Written>) -> Reply {
     let documents = match before {
         Some(written) => written.documents(),
         None if stdout.len() >= STDOUT_KEPT => Err(format!(

@@ -156,19 +156,18 @@ fn a_forecast_stands_in_every_form_that_has_room_for_it() {
 #[test]
 fn page_walks_are_counted_while_the_process_is_watched() {
     let held = Held::new(&["touch", "--small", "--pages", "4096"]);
-    let forecast = |flags: &[&str]| -> serde_json::Value {
+    let forecast = |flags: &[&str]| -> Value {
         let mut inspect = Case::new().hugewise();
         inspect.args(["inspect", &held.pid(), "--forecast", "--format", "json"]);
         let done = inspect.args(flags).assert().success();
-        let told: serde_json::Value =
-            serde_json::from_slice(&done.get_output().stdout).expect("JSON");
+        let told: Value = serde_json::from_slice(&done.get_output().stdout).expect("JSON");
         told["forecast"]["worth"].clone()
     };
     let watched = forecast(&["--duration", "200ms", "--touch-bits"]);
     let seconds = watched["extent"]["seconds"].as_f64().expect("a time");
     assert!(seconds >= 0.2, "{watched}");
     let counted = &forecast(&["--duration", "200ms"])["walk_share"];
-    let missing = |share: &serde_json::Value| !share["missing"].is_null();
+    let missing = |share: &Value| !share["missing"].is_null();
     assert_eq!(missing(&watched["walk_share"]), missing(counted));
     let known = |share: &f64| (0.0..=1.0).contains(share);
     let share = counted["at_most"].as_f64();

@@ -9,11 +9,13 @@ use std::process::ExitCode;
 
 mod arguments;
 mod bench;
+mod contend;
 mod double_fault;
 mod fault_mix;
 mod fragment;
 mod fragmented;
 mod group;
+mod late;
 mod mappings;
 mod pace;
 mod pagemap;
@@ -65,15 +67,20 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         so many faults of each kind
   threads --end exit|leave|exec
         end from another thread than the first
+  contend --pages N --rounds R [--waiters W]
+        populate N pages again and again while W threads map and unmap a page, R times each;
+        print `contend calls_ns N`, what their calls took
   fail --code N | --signal N  end badly
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
   serve --port P --pages N [--huge] [--folder DIR] [--fail start|load|end]
+        [--late stall|sleep]
         print `listening`, and answer each byte after writing to each of N pages and giving
-        them back
-  ask --port P --requests R   send R bytes, one by one; print a table of their `latency_ns`
+        them back; some answers come 20 ms late, by a page fault or asleep
+  ask --port P --requests R [--times]
+        send R bytes, one by one; print a table of their `latency_ns`, and when each ended
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
         one region of memory that is in one known state; print
         `plant NAME PID START-END` (`plant --list` names them)
@@ -168,6 +175,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),
         "fault-mix" => fault_mix::run(&mut rest),
+        "contend" => contend::run(&mut rest),
         "threads" => threads::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),

@@ -189,7 +189,6 @@ impl Region {
     }
 
     /// Its first byte.
-    #[cfg(test)]
     pub(crate) fn start(&self) -> *mut u8 {
         self.start
     }

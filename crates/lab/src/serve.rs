@@ -4,10 +4,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Trouble;
 use crate::arguments::Arguments;
+use crate::late::LatePage;
 use crate::region::{Advice, Align, Region, page_bytes};
 
 /// What goes wrong with a server.
@@ -23,9 +24,61 @@ enum Failing {
     AtEnd,
 }
 
+/// How long a late request takes.
+const LATE: Duration = Duration::from_millis(20);
+/// How long a stall lasts that makes no request late.
+const STALL: Duration = Duration::from_millis(1);
+/// Late is each request whose number is a square times this: no two gaps are alike, so that
+/// late requests and stalls which are moved against each other do not fall together again.
+const APART: usize = 100;
+
+/// Why some requests are late, where some are.
+enum Late {
+    /// None is.
+    None,
+    /// A page fault that is answered late.
+    Stall(LatePage),
+    /// They sleep; a shorter stall comes in another request, half way to the next late one.
+    Sleep(LatePage),
+}
+
+impl Late {
+    fn read(arguments: &mut Arguments) -> Result<Self, Trouble> {
+        Ok(match arguments.word("--late")?.as_deref() {
+            None => Self::None,
+            Some("stall") => Self::Stall(LatePage::new(LATE)?),
+            Some("sleep") => Self::Sleep(LatePage::new(STALL)?),
+            Some(other) => {
+                let text = format!("--late is stall or sleep, not `{other}`");
+                return Err(Trouble::Usage(text));
+            }
+        })
+    }
+
+    /// What comes before the answer to a request of this number.
+    fn before(&self, number: usize) -> Result<(), Trouble> {
+        match self {
+            Self::Stall(page) if is_square(number) => page.touch()?,
+            Self::Sleep(_) if is_square(number) => std::thread::sleep(LATE),
+            Self::Sleep(page) if number.checked_sub(APART / 2).is_some_and(is_square) => {
+                page.touch()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Whether a number is a square times [`APART`], and not 0: whoever only looks whether the
+/// server answers asks for the first.
+fn is_square(number: usize) -> bool {
+    number > 0 && number.is_multiple_of(APART) && (number / APART).isqrt().pow(2) == number / APART
+}
+
 /// `serve`: listens at `--port` of this machine, prints `listening`, and answers each byte that
 /// it is sent with the same byte, after writing one byte to each of N fresh pages and giving them
-/// back. `--huge` advises them. With `--folder` it keeps a file there.
+/// back. `--huge` advises them. With `--folder` it keeps a file there. With `--late` some requests
+/// take 20 ms more: `stall`, in a page fault that takes that long, or `sleep`.
 pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let port = port(arguments)?;
     let pages = arguments.needed("--pages")?;
@@ -36,6 +89,7 @@ pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     };
     let folder = arguments.word("--folder")?;
     let failing = failing(arguments)?;
+    let late = Late::read(arguments)?;
     arguments.finish()?;
     if failing == Failing::AtStart {
         eprintln!("no configuration");
@@ -54,20 +108,27 @@ pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         .map_err(|error| Trouble::Kernel("listening", error))?;
     println!("listening");
     for stream in listener.incoming().flatten() {
-        answer(stream, &region, failing)?;
+        answer(stream, &region, failing, &late)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Until the client goes. Whoever only looks whether somebody listens sends nothing.
-fn answer(mut stream: TcpStream, region: &Region, failing: Failing) -> Result<(), Trouble> {
-    let mut word = [0];
+fn answer(
+    mut stream: TcpStream,
+    region: &Region,
+    failing: Failing,
+    late: &Late,
+) -> Result<(), Trouble> {
+    let (mut word, mut number) = ([0], 0);
     while stream.read_exact(&mut word).is_ok() {
         if failing == Failing::UnderLoad {
             std::process::abort();
         }
         region.write(page_bytes());
         region.discard()?;
+        late.before(number)?;
+        number += 1;
         if stream.write_all(&word).is_err() {
             break;
         }
@@ -76,35 +137,48 @@ fn answer(mut stream: TcpStream, region: &Region, failing: Failing) -> Result<()
 }
 
 /// `ask`: sends so many requests to `--port` over one connection, each after the answer to the
-/// one before it, and prints a table of one column, `latency_ns`.
+/// one before it, and prints a table of one column, `latency_ns`; with `--times` of a second one,
+/// `ended_ns`, the time of the answer in nanoseconds since 1970.
 pub(crate) fn ask(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let port = port(arguments)?;
     let requests = arguments.needed("--requests")?;
+    let times = arguments.switch("--times");
     arguments.finish()?;
-    let latencies = latencies(port, requests).map_err(|error| Trouble::Kernel("asking", error))?;
-    let mut table = String::from("latency_ns\n");
-    for nanos in latencies {
-        table.push_str(&format!("{nanos}\n"));
+    let asked = answers(port, requests).map_err(|error| Trouble::Kernel("asking", error))?;
+    let mut table = String::from(if times {
+        "latency_ns,ended_ns\n"
+    } else {
+        "latency_ns\n"
+    });
+    for (took, ended) in asked {
+        let row = match times {
+            true => format!("{},{}\n", took.as_nanos(), ended.as_nanos()),
+            false => format!("{}\n", took.as_nanos()),
+        };
+        table.push_str(&row);
     }
     print!("{table}");
     Ok(ExitCode::SUCCESS)
 }
 
-fn latencies(port: u16, requests: usize) -> std::io::Result<Vec<u128>> {
+/// How long each request took, and when it was answered since 1970.
+fn answers(port: u16, requests: usize) -> std::io::Result<Vec<(Duration, Duration)>> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
     let mut answer = [0];
-    let mut latencies = Vec::new();
+    let mut answers = Vec::new();
     for _ in 0..requests {
         let began = Instant::now();
         stream.write_all(b"x")?;
         stream.read_exact(&mut answer)?;
-        latencies.push(began.elapsed().as_nanos());
+        let took = began.elapsed();
+        let ended = SystemTime::now().duration_since(UNIX_EPOCH);
+        answers.push((took, ended.unwrap_or_default()));
         if answer != *b"x" {
             return Err(ErrorKind::InvalidData.into());
         }
     }
-    Ok(latencies)
+    Ok(answers)
 }
 
 fn port(arguments: &mut Arguments) -> Result<u16, Trouble> {

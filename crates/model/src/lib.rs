@@ -49,7 +49,10 @@ pub mod miss;
 /// 5f. What load generators and benchmarks tell of their requests.
 pub mod reader;
 
-/// 5g. Recordings of faults and of misses: events, a line each, and back.
+/// 5g. A trial of a service from second to second, and its slow requests against its stalls.
+pub mod timeline;
+
+/// 5h. Recordings of faults and of misses: events, a line each, and back.
 pub mod recording;
 
 /// 6. What is kept: the record, written as it happens.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::ThpDisable;
 use crate::latency::distribution::Distribution;
 use crate::reader::Pacing;
+use crate::timeline::Timeline;
 
 /// One workload under one policy in one round.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -41,6 +42,9 @@ pub struct Trial {
     /// Whether requests waited for each other, as the source of `--latency` shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// The trial second by second, where the workload is a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 impl Trial {
@@ -212,6 +216,11 @@ pub enum Missing {
     },
     /// The workload printed nothing that matches.
     NotPrinted,
+    /// It happened, and is known to nobody for the time that was observed.
+    NotCounted {
+        /// What stands in the way.
+        obstacle: String,
+    },
     /// The user switched it off, or the experiment did not need it.
     NotAsked,
     /// The trial failed, so that its readings mean nothing.
@@ -232,6 +241,7 @@ impl fmt::Display for Missing {
                 write!(f, "not larger than what measuring itself takes ({floor})")
             }
             Self::NotPrinted => write!(f, "the workload printed nothing that matches"),
+            Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
             Self::NotAsked => write!(f, "not asked for"),
             Self::TrialFailed => write!(f, "the trial failed"),
         }

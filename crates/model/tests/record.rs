@@ -10,6 +10,7 @@ use hugewise_model::latency::distribution::{Distribution, Grain};
 use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading, Role, Trial};
 use hugewise_model::reader::Pacing;
 use hugewise_model::record::{self, Line, Record, RecordError};
+use hugewise_model::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {
@@ -150,7 +151,7 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: this is not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: the record has format version 2, this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the record ends in the middle of its header: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         torn in the middle: line 2, column 100: EOF while parsing a string; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         strange policy: line 2: a trial of policy `b`, which the plan does not have; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
         two headers: line 2: a second header; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
@@ -261,6 +262,50 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         })
 }
 
+fn slowest() -> impl Strategy<Value = Slowest> {
+    let held = (
+        any::<u64>(),
+        0.0_f64..9e9,
+        prop::collection::vec(any::<(u64, u64)>(), 0..4),
+    );
+    let held = held.prop_map(|(slow, slow_from_seconds, turned)| {
+        Slowest::Held(Held {
+            slow,
+            slow_from_seconds,
+            turned,
+            ..Held::default()
+        })
+    });
+    let lost = any::<u64>().prop_map(|lost| Slowest::CannotTell(Unrelated::StallsLost { lost }));
+    prop_oneof![held, lost, Just(Slowest::default())]
+}
+
+prop_compose! {
+    fn second()(
+        to_seconds in 0.0_f64..1e6,
+        minor_faults: Option<u64>,
+        resident_bytes: Option<u64>,
+        huge_bytes: Option<u64>,
+        stalls in prop::collection::btree_map("[a-z_]{1,12}", 0.0_f64..1e6, 0..3),
+        requests in prop::option::of((any::<u64>(), 0.0_f64..1e6)),
+    ) -> Second {
+        let requests = requests.map(|(count, max_seconds)| Requests {
+            count, p50_seconds: max_seconds / 3.0, p99_seconds: max_seconds / 2.0, max_seconds,
+        });
+        Second { to_seconds, minor_faults, resident_bytes, huge_bytes, stalls, requests }
+    }
+}
+
+prop_compose! {
+    fn timeline()(
+        seconds in prop::collection::vec(second(), 0..4),
+        long_stalls in prop::collection::btree_map("[a-z_]{1,12}", any::<u64>(), 0..3),
+        slowest in slowest(),
+    ) -> Timeline {
+        Timeline { seconds, long_stalls, slowest }
+    }
+}
+
 prop_compose! {
     fn trial()(
         (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
@@ -271,10 +316,12 @@ prop_compose! {
         read_back in read_back(),
         marks in marks(),
         pacing in prop::option::of(Just(Pacing::Closed)),
+        timeline in prop::option::of(timeline()),
     ) -> Trial {
         Trial {
             index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
+            timeline,
         }
     }
 }

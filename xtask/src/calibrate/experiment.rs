@@ -115,6 +115,7 @@ fn trial(index: usize, round: u32, policy: &Policy, role: Role, seconds: f64) ->
         read_back: ReadBack::default(),
         marks: Vec::new(),
         pacing: None,
+        timeline: None,
     }
 }
 

@@ -3,15 +3,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use hugewise_model::compare::{self, Across, Table};
 use hugewise_model::findings;
 use hugewise_model::gate::Gate;
 use hugewise_model::record::Record;
 use hugewise_model::report::{Other, Report};
+use hugewise_model::timeline::render_text as render_timeline;
 
-use crate::cli::Output;
+use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::experiment::check_gates;
 use crate::options::parse_share;
@@ -49,6 +50,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
 
+    /// Show the trials of a service second by second instead
+    #[arg(long, conflicts_with_all = ["baseline", "verdict_metric", "threshold", "fail_if", "svg"])]
+    timeline: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -60,6 +65,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         .iter()
         .map(|path| recorder::read(path))
         .collect::<Result<_>>()?;
+    if arguments.timeline {
+        return timeline(&records, &arguments.output);
+    }
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
     }
@@ -97,6 +105,30 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         GateState::Closed => Exit::Gate,
         GateState::Open => Exit::Done,
     })
+}
+
+/// The seconds of one record.
+fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
+    let [record] = records else {
+        return Err(exit::usage("--timeline shows one record; name only one"));
+    };
+    if output.format != Format::Text || output.json.is_some() {
+        return Err(exit::usage(
+            "--timeline is drawn as text; without it, --format json has the `timeline` of each \
+             trial",
+        ));
+    }
+    if record.trials.iter().all(|trial| trial.timeline.is_none()) {
+        return Err(exit::usage(
+            "--timeline: no trial of this record was watched second by second; `hugewise run \
+             --service` does that",
+        ));
+    }
+    let mut text = String::new();
+    render_timeline(record, output::style(output).width, &mut text)
+        .context("drawing the seconds")?;
+    output::print(&text)?;
+    Ok(Exit::Done)
 }
 
 fn within(record: &Record, arguments: &Arguments) -> Result<Table> {

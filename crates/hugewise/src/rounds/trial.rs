@@ -8,8 +8,9 @@ use hugewise_model::observation::{Outcome, Trial};
 use hugewise_model::plan::Plan;
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::runtime::Answers;
-use hugewise_model::reader::Pacing;
+use hugewise_model::reader::{Pacing, Timed};
 use hugewise_model::record::Header;
+use hugewise_model::timeline::{Timeline, Unrelated, join};
 
 use super::{Flow, Place, Rounds};
 use crate::fragmentation::Fragmentation;
@@ -20,6 +21,7 @@ use crate::{exit, runtimes};
 struct Seen {
     observed: Observed,
     pacing: Option<Pacing>,
+    timeline: Option<Timeline>,
     /// What the runtimes said when they were asked.
     answers: Answers,
 }
@@ -37,6 +39,7 @@ impl Rounds<'_> {
             Err(error) => Seen {
                 observed: Observed::not_run(Outcome::HookFailed { error }),
                 pacing: None,
+                timeline: None,
                 answers: Answers::new(),
             },
         };
@@ -47,6 +50,7 @@ impl Rounds<'_> {
         };
         let mut trial = row(place, policy, &header.plan, seen.observed);
         trial.pacing = seen.pacing;
+        trial.timeline = seen.timeline;
         runtimes::note_answers(&mut trial, &policy.settings, seen.answers);
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
@@ -73,7 +77,8 @@ impl Rounds<'_> {
             .ask(self.options, policy, realisation, identity);
         let mut observed = self.observe(header, &policy.settings, realisation, place.round)?;
         drop(applied);
-        let pacing = self.read_latencies(&mut observed, before);
+        let (pacing, timed) = self.read_latencies(&mut observed, before);
+        let timeline = timeline(&mut observed, &timed);
         runtimes::note_complaints(&mut observed, &policy.settings);
         if let Some(fragmentation) = self.fragmentation {
             fragmentation.judge(&mut observed);
@@ -84,6 +89,7 @@ impl Rounds<'_> {
         Ok(Seen {
             observed,
             pacing,
+            timeline,
             answers,
         })
     }
@@ -101,12 +107,24 @@ impl Rounds<'_> {
     }
 
     /// Adds what the source of latencies told of a trial to its readings.
-    fn read_latencies(&self, observed: &mut Observed, before: Option<Written>) -> Option<Pacing> {
-        let source = self.options.latency.as_ref()?;
-        let (readings, pacing) = written::read(source, &observed.output, before);
-        observed.readings.extend(readings);
-        pacing
+    fn read_latencies(
+        &self,
+        observed: &mut Observed,
+        before: Option<Written>,
+    ) -> (Option<Pacing>, Result<Vec<Timed>, Unrelated>) {
+        let Some(source) = self.options.latency.as_ref() else {
+            return (None, Err(Unrelated::NotAsked));
+        };
+        let reply = written::read(source, &observed.output, before);
+        observed.readings.extend(reply.readings);
+        (reply.pacing, reply.timed)
     }
+}
+
+/// The trial second by second, of a service that was seen under its load.
+fn timeline(observed: &mut Observed, timed: &Result<Vec<Timed>, Unrelated>) -> Option<Timeline> {
+    let seen = observed.served.as_mut()?.seen.take()?;
+    Some(join(&seen, timed.as_deref().map_err(Unrelated::clone)))
 }
 
 /// The row of a trial.
@@ -133,5 +151,6 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial 
         read_back: observed.read_back,
         marks: observed.marks,
         pacing: None,
+        timeline: None,
     }
 }

@@ -21,6 +21,10 @@
 #define EVERYONE 0
 #define PROGRAMS 1
 #define KERNEL_THREADS 2
+#define AT_OWN_MMAP_LOCK 3
+
+/* No duration is that long: none is kept by itself. */
+#define NEVER (~0ULL)
 
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
@@ -34,6 +38,7 @@ const volatile u32 key_offset = 0; /* bytes into the context of the begin or the
 const volatile u32 key_mask = 0xffffffff; /* 0xff for a bool: the rest of the register is noise */
 const volatile u32 keys = 1; /* the last one also takes what is beyond */
 const volatile u32 who = EVERYONE;
+const volatile u64 long_ns = NEVER; /* durations from here on are kept one by one as well */
 
 struct settings {
 	u32 root; /* process whose descendants count, itself included; 0: all */
@@ -60,6 +65,16 @@ struct extremes {
 struct losses {
 	u64 no_room; /* begins that could not be kept */
 	u64 reentered; /* begins while an earlier one of the same thread was open */
+};
+
+struct stall {
+	u64 begun_ns;
+	u64 ns;
+};
+
+struct sums {
+	u64 total_ns;
+	u64 unkept; /* long durations for which the queue had no room */
 };
 
 struct {
@@ -97,11 +112,34 @@ struct {
 	TYPE(value, struct losses);
 } losses SEC(".maps");
 
+struct rw_semaphore {
+	u64 count;
+} KERNEL;
+
+struct mm_struct {
+	struct rw_semaphore mmap_lock;
+} KERNEL;
+
+/* Where none is kept by itself the loader makes it no larger. */
+struct {
+	NUMBER(type, QUEUE);
+	NUMBER(max_entries, 1);
+	TYPE(value, struct stall);
+} stalls SEC(".maps");
+
+struct {
+	NUMBER(type, PERCPU_ARRAY);
+	NUMBER(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct sums);
+} sums SEC(".maps");
+
 struct task_struct {
 	u32 flags;
 	s32 pid;
 	s32 tgid;
 	struct task_struct *real_parent;
+	struct mm_struct *mm;
 } KERNEL;
 
 /*
@@ -128,13 +166,30 @@ INLINE int counts(const struct settings *set)
 {
 	struct task_struct *task = (struct task_struct *)current_task();
 
-	if (who != EVERYONE) {
+	if (who == PROGRAMS || who == KERNEL_THREADS) {
 		u32 flags = 0;
 		read_kernel(&flags, sizeof(flags), &task->flags);
 		if (((flags & PF_KTHREAD) != 0) != (who == KERNEL_THREADS))
 			return 0;
 	}
 	return !set->root || descends_from(task, set->root);
+}
+
+/*
+ * Whether the first argument of the event is the lock of the running thread's own address space.
+ * Within the wait for it the kernel may wait for smaller locks, whose events come between.
+ */
+INLINE int is_meant(void *context)
+{
+	struct task_struct *task = (struct task_struct *)current_task();
+	struct mm_struct *mm = 0;
+	u64 lock = 0;
+
+	if (who != AT_OWN_MMAP_LOCK)
+		return 1;
+	if (read_kernel(&lock, sizeof(lock), context) || read_kernel(&mm, sizeof(mm), &task->mm))
+		return 0;
+	return mm && lock == (u64)&mm->mmap_lock;
 }
 
 /* The idle threads of all processors share the number 0. */
@@ -167,7 +222,7 @@ INLINE int begin(void *context)
 	struct losses *lost = map_lookup(&losses, &zero);
 	struct start *start, fresh = {};
 
-	if (!set || !lost || !counts(set))
+	if (!set || !lost || !is_meant(context) || !counts(set))
 		return 0;
 	if (key_source == KEY_AT_BEGIN)
 		fresh.key = key_in(context);
@@ -262,6 +317,26 @@ INLINE void record(const struct settings *set, u64 ns, u64 key)
 		extreme->min_complement = ~ns;
 }
 
+/*
+ * What a timeline is made of: sums that can be read at any moment, because each is one number,
+ * and the long durations themselves, in a queue that is bounded.
+ */
+INLINE void keep(u64 begun_ns, u64 ns)
+{
+	u32 zero = 0;
+	struct stall stall = { .begun_ns = begun_ns, .ns = ns };
+	struct sums *sum;
+
+	if (long_ns == NEVER)
+		return;
+	sum = map_lookup(&sums, &zero);
+	if (!sum)
+		return;
+	sum->total_ns += ns;
+	if (ns >= long_ns && map_push(&stalls, &stall, 0))
+		sum->unkept++;
+}
+
 INLINE int end_as(u64 key_at_end)
 {
 	u64 now = time_ns();
@@ -272,12 +347,15 @@ INLINE int end_as(u64 key_at_end)
 	if (!start || !start->ns || !set)
 		return 0;
 	record(set, now - start->ns, key_source == KEY_AT_END ? key_at_end : start->key);
+	keep(start->ns, now - start->ns);
 	start->ns = 0;
 	return 0;
 }
 
 INLINE int end(void *context)
 {
+	if (!is_meant(context))
+		return 0;
 	return end_as(key_source == KEY_AT_END ? key_in(context) : 0);
 }
 

@@ -24,6 +24,7 @@ typedef int s32;
 #define HASH 1
 #define ARRAY 2
 #define PERCPU_ARRAY 6
+#define QUEUE 22
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)1;
 static long (*map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
@@ -32,6 +33,7 @@ static u64 (*time_ns)(void) = (void *)5;
 static u32 (*processor)(void) = (void *)8;
 static u64 (*thread_and_process)(void) = (void *)14;
 static u64 (*current_task)(void) = (void *)35;
+static long (*map_push)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
 
 #endif

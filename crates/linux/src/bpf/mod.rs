@@ -22,6 +22,7 @@ mod probe;
 pub mod types;
 
 use ladder::{Attempt, Kernel, Refusal, attempts, climb};
+pub use probe::{Long, Standing};
 use probe::{Probe, Sight};
 
 /// A fingerprint of the programs' sources (FNV-1a), by which a committed object that is older
@@ -92,6 +93,20 @@ impl Tracer {
         Self::start_by(root, points, pid, |_| true)
     }
 
+    /// The same, and durations from `long` on are kept one by one until they are
+    /// [taken](Self::take_long).
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_keeping(
+        root: &Root,
+        points: &[Point],
+        pid: Option<u32>,
+        long: Duration,
+    ) -> Result<(Self, Vec<Untraced>)> {
+        Self::open(root, points, pid, Some(long), |_| true)
+    }
+
     /// The same with some of the means only, to compare them.
     ///
     /// # Errors
@@ -100,6 +115,16 @@ impl Tracer {
         root: &Root,
         points: &[Point],
         pid: Option<u32>,
+        may: impl Fn(Rung) -> bool,
+    ) -> Result<(Self, Vec<Untraced>)> {
+        Self::open(root, points, pid, None, may)
+    }
+
+    fn open(
+        root: &Root,
+        points: &[Point],
+        pid: Option<u32>,
+        long: Option<Duration>,
         may: impl Fn(Rung) -> bool,
     ) -> Result<(Self, Vec<Untraced>)> {
         let none = Self { live: Vec::new() };
@@ -116,7 +141,8 @@ impl Tracer {
             functions: crate::proc::kallsyms::read_kallsyms(root).unwrap_or_default(),
         };
         let mut opener = probe::Kernel::new(pid)
-            .map_err(|error| Error::io("reading", &root.path("sys/kernel/btf/vmlinux"), error))?;
+            .map_err(|error| Error::io("reading", &root.path("sys/kernel/btf/vmlinux"), error))?
+            .keeping(long);
         let lacking = lacking(root);
         let mut tracer = none;
         let mut missing = Vec::new();
@@ -164,6 +190,28 @@ impl Tracer {
             Ok(live.sighting(sight))
         });
         sights.collect()
+    }
+
+    /// Takes the long durations that were kept since the last time, in the order of
+    /// [`traced`](Self::traced).
+    ///
+    /// # Errors
+    /// The kernel failed.
+    pub fn take_long(&mut self) -> Result<Vec<Vec<Long>>> {
+        let live = self.live.iter_mut();
+        live.map(|live| live.probe.take_long().map_err(|error| failed(&error)))
+            .collect()
+    }
+
+    /// What each point came to since tracing began, windows aside; nothing where no durations
+    /// are kept.
+    ///
+    /// # Errors
+    /// The kernel failed.
+    pub fn standings(&self) -> Result<Vec<Standing>> {
+        let live = self.live.iter();
+        live.map(|live| live.probe.standing().map_err(|error| failed(&error)))
+            .collect()
     }
 
     /// The same as numbers and names.

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
-use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
 use aya::{Btf, Ebpf, EbpfLoader, Pod, VerifierLogLevel};
 use hugewise_model::latency::buckets::{FINE_SLOTS, MICRO_SLOTS};
 use hugewise_model::latency::{Extremes, Histogram};
@@ -14,6 +15,10 @@ use hugewise_model::trace::{Losses, Rung};
 use super::ladder::{Attempt, Open, Refusal};
 
 mod attach;
+mod long;
+
+pub use long::{Long, Standing};
+use long::{RawStall, RawSums};
 
 /// The programs; `build.rs` brings them.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
@@ -72,6 +77,8 @@ pub struct Probe {
     histograms: PerCpuArray<MapData, RawHistogram>,
     extremes: PerCpuArray<MapData, RawExtremes>,
     losses: PerCpuArray<MapData, RawLosses>,
+    long: Queue<MapData, RawStall>,
+    sums: PerCpuArray<MapData, RawSums>,
     keys: u32,
     /// What each half had counted when it was last read.
     earlier: Vec<Histogram>,
@@ -104,6 +111,8 @@ pub struct Kernel {
     /// The process whose tree is watched; 0 for everything.
     root: u32,
     processors: Vec<u32>,
+    /// Durations from here on are kept one by one, too.
+    long: Option<Duration>,
     /// A rung that this kernel refuses altogether, and how.
     refused: Vec<Refusal>,
 }
@@ -118,8 +127,14 @@ impl Kernel {
             types: Btf::from_sys_fs().map_err(io::Error::other)?,
             root: root.unwrap_or(0),
             processors: aya::util::online_cpus().map_err(|(_, error)| error)?,
+            long: None,
             refused: Vec::new(),
         })
+    }
+
+    /// The same, and durations from `long` on are kept one by one.
+    pub(super) fn keeping(self, long: Option<Duration>) -> Self {
+        Self { long, ..self }
     }
 
     fn load(&self, attempt: &Attempt) -> Result<Ebpf, aya::EbpfError> {
@@ -136,6 +151,7 @@ impl Kernel {
             Who::Everyone => 0,
             Who::Programs => 1,
             Who::KernelThreads => 2,
+            Who::AtOwnMmapLock => 3,
         };
         EbpfLoader::new()
             .btf(Some(&self.types))
@@ -145,6 +161,8 @@ impl Kernel {
             .override_global("key_mask", &mask, true)
             .override_global("keys", &keys, true)
             .override_global("who", &who, true)
+            .override_global("long_ns", &long::threshold(self.long), true)
+            .map_max_entries("stalls", long::room(self.long))
             .map_max_entries("hists", keys * 2)
             .map_max_entries("extremes", keys * 2)
             .load(OBJECT)
@@ -243,6 +261,8 @@ impl Probe {
             histograms: PerCpuArray::try_from(take("hists")?)?,
             extremes: PerCpuArray::try_from(take("extremes")?)?,
             losses: PerCpuArray::try_from(take("losses")?)?,
+            long: Queue::try_from(take("stalls")?)?,
+            sums: PerCpuArray::try_from(take("sums")?)?,
             object,
             programs: Vec::new(),
             keys,

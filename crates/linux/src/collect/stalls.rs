@@ -1,11 +1,13 @@
 //! Time that the workload's threads spent in the kernel's slow paths, by cause.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use hugewise_model::observation::Missing;
+use hugewise_model::timeline::LONG_NS;
 use hugewise_model::trace::points::{Point, points};
 
-use crate::bpf::{Sighting, Tracer};
+use crate::bpf::{Long, Sighting, Standing, Tracer};
 use crate::error::Result;
 use crate::root::Root;
 
@@ -23,7 +25,7 @@ const CAUSES: [(&str, &str, Frequency); 8] = [
     ("split_seconds", "split_mapping", Frequency::Rare),
     ("page_fault_seconds", "fault", Frequency::Often),
     ("copy_on_write_seconds", "copy_on_write", Frequency::Often),
-    ("mmap_lock_wait_seconds", "mmap_lock", Frequency::Often),
+    ("mmap_lock_wait_seconds", "mmap_lock_wait", Frequency::Often),
 ];
 
 /// How often a point is passed.
@@ -50,6 +52,8 @@ pub struct Stalls {
     tracer: Tracer,
     /// The points that are traced, in the tracer's order.
     traced: Vec<String>,
+    /// What each had come to when it was last asked.
+    standings: Vec<Standing>,
     /// Why a point is not traced.
     missing: BTreeMap<String, Missing>,
 }
@@ -68,11 +72,14 @@ impl Stalls {
         let mut chosen: Vec<Point> = points();
         chosen.retain(|point| names.contains(&*point.name));
         // Until a trial begins, only our own tree counts, in which nothing of this happens.
-        let (tracer, missing) = Tracer::start(root, &chosen, Some(std::process::id()))?;
+        let own = Some(std::process::id());
+        let long = Duration::from_nanos(LONG_NS);
+        let (tracer, missing) = Tracer::start_keeping(root, &chosen, own, long)?;
         let traced = tracer.traced();
         Ok(Self {
             traced: traced.into_iter().map(|point| point.name).collect(),
             tracer,
+            standings: Vec::new(),
             missing: missing.into_iter().map(|one| (one.name, one.why)).collect(),
         })
     }
@@ -84,6 +91,37 @@ impl Stalls {
     pub(super) fn begin(&mut self, keeper: u32) -> Result<()> {
         self.tracer.watch(keeper)?;
         self.tracer.window().map(drop)
+    }
+
+    /// What has come since the last time, of which the first begins a timeline: sums by metric,
+    /// and the long ones by themselves.
+    ///
+    /// # Errors
+    /// The kernel failed.
+    pub(super) fn tick(&mut self) -> Result<Vec<Tick>> {
+        let long = self.tracer.take_long()?;
+        let now = self.tracer.standings()?;
+        let before = std::mem::replace(&mut self.standings, now);
+        let mut ticks = Vec::new();
+        for (index, (point, long)) in self.traced.iter().zip(long).enumerate() {
+            let known = CAUSES.iter().find(|(_, name, _)| name == point);
+            let now = self.standings.get(index).copied().unwrap_or_default();
+            let before = before.get(index).copied().unwrap_or(now);
+            ticks.extend(known.map(|(metric, _, _)| Tick {
+                metric,
+                total_ns: now.total_ns.saturating_sub(before.total_ns),
+                unkept: now.unkept.saturating_sub(before.unkept),
+                long,
+            }));
+        }
+        Ok(ticks)
+    }
+
+    /// Why nothing at all is timed, where that is so.
+    pub(super) fn nothing(&self) -> Option<Missing> {
+        let untraced = self.traced.is_empty();
+        let why = || self.missing.values().next().cloned();
+        untraced.then(|| why().unwrap_or(Missing::NotAsked))
     }
 
     /// The trial has ended: seconds of each cause, or why they are not known.
@@ -110,6 +148,19 @@ impl Stalls {
                 .collect(),
         ))
     }
+}
+
+/// What one cause came to in about a second.
+#[derive(Clone, Debug)]
+pub(super) struct Tick {
+    /// Its metric.
+    pub(super) metric: &'static str,
+    /// Time in it, of those that ended.
+    pub(super) total_ns: u64,
+    /// Those that were long.
+    pub(super) long: Vec<Long>,
+    /// Long ones for which there was no room.
+    pub(super) unkept: u64,
 }
 
 /// A sum from which something was left out is no sum.

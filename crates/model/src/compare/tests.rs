@@ -130,6 +130,7 @@ fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)) -> Record
                 read_back: ReadBack::default(),
                 marks: Vec::new(),
                 pacing: None,
+                timeline: None,
             };
             fill(&mut trial, slot);
             record.trials.push(trial);

@@ -3,25 +3,38 @@
 use serde_json::Value;
 
 use super::unit::exact_nanos;
-use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines};
+use super::{Latency, Load, Pacing, ReadError, Stamp, TimeUnit, Timed, Told, lines};
 use crate::latency::distribution::{Distribution, Grain};
 
-pub(super) fn parse(bytes: &[u8], field: &str, unit: TimeUnit) -> Result<Told, ReadError> {
+pub(super) fn parse(
+    bytes: &[u8],
+    field: &str,
+    unit: TimeUnit,
+    stamp: Option<&Stamp>,
+) -> Result<Told, ReadError> {
     let mut all = Collected::new(unit);
     for (line, text) in lines(bytes).filter(|(_, line)| !line.trim().is_empty()) {
         let object: Value = serde_json::from_str(&text)
             .map_err(|error| ReadError::at(line, "JSON", error.to_string()))?;
-        let found = field
-            .split('.')
-            .try_fold(&object, |value, part| value.get(part));
-        let value = match found {
-            Some(Value::Number(number)) => number.to_string(),
-            Some(Value::String(text)) => text.clone(),
-            _ => return Err(ReadError::at(line, field, "the object has no such number")),
-        };
-        all.add(line, field, &value)?;
+        let took = all.add(line, field, &named(&object, line, field)?)?;
+        if let Some(stamp) = stamp {
+            let time = named(&object, line, &stamp.field)?;
+            all.timed.push(stamp.request(line, &time, took)?);
+        }
     }
     all.told(field)
+}
+
+/// The number of a field, as it is written.
+fn named(object: &Value, line: usize, field: &str) -> Result<String, ReadError> {
+    let found = field
+        .split('.')
+        .try_fold(object, |value, part| value.get(part));
+    match found {
+        Some(Value::Number(number)) => Ok(number.to_string()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        _ => Err(ReadError::at(line, field, "the object has no such number")),
+    }
 }
 
 /// Requests that are told one by one.
@@ -30,6 +43,8 @@ pub(super) struct Collected {
     unit: TimeUnit,
     /// The most decimals that were written: they tell how fine the source's clock is.
     decimals: usize,
+    /// The requests with their times, where the source has them.
+    pub(super) timed: Vec<Timed>,
 }
 
 impl Collected {
@@ -38,10 +53,12 @@ impl Collected {
             all: Distribution::new(Grain::Bucket, 1),
             unit,
             decimals: 0,
+            timed: Vec::new(),
         }
     }
 
-    pub(super) fn add(&mut self, line: usize, field: &str, text: &str) -> Result<(), ReadError> {
+    /// Adds a request; its time in nanoseconds.
+    pub(super) fn add(&mut self, line: usize, field: &str, text: &str) -> Result<u64, ReadError> {
         let ns = exact_nanos(text, self.unit).ok_or_else(|| {
             ReadError::at(
                 line,
@@ -54,7 +71,7 @@ impl Collected {
             .map_or(0, |(_, decimals)| decimals.len());
         self.decimals = self.decimals.max(decimals);
         self.all.add(ns, 1);
-        Ok(())
+        Ok(ns)
     }
 
     pub(super) fn told(self, field: &str) -> Result<Told, ReadError> {
@@ -69,6 +86,7 @@ impl Collected {
             loads: vec![Load {
                 requests: Some(all.count()),
                 latency: Some(Latency::Counted(all)),
+                timed: self.timed,
                 ..Load::default()
             }],
             pacing: Pacing::Unknown,

@@ -33,6 +33,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
             throughput: vec![number(totals, "Ops/sec")?],
             requests: totals.get("Count").and_then(Value::as_u64),
             errors,
+            ..Load::default()
         }],
         pacing: match rate {
             Some(0) => Pacing::Closed,

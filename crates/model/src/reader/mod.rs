@@ -22,13 +22,15 @@ mod pgbench;
 mod readings;
 mod redis;
 mod source;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod unit;
 mod wrk;
 
-pub use readings::{DISTRIBUTION, order, read, suffix_metric};
+pub use readings::{DISTRIBUTION, Reply, order, read, suffix_metric};
 pub use source::{LatencySource, Place, Reader};
+pub use stamp::{Edge, Stamp};
 pub use unit::TimeUnit;
 
 /// What one source told.
@@ -53,6 +55,17 @@ pub struct Load {
     pub requests: Option<u64>,
     /// How many failed.
     pub errors: Option<u64>,
+    /// Each request with its time, where the source has one; else nothing.
+    pub timed: Vec<Timed>,
+}
+
+/// One request and when it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// When it ended, in nanoseconds since 1970 (UTC).
+    pub ended_unix_ns: u64,
+    /// How long it took, in nanoseconds.
+    pub took_ns: u64,
 }
 
 /// How long requests took, as far as the source tells.

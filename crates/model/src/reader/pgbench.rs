@@ -4,12 +4,12 @@
 //! transaction time script epoch µs [lag] [retries]`; `time` is in microseconds, or `skipped`,
 //! `failed` and their kinds. With `--rate` the time runs from when the transaction was due.
 
-use super::{Latency, Load, Pacing, ReadError, Told, lines};
+use super::{Latency, Load, Pacing, ReadError, Timed, Told, lines};
 use crate::latency::distribution::{Distribution, Grain};
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
     let mut all = Distribution::new(Grain::Bucket, 1_000);
-    let mut span = Span::default();
+    let (mut span, mut timed) = (Span::default(), Vec::new());
     let (mut errors, mut skipped, mut longest_seventh, mut fewest) = (0, 0, 0, usize::MAX);
     for (number, line) in lines(bytes) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -39,11 +39,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
             failure if failure.starts_with(|c: char| c.is_ascii_alphabetic()) => errors += 1,
             _ => {
                 let took = whole(2, "time")?;
-                let ns = took.checked_mul(1_000);
-                all.add(
-                    ns.ok_or_else(|| ReadError::at(number, "time", "it is centuries"))?,
-                    1,
-                );
+                let ns = took
+                    .checked_mul(1_000)
+                    .ok_or_else(|| ReadError::at(number, "time", "it is centuries"))?;
+                all.add(ns, 1);
+                timed.push(Timed {
+                    ended_unix_ns: since_1970_ns(seconds, micros),
+                    took_ns: ns,
+                });
                 span.add(seconds as f64 + micros as f64 * 1e-6, took as f64 * 1e-6);
             }
         }
@@ -67,10 +70,16 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
             throughput: span.rate(all.count()).into_iter().collect(),
             latency: Some(Latency::Counted(all)),
             errors: Some(errors + skipped),
+            timed,
             ..Load::default()
         }],
         pacing,
     })
+}
+
+fn since_1970_ns(seconds: u64, micros: u64) -> u64 {
+    let seconds = seconds.saturating_mul(1_000_000_000);
+    seconds.saturating_add(micros.saturating_mul(1_000))
 }
 
 fn not_a_transaction(columns: usize) -> String {

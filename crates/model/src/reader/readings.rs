@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Latency, LatencySource, Load, Pacing, ReadError, Reader, Told, csv, go, google_benchmark, hdr,
-    hgrm, hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
+    Latency, LatencySource, Load, Pacing, ReadError, Reader, Timed, Told, csv, go,
+    google_benchmark, hdr, hgrm, hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
 };
 use crate::metric::{Better, Metric, Scope, Shown, Unit};
 use crate::observation::{Missing, Reading};
 use crate::stats::Quantile;
+use crate::timeline::Unrelated;
 
 /// The metric of requests that were counted one by one.
 pub const DISTRIBUTION: &str = "latency_seconds";
@@ -16,26 +17,51 @@ const THROUGHPUT: &str = "throughput_per_second";
 const REQUESTS: &str = "requests_total";
 const ERRORS: &str = "request_errors_total";
 
-/// The readings of one trial from what it wrote, each document with its name for errors; or
+/// What a source says of one trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// By metric.
+    pub readings: BTreeMap<String, Reading>,
+    /// Whether requests waited for each other; `None` where nothing could be read.
+    pub pacing: Option<Pacing>,
+    /// The requests one by one, or why not.
+    pub timed: Result<Vec<Timed>, Unrelated>,
+}
+
+/// The reply of one trial from what it wrote, each document with its name for errors; or
 /// from the reason why there is nothing, which is then that of every metric of the reader.
 #[must_use]
-pub fn read(
-    source: &LatencySource,
-    documents: Result<Vec<(String, Vec<u8>)>, String>,
-) -> (BTreeMap<String, Reading>, Option<Pacing>) {
+pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
     match documents.and_then(|documents| all(source, &documents)) {
-        Ok(told) => (readings(&told), Some(told.pacing)),
+        Ok(mut told) => Reply {
+            readings: readings(&told),
+            pacing: Some(told.pacing),
+            timed: timed(source, &mut told),
+        },
         Err(error) => {
             let missing = Missing::Unreadable { error };
             let names = expected(&source.reader).into_iter();
-            (
-                names
+            Reply {
+                readings: names
                     .map(|name| (name, Reading::missing(missing.clone())))
                     .collect(),
-                None,
-            )
+                pacing: None,
+                timed: Err(Unrelated::Unread),
+            }
         }
     }
+}
+
+fn timed(source: &LatencySource, told: &mut Told) -> Result<Vec<Timed>, Unrelated> {
+    let loads = told.loads.iter_mut();
+    let timed: Vec<Timed> = loads
+        .flat_map(|load| std::mem::take(&mut load.timed))
+        .collect();
+    if timed.is_empty() {
+        let source = source.reader.program();
+        return Err(Unrelated::NoTimes { source });
+    }
+    Ok(timed)
 }
 
 /// The metrics that a reader gives where all is well; the one of all readers where their names
@@ -77,7 +103,7 @@ fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<Told, 
 }
 
 pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<Told, ReadError> {
-    let unit = source.unit();
+    let (unit, stamp) = (source.unit(), source.stamp.as_ref());
     match &source.reader {
         Reader::Wrk => wrk::parse(bytes, Pacing::Closed),
         Reader::Wrk2 => wrk::parse(bytes, Pacing::Open),
@@ -90,8 +116,8 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<Told, ReadEr
         Reader::GoogleBenchmark => google_benchmark::parse(bytes),
         Reader::Go => go::parse(bytes),
         Reader::Hyperfine => hyperfine::parse(bytes),
-        Reader::Csv(column) => csv::parse(bytes, column, unit),
-        Reader::Jsonl(field) => jsonl::parse(bytes, field, unit),
+        Reader::Csv(column) => csv::parse(bytes, column, unit, stamp),
+        Reader::Jsonl(field) => jsonl::parse(bytes, field, unit, stamp),
     }
 }
 
@@ -106,6 +132,7 @@ fn merge(mut one: Told, two: &Told) -> Option<Told> {
         return None;
     };
     all.merge(more);
+    a.timed.extend(&b.timed);
     let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
     a.requests = sum(a.requests, b.requests);
     a.errors = sum(a.errors, b.errors);

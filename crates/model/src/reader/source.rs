@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::TimeUnit;
+use super::{Stamp, TimeUnit};
 
 /// Where latencies come from: a reader, and what it reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,8 @@ pub struct LatencySource {
     pub reader: Reader,
     /// The unit of its numbers, where the source itself does not tell.
     pub unit: Option<TimeUnit>,
+    /// Where the time of each request stands, of a table or lines of JSON.
+    pub stamp: Option<Stamp>,
     /// What is read.
     pub place: Place,
 }
@@ -148,6 +150,7 @@ impl FromStr for LatencySource {
             }
             _ => (word, rest, word),
         };
+        let (field, stamp) = Stamp::part_off(field)?;
         let (field, unit) = match field.split_once('@') {
             Some((field, unit)) => (field, Some(unit.parse()?)),
             None => (field, None),
@@ -164,6 +167,7 @@ impl FromStr for LatencySource {
             },
             reader,
             unit,
+            stamp,
         };
         source.check(text)?;
         Ok(source)
@@ -179,7 +183,12 @@ impl LatencySource {
             ));
         }
         let (Reader::Csv(field) | Reader::Jsonl(field)) = &self.reader else {
-            return Ok(());
+            return match self.stamp {
+                Some(_) => Err(format!(
+                    "`{text}`: only csv:COLUMN and jsonl:FIELD are told where times stand"
+                )),
+                None => Ok(()),
+            };
         };
         if field.is_empty() {
             return Err(format!(
@@ -232,6 +241,9 @@ impl fmt::Display for LatencySource {
         if let Some(unit) = self.unit {
             write!(f, "@{}", unit.word())?;
         }
+        if let Some(stamp) = &self.stamp {
+            write!(f, "{stamp}")?;
+        }
         match &self.place {
             Place::Stdout => Ok(()),
             Place::Files(path) => write!(f, ":{path}"),
@@ -267,6 +279,8 @@ mod tests {
             "csv:latency_ms",
             "csv:3@us:out-*.csv",
             "jsonl:request.took@ns:log.jsonl",
+            "csv:took_us,began=at_ns",
+            "jsonl:took@ms,ended=request.at@us:log.jsonl",
         ] {
             let source: LatencySource = text.parse().expect("good");
             assert_eq!(source.to_string(), text);
@@ -287,6 +301,9 @@ mod tests {
             ("csv", "names no field"),
             ("csv:latency", "csv:latency@ms"),
             ("csv:latency@h", "ns, us, ms or s"),
+            ("csv:a_us,ended=", "names no field"),
+            ("csv:a_us,ended=at", "ended=at@s"),
+            ("wrk,ended=at_us", "only csv:COLUMN"),
             ("wrk:", "names no file"),
             ("go:/tmp/*/x", "only the last part"),
         ] {
@@ -297,7 +314,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_source_or_an_error(text in "(csv|jsonl|wrk|:|@|ms|[a-z*/]){0,8}|\\PC{0,20}") {
+        fn any_text_is_a_source_or_an_error(text in "(csv|jsonl|wrk|:|@|ms|,began=|,ended=|[a-z*/]){0,8}|\\PC{0,20}") {
             if let Ok(source) = text.parse::<LatencySource>() {
                 prop_assert_eq!(source.to_string().parse(), Ok(source));
             }

@@ -260,6 +260,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         },
         marks: Vec::new(),
         pacing: None,
+        timeline: None,
     }
 }
 

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use hugewise_model::host::{Host, ThpDisable};
 use hugewise_model::observation::{Missing, Outcome, Party, ReadBack};
 use hugewise_model::plan::service::{self as plan, CommandLine, Places};
+use hugewise_model::timeline::Seen;
 
+use super::driven::Driven;
 use super::group::TrialGroup;
-use super::readings::{Driven, Evidence};
+use super::readings::Evidence;
 use super::sampler::Sampler;
 use super::{Observed, TAIL, Watch, group, machine, marks, question, read_back};
 use crate::error::Result;
@@ -47,12 +49,14 @@ pub struct Service<'a> {
 }
 
 /// What else was seen of a trial with a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Served {
     /// What the server printed, the last 16 MiB.
     pub log: Vec<u8>,
     /// How it ended.
     pub ended: Ended,
+    /// What was seen of it second by second; `None` where the load came to nothing.
+    pub seen: Option<Seen>,
 }
 
 /// How a server ended.
@@ -312,9 +316,14 @@ impl<'a> Attempt<'a> {
             ..
         } = server;
         let log = running.into_printed().stderr_tail;
-        let served = Served { log, ended };
+        let mut served = Served {
+            log,
+            ended,
+            seen: None,
+        };
         let mut observed = match (driven, over) {
-            (Ok(window), Some(end)) => {
+            (Ok(mut window), Some(end)) => {
+                served.seen = Some(std::mem::take(&mut window.seen));
                 let peak = group.and_then(|group| group.peak_bytes());
                 self.measured(window, &end, peak, thp_disable, sizes)
             }
@@ -366,6 +375,7 @@ impl<'a> Attempt<'a> {
         let driven = Driven {
             ready: window.ready,
             load_cpu_ns: window.load.usage.cpu_ns(),
+            stacks: window.stacks.clone(),
         };
         let evidence = Evidence {
             host: self.host,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::timeline::Seen;
 
 use super::{Attempt, Halt, Server, Step, go};
 use crate::clock::unix_ms;
@@ -12,11 +13,13 @@ use crate::collect::counts::{Counted, TrialCounters};
 use crate::collect::machine::Machine;
 use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
+use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
+use crate::collect::ticker::{Ticker, read_usage};
 use crate::perf::count::Target;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree;
-use crate::proc::tree_usage::{TreeUsage, Used};
+use crate::proc::tree_usage::Used;
 use crate::root::Root;
 use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
 
@@ -33,6 +36,8 @@ pub(super) struct Window<'a> {
     pub(super) files_before: BTreeMap<String, String>,
     pub(super) files_after: BTreeMap<String, String>,
     pub(super) samples: Samples,
+    pub(super) seen: Seen,
+    pub(super) stacks: Result<Stacks, Missing>,
     used: Used,
     exit: Result<ExitReading, Missing>,
 }
@@ -52,8 +57,10 @@ impl Window<'_> {
                 involuntary_switches: 0,
                 peak_rss_bytes: end.usage.peak_rss_bytes,
             },
-            switches: Err(Missing::NotSupported {
-                what: "switches between tasks in a part of a service's life".to_owned(),
+            switches: Err(Missing::NotCounted {
+                obstacle:
+                    "the kernel sums up the switches of ended threads only at a service's end"
+                        .to_owned(),
             }),
             floor_bytes: end.floor_bytes,
             exit: self.exit.clone(),
@@ -83,27 +90,32 @@ impl<'a> Attempt<'a> {
         let target = Target::Tasks(threads(self.root, keeper));
         let counters = TrialCounters::attach(self.root, self.watch.counting, &target);
         let before = Machine::read(self.root, sizes);
-        let used_before = used(self.root, keeper);
+        let used_before = read_usage(self.root, keeper);
         sampler.begin(Instant::now());
         sampler.take(keeper);
         if let Some(stalls) = self.watch.stalls {
             stalls.borrow_mut().begin(keeper)?;
         }
         let started_unix_ms = unix_ms();
+        let mut ticker = Ticker::begin(self.root, keeper, self.watch.stalls)?;
         let mut load = load.release()?;
         let finished = self.finish(&mut load, server, |server| {
             if sampler.until_due().is_zero() {
                 sampler.take(server.running.keeper());
             }
-            sampler.until_due()
+            if ticker.until_due().is_zero() {
+                ticker.look(&sampler);
+            }
+            sampler.until_due().min(ticker.until_due())
         })?;
+        let seen = ticker.finish(&sampler)?;
         // Also where the load came to nothing: the next trial begins with a window of its own.
         let stalls = match self.watch.stalls {
             Some(stalls) => stalls.borrow_mut().end()?,
             None => Seconds::default(),
         };
         let counted = counters.finish();
-        let used = used(self.root, keeper).since(&used_before);
+        let used = read_usage(self.root, keeper).since(&used_before);
         let after = Machine::read(self.root, sizes);
         let end = match finished {
             Ok(end) => end,
@@ -116,6 +128,7 @@ impl<'a> Attempt<'a> {
         }
         sampler.take(keeper);
         let exit = spawn::read_living(server.main, question);
+        let stacks = read_stacks(self.root, server.main);
         let last = exit.as_ref().ok().and_then(|exit| exit.rollup.clone().ok());
         let samples = sampler.finish(Duration::from_nanos(end.wall_ns), last);
         let Some(used) = used.filter(|_| !server.has_ended(Duration::ZERO).unwrap_or(true)) else {
@@ -136,17 +149,12 @@ impl<'a> Attempt<'a> {
             files_before,
             files_after: read_back::files(self.root, self.watch.files),
             samples,
+            seen,
+            stacks,
             used,
             exit,
         }))
     }
-}
-
-/// What the tree below a keeper used so far.
-fn used(root: &Root, keeper: u32) -> TreeUsage {
-    let mut processes = tree::read_descendants(root, keeper);
-    processes.insert(keeper);
-    TreeUsage::read(root, &processes, Some(keeper))
 }
 
 /// All threads below a keeper.

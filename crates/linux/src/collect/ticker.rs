@@ -1,0 +1,164 @@
+//! What is read about once a second while a service is under load.
+//!
+//! What is huge is taken from the samples that are taken anyway: reading it walks page tables, and
+//! a second in which that would have been too dear has none. The rest is counters.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use hugewise_model::observation::Missing;
+use hugewise_model::timeline::{Second, Seen};
+
+use super::sampler::{Sampler, thread_cpu};
+use super::stalls::{Stalls, Tick};
+use crate::clock::{monotonic_and_offset, monotonic_ns};
+use crate::error::{Error, Result};
+use crate::proc::statm::read_resident;
+use crate::proc::tree;
+use crate::proc::tree_usage::TreeUsage;
+use crate::root::Root;
+
+/// The time between two looks.
+const EACH: Duration = Duration::from_secs(1);
+/// A look may take one part in so many of the time until the next: half a percent of a processor.
+const DEAR: u32 = 200;
+
+/// Looks at the tree below a keeper, second by second.
+#[derive(Debug)]
+pub(super) struct Ticker<'a> {
+    root: &'a Root,
+    keeper: u32,
+    stalls: Option<&'a RefCell<Stalls>>,
+    begun: Instant,
+    due: Duration,
+    used: TreeUsage,
+    /// Of how many samples the last second knew.
+    samples: u64,
+    seen: Seen,
+    trouble: Option<Error>,
+}
+
+impl<'a> Ticker<'a> {
+    /// The load is about to be released.
+    pub(super) fn begin(
+        root: &'a Root,
+        keeper: u32,
+        stalls: Option<&'a RefCell<Stalls>>,
+    ) -> Result<Self> {
+        let untraced = match stalls {
+            Some(stalls) => {
+                // What came before the load belongs to no second.
+                stalls.borrow_mut().tick()?;
+                stalls.borrow().nothing()
+            }
+            None => Some(Missing::NotAsked),
+        };
+        let mut seen = Seen {
+            untraced,
+            ..Seen::default()
+        };
+        seen.clock.first = monotonic_and_offset();
+        seen.began_ns = monotonic_ns();
+        Ok(Self {
+            root,
+            keeper,
+            stalls,
+            begun: Instant::now(),
+            due: EACH,
+            used: read_usage(root, keeper),
+            samples: 0,
+            seen,
+            trouble: None,
+        })
+    }
+
+    /// How long until the next look.
+    pub(super) fn until_due(&self) -> Duration {
+        self.due.saturating_sub(self.begun.elapsed())
+    }
+
+    /// Ends a second.
+    pub(super) fn look(&mut self, sampler: &Sampler<'_>) {
+        let before = thread_cpu();
+        let now = self.begun.elapsed();
+        let mut second = Second {
+            to_seconds: now.as_secs_f64(),
+            minor_faults: self.faults(),
+            resident_bytes: read_resident(
+                self.root,
+                &tree::read_descendants(self.root, self.keeper),
+            ),
+            ..Second::default()
+        };
+        if let Some((count, rollup)) = sampler.latest().filter(|(count, _)| *count > self.samples) {
+            self.samples = count;
+            second.resident_bytes = Some(rollup.rss_bytes.saturating_add(rollup.hugetlb_bytes));
+            second.huge_bytes = Some(rollup.huge_bytes());
+        }
+        match self.ticks() {
+            Ok(ticks) => self.add(&ticks, &mut second),
+            Err(error) => self.trouble = Some(error),
+        }
+        self.seen.timeline.seconds.push(second);
+        let cost = thread_cpu().saturating_sub(before);
+        self.due = now + EACH.max(cost * DEAR);
+    }
+
+    /// The load has ended: the rest of its last second, and the whole.
+    ///
+    /// # Errors
+    /// The kernel failed.
+    pub(super) fn finish(mut self, sampler: &Sampler<'_>) -> Result<Seen> {
+        self.look(sampler);
+        self.unite_the_last();
+        self.seen.clock.last = monotonic_and_offset();
+        match self.trouble {
+            Some(error) => Err(error),
+            None => Ok(self.seen),
+        }
+    }
+
+    /// What is left of a trial after its last second is none by itself: rates over a moment would
+    /// mean nothing.
+    fn unite_the_last(&mut self) {
+        let seconds = &mut self.seen.timeline.seconds;
+        if let [.., before, last] = seconds.as_slice()
+            && last.to_seconds - before.to_seconds < EACH.as_secs_f64() / 2.0
+            && let Some(rest) = seconds.pop()
+            && let Some(last) = seconds.last_mut()
+        {
+            last.absorb(rest);
+        }
+    }
+
+    fn faults(&mut self) -> Option<u64> {
+        let now = read_usage(self.root, self.keeper);
+        let used = now.since(&self.used)?;
+        self.used = now;
+        Some(used.minor_faults)
+    }
+
+    fn ticks(&self) -> Result<Vec<Tick>> {
+        match self.stalls {
+            Some(stalls) => stalls.borrow_mut().tick(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn add(&mut self, ticks: &[Tick], second: &mut Second) {
+        for tick in ticks {
+            let seconds = tick.total_ns as f64 / 1e9;
+            second.stalls.insert(tick.metric.to_owned(), seconds);
+            let long = tick.long.iter().map(|long| (long.begun_ns, long.ns));
+            self.seen.add_stalls(tick.metric, long);
+            self.seen.lost += tick.unkept;
+        }
+    }
+}
+
+/// What the tree below a keeper used so far.
+pub(super) fn read_usage(root: &Root, keeper: u32) -> TreeUsage {
+    let mut processes = tree::read_descendants(root, keeper);
+    processes.insert(keeper);
+    TreeUsage::read(root, &processes, Some(keeper))
+}

@@ -179,6 +179,7 @@ fn it_cannot_be_told_only_where_somebody_might_expect_it() {
         Unrelated::Unread,
         Unrelated::NoTimes { source },
     ] {
-        assert_eq!(said(&record(|_| Slowest::CannotTell(why.clone()))), []);
+        let record = record(|_| Slowest::CannotTell(why.clone()));
+        assert_eq!(said(&record, "slow-requests-stalled"), []);
     }
 }

@@ -15,6 +15,9 @@ MATRIX_TOOLS := qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-syst
 SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
   javac:default-jdk-headless pgbench:postgresql go:golang-go
 
+# The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
+FUZZ := --manifest-path fuzz/Cargo.toml --locked
+
 .PHONY: help setup build run test test-kernels test-services lint calibrate doc clean
 
 help:
@@ -73,11 +76,15 @@ lint: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 	@if command -v clang-14 >/dev/null; then $(CARGO) xtask bpf --check; \
 	else echo "no clang-14: the committed BPF object is compared by its fingerprint alone"; fi
+	@if ! command -v c++ >/dev/null; then echo "no c++: the fuzz targets are not compiled"; \
+	elif ! $(CARGO) fetch $(FUZZ) --quiet; then echo "not fetched: the fuzz targets are not compiled"; \
+	else $(CARGO) fmt --manifest-path fuzz/Cargo.toml --check && \
+	  $(CARGO) clippy $(FUZZ) --target-dir target --quiet -- -D warnings; fi
 
 test: lint
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	@rm -f $(SKIPPED)
-	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) test --workspace --locked
+	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) run --locked --package xtask -- test
 	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
 	else echo "no check was skipped"; fi
 

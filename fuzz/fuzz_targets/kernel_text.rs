@@ -1,19 +1,50 @@
 //! The kernel's text, torn or strange: a value or an error, never a panic.
 #![no_main]
 
-use hugewise_linux::proc::{buddyinfo, mounts, smaps_rollup, stat, status, tree, vmstat};
-use hugewise_linux::space;
-use hugewise_linux::sys::cgroup;
+use hugewise_linux::perf::events::processor;
+use hugewise_linux::proc::{
+    buddyinfo, cpuinfo, fault_counts, kallsyms, loadavg, meminfo, mounts, smaps_rollup, stat,
+    status, tree, vmstat,
+};
+use hugewise_linux::sys::{cache, cgroup, cpu, hypervisor, thp};
+use hugewise_linux::{activity, bpf, lock, memory_trace, number, probe, space, tracepoint};
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let _ = buddyinfo::parse_buddyinfo(bytes);
-    let _ = mounts::parse_mounts(bytes);
+fn of_processes(bytes: &[u8]) {
+    let _ = activity::parse_counters(bytes);
     let _ = cgroup::parse_membership(bytes);
-    let _ = space::parse_mappings(bytes);
+    let _ = fault_counts::parse_fault_counts(bytes);
+    let _ = memory_trace::parse_line(bytes);
+    let _ = lock::parse_holder(bytes, (254, 0), 1);
+    let _ = probe::libraries::parse_glibc_banner(bytes);
     let _ = smaps_rollup::parse_smaps_rollup(bytes);
-    let _ = stat::parse_stat(bytes);
+    let _ = space::parse_mappings(bytes);
     let _ = stat::parse_had_children(bytes);
+    let _ = stat::parse_process(bytes);
     let _ = status::parse_status(bytes);
     let _ = tree::parse_children(bytes);
+}
+
+fn of_the_machine(bytes: &[u8]) {
+    let _ = bpf::types::parse_types(bytes.to_vec());
+    let _ = buddyinfo::parse_buddyinfo(bytes);
+    let _ = cache::parse_size(bytes);
+    let _ = cpu::parse_list(bytes);
+    let _ = cpu::parse_members(bytes);
+    let _ = cpuinfo::parse_cpuinfo(bytes);
+    let _ = hypervisor::parse_acpi_oem(bytes);
+    let _ = kallsyms::parse_kallsyms(bytes);
+    let _ = loadavg::parse_loadavg(bytes);
+    let _ = meminfo::parse_meminfo(bytes);
+    let _ = mounts::parse_mounts(bytes);
+    let _ = number::parse(bytes);
+    let _ = processor::parse_processors(bytes);
+    let _ = stat::parse_stat(bytes);
+    let _ = thp::parse_choice(bytes);
+    let _ = tracepoint::parse_format(bytes);
     let _ = vmstat::parse_vmstat(bytes);
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    of_processes(bytes);
+    of_the_machine(bytes);
 });

@@ -2,13 +2,15 @@
 #![no_main]
 
 use hugewise_linux::perf::sample::{Layout, Record, parse_record};
-use hugewise_model::fault;
 use hugewise_model::recording::read;
+use hugewise_model::{fault, miss};
 
 /// Every layout that is asked for, by the lowest bits of the identity.
 fn layout(id: u64) -> Option<Layout> {
-    (id & 8 == 0).then_some(Layout {
+    (id & 32 == 0).then_some(Layout {
+        code: id & 16 != 0,
         stack: id & 1 != 0,
+        raw: id & 8 != 0,
         physical: id & 2 != 0,
         page_size: id & 4 != 0,
     })
@@ -19,5 +21,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let frames = sample.stack.unwrap_or_default().len();
         assert!(8 * frames <= bytes.len(), "no more frames than bytes");
     }
-    let _ = read::<fault::Analysis>(1, bytes);
+    for line in [1, 2] {
+        let _ = read::<fault::Analysis>(line, bytes);
+        let _ = read::<miss::Analysis>(line, bytes);
+    }
 });

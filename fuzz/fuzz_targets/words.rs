@@ -1,19 +1,34 @@
 //! What a user types: accepted, or refused with a sentence; never a panic.
 #![no_main]
 
+use hugewise_model::bench::Cell;
 use hugewise_model::gate::Gate;
 use hugewise_model::plan::PrintedMetric;
-use hugewise_model::policy::Policy;
+use hugewise_model::plan::service::{CommandLine, Ready, StopSignal};
+use hugewise_model::policy::{Axis, Policy};
 use hugewise_model::quantity::{parse_duration, parse_size};
+use hugewise_model::reader::{LatencySource, TimeUnit};
+
+fn settings(text: &str) {
+    let Ok(policy) = text.parse::<Policy>() else {
+        return;
+    };
+    let canonical = policy.settings.to_string();
+    let again: Policy = canonical.parse().expect("what is written can be read");
+    assert_eq!(again.settings, policy.settings);
+}
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = parse_size(text);
     let _ = parse_duration(text);
+    let _ = text.parse::<Axis>();
+    let _ = text.parse::<Cell>();
+    let _ = text.parse::<CommandLine>();
     let _ = text.parse::<Gate>();
+    let _ = text.parse::<LatencySource>();
     let _ = text.parse::<PrintedMetric>();
-    if let Ok(policy) = text.parse::<Policy>() {
-        let canonical = policy.settings.to_string();
-        let again: Policy = canonical.parse().expect("what is written can be read");
-        assert_eq!(again.settings, policy.settings);
-    }
+    let _ = text.parse::<Ready>();
+    let _ = text.parse::<StopSignal>();
+    let _ = text.parse::<TimeUnit>();
+    settings(text);
 });

@@ -11,6 +11,7 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use hugewise_model::compare::Statistic;
+use hugewise_model::stats::Quantile;
 
 mod experiment;
 mod noise;
@@ -156,8 +157,8 @@ impl Tally {
     fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
         self.experiments += 1;
         let ratio = 1.0 + scenario.effect;
-        let tail = outcomes.covers(Statistic::P95, ratio);
-        let tails = [Statistic::P95, Statistic::Max];
+        let tails = [Quantile::P95, Quantile::Max].map(Statistic::Quantile);
+        let tail = outcomes.covers(tails[0], ratio);
         self.different += u32::from(outcomes.is_different());
         self.changed += u32::from(outcomes.changed(&[Statistic::Center]));
         self.same += u32::from(outcomes.is_same());

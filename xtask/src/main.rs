@@ -8,6 +8,7 @@ mod calibrate;
 mod capture;
 mod confusion;
 mod program;
+mod test;
 mod vm;
 
 /// The project's own tools.
@@ -24,6 +25,8 @@ enum Task {
     Capture(capture::Args),
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
+    /// Runs all tests, and those that failed once more, alone.
+    Test(test::Arguments),
     /// Runs the tests on other kernels, under QEMU.
     Vm(vm::Arguments),
 }
@@ -35,6 +38,7 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
+        Task::Test(arguments) => test::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),
     }
 }

@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -18,12 +17,12 @@ mod boot;
 mod command;
 mod initramfs;
 mod kernels;
+mod lanes;
 mod programs;
 mod results;
 mod store;
 mod table;
 
-use boot::Ended;
 use initramfs::Parts;
 use kernels::{Kernel, Machine, kernels};
 use store::{Store, When};
@@ -87,7 +86,11 @@ pub enum Purpose {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let kernels = kernels(&arguments.kernels, arguments.machine)?;
     let mut matrix = Matrix::new(arguments)?;
-    let columns: Vec<Column> = kernels.iter().map(|kernel| matrix.column(kernel)).collect();
+    let guests: Vec<Ready> = kernels
+        .into_iter()
+        .map(|kernel| matrix.guest(kernel))
+        .collect();
+    let columns = lanes::columns(&guests, &matrix)?;
     if matrix.purpose == Purpose::Capture {
         return told_of_captures(&columns);
     }
@@ -138,6 +141,19 @@ fn list_skips(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
+/// A kernel, and all that it needs to be booted, or why that cannot be had.
+struct Ready {
+    kernel: Kernel,
+    parts: Result<Disks>,
+}
+
+/// What a guest is booted from, and where its console is kept.
+struct Disks {
+    image: PathBuf,
+    initramfs: PathBuf,
+    folder: PathBuf,
+}
+
 /// What all kernels share.
 struct Matrix {
     purpose: Purpose,
@@ -172,26 +188,13 @@ impl Matrix {
         })
     }
 
-    /// The results of one kernel. What is lacking for the architecture of this machine is an
-    /// error and counts as a failure; for another one it is a skip with its reason.
-    fn column(&mut self, kernel: &Kernel) -> Column {
-        eprintln!("{} …", kernel.name);
-        let began = Instant::now();
-        let results = match self.run(kernel) {
-            Ok(ended) => Ok(results::results(kernel, &ended)),
-            Err(error) if kernel.machine.name() == std::env::consts::ARCH => {
-                Ok(vec![not_run(&error)])
-            }
-            Err(error) => Err(format!("{error:#}")),
-        };
-        eprintln!("{}: {:.0} s", kernel.name, began.elapsed().as_secs_f64());
-        Column {
-            name: kernel.name.clone(),
-            results,
-        }
+    /// All that a guest needs, made before it is booted.
+    fn guest(&mut self, kernel: Kernel) -> Ready {
+        let parts = self.parts(&kernel);
+        Ready { kernel, parts }
     }
 
-    fn run(&mut self, kernel: &Kernel) -> Result<Ended> {
+    fn parts(&mut self, kernel: &Kernel) -> Result<Disks> {
         let programs = self.programs(kernel.machine)?;
         let image = self.store.image(kernel)?;
         let busybox = self.store.busybox(kernel.machine)?;
@@ -203,15 +206,11 @@ impl Matrix {
         let folder = self.cache.join("guests").join(kernel.slug());
         fs::create_dir_all(&folder)?;
         let initramfs = initramfs::make(kernel, &parts, self.purpose, &folder)?;
-        let ended = boot::boot(kernel.machine, &image, &initramfs)?;
-        fs::write(folder.join("console.txt"), ended.lines.join("\n"))?;
-        if self.console {
-            eprintln!("{}", ended.lines.join("\n"));
-        }
-        if self.purpose == Purpose::Capture {
-            thaw(&ended.lines, &self.sources.join("fixtures/hosts"))?;
-        }
-        Ok(ended)
+        Ok(Disks {
+            image,
+            initramfs,
+            folder,
+        })
     }
 
     /// Builds once for each machine.
@@ -222,14 +221,6 @@ impl Matrix {
             programs::build(machine, sources, cache).map_err(|error| format!("{error:#}"))
         });
         built.clone().map_err(anyhow::Error::msg)
-    }
-}
-
-fn not_run(error: &anyhow::Error) -> results::Result {
-    results::Result {
-        user: "root".to_owned(),
-        test: "the guest: booted and came to its end".to_owned(),
-        outcome: results::Outcome::Failed(format!("{error:#}")),
     }
 }
 

@@ -1,11 +1,15 @@
 //! What a forecast needs from this machine, put together.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hugewise_linux::error::Kind;
+use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
+use hugewise_linux::stat::Waited;
+use hugewise_linux::stat::subject::Process;
+use hugewise_linux::stat::walks::Walks;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
@@ -14,49 +18,133 @@ use hugewise_model::forecast::{Forecast, bloat, worth};
 use hugewise_model::host::Fact;
 use hugewise_model::observation::Missing;
 use hugewise_model::space::Space;
+use hugewise_model::stat::WalkShare;
 
 use crate::{exit, places};
 
 /// How long a process is watched for what it uses, unless told otherwise.
 pub const WATCH: Duration = Duration::from_secs(5);
 
-/// Clears the used bits of a process, so that what it uses from here on can be read later.
-pub fn clear_used(root: &Root, pid: u32) -> Result<()> {
+/// How soon the end of a process that is watched is noticed.
+const SOON: Duration = Duration::from_millis(50);
+
+/// What is done with the bits that the processor sets in what it uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsedBits {
+    /// They are cleared, so that what is used from then on can be read later.
+    Clear,
+    /// They stay as they are.
+    Keep,
+}
+
+/// A process that is watched from here on.
+pub struct Watch<'a> {
+    root: &'a Root,
+    process: Process,
+    walks: Walks<'a>,
+    used_bits: UsedBits,
+    began: Instant,
+}
+
+impl<'a> Watch<'a> {
+    /// Begins to watch it, for `time`: its page walks where this machine counts them, and which
+    /// memory it uses.
+    pub fn begin(root: &'a Root, pid: u32, used_bits: UsedBits, time: Duration) -> Result<Self> {
+        let process = Process::find(root, pid).map_err(|error| match error.kind {
+            Kind::NotFound => no_process(pid),
+            _ => error.into(),
+        })?;
+        let walks = Walks::begin(root, &places::host(root)?, &Kernel, &process, time);
+        if used_bits == UsedBits::Clear {
+            clear_used(root, pid)?;
+        }
+        Ok(Self {
+            root,
+            process,
+            walks,
+            used_bits,
+            began: Instant::now(),
+        })
+    }
+
+    /// Whether waiting will show anything.
+    pub fn is_of_use(&self) -> bool {
+        self.used_bits == UsedBits::Clear || self.walks.missing().is_none()
+    }
+
+    /// Watches until the time is over, the process ends, or `wait` wants no more. What it did
+    /// use is to be read after that.
+    pub fn finish(self, mut wait: impl FnMut(Duration) -> Waited) -> Seen {
+        let (root, process) = (self.root, self.process);
+        let walks = match self.walks.missing() {
+            Some(missing) if self.used_bits == UsedBits::Keep => Err(missing.clone()),
+            _ => self.walks.finish(|time| match process.runs(root) {
+                true => wait(time.min(SOON)),
+                false => Waited::Over,
+            }),
+        };
+        let seconds = self.began.elapsed().as_secs_f64();
+        Seen {
+            used_seconds: (self.used_bits == UsedBits::Clear).then_some(seconds),
+            walks,
+        }
+    }
+}
+
+/// What was seen of a process while it was watched.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// How long before now its used bits were cleared, where they were.
+    used_seconds: Option<f64>,
+    walks: Fact<WalkShare>,
+}
+
+impl Seen {
+    /// It was not watched. What is told is whether its page walks could be counted.
+    pub fn nothing(root: &Root) -> Self {
+        Self {
+            used_seconds: None,
+            walks: Err(not_counted(root)),
+        }
+    }
+}
+
+fn no_process(pid: u32) -> anyhow::Error {
+    exit::usage(format!("there is no process {pid}"))
+}
+
+fn clear_used(root: &Root, pid: u32) -> Result<()> {
     clear_used_bits(root, pid).map_err(|error| match error.kind {
-        Kind::NotFound => exit::usage(format!("there is no process {pid}")),
+        Kind::NotFound => no_process(pid),
         _ => exit::refused(format!(
             "{error}; needs the same user id, or CAP_DAC_OVERRIDE"
         )),
     })
 }
 
-/// The forecast for an address space of this machine. `watched_seconds` says how long before
-/// the reading its used bits were cleared, where they were.
-pub fn of(root: &Root, space: &Space, watched_seconds: Option<f64>) -> Forecast {
+/// The forecast for an address space of this machine.
+pub fn of(root: &Root, space: &Space, seen: Seen) -> Forecast {
     let thp = read_thp(root).map_err(|error| error.into_missing("root"));
     Forecast {
         bloat: bloat(space, &thp),
         worth: worth(
             space,
             read_tlb(root),
-            watched_seconds,
+            seen.used_seconds,
             read_used_where(root),
-            walk_share(root),
+            seen.walks,
         ),
     }
 }
 
-/// Time in page walks is not measured here: a forecast reads, and does not count over time.
-/// What is told is whether it could be.
-fn walk_share(root: &Root) -> Fact<f64> {
+fn not_counted(root: &Root) -> Missing {
     let unreadable = |error: String| Missing::Unreadable { error };
     let answers = probe::answers_without_tracing(root, places::environment());
-    let answers = answers.map_err(|error| unreadable(error.to_string()))?;
-    let examination = probe::examine(root, &answers);
-    let examination = examination.map_err(|error| unreadable(error.to_string()))?;
-    Err(match examination.ladder.get(&Rung::Cycles) {
-        Some(Support::No { missing }) => missing.clone(),
-        Some(Support::Unknown { error }) => unreadable(error.clone()),
-        Some(Support::Yes { .. }) | None => Missing::NotAsked,
-    })
+    let examination = answers.and_then(|answers| probe::examine(root, &answers));
+    match examination.map(|mut found| found.ladder.remove(&Rung::Cycles)) {
+        Err(error) => unreadable(error.to_string()),
+        Ok(Some(Support::No { missing })) => missing,
+        Ok(Some(Support::Unknown { error })) => unreadable(error),
+        Ok(Some(Support::Yes { .. }) | None) => Missing::NotAsked,
+    }
 }

@@ -205,7 +205,7 @@ fn the_state_goes_with_the_program_that_is_killed() {
     ]);
     wait_until("the holder", || holders(6) > 0);
     running.signal("KILL");
-    running.end(Duration::from_secs(20));
+    running.end(Duration::from_secs(60));
     wait_until("the end of the holder", || holders(6) == 0);
 }
 

@@ -152,6 +152,43 @@ fn a_forecast_stands_in_every_form_that_has_room_for_it() {
     }
 }
 
+/// Where the machine has no counters for them, that is said, and nothing is waited for.
+#[test]
+fn page_walks_are_counted_while_the_process_is_watched() {
+    let held = Held::new(&["touch", "--small", "--pages", "4096"]);
+    let forecast = |flags: &[&str]| -> Value {
+        let mut inspect = Case::new().hugewise();
+        inspect.args(["inspect", &held.pid(), "--forecast", "--format", "json"]);
+        let done = inspect.args(flags).assert().success();
+        let told: Value = serde_json::from_slice(&done.get_output().stdout).expect("JSON");
+        told["forecast"]["worth"].clone()
+    };
+    let watched = forecast(&["--duration", "200ms", "--touch-bits"]);
+    let seconds = watched["extent"]["seconds"].as_f64().expect("a time");
+    assert!(seconds >= 0.2, "{watched}");
+    let counted = &forecast(&["--duration", "200ms"])["walk_share"];
+    let missing = |share: &Value| !share["missing"].is_null();
+    assert_eq!(missing(&watched["walk_share"]), missing(counted));
+    let known = |share: &f64| (0.0..=1.0).contains(share);
+    let share = counted["at_most"].as_f64();
+    assert!(
+        missing(counted) || share.as_ref().is_some_and(known),
+        "{counted}"
+    );
+    assert!(missing(&forecast(&[])["walk_share"]));
+}
+
+#[test]
+fn a_duration_belongs_to_what_takes_time() {
+    let refused = Case::new()
+        .hugewise()
+        .args(["inspect", "1", "--duration", "1s"])
+        .assert()
+        .code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("--watch or --forecast"), "{said}");
+}
+
 #[test]
 fn a_watched_process_that_ends_ends_the_watch() {
     let mut held = Held::new(&["touch", "--pages", "10"]);

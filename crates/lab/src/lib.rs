@@ -9,10 +9,12 @@ use std::process::ExitCode;
 
 mod arguments;
 mod bench;
+mod contend;
 mod double_fault;
 mod fault_mix;
 mod fragment;
 mod fragmented;
+mod group;
 mod late;
 mod mappings;
 mod pace;
@@ -65,6 +67,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         so many faults of each kind
   threads --end exit|leave|exec
         end from another thread than the first
+  contend --pages N --rounds R [--waiters W]
+        populate N pages again and again while W threads map and unmap a page, R times each;
+        print `contend calls_ns N`, what their calls took
   fail --code N | --signal N  end badly
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
@@ -170,6 +175,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),
         "fault-mix" => fault_mix::run(&mut rest),
+        "contend" => contend::run(&mut rest),
         "threads" => threads::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),

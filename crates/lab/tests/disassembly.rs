@@ -19,6 +19,7 @@ const X86_64: &[Row] = &[
     ("copy_nt_avx512", &[("vmovdqu64 zmm", 4), ("vmovntdq ZMMWORD PTR", 4), ("prefetchnta", 4)]),
     ("fill_nt", &[("movntdq XMMWORD PTR", 4)]),
     ("fill_nt_avx512", &[("vmovntdq ZMMWORD PTR", 4)]),
+    ("fill_clzero", &[("clzero", 1)]),
     ("read_word", &[("mov rax,QWORD PTR", 8)]),
     ("read_sse2", &[("movdqu xmm", 4)]),
     ("read_avx2", &[("vmovdqu ymm", 4)]),
@@ -37,7 +38,11 @@ const X86_64: &[Row] = &[
 ];
 
 /// Instructions of x86_64 that are a loop by themselves.
-const X86_64_ALONE: &[(&str, &str)] = &[("copy_rep", "rep movs"), ("fill_rep", "rep stos")];
+const X86_64_ALONE: &[(&str, &str)] = &[
+    ("copy_rep", "rep movs"),
+    ("fill_rep", "rep stos"),
+    ("fill_rep_zero", "rep stos"),
+];
 
 /// What `objdump` shows of aarch64.
 #[rustfmt::skip]
@@ -63,7 +68,12 @@ type Instruction = (u64, String);
 
 /// The functions of the modules that hold loops, by their last names.
 fn functions(listing: &str) -> BTreeMap<String, Vec<Instruction>> {
-    const ROOMS: [&str; 3] = ["kernels::x86::", "kernels::arm::", "latency::cycle::"];
+    const ROOMS: [&str; 4] = [
+        "kernels::x86::blocks::",
+        "kernels::x86::",
+        "kernels::arm::",
+        "latency::cycle::",
+    ];
     let mut functions = BTreeMap::new();
     let mut open: Option<(String, Vec<Instruction>)> = None;
     for line in listing.lines() {

@@ -151,7 +151,7 @@ fn line(words: &[&str]) -> CommandLine {
 fn plan() -> plan::Service {
     plan::Service {
         ready: "tcp:{port}".parse().unwrap(),
-        ready_timeout: Duration::from_secs(10),
+        ready_timeout: Duration::from_secs(60),
         warm_up_load: Some(line(&["__load", "{port}", "7", "{dir}"])),
         load: line(&["__load", "{port}", &REQUESTS.to_string(), "{dir}"]),
         load_policy: LoadPolicy::None,
@@ -360,7 +360,7 @@ fn death_at_any_step_leaves_nothing() {
         assert!(!status.success(), "it dies at step {step}");
         let since = Instant::now();
         while !is_empty(folder.path()) || !members(folder.path()).is_empty() {
-            let late = since.elapsed() > Duration::from_secs(10);
+            let late = since.elapsed() > Duration::from_secs(60);
             assert!(!late, "step {step}: {:?}", members(folder.path()));
             thread::sleep(Duration::from_millis(10));
         }

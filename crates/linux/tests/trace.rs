@@ -88,7 +88,7 @@ fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
     let seen = one(tracer.window().unwrap());
     let pages = PAGES as u64;
     assert!((pages..pages + OURS).contains(&seen.all.count), "{seen:?}");
-    let slack = Duration::from_millis(20);
+    let slack = Duration::from_millis(200);
     assert!(Duration::from_nanos(seen.all.total_ns) <= took + slack);
     let parts: u64 = seen.parts.values().map(|part| part.count).sum();
     assert!(seen.parts.is_empty() || parts == seen.all.count);
@@ -302,7 +302,7 @@ fn begun(child: &mut Child) -> String {
 fn assert_nothing_is_left(before: (usize, usize), when: &str) {
     let begun = Instant::now();
     while left() != Some(before) {
-        let patience = Duration::from_secs(10);
+        let patience = Duration::from_secs(60);
         assert!(begun.elapsed() < patience, "{when}: {:?} stay", left());
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::compare::{Comparison, Scale, Statistic, Table};
+use crate::stats::Quantile;
 
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,17 +90,10 @@ impl Gate {
 
 /// A metric and the percentile behind its name.
 fn property(text: &str) -> (&str, Statistic) {
-    let known = [
-        (".p50", Statistic::P50),
-        (".p90", Statistic::P90),
-        (".p95", Statistic::P95),
-        (".p999", Statistic::P999),
-        (".p99", Statistic::P99),
-        (".max", Statistic::Max),
-    ];
-    let found = known
-        .into_iter()
-        .find_map(|(end, statistic)| Some((text.strip_suffix(end)?, statistic)));
+    let quantile = |word: &str| Quantile::ALL.into_iter().find(|it| it.word() == word);
+    let found = text
+        .rsplit_once('.')
+        .and_then(|(metric, end)| Some((metric, Statistic::Quantile(quantile(end)?))));
     found.unwrap_or((text, Statistic::Center))
 }
 

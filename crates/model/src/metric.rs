@@ -219,7 +219,7 @@ pub static METRICS: &[Metric] = metrics![
     "copy_on_write_seconds" "in copy-on-write" Seconds Lower Tree WhenNonZero
         "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
     "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero
-        "Time from wanting the lock of an address space to having it, over the threads of the tree (BPF at mmap_lock_start_locking and mmap_lock_acquire_returned); only with --stalls all.";
+        "Time that threads of the tree queued for the lock of their own address space while another had it, added up (BPF at contention_begin and contention_end of that lock); spinning before that is not in it. Only with --stalls all.";
     "swapped_pages_total" "pages swapped" Count Lower Machine WhenNonZero
         "vmstat pswpin and pswpout.";
     "voluntary_switches_total" "waits" Count Lower Tree OnRequest

@@ -31,6 +31,7 @@ fn bench(suite: &str, cells: &[&str], arms: &[Figures]) -> Record {
     record.header.plan.bench = Some(Bench {
         suite: suite.to_owned(),
         processor: None,
+        left_out: None,
         cells: cells.iter().map(|cell| cell.parse().unwrap()).collect(),
     });
     record

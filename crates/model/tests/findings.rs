@@ -283,6 +283,43 @@ fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
 }
 
 #[test]
+fn what_is_told_beside_the_parts_is_not_added_to_them() {
+    let id = "where-the-time-went";
+    let timed = |faults, copies, waits| {
+        [
+            ("page_fault_seconds", faults),
+            ("copy_on_write_seconds", copies),
+            ("direct_reclaim_seconds", 0.0),
+            ("mmap_lock_wait_seconds", waits),
+        ]
+    };
+    let findings = judge(&two_arms(&timed(0.5, 0.2, 0.0), &timed(0.12, 0.01, 0.001)));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: −826 ms a run on average: user mode −439 ms, page faults −379 ms, other kernel time −10.4 ms, neither +3.16 ms; of page faults, copying on write −190 ms; waiting for mmap_lock +1.00 ms over all threads, no processor time; 4 of 5 causes were not timed here
+    "#]],
+    );
+    let evidence = &of(&findings, id).unwrap().evidence;
+    let sum: f64 = ["user", "other_fault", "other_kernel", "unexplained"]
+        .iter()
+        .map(|part| evidence[&format!("mean_change_{part}_seconds")].as_f64())
+        .sum::<Option<f64>>()
+        .unwrap();
+    let wall = evidence["mean_change_wall_seconds"].as_f64().unwrap();
+    assert!((sum - wall).abs() < 1e-9, "{sum} of {wall}");
+
+    // Much of the faults may have been waiting, and waiting is not kernel time.
+    let findings = judge(&two_arms(&timed(0.5, 0.0, 0.0), &timed(0.5, 0.0, 0.3)));
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains("(page faults in it)"), "{text}");
+    assert!(text.contains("; waiting for mmap_lock +3"), "{text}");
+    assert!(!text.contains("copying"), "{text}");
+}
+
+#[test]
 fn stalls_explain_a_loss() {
     let id = "stalls-explain-loss";
     let slow = |seconds| {

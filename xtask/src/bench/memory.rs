@@ -1,14 +1,15 @@
 //! The loops of `hugewise bench memory` and `bench latency` against other programs that measure
 //! the same: in each round every program once, in a shuffled order, and ratios by rounds.
 //!
-//! All get the same pages: the laboratory asks for none (`plain`), as the others do.
+//! All get the same pages: the laboratory asks for none (`plain`), as the others do. All write
+//! and copy the same: what of `perf` copies or writes zeros stands beside what of ours does so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::bench::memory::OPERATIONS;
+use hugewise_model::bench::memory::{CLEARING, OPERATIONS};
 use hugewise_model::stats::median;
 use serde_json::Value;
 
@@ -22,6 +23,10 @@ const ROUNDS: u32 = 10;
 const BLOCK: u64 = 1 << 30;
 /// The footprint of loads.
 const FOOTPRINT: u64 = 256 << 20;
+/// Loops of a call of `perf bench mem memcpy`, of which it tells the mean.
+const COPIES: u32 = 3;
+/// And of one of `memset`: so many that its first, which differs, weighs little.
+const FILLS: u32 = 17;
 /// `perf` calls 2^30 bytes a GB.
 const GB_OF_PERF: f64 = 1_073_741_824.0;
 
@@ -31,14 +36,38 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let lab = program.with_file_name("hugewise-lab");
     println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
     println!("|---|---|--:|--:|---|--:|");
-    for (operation, perf) in [("copy", "memcpy"), ("fill", "memset")] {
+    let arch = std::env::consts::ARCH;
+    let (clearing, filling): (Vec<&str>, Vec<&str>) = kernels("fill", arch)?
+        .iter()
+        .partition(|kernel| CLEARING.contains(kernel));
+    let copying = kernels("copy", arch)?;
+    let rates = |what: &str, ours: Cells<'_>, perf: fn() -> Result<Values>| {
         let told = rounds(
             arguments,
-            &mut [&mut || ours(&lab, operation), &mut || of_perf(perf)],
+            &mut [&mut || of_lab(&lab, &ours), &mut || perf()],
         )?;
-        let what = format!("{operation} of 1 GiB");
-        table(&what, &told, Unit::Rate)?;
-    }
+        table(what, &told, Unit::Rate)
+    };
+    let cells = |operation, kernels, source| Cells {
+        operation,
+        kernels,
+        source,
+    };
+    rates(
+        "copy of 1 GiB of zeros",
+        cells("copy", copying, "zeroed"),
+        || of_perf("memcpy", COPIES),
+    )?;
+    rates(
+        "fill of 1 GiB",
+        cells("fill", &filling, "written"),
+        perf_fills,
+    )?;
+    rates(
+        "fill of 1 GiB with zeros",
+        cells("fill", &clearing, "written"),
+        || of_perf("memset", 1),
+    )?;
     let Some(multichase) = &arguments.multichase else {
         println!("\nNo latencies were compared: --multichase PATH names that program.");
         return Ok(());
@@ -48,6 +77,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         &mut [&mut || our_latency(&lab), &mut || of_multichase(multichase)],
     )?;
     table("load over 256 MiB", &told, Unit::Latency)
+}
+
+fn kernels(operation: &str, arch: &str) -> Result<&'static [&'static str]> {
+    let known = OPERATIONS.iter().find(|known| known.name == operation);
+    Ok(known.context("no such operation")?.kernels(arch))
 }
 
 /// Values of one round, by program; those of others begin with another name than `hugewise`.
@@ -72,17 +106,23 @@ fn rounds(arguments: &Arguments, programs: &mut [Measure<'_>]) -> Result<Vec<Val
     Ok(rounds)
 }
 
+/// What the laboratory measures in one round.
+struct Cells<'a> {
+    operation: &'static str,
+    kernels: &'a [&'static str],
+    source: &'static str,
+}
+
 /// Bytes a second of every kernel that this processor has.
-fn ours(lab: &Path, operation: &str) -> Result<Values> {
-    let known = OPERATIONS.iter().find(|known| known.name == operation);
-    let kernels = known
-        .context("no such operation")?
-        .kernels(std::env::consts::ARCH);
-    let cell = |kernel: &&str| format!("{operation}/{kernel}/{BLOCK}/written/1");
-    let cells: Vec<String> = kernels.iter().map(cell).collect();
+fn of_lab(lab: &Path, ours: &Cells<'_>) -> Result<Values> {
+    let Cells {
+        operation, source, ..
+    } = ours;
+    let cell = |kernel: &&str| format!("{operation}/{kernel}/{BLOCK}/{source}/1");
+    let cells: Vec<String> = ours.kernels.iter().map(cell).collect();
     let lines = bench(lab, "memory", &cells.join(","))?;
     let mut values = Values::new();
-    for (kernel, cell) in kernels.iter().zip(&cells) {
+    for (kernel, cell) in ours.kernels.iter().zip(&cells) {
         if let Some(rate) = lines
             .get(cell)
             .and_then(|it| it["rate_bytes_per_second"].as_f64())
@@ -119,12 +159,26 @@ fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Value>
     lines.collect()
 }
 
+/// What `perf bench mem memset` takes for bytes that are not zero. Its first loop writes zeros,
+/// the second ones, and so on (`do_memset`, tools/perf/bench/mem-functions.c), and it tells the
+/// mean of all; a processor may write zeros much faster. So the first loop's time, as a call of
+/// one loop has it, is taken off that of many.
+fn perf_fills() -> Result<Values> {
+    let (many, one) = (of_perf("memset", FILLS)?, of_perf("memset", 1)?);
+    let others = f64::from(FILLS - 1);
+    let rest = many.into_iter().filter_map(|(name, rate)| {
+        let seconds = f64::from(FILLS) / rate - 1.0 / one.get(&name)?;
+        Some((name, others / seconds))
+    });
+    Ok(rest.collect())
+}
+
 /// Bytes a second of every function that `perf bench mem` has. It counts a copied byte once, as
-/// we do, and touches its memory before it measures.
-fn of_perf(what: &str) -> Result<Values> {
+/// we do, and touches its memory before it measures; what it copies are zeros.
+fn of_perf(what: &str, loops: u32) -> Result<Values> {
     let output = Command::new("perf")
-        .args(["bench", "mem", what, "--size", "1GB", "--nr_loops", "3"])
-        .args(["--function", "all"])
+        .args(["bench", "mem", what, "--size", "1GB", "--function", "all"])
+        .args(["--nr_loops", &loops.to_string()])
         .output()
         .context("starting perf; on Debian: apt install linux-perf")?;
     ensure!(output.status.success(), "perf failed: {output:?}");

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long khugepaged may take for what it was woken for; it runs at the lowest priority.
-const ASLEEP_WITHIN: Duration = Duration::from_secs(10);
+const ASLEEP_WITHIN: Duration = Duration::from_secs(60);
 
 /// A process that khugepaged knows. While it knows none, it sleeps until the first comes and
 /// looks through it at once, however long it is set to sleep; so another comes before the

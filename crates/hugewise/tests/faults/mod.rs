@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command as Plain, Stdio};
-use std::time::Duration;
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -352,7 +351,9 @@ fn a_full_ring_is_said_and_the_faults_are_counted() {
     let case = Case::new();
     let (json, go) = (case.path("faults.json"), case.path("go"));
     let line = format!(
-        "until [ -e {} ]; do sleep 0.02; done; {} touch --pages 300000 --small; touch {}",
+        "touch {}; until [ -e {} ]; do sleep 0.02; done; \
+         {} touch --pages 300000 --small; touch {}",
+        case.path("begun").display(),
         go.display(),
         lab().display(),
         case.path("done").display()
@@ -366,7 +367,7 @@ fn a_full_ring_is_said_and_the_faults_are_counted() {
         .stderr(Stdio::null())
         .spawn()
         .expect("hugewise");
-    std::thread::sleep(Duration::from_millis(300));
+    wait_until("the command runs", || case.path("begun").exists());
     signal(&child, "STOP");
     std::fs::write(go, "").expect("a file");
     wait_until("the laboratory is done", || case.path("done").exists());

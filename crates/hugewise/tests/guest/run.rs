@@ -63,6 +63,7 @@ pub fn policies_of_the_system(ground: &Ground) {
         "thp=never",
         "thp=always",
         "thp=always,defrag=never",
+        "thp=always,defrag=always",
         "thp=madvise",
     ];
     let mut flags = vec!["--system"];
@@ -81,7 +82,8 @@ pub fn policies_of_the_system(ground: &Ground) {
     for (policy, huge) in [
         ("thp=never", false),
         ("thp=madvise", false),
-        ("thp=always", true),
+        // Where all else is memory of files, a huge page is there only for who compacts for it.
+        ("thp=always,defrag=always", true),
     ] {
         let peaks = values(&report, policy, "huge_anon_peak_bytes");
         let right = peaks.iter().all(|&peak| (peak > 0.0) == huge);

@@ -46,7 +46,7 @@ fn death_at_any_moment_leaves_no_server_no_port_and_no_setting() {
         met += usize::from(processes(&lab(), &case.path("scratch")) > 0);
         let signal = if index % 2 == 0 { "KILL" } else { "TERM" };
         running.signal(signal);
-        running.end(Duration::from_secs(15));
+        running.end(Duration::from_secs(60));
         nothing_is_left(&case);
         if signal == "KILL" {
             let undo = ["doctor", "--undo"];

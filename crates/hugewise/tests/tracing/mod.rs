@@ -178,7 +178,7 @@ fn ctrl_c_ends_with_the_report() {
     assert!(sent.expect("there is kill").success());
     let begun = Instant::now();
     while child.try_wait().expect("a child").is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it ends");
+        assert!(begun.elapsed() < Duration::from_secs(60), "it ends");
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = child.wait_with_output().expect("its output");

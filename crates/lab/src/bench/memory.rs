@@ -73,9 +73,30 @@ struct Cell {
     operation: Operation,
     kernel: String,
     block: usize,
-    written: bool,
+    source: Source,
     threads: usize,
 }
+
+/// What was done to that which is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// Written with bytes that are not zero.
+    Written,
+    /// Written with zeros: processors may treat lines of them in another way.
+    Zeroed,
+    /// Never written.
+    Untouched,
+}
+
+const SOURCES: &[(&str, Source)] = &[
+    ("written", Source::Written),
+    ("zeroed", Source::Zeroed),
+    ("untouched", Source::Untouched),
+];
+
+/// What memory is written with before it is measured: numbers that are small and not zero, since
+/// arithmetic on denormal ones would be slow.
+const CONTENT: u8 = 0x3f;
 
 fn parse(cell: &str) -> Result<Cell, Trouble> {
     let fault = || {
@@ -84,21 +105,17 @@ fn parse(cell: &str) -> Result<Cell, Trouble> {
         ))
     };
     let [operation, kernel, block, source, threads] = words(cell).ok_or_else(fault)?;
-    let written = match source {
-        "written" => true,
-        "untouched" => false,
-        _ => return Err(fault()),
-    };
+    let source = SOURCES.iter().find(|(name, _)| *name == source);
     let found = Cell {
         operation: Operation::named(operation).ok_or_else(fault)?,
         kernel: kernel.to_owned(),
         block: block.parse().map_err(|_| fault())?,
-        written,
+        source: source.ok_or_else(fault)?.1,
         threads: threads.parse().map_err(|_| fault())?,
     };
     // Loops work on words of 8 bytes, and the fewest bytes are those that a repeat can time.
     let fits = found.block >= 64 && found.block.is_multiple_of(8) && found.threads >= 1;
-    let sense = found.written || found.operation.reads();
+    let sense = found.source == Source::Written || found.operation.reads();
     (fits && sense).then_some(found).ok_or_else(fault)
 }
 
@@ -128,20 +145,22 @@ impl Buffers {
     }
 
     /// Brings them into the state that the cell names. All of a buffer is written, not the
-    /// block alone, so that a huge page is there however small the block is. Numbers are small
-    /// and not zero: arithmetic on denormal ones would be slow.
+    /// block alone, so that a huge page is there however small the block is.
     fn prepare(&self, cell: &Cell) {
-        let write = |buffer: &Option<Buffer>| {
+        let write = |buffer: &Option<Buffer>, content: u8| {
             if let Some(buffer) = buffer {
                 // SAFETY: the buffer is that long, writable, and this thread's alone.
-                unsafe { buffer.start().write_bytes(0x3f, buffer.bytes()) };
+                unsafe { buffer.start().write_bytes(content, buffer.bytes()) };
             }
         };
-        write(&self.destination);
-        if cell.written {
-            write(&self.source);
-            write(&self.third);
-        }
+        write(&self.destination, CONTENT);
+        let content = match cell.source {
+            Source::Written => CONTENT,
+            Source::Zeroed => 0,
+            Source::Untouched => return,
+        };
+        write(&self.source, content);
+        write(&self.third, content);
     }
 
     fn arrays(&self, block: usize) -> Arrays {
@@ -251,13 +270,15 @@ mod tests {
     #[test]
     fn cells_are_five_words() {
         let cell = parse("copy/libc/4096/written/2").expect("a cell");
-        assert_eq!((cell.block, cell.threads, cell.written), (4096, 2, true));
+        assert_eq!((cell.block, cell.threads), (4096, 2));
+        assert_eq!(cell.source, Source::Written);
         for cell in [
             "copy/libc/4096/written",
             "copy/libc/4096/written/0",
             "copy/libc/4100/written/1",
             "swap/libc/4096/written/1",
             "fill/libc/4096/untouched/1",
+            "fill/libc/4096/zeroed/1",
             "copy/libc/x/written/1",
             "copy/libc/4096/wet/1",
             "copy/libc/4096/written/1/1",
@@ -287,6 +308,20 @@ mod tests {
         let source = measured.pages.iter().find(|(name, _)| *name == "source");
         if let Some((_, Ok(pages))) = source {
             assert_eq!(pages.zero, 65_536);
+        }
+    }
+
+    #[test]
+    fn a_source_of_written_zeros_is_memory_of_its_own() {
+        let cell = parse("copy/libc/65536/zeroed/1").expect("a cell");
+        let buffers = Buffers::fresh(&cell, Request::Small).expect("memory");
+        buffers.prepare(&cell);
+        let source = buffers.source.as_ref().expect("a source");
+        // SAFETY: the buffer is that long, written, and nobody else touches it.
+        let bytes = unsafe { std::slice::from_raw_parts(source.start(), source.bytes()) };
+        assert!(bytes.iter().all(|&byte| byte == 0));
+        if let Ok(pages) = source.pages(65_536) {
+            assert_eq!((pages.small, pages.zero, pages.absent), (65_536, 0, 0));
         }
     }
 

@@ -1,9 +1,9 @@
 //! How much memory may be used without bringing the machine, or the cgroup, to its end.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use super::line::Reason;
+use crate::group::{Group, own_groups};
 use crate::region::huge_bytes;
 
 /// Of all memory, the part that is always left to others.
@@ -33,12 +33,10 @@ pub(crate) fn room() -> Result<Room, String> {
         bytes: available.saturating_sub(total / RESERVE_PARTS),
         bound: "MemAvailable".to_owned(),
     };
-    let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let groups = cgroups
-        .lines()
-        .filter_map(group_of)
-        .flat_map(|group| group.rooms());
+    let groups = own_groups();
+    let groups = groups.iter().flat_map(Group::and_above);
     Ok(groups
+        .filter_map(|group| left(&group))
         .chain([machine.clone()])
         .min_by_key(|room| room.bytes)
         .unwrap_or(machine))
@@ -100,119 +98,35 @@ fn meminfo(text: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// A memory cgroup of either version.
-struct Group {
-    mount: PathBuf,
-    path: PathBuf,
-    files: &'static Files,
-}
-
-/// What the files of a version are called.
-struct Files {
-    limit: &'static str,
-    used: &'static str,
-    /// Page cache that was not used lately, in `memory.stat`: it goes before anybody is killed.
-    cache: &'static str,
-}
-
-static V1: Files = Files {
-    limit: "memory.limit_in_bytes",
-    used: "memory.usage_in_bytes",
-    cache: "total_inactive_file ",
-};
-
-static V2: Files = Files {
-    limit: "memory.max",
-    used: "memory.current",
-    cache: "inactive_file ",
-};
-
-/// From a line of `/proc/self/cgroup`: `9:memory:/path` or `0::/path`.
-fn group_of(line: &str) -> Option<Group> {
-    let mut parts = line.splitn(3, ':');
-    let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-    let (mount, files) = if controllers.split(',').any(|each| each == "memory") {
-        ("/sys/fs/cgroup/memory", &V1)
-    } else if controllers.is_empty() {
-        ("/sys/fs/cgroup", &V2)
-    } else {
-        return None;
-    };
-    Some(Group {
-        mount: mount.into(),
-        path: path.trim_start_matches('/').into(),
-        files,
+/// What a group leaves; one without a limit bounds nothing.
+fn left(group: &Group) -> Option<Room> {
+    let (limit, used) = group.limit().zip(group.used())?;
+    let used = used.saturating_sub(group.idle_cache().unwrap_or(0));
+    Some(Room {
+        bytes: limit
+            .saturating_sub(used)
+            .saturating_sub(limit / RESERVE_PARTS),
+        bound: group.limit_file().display().to_string(),
     })
-}
-
-impl Group {
-    /// What the group and each above it leave; one without a limit bounds nothing.
-    fn rooms(&self) -> Vec<Room> {
-        let above = self.path.ancestors();
-        above
-            .filter_map(|path| self.room(&self.mount.join(path)))
-            .collect()
-    }
-
-    fn room(&self, folder: &Path) -> Option<Room> {
-        let read = |name| fs::read_to_string(folder.join(name)).ok();
-        // Without a limit version 2 says `max`, and version 1 a number close to 2^63.
-        let limit: u64 = read(self.files.limit)?.trim().parse().ok()?;
-        let used: u64 = read(self.files.used)?.trim().parse().ok()?;
-        let stat = read("memory.stat").unwrap_or_default();
-        let cache = stat
-            .lines()
-            .find_map(|line| line.strip_prefix(self.files.cache));
-        let cache: u64 = cache.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
-        let left = limit.saturating_sub(used.saturating_sub(cache));
-        Some(Room {
-            bytes: left.saturating_sub(limit / RESERVE_PARTS),
-            bound: folder.join(self.files.limit).display().to_string(),
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn group(folder: &Path, files: &'static Files, content: [&str; 3]) -> Option<Room> {
-        let inner = folder.join("a/b");
-        fs::create_dir_all(&inner).unwrap();
-        for (name, text) in [files.limit, files.used, "memory.stat"].iter().zip(content) {
-            fs::write(inner.join(name), text).unwrap();
-        }
-        let group = Group {
-            mount: folder.to_owned(),
-            path: "a/b".into(),
-            files,
-        };
-        group.rooms().into_iter().next()
-    }
+    use crate::group::tests::frozen;
 
     #[test]
     fn a_limit_leaves_what_is_not_used_but_an_eighth() {
-        let folder = std::env::temp_dir().join(format!("hugewise-room-{}", std::process::id()));
-        let room = group(
-            &folder,
-            &V2,
-            ["8000\n", "3000\n", "anon 1\ninactive_file 500\n"],
-        );
-        assert_eq!(room.map(|room| room.bytes), Some(8000 - 2500 - 1000));
-        let room = group(&folder, &V2, ["max\n", "3000\n", ""]);
-        assert_eq!(room, None);
-        let room = group(&folder, &V1, ["8000\n", "7900\n", ""]);
-        assert_eq!(room.map(|room| room.bytes), Some(0));
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn groups_are_found_by_version() {
-        let found = |line| group_of(line).map(|group| (group.path, group.files.limit));
-        let path = PathBuf::from;
-        assert_eq!(found("9:memory:/x/y"), Some((path("x/y"), V1.limit)));
-        assert_eq!(found("0::/"), Some((path(""), V2.limit)));
-        assert_eq!(found("3:cpu,cpuacct:/x"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = |version, content| {
+            let group = frozen(folder.path(), version, content);
+            left(&group).map(|room| room.bytes)
+        };
+        let stat = "anon 1\ninactive_file 500\n";
+        let limited = bytes(2, ["8000\n", "3000\n", stat]);
+        assert_eq!(limited, Some(8000 - 2500 - 1000));
+        assert_eq!(bytes(2, ["max\n", "3000\n", ""]), None);
+        assert_eq!(bytes(1, ["8000\n", "7900\n", ""]), Some(0));
     }
 
     #[test]

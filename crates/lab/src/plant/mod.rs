@@ -27,7 +27,6 @@ mod bounds;
 mod exhausted;
 mod file;
 mod fork;
-mod group;
 mod khugepaged;
 pub(crate) mod look;
 mod need;

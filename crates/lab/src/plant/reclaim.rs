@@ -2,12 +2,12 @@
 //! with nothing but the plant in it; the machine does not feel it.
 
 use super::Planted;
-use super::group::Group;
 use super::look::{counter, pages};
 use super::place::Place;
 use super::premise::{Fact, demand};
 use super::span::Span;
 use crate::Trouble;
+use crate::group::{Group, own_groups};
 use crate::region::{huge_bytes, page_bytes};
 
 /// How often the kernel is asked again before it is believed.
@@ -34,7 +34,7 @@ pub(super) fn swapped(_: &Place) -> Result<Planted, Trouble> {
 
 /// Touched when the cgroup had no room for a huge page left, and some for small ones.
 pub(super) fn beyond_limit(_: &Place) -> Result<Planted, Trouble> {
-    let group = Group::own()?;
+    let group = confining()?;
     let _kept = fill_all_but(&group, huge_bytes() / 2)?;
     let span = Span::fresh(1)?;
     span.advise(libc::MADV_HUGEPAGE)?;
@@ -49,13 +49,32 @@ pub(super) fn beyond_limit(_: &Place) -> Result<Planted, Trouble> {
     Ok(Planted::small_but(span, gone, [Fact::Flag("hg")]))
 }
 
+/// The group of this process, if it has a limit of its own.
+fn confining() -> Result<Group, Trouble> {
+    let own = own_groups()
+        .into_iter()
+        .find(|group| group.limit().is_some());
+    own.ok_or_else(|| {
+        let what = "the plant is in no memory cgroup with a limit of its own";
+        Trouble::NotHere(what.to_owned())
+    })
+}
+
+/// Bytes that the group may still use.
+fn room(group: &Group) -> Result<usize, Trouble> {
+    let (limit, used) = group.limit().zip(group.used()).ok_or_else(|| {
+        let what = "the cgroup does not tell its limit and what is used";
+        Trouble::NotHere(what.to_owned())
+    })?;
+    Ok(usize::try_from(limit.saturating_sub(used)).unwrap_or(usize::MAX))
+}
+
 /// Fills the group with small pages that cannot be reclaimed, until so many bytes are left.
 fn fill_all_but(group: &Group, left: usize) -> Result<Span, Trouble> {
-    let room = group.room()?;
-    let filler = Span::fresh(room / huge_bytes() + 1)?;
+    let filler = Span::fresh(room(group)? / huge_bytes() + 1)?;
     filler.advise(libc::MADV_NOHUGEPAGE)?;
     for page in filler.pieces(page_bytes()) {
-        if group.room()? <= left {
+        if room(group)? <= left {
             return Ok(filler);
         }
         // SAFETY: the page is ours; locked, it is written too.
@@ -71,7 +90,7 @@ fn fill_all_but(group: &Group, left: usize) -> Result<Span, Trouble> {
 
 /// Huge pages of which every other small page was given back, split when the cgroup reclaimed.
 pub(super) fn split(_: &Place) -> Result<Planted, Trouble> {
-    let group = Group::own()?;
+    let group = confining()?;
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
     span.write();
@@ -91,7 +110,7 @@ pub(super) fn split(_: &Place) -> Result<Planted, Trouble> {
 /// Huge pages with one page of content each, split when the cgroup reclaimed. In place of the
 /// empty pages stands the small zero page.
 pub(super) fn split_underused(_: &Place) -> Result<Planted, Trouble> {
-    let group = Group::own()?;
+    let group = confining()?;
     let span = Span::fresh(2)?;
     span.advise(libc::MADV_HUGEPAGE)?;
     span.middles().for_each(Span::write);
@@ -108,7 +127,9 @@ fn reclaimed(group: &Group, name: &str, by: usize) -> Result<(), Trouble> {
     };
     let before = count()?;
     for _ in 0..ATTEMPTS {
-        group.reclaim()?;
+        group
+            .reclaim()
+            .map_err(|file| Trouble::NotHere(format!("the cgroup has no {file}")))?;
         if count()? >= before + by as u64 {
             return Ok(());
         }

@@ -21,6 +21,7 @@
 #define EVERYONE 0
 #define PROGRAMS 1
 #define KERNEL_THREADS 2
+#define AT_OWN_MMAP_LOCK 3
 
 /* No duration is that long: none is kept by itself. */
 #define NEVER (~0ULL)
@@ -125,11 +126,20 @@ struct {
 	TYPE(value, struct sums);
 } sums SEC(".maps");
 
+struct rw_semaphore {
+	u64 count;
+} KERNEL;
+
+struct mm_struct {
+	struct rw_semaphore mmap_lock;
+} KERNEL;
+
 struct task_struct {
 	u32 flags;
 	s32 pid;
 	s32 tgid;
 	struct task_struct *real_parent;
+	struct mm_struct *mm;
 } KERNEL;
 
 /*
@@ -156,13 +166,30 @@ INLINE int counts(const struct settings *set)
 {
 	struct task_struct *task = (struct task_struct *)current_task();
 
-	if (who != EVERYONE) {
+	if (who == PROGRAMS || who == KERNEL_THREADS) {
 		u32 flags = 0;
 		read_kernel(&flags, sizeof(flags), &task->flags);
 		if (((flags & PF_KTHREAD) != 0) != (who == KERNEL_THREADS))
 			return 0;
 	}
 	return !set->root || descends_from(task, set->root);
+}
+
+/*
+ * Whether the first argument of the event is the lock of the running thread's own address space.
+ * Within the wait for it the kernel may wait for smaller locks, whose events come between.
+ */
+INLINE int is_meant(void *context)
+{
+	struct task_struct *task = (struct task_struct *)current_task();
+	struct mm_struct *mm = 0;
+	u64 lock = 0;
+
+	if (who != AT_OWN_MMAP_LOCK)
+		return 1;
+	if (read_kernel(&lock, sizeof(lock), context) || read_kernel(&mm, sizeof(mm), &task->mm))
+		return 0;
+	return mm && lock == (u64)&mm->mmap_lock;
 }
 
 /* The idle threads of all processors share the number 0. */
@@ -195,7 +222,7 @@ INLINE int begin(void *context)
 	struct losses *lost = map_lookup(&losses, &zero);
 	struct start *start, fresh = {};
 
-	if (!set || !lost || !counts(set))
+	if (!set || !lost || !is_meant(context) || !counts(set))
 		return 0;
 	if (key_source == KEY_AT_BEGIN)
 		fresh.key = key_in(context);
@@ -327,6 +354,8 @@ INLINE int end_as(u64 key_at_end)
 
 INLINE int end(void *context)
 {
+	if (!is_meant(context))
+		return 0;
 	return end_as(key_source == KEY_AT_END ? key_in(context) : 0);
 }
 

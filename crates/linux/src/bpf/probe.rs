@@ -151,6 +151,7 @@ impl Kernel {
             Who::Everyone => 0,
             Who::Programs => 1,
             Who::KernelThreads => 2,
+            Who::AtOwnMmapLock => 3,
         };
         EbpfLoader::new()
             .btf(Some(&self.types))

@@ -7,7 +7,7 @@
 use hugewise_model::host::Host;
 use hugewise_model::observation::{Missing, Reading};
 use hugewise_model::stat::kind::{CYCLES, INSTRUCTIONS};
-use hugewise_model::stat::{Count, Tally, WalkCycles, derive};
+use hugewise_model::stat::{Count, Tally, derive};
 
 use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
@@ -118,12 +118,7 @@ impl Counted<'_> {
             "code_walk_cycles_ratio" => &["itlb"],
             _ => &["dtlb", "dtlb_load"],
         };
-        // A part of the truth would be taken for an upper bound.
-        if walk_cycles(plan, host) == WalkCycles::WithoutNested {
-            return Err(Missing::NotSupported {
-                what: "an event for walk cycles that holds in a virtual machine".to_owned(),
-            });
-        }
+        walk_cycles(plan, host).bound()?;
         match derive(&self.counts, None).remove(name) {
             Some(Reading::Value { value }) => Ok(value),
             Some(Reading::Missing {

@@ -25,7 +25,7 @@ const CAUSES: [(&str, &str, Frequency); 8] = [
     ("split_seconds", "split_mapping", Frequency::Rare),
     ("page_fault_seconds", "fault", Frequency::Often),
     ("copy_on_write_seconds", "copy_on_write", Frequency::Often),
-    ("mmap_lock_wait_seconds", "mmap_lock", Frequency::Often),
+    ("mmap_lock_wait_seconds", "mmap_lock_wait", Frequency::Often),
 ];
 
 /// How often a point is passed.

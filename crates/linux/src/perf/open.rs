@@ -135,7 +135,7 @@ impl PerfOpen for Kernel {
     fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal> {
         let mut counters: Vec<Counter> = Vec::with_capacity(request.events.len());
         for (event, &code) in request.events.iter().enumerate() {
-            let builder = builder(request, code, event == 0);
+            let builder = builder(request, event, code);
             let opened = match counters.first_mut() {
                 None => builder.build(),
                 Some(leader) => builder.build_with_group(leader),
@@ -148,7 +148,8 @@ impl PerfOpen for Kernel {
 
 /// Members are switched on from the start and the leader alone is switched: where a group is
 /// switched member by member, the kernel (Linux 6.12 and 6.18) lost most counts of page faults.
-fn builder<'a>(request: &'a Request<'_>, code: Code, leads: bool) -> Builder<'a> {
+fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a> {
+    let leads = event == 0;
     let mut builder = Builder::new(Raw::new(code.config));
     builder.attrs_mut().type_ = code.source;
     builder
@@ -174,6 +175,18 @@ fn builder<'a>(request: &'a Request<'_>, code: Code, leads: bool) -> Builder<'a>
         }
     }
     builder
+}
+
+/// Has an event tell of mappings, execs, births and ends besides its samples. One event of a ring
+/// is enough, and a second would tell everything twice.
+pub(super) fn announce(builder: &mut Builder<'_>) {
+    builder
+        .mmap(true)
+        .mmap_data(true)
+        .mmap2(true)
+        .comm(true)
+        .comm_exec(true)
+        .task(true);
 }
 
 /// Open counters, the leader first; each is read by itself, because kernels before 6.13 refuse to

@@ -24,6 +24,9 @@ pub mod plan;
 /// Whom an observation is about.
 pub mod subject;
 
+/// Page walks of a process that is watched for something else, too.
+pub mod walks;
+
 use kernel::Kernel;
 use plan::Events;
 use subject::Subject;

@@ -178,6 +178,7 @@ mod tests {
             suite: "memory".to_owned(),
             cells: vec![CELL.parse().unwrap()],
             processor: None,
+            left_out: None,
         }
     }
 

@@ -15,6 +15,13 @@ pub struct Operation {
     pub aarch64: &'static [&'static str],
 }
 
+/// What was done to that which is read: written with bytes that are not zero, written with zeros,
+/// or never written.
+pub static SOURCES: &[&str] = &["written", "zeroed", "untouched"];
+
+/// The kernels of `fill` that write zeros; the others write bytes that are none.
+pub static CLEARING: &[&str] = &["rep-zero", "clzero", "zva"];
+
 /// All operations.
 #[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
@@ -25,7 +32,7 @@ pub static OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "fill", blocks: 1, reads: false,
-        x86_64: &["libc", "rep", "nt", "nt-avx512"],
+        x86_64: &["libc", "rep", "nt", "nt-avx512", "rep-zero", "clzero"],
         aarch64: &["libc", "zva", "nt"],
     },
     Operation {

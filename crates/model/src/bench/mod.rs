@@ -48,6 +48,9 @@ pub struct Bench {
     /// What the processor says of itself, where that is held against what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<processor::Processor>,
+    /// What the usual cells leave out, and the flags that bring it in: a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 impl Bench {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::stats::Quantile;
+
 mod between;
 mod columns;
 mod coverage;
@@ -152,18 +154,9 @@ impl Comparison {
 pub enum Statistic {
     /// The Hodges–Lehmann shift of paired values.
     Center,
-    /// The median of all values of all trials.
-    P50,
-    /// The 90th percentile.
-    P90,
-    /// The 95th percentile.
-    P95,
-    /// The 99th percentile.
-    P99,
-    /// The 99.9th percentile.
-    P999,
-    /// The largest value.
-    Max,
+    /// A quantile of all values of all trials.
+    #[serde(untagged)]
+    Quantile(Quantile),
 }
 
 /// The scale of an effect.

@@ -6,17 +6,16 @@ use crate::compare::rows::{Family, Row, scale, tail_effect};
 use crate::compare::{Scale, Statistic};
 use crate::observation::{Role, Trial};
 use crate::record::Record;
-use crate::stats::Sample;
 use crate::stats::quantile::fewest_values;
-use crate::stats::tail::quantile;
+use crate::stats::{Quantile, Sample, tail};
 
 /// What is compared of requests that were counted.
-pub const PERCENTILES: [(Statistic, f64); 5] = [
-    (Statistic::P50, 0.5),
-    (Statistic::P90, 0.9),
-    (Statistic::P99, 0.99),
-    (Statistic::P999, 0.999),
-    (Statistic::Max, 1.0),
+pub const PERCENTILES: [Quantile; 5] = [
+    Quantile::P50,
+    Quantile::P90,
+    Quantile::P99,
+    Quantile::P999,
+    Quantile::Max,
 ];
 
 /// From this width on a percentile that is not known better is said to be so.
@@ -24,7 +23,7 @@ const COARSE: f64 = 0.01;
 
 /// One percentile of all requests under both policies.
 pub(super) struct Percentile {
-    statistic: Statistic,
+    quantile: Quantile,
     effect: Option<Effect>,
     /// Whether its interval may decide.
     family: Family,
@@ -36,7 +35,7 @@ impl Percentile {
     /// The row beside that of the metric's centre.
     pub(super) fn row(self, center: &Row) -> Row {
         Row {
-            statistic: self.statistic,
+            statistic: Statistic::Quantile(self.quantile),
             effect: self.effect,
             family: self.family,
             n: self.n,
@@ -51,20 +50,20 @@ pub(super) fn percentiles(pairs: &Pairs, level: Level, seed: u64) -> Vec<Percent
     let scale = scale(pairs);
     PERCENTILES
         .into_iter()
-        .map(|(statistic, q)| {
-            if statistic == Statistic::Max {
+        .map(|quantile| {
+            if quantile == Quantile::Max {
                 return longest(pairs, level);
             }
-            let effect = tail_effect(pairs, q, scale, level, seed);
-            match too_few(pairs, statistic, q) {
+            let effect = tail_effect(pairs, quantile.share(), scale, level, seed);
+            match too_few(pairs, quantile) {
                 Some(warning) => Percentile {
-                    statistic,
+                    quantile,
                     effect: effect.map(without_interval),
                     family: Family::Untested,
                     warning: Some(warning),
                     n: pairs.n(),
                 },
-                None => sure(pairs, statistic, effect),
+                None => sure(pairs, quantile, effect),
             }
         })
         .collect()
@@ -74,7 +73,7 @@ pub(super) fn percentiles(pairs: &Pairs, level: Level, seed: u64) -> Vec<Percent
 /// of all trials would be one request under each policy, and its bootstrap is wrong at any size.
 fn longest(pairs: &Pairs, level: Level) -> Percentile {
     Percentile {
-        statistic: Statistic::Max,
+        quantile: Quantile::Max,
         effect: Effect::of_pairs(&pairs.largest(), level.alpha()),
         family: Family::Latency,
         warning: None,
@@ -90,31 +89,19 @@ fn without_interval(effect: Effect) -> Effect {
 }
 
 /// The sentence for a percentile that too few requests stand behind.
-fn too_few(pairs: &Pairs, statistic: Statistic, q: f64) -> Option<String> {
-    let needed = fewest_values(q);
+fn too_few(pairs: &Pairs, quantile: Quantile) -> Option<String> {
+    let needed = fewest_values(quantile.share());
     let (a, b) = pairs.counts();
     let fewest = a.min(b);
     (fewest < needed && pairs.n() > 0).then(|| {
-        let percent = word(statistic);
+        let percent = quantile.label();
         format!("{percent} needs {needed} requests under each policy, and {fewest} were measured")
     })
 }
 
-fn word(statistic: Statistic) -> &'static str {
-    match statistic {
-        Statistic::P50 => "p50",
-        Statistic::P90 => "p90",
-        Statistic::P95 => "p95",
-        Statistic::P99 => "p99",
-        Statistic::P999 => "p99.9",
-        Statistic::Max => "the longest",
-        Statistic::Center => "the middle",
-    }
-}
-
 /// Widened by what the histograms do not tell: each value may be too long by the width of what
 /// it was counted in, and the ratio too large or too small by that.
-fn sure(pairs: &Pairs, statistic: Statistic, effect: Option<Effect>) -> Percentile {
+fn sure(pairs: &Pairs, quantile: Quantile, effect: Option<Effect>) -> Percentile {
     let mut warning = None;
     let effect = effect.map(|effect| {
         let unsure = |samples: &mut dyn Iterator<Item = Sample<'_>>, value: f64| {
@@ -128,7 +115,7 @@ fn sure(pairs: &Pairs, statistic: Statistic, effect: Option<Effect>) -> Percenti
         let policy = unsure(&mut policies, effect.policy_value);
         let coarsest = baseline.max(policy);
         if coarsest > COARSE {
-            let percent = word(statistic);
+            let percent = quantile.label();
             warning = Some(format!(
                 "{percent} is known to within {:.0} % only: the source's values are that far apart",
                 (coarsest * 100.0).ceil()
@@ -137,7 +124,7 @@ fn sure(pairs: &Pairs, statistic: Statistic, effect: Option<Effect>) -> Percenti
         widened(effect, baseline, policy)
     });
     Percentile {
-        statistic,
+        quantile,
         effect,
         family: Family::Latency,
         warning,
@@ -162,27 +149,19 @@ fn widened(effect: Effect, baseline: f64, policy: f64) -> Effect {
 /// A percentile of all requests of a policy, its control left out; for the longest, the median
 /// over trials. `None` where nothing was counted, or too little for this percentile.
 #[must_use]
-pub fn percentile(
-    record: &Record,
-    policy: &str,
-    metric: &str,
-    statistic: Statistic,
-) -> Option<f64> {
-    let (_, q) = PERCENTILES
-        .into_iter()
-        .find(|(known, _)| *known == statistic)?;
+pub fn percentile(record: &Record, policy: &str, metric: &str, quantile: Quantile) -> Option<f64> {
     let counts =
         |trial: &&Trial| trial.policy == policy && trial.role == Role::Arm && trial.succeeded();
     let trials = record.trials.iter().filter(counts);
     let samples: Vec<Sample<'_>> = trials
         .filter_map(|trial| numbers(trial, metric).ok())
         .collect();
-    if statistic == Statistic::Max {
+    if quantile == Quantile::Max {
         let largest: Vec<f64> = samples
             .iter()
             .filter_map(|sample| sample.largest())
             .collect();
         return crate::stats::median(&largest);
     }
-    quantile(&samples, q)
+    tail::quantile(&samples, quantile.share())
 }

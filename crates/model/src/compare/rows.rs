@@ -5,7 +5,7 @@ use crate::compare::rounds::Pairs;
 use crate::compare::{Change, Comparison, Scale, Statistic};
 use crate::metric::{self, Better, Metric, Shown, Unit};
 use crate::reader::suffix_metric;
-use crate::stats::{holm, tail};
+use crate::stats::{Quantile, holm, tail};
 
 /// Which comparisons share one error of 5 %.
 ///
@@ -73,19 +73,14 @@ fn is_latency(metric: &Metric) -> bool {
     metric.unit == Unit::Seconds && suffix_metric(&metric.name).is_some()
 }
 
-const QUANTILES: [(Statistic, f64); 4] = [
-    (Statistic::P95, 0.95),
-    (Statistic::P99, 0.99),
-    (Statistic::P999, 0.999),
-    (Statistic::Max, 1.0),
-];
+const QUANTILES: [Quantile; 4] = [Quantile::P95, Quantile::P99, Quantile::P999, Quantile::Max];
 
 /// The tails of a metric that its values support, each with its effect.
-pub(super) fn tails(pairs: &Pairs, level: Level, seed: u64) -> Vec<(Statistic, Effect)> {
+pub(super) fn tails(pairs: &Pairs, level: Level, seed: u64) -> Vec<(Quantile, Effect)> {
     let scale = scale(pairs);
     QUANTILES
         .into_iter()
-        .filter_map(|(statistic, q)| Some((statistic, tail_effect(pairs, q, scale, level, seed)?)))
+        .filter_map(|it| Some((it, tail_effect(pairs, it.share(), scale, level, seed)?)))
         .collect()
 }
 

@@ -10,6 +10,7 @@ use crate::metric::Better;
 use crate::observation::Reading;
 use crate::policy::Policy;
 use crate::record::Record;
+use crate::stats::Quantile;
 use crate::stats::looks::share;
 
 /// What may be asked otherwise than the plan had it.
@@ -127,9 +128,9 @@ impl<'a> Judged<'a> {
         let tails = self
             .tails(metric, &pairs)
             .into_iter()
-            .map(|(statistic, effect)| Row {
+            .map(|(quantile, effect)| Row {
                 metric: metric.to_owned(),
-                statistic,
+                statistic: Statistic::Quantile(quantile),
                 policy: policy.to_owned(),
                 baseline: self.baseline.name.clone(),
                 family: if better == Better::Neither {
@@ -145,7 +146,7 @@ impl<'a> Judged<'a> {
         std::iter::once(center).chain(tails).collect()
     }
 
-    fn tails(&self, metric: &str, pairs: &Pairs) -> Vec<(Statistic, Effect)> {
+    fn tails(&self, metric: &str, pairs: &Pairs) -> Vec<(Quantile, Effect)> {
         let many = |trial: &crate::observation::Trial| {
             matches!(trial.readings.get(metric), Some(Reading::Values { .. }))
         };

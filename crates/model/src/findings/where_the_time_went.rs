@@ -4,6 +4,9 @@
 //! Evidence: the means, over the rounds, of the difference of each part between this policy and
 //! the baseline. Means add up, medians do not. Causes are taken out of page faults as long as they
 //! fit into them: memory is cleared, compacted and reclaimed for faults, but for system calls too.
+//! Copying on write, which is a part of page faults and contains some of the causes, and waiting for
+//! mmap_lock, which uses no processor, are told beside the parts and not added to them. Where much
+//! was waited, a part of the time in page faults may be waiting, and is then not told from the rest.
 //! Where a mean and the verdict's estimate differ,
 //! single trials carry much of the difference.
 //! Refuted when threads run side by side, so that their times add up to more than the wall
@@ -25,8 +28,17 @@ pub(super) struct WhereTheTimeWent;
 /// All page faults, the causes in them included.
 const FAULTS: &str = "page_fault_seconds";
 
-/// Parts of kernel time that may be timed. Waiting for locks is none: a thread that waits does
-/// not use the processor. Copying on write contains some of the others and would count twice.
+/// A part of page faults, in which some of the causes may lie: it would count twice.
+const COPIES: &str = "copy_on_write_seconds";
+
+/// Not a part: a thread that waits does not use the processor, and threads wait side by side.
+const LOCK_WAITS: &str = "mmap_lock_wait_seconds";
+
+/// What threads waited for the lock may lie in page faults; more than this share of them is too
+/// much to call the rest time of a processor.
+const NEGLIGIBLE: f64 = 0.1;
+
+/// Parts of kernel time that may be timed.
 const CAUSES: [&str; 5] = [
     "direct_compaction_seconds",
     "direct_reclaim_seconds",
@@ -45,7 +57,8 @@ impl Rule for WhereTheTimeWent {
          was timed (compaction, reclaim, zeroing, splits), page faults without these (with \
          --stalls all; else they are in the rest), the rest of kernel time, and what is neither. \
          Evidence: means over the rounds of the difference of \
-         each part, which add up. Refuted when threads run side by side: the part that is neither \
+         each part, which add up; copying on write and waits for mmap_lock are told beside them, \
+         because the one is inside of page faults and the other is no processor time. Refuted when threads run side by side: the part that is neither \
          then holds what their times exceed the wall time by. Next: `hugewise trace` shows single \
          stalls."
     }
@@ -65,7 +78,9 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     };
     let kernel = parts.kernel();
-    for (name, seconds) in parts.figures().into_iter().chain(kernel.figures()) {
+    let beside = Beside::of(&pairs);
+    let figures = parts.figures().into_iter().chain(kernel.figures());
+    for (name, seconds) in figures.chain(beside.figures()) {
         look.evidence.figure(&name, seconds);
     }
     let mut words = vec![format!("user mode {}", signed(parts.user))];
@@ -73,10 +88,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     words.extend(kernel.words(words.len() > 1));
     words.push(format!("neither {}", signed(parts.neither())));
     Ok(Said::Shown(format!(
-        "{}: {} a run on average: {}{}",
+        "{}: {} a run on average: {}{}{}",
         look.policy,
         signed(parts.wall),
         words.join(", "),
+        beside.words(),
         untimed(parts.causes.len()),
     )))
 }
@@ -110,7 +126,8 @@ impl Parts {
             .collect();
         let hold = pairs
             .iter()
-            .all(|(base, here)| faults_hold(base, &causes) && faults_hold(here, &causes));
+            .flat_map(|(base, here)| [base, here])
+            .all(|trial| faults_hold(trial, &causes));
         let faults = difference(FAULTS).filter(|_| hold);
         (!causes.is_empty() || faults.is_some()).then_some(())?;
         Some(Self {
@@ -194,13 +211,49 @@ impl Kernel {
     }
 }
 
+/// What is told of the same time in another way. Zero where it was timed and did not change.
+struct Beside {
+    copies: Option<f64>,
+    lock_waits: Option<f64>,
+}
+
+impl Beside {
+    fn of(pairs: &[(&Trial, &Trial)]) -> Self {
+        Self {
+            copies: mean_difference(pairs, COPIES),
+            lock_waits: mean_difference(pairs, LOCK_WAITS),
+        }
+    }
+
+    fn figures(&self) -> Vec<(String, f64)> {
+        let both = [(COPIES, self.copies), (LOCK_WAITS, self.lock_waits)];
+        let timed = both
+            .into_iter()
+            .filter_map(|(name, seconds)| Some((format!("mean_change_{name}"), seconds?)));
+        timed.collect()
+    }
+
+    fn words(&self) -> String {
+        let changed = |seconds: Option<f64>| seconds.filter(|seconds| *seconds != 0.0);
+        let copies = changed(self.copies)
+            .map(|seconds| format!("; of page faults, copying on write {}", signed(seconds)));
+        let waits = changed(self.lock_waits).map(|seconds| {
+            let seconds = signed(seconds);
+            format!("; waiting for mmap_lock {seconds} over all threads, no processor time")
+        });
+        copies.into_iter().chain(waits).collect()
+    }
+}
+
 /// Whether the causes of a trial can have been in its page faults: they took no longer. Where
-/// they did, some of them were system calls, and nobody knows how much.
+/// they did, some of them were system calls, and nobody knows how much. Nor does anybody where
+/// threads waited long for a lock.
 fn faults_hold(trial: &Trial, causes: &[(&str, f64)]) -> bool {
     let seconds = causes.iter().filter_map(|(cause, _)| trial.value(cause));
+    let waited = trial.value(LOCK_WAITS).unwrap_or(0.0);
     trial
         .value(FAULTS)
-        .is_some_and(|faults| seconds.sum::<f64>() <= faults)
+        .is_some_and(|faults| seconds.sum::<f64>() <= faults && waited <= NEGLIGIBLE * faults)
 }
 
 /// What was not timed is in the rest.

@@ -121,14 +121,8 @@ fn note(evidence: &mut Evidence, comparison: &Comparison) {
 }
 
 fn key(loss: &Comparison) -> String {
-    let statistic = match loss.statistic {
-        Statistic::Center => "",
-        Statistic::P50 => ".p50",
-        Statistic::P90 => ".p90",
-        Statistic::P95 => ".p95",
-        Statistic::P99 => ".p99",
-        Statistic::P999 => ".p999",
-        Statistic::Max => ".max",
-    };
-    format!("{}{statistic}", loss.metric)
+    match loss.statistic {
+        Statistic::Center => loss.metric.clone(),
+        Statistic::Quantile(quantile) => format!("{}.{}", loss.metric, quantile.word()),
+    }
 }

@@ -3,10 +3,12 @@ use std::fmt::{self, Write};
 use super::{Bloat, Extent, Fits, Forecast, Growth, Need, Worth};
 use crate::host::Fact;
 use crate::metric::Unit;
+use crate::observation::Missing;
 use crate::quantity::{GIB, KIB, MIB};
 use crate::report::lines::wrapped;
 use crate::report::scale::{percent, quantity, three_digits};
 use crate::report::table::{Cell, Grid};
+use crate::stat::WalkShare;
 
 /// Writes the forecast as a section of text for a terminal of `width` columns.
 ///
@@ -138,17 +140,33 @@ fn worth_notes(worth: &Worth) -> Vec<String> {
         ),
         Err(missing) => format!("TLB: {missing}."),
     });
-    notes.push(match &worth.walk_share {
-        Ok(share) => format!(
-            "Page walks take {} % of the time: no page size gains more by cheaper translation.",
-            percent(*share)
-        ),
-        Err(missing) => format!(
-            "The share of time in page walks, the upper bound of any gain by cheaper translation: \
-             {missing}."
-        ),
-    });
+    notes.push(walks(&worth.walk_share));
     notes
+}
+
+fn walks(share: &Fact<WalkShare>) -> String {
+    const TITLE: &str =
+        "The share of cycles in page walks, the upper bound of any gain by cheaper translation";
+    let share = match share {
+        Ok(share) => share,
+        Err(Missing::NotAsked) => {
+            return format!(
+                "{TITLE}: not counted; --duration 5s (`inspect`) or `stat -p` counts it."
+            );
+        }
+        Err(missing) => return format!("{TITLE}: {missing}."),
+    };
+    let least = share.at_least.map(percent);
+    let range = match least.filter(|least| *least != percent(share.at_most)) {
+        Some(least) => format!("{least} to {}", percent(share.at_most)),
+        None => format!("at most {}", percent(share.at_most)),
+    };
+    format!(
+        "A page walk was under way in {range} % of the cycles ({}, within {} s, of the process and \
+         what it started): no page size saves more by cheaper translation.",
+        share.mode.words(),
+        three_digits(share.seconds),
+    )
 }
 
 fn conclusion(worth: &Worth) -> String {
@@ -208,7 +226,7 @@ mod tests {
 
     use super::*;
     use crate::forecast::UsedWhere;
-    use crate::observation::Missing;
+    use crate::stat::Mode;
     use crate::tlb::{Room, Tlb};
 
     fn forecast(extent: Extent, fits: Fits) -> Forecast {
@@ -299,10 +317,30 @@ mod tests {
                 page tracking (not permitted; needs a tool).
               TLB by CPUID 18h; one core, shared with whatever else runs on it; neighbours
                 that the processor merges into one entry are not counted.
-              The share of time in page walks, the upper bound of any gain by cheaper
+              The share of cycles in page walks, the upper bound of any gain by cheaper
                 translation: this machine has no hardware counters.
         "#]]
         .assert_eq(&shown);
+    }
+
+    #[test]
+    fn the_bound_of_any_gain_says_what_it_is_of() {
+        let walked = |at_least| {
+            walks(&Ok(WalkShare {
+                at_most: 0.1234,
+                at_least,
+                mode: Mode::User,
+                seconds: 5.0,
+                counts: Vec::new(),
+            }))
+        };
+        expect![[r#"
+            A page walk was under way in 8.1 to 12.3 % of the cycles (user mode only, within 5.00 s, of the process and what it started): no page size saves more by cheaper translation."#]]
+        .assert_eq(&walked(Some(0.081)));
+        for alone in [None, Some(0.1234)] {
+            assert!(walked(alone).contains("in at most 12.3 % of"), "{alone:?}");
+        }
+        assert!(walks(&Err(Missing::NotAsked)).contains("`stat -p` counts it"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::bloat::can_be_huge;
 use crate::host::{Fact, fact};
 use crate::observation::Missing;
 use crate::space::{Mapping, Run, Space};
+use crate::stat::WalkShare;
 use crate::tlb::{Room, Tlb};
 
 /// Translations that the program needs, and those that the processor remembers.
@@ -26,10 +27,10 @@ pub struct Worth {
     /// The processor's buffers, or why they are not known.
     #[serde(with = "fact")]
     pub tlb: Fact<Tlb>,
-    /// The share of processor time that page walks take: the upper bound of what cheaper
-    /// translation could gain.
+    /// The share of cycles that page walks take, of the process and what it started: the upper
+    /// bound of what cheaper translation could gain.
     #[serde(with = "fact")]
-    pub walk_share: Fact<f64>,
+    pub walk_share: Fact<WalkShare>,
     /// What follows for translation.
     pub fits: Fits,
 }
@@ -97,7 +98,7 @@ pub fn worth(
     tlb: Fact<Tlb>,
     watched_seconds: Option<f64>,
     used_where: UsedWhere,
-    walk_share: Fact<f64>,
+    walk_share: Fact<WalkShare>,
 ) -> Worth {
     let mut counts = Counts::default();
     for mapping in can_be_huge(space) {

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::json::{document, number};
 use super::unit::exact_nanos;
-use super::{Latency, Load, Pacing, Quantile, ReadError, TimeUnit, Told, hdr};
+use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, hdr};
+use crate::stats::Quantile;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
     let document = document(bytes)?;

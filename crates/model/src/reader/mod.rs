@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::latency::distribution::Distribution;
+use crate::stats::Quantile;
 
 mod csv;
 mod go;
@@ -76,73 +77,6 @@ pub enum Latency {
     Values(Vec<f64>),
     /// Nothing but these percentiles, in seconds.
     Quantiles(Vec<(Quantile, f64)>),
-}
-
-/// A percentile that is told by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quantile {
-    /// Half of all are no longer.
-    P50,
-    /// Nine in ten.
-    P90,
-    /// 95 in a hundred.
-    P95,
-    /// 99 in a hundred.
-    P99,
-    /// 999 in a thousand.
-    P999,
-    /// The longest.
-    Max,
-}
-
-impl Quantile {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::P50,
-        Self::P90,
-        Self::P95,
-        Self::P99,
-        Self::P999,
-        Self::Max,
-    ];
-
-    /// In the name of a metric.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Max => "max",
-        }
-    }
-
-    /// As people write it.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::P999 => "p99.9",
-            other => other.word(),
-        }
-    }
-
-    /// The percentile of a percentage as it is printed, `99.000` for example.
-    fn of_percent(percent: f64) -> Option<Self> {
-        let known = [
-            (50.0, Self::P50),
-            (90.0, Self::P90),
-            (95.0, Self::P95),
-            (99.0, Self::P99),
-            (99.9, Self::P999),
-            (100.0, Self::Max),
-        ];
-        let found = known
-            .iter()
-            .find(|(known, _)| (known - percent).abs() < 1e-9);
-        found.map(|(_, quantile)| *quantile)
-    }
 }
 
 /// Whether a request waited for the answer to the one before it.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Latency, LatencySource, Load, Pacing, Quantile, ReadError, Reader, Timed, Told, csv, go,
+    Latency, LatencySource, Load, Pacing, ReadError, Reader, Timed, Told, csv, go,
     google_benchmark, hdr, hgrm, hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
 };
 use crate::metric::{Better, Metric, Scope, Shown, Unit};
 use crate::observation::{Missing, Reading};
+use crate::stats::Quantile;
 use crate::timeline::Unrelated;
 
 /// The metric of requests that were counted one by one.

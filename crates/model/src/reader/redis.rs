@@ -7,7 +7,8 @@
 //! requests in a million, and is never the smaller one.
 
 use super::unit::exact_nanos;
-use super::{Latency, Load, Pacing, Quantile, ReadError, TimeUnit, Told, lines, number};
+use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines, number};
+use crate::stats::Quantile;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
     let csv = lines(bytes).any(|(_, line)| line.starts_with("\"test\","));

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Latency, LatencySource, Load, Pacing, Quantile, Told, read};
+use super::{Latency, LatencySource, Load, Pacing, Told, read};
 use crate::observation::{Missing, Reading};
+use crate::stats::Quantile;
 use crate::timeline::Unrelated;
 
 macro_rules! fixture {

@@ -4,7 +4,8 @@
 //! printed with two decimals of their unit, so three digits at the least are known.
 
 use super::unit::exact_nanos;
-use super::{Latency, Load, Pacing, Quantile, ReadError, TimeUnit, Told, lines, number};
+use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines, number};
+use crate::stats::Quantile;
 
 pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<Told, ReadError> {
     let mut load = Load::default();

@@ -102,6 +102,7 @@ pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> 
     lines.extend(zero_source(bench));
     lines.extend(common(bench, suite));
     lines.push(suite.counted.to_owned());
+    lines.extend(bench.left_out.clone());
     if report.other.is_none()
         && let Some(told) = latency::told(report.record)
     {

@@ -7,7 +7,8 @@ use super::Report;
 use super::lines::plain;
 use crate::compare::Statistic;
 use crate::observation::{Reading, Trial};
-use crate::reader::{LatencySource, Pacing, Quantile};
+use crate::reader::{LatencySource, Pacing};
+use crate::stats::Quantile;
 
 /// The lines, most important first.
 pub(super) fn requests(report: &Report<'_>) -> Vec<String> {

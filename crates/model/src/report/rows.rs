@@ -142,7 +142,7 @@ fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
         .chain([Statistic::Center])
         .collect();
     if is_counted(report.record, metric) {
-        statistics.extend(PERCENTILES.map(|(statistic, _)| statistic));
+        statistics.extend(PERCENTILES.map(Statistic::Quantile));
     }
     statistics.sort_unstable();
     statistics.dedup();
@@ -168,8 +168,10 @@ fn row<'a>(
     let counted = is_counted(report.record, &metric.name);
     let value = |(index, column): (usize, &Column<'_>)| match (statistic, index) {
         (Statistic::Center, _) => medians[index].get(column.policy, &metric.name),
-        _ if counted => percentile(column.record, column.policy, &metric.name, statistic)
-            .ok_or(Missing::TooShort),
+        (Statistic::Quantile(quantile), _) if counted => {
+            percentile(column.record, column.policy, &metric.name, quantile)
+                .ok_or(Missing::TooShort)
+        }
         (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
@@ -204,12 +206,7 @@ pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
     let label = plain(&metric.label);
     match statistic {
         Statistic::Center => label,
-        Statistic::P50 => format!("{label}, p50"),
-        Statistic::P90 => format!("{label}, p90"),
-        Statistic::P95 => format!("{label}, p95"),
-        Statistic::P99 => format!("{label}, p99"),
-        Statistic::P999 => format!("{label}, p99.9"),
-        Statistic::Max => format!("{label}, max"),
+        Statistic::Quantile(quantile) => format!("{label}, {}", quantile.label()),
     }
 }
 

@@ -24,6 +24,7 @@ mod read;
 mod reading;
 mod summary;
 mod text;
+mod walk_share;
 
 #[cfg(test)]
 mod sample;
@@ -38,6 +39,7 @@ pub use read::{Recording, parse, to_line};
 pub use reading::{READINGS, SoftwareReading};
 pub use summary::Summary;
 pub use text::{render_counts, render_heading, render_interval, render_summary};
+pub use walk_share::WalkShare;
 
 /// The version of the lines that this program writes.
 pub const VERSION: u32 = 1;

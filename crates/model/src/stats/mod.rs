@@ -15,7 +15,7 @@ pub mod tail;
 pub use holm::holm;
 pub use looks::looks;
 pub use proportion::{Share, wilson};
-pub use quantile::median;
+pub use quantile::{Quantile, median};
 pub use sample::Sample;
 pub use shift::{Shift, paired, unpaired};
 pub use tail::{Tail, tail};

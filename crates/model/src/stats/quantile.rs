@@ -1,5 +1,79 @@
 //! Medians and quantiles of plain samples, with the exact interval of a median.
 
+use serde::{Deserialize, Serialize};
+
+/// A quantile that is told or compared by itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantile {
+    /// Half of all values are no larger.
+    P50,
+    /// Nine in ten.
+    P90,
+    /// 95 in a hundred.
+    P95,
+    /// 99 in a hundred.
+    P99,
+    /// 999 in a thousand.
+    P999,
+    /// The largest.
+    Max,
+}
+
+impl Quantile {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P999,
+        Self::Max,
+    ];
+
+    /// The share of the values that are no larger.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        match self {
+            Self::P50 => 0.5,
+            Self::P90 => 0.9,
+            Self::P95 => 0.95,
+            Self::P99 => 0.99,
+            Self::P999 => 0.999,
+            Self::Max => 1.0,
+        }
+    }
+
+    /// In names: of metrics, and behind one.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+            Self::Max => "max",
+        }
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::P999 => "p99.9",
+            other => other.word(),
+        }
+    }
+
+    /// The one of a percentage as it is printed, `99.000` for example.
+    #[must_use]
+    pub fn of_percent(percent: f64) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|it| (100.0 * it.share() - percent).abs() < 1e-9)
+    }
+}
+
 /// The median: the middle value, or the mean of the two in the middle. `None` when empty.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -80,6 +154,13 @@ mod tests {
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+
+    #[test]
+    fn a_percentage_as_it_is_printed_is_its_quantile() {
+        let printed = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0];
+        assert_eq!(printed.map(Quantile::of_percent), Quantile::ALL.map(Some));
+        assert_eq!(Quantile::of_percent(99.99), None);
     }
 
     #[test]

@@ -161,6 +161,8 @@ pub enum Who {
     Programs,
     /// The kernel's own threads.
     KernelThreads,
+    /// Threads at the lock of their own address space, which is the event's first argument.
+    AtOwnMmapLock,
 }
 
 /// A parameter by which durations are told apart.

@@ -6,7 +6,7 @@ use hugewise_model::bench::growth::{MEANS, STARTS, TOUCHES, usual_steps};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, of_cells, or_usual, room};
+use super::{Common, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;
 
 /// How far a heap grows.
@@ -46,8 +46,8 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     let touches = chosen("--touched", &asked.touched, TOUCHES, &TOUCHES[..1])?;
     let steps = or_usual(&asked.steps, &usual_steps(host));
     let heap = asked.heap.unwrap_or(USUAL_HEAP);
-    check_steps(&steps, heap, host)?;
     room::check("--heap", &[heap], 1, host, root)?;
+    check_steps(&steps, heap, host)?;
     let mut cells = Vec::new();
     for mean in &means {
         for touched in &touches {
@@ -79,7 +79,7 @@ fn check_steps(steps: &[u64], heap: u64, host: &Host) -> Result<()> {
         Some(&step) => Err(exit::usage(format!(
             "--steps: a step of {} is larger than the heap; --heap {} would hold two",
             bytes_text(step),
-            bytes_text(step.saturating_mul(2))
+            flag_text(step.saturating_mul(2))
         ))),
     }
 }

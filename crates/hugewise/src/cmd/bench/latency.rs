@@ -6,15 +6,15 @@ use hugewise_linux::tlb::read_tlb;
 use hugewise_model::bench::processor::Processor;
 use hugewise_model::bench::{Bench, latency};
 use hugewise_model::host::Host;
-use hugewise_model::quantity::{GIB, KIB, bytes_text, parse_size};
+use hugewise_model::quantity::{KIB, MIB, bytes_text, parse_size};
 
-use super::{Common, of_cells, room};
+use super::{Common, flag_text, of_cells, room};
 use crate::exit;
 
-/// The largest footprint that is usual: a round then takes about 15 seconds.
-const USUAL_LARGEST: u64 = GIB;
-/// The part of all memory that is used at most where nothing is asked for.
-const PARTS: u64 = 4;
+/// What a round takes at most for each GiB of its largest footprint.
+const ROUND_SECONDS: f64 = 15.0;
+/// Larger than most last caches: below it there is no curve worth having.
+const LEAST_LARGEST: u64 = 256 * MIB;
 const SMALLEST: u64 = 4 * KIB;
 /// No cache line is longer; footprints are whole lines.
 const LINE: u64 = 256;
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// The largest footprint [default: 1G, or a quarter of memory where that is less]
+    /// The largest footprint [default: 1G; with a longer --max-time more, to a quarter of memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "sizes")]
     to: Option<u64>,
 
@@ -36,8 +36,9 @@ pub(super) struct Arguments {
 
 /// The cells that were asked for, ascending: what is there of one is there for the next.
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let (time, memory) = (asked.common.time(), host.memory_bytes);
+    let usual = room::usual_largest(time, ROUND_SECONDS, LEAST_LARGEST, memory);
     let mut sizes = if asked.sizes.is_empty() {
-        let usual = USUAL_LARGEST.min(host.memory_bytes / PARTS);
         latency::footprints(asked.to.unwrap_or(usual))
     } else {
         asked.sizes.clone()
@@ -57,7 +58,20 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
             caches: read_caches(root),
             tlb: read_tlb(root),
         }),
+        left_out: left_out(asked, usual, host),
         ..of_cells("latency", cells)?
+    })
+}
+
+/// What the usual footprints do not reach.
+fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
+    let more = room::quarter(host.memory_bytes);
+    (asked.sizes.is_empty() && asked.to.is_none() && usual < more).then(|| {
+        format!(
+            "Left out: footprints above {}; --to {} or a longer --max-time brings them in.",
+            bytes_text(usual),
+            flag_text(more)
+        )
     })
 }
 

@@ -2,21 +2,27 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
 use hugewise_model::bench::Bench;
-use hugewise_model::bench::memory::{OPERATIONS, Operation};
+use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::host::Host;
-use hugewise_model::quantity::{KIB, MIB, bytes_text, parse_size};
+use hugewise_model::quantity::{GIB, KIB, MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, of_cells, or_usual, room};
+use super::{Common, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;
 
-/// A block for each cache and one for memory: a processor whose last cache is larger than the
-/// last of them has to be told.
-const USUAL_SIZES: [u64; 4] = [64 * KIB, MIB, 32 * MIB, 256 * MIB];
+/// A block for each cache, and then for memory: a processor whose last cache is larger than those
+/// of the usual time has to be told.
+const USUAL_SIZES: [u64; 6] = [64 * KIB, MIB, 32 * MIB, USUAL_LARGEST, GIB, 4 * GIB];
+/// The largest block of the usual time.
+const USUAL_LARGEST: u64 = 256 * MIB;
+/// What a round takes at most for each GiB of its largest block.
+const ROUND_SECONDS: f64 = 60.0;
+
+const USUAL_OPERATIONS: &[&str] = &["copy", "fill", "read"];
 
 /// Flags of `bench memory`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a block [default: 64K,1M,32M,256M]
+    /// Sizes of a block [default: 64K,1M,32M,256M; with a longer --max-time 1G,4G too]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
@@ -24,11 +30,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     ops: Vec<String>,
 
-    /// Kernels, as libc,rep,avx2,nt [default: one for each operation]
+    /// Kernels, as libc,rep,avx2,nt; another name lists them [default: one for each operation]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     kernels: Vec<String>,
 
-    /// State of what is read: written, untouched (the zero page) [default: written]
+    /// State of what is read: written, zeroed (written with zeros), untouched (the zero page)
+    /// [default: written]
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',')]
     source: Vec<String>,
 
@@ -43,14 +50,16 @@ pub(super) struct Arguments {
 /// The cells that were asked for.
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let known: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
-    let names = chosen("--ops", &asked.ops, &known, &["copy", "fill", "read"])?;
+    let names = chosen("--ops", &asked.ops, &known, USUAL_OPERATIONS)?;
     let operations: Vec<&Operation> = names
         .iter()
         .filter_map(|name| OPERATIONS.iter().find(|operation| operation.name == *name))
         .collect();
-    let states = ["written", "untouched"];
-    let states = chosen("--source", &asked.source, &states, &states[..1])?;
-    let sizes = or_usual(&asked.sizes, &USUAL_SIZES);
+    let states = chosen("--source", &asked.source, SOURCES, &SOURCES[..1])?;
+    let (time, memory) = (asked.common.time(), host.memory_bytes);
+    let usual = room::usual_largest(time, ROUND_SECONDS, USUAL_LARGEST, memory);
+    let usual = USUAL_SIZES.map(|size| size.min(usual));
+    let sizes = or_usual(&asked.sizes, &usual);
     let threads = or_usual(&asked.threads, &[1]);
     check_sizes(&sizes)?;
     let most = operations.iter().map(|operation| operation.blocks).max();
@@ -76,12 +85,41 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         }
     }
     if cells.is_empty() {
-        return Err(exit::usage(
-            "--source untouched: none of these operations reads what it does not write; copy, \
-             read and triad do",
-        ));
+        return Err(exit::usage(format!(
+            "--source {}: none of these operations reads what it does not write; copy, read and \
+             triad do",
+            states.join(",")
+        )));
     }
-    of_cells("memory", cells)
+    Ok(Bench {
+        left_out: left_out(asked, usual.into_iter().max().unwrap_or(0), host),
+        ..of_cells("memory", cells)?
+    })
+}
+
+/// What is not measured where nothing was chosen.
+fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
+    let chosen = [&asked.ops, &asked.kernels, &asked.source];
+    if !(asked.sizes.is_empty()
+        && asked.threads.is_empty()
+        && chosen.iter().all(|it| it.is_empty()))
+    {
+        return None;
+    }
+    let others = OPERATIONS.iter().map(|operation| operation.name);
+    let others: Vec<&str> = others
+        .filter(|name| !USUAL_OPERATIONS.contains(name))
+        .collect();
+    let more = room::quarter(host.memory_bytes);
+    let larger = (usual < more).then(|| {
+        let (largest, to) = (bytes_text(usual), flag_text(more));
+        format!("blocks above {largest} (--sizes up to {to} or a longer --max-time), ")
+    });
+    Some(format!(
+        "Left out: {}--ops {}, other --kernels, --source and --threads.",
+        larger.unwrap_or_default(),
+        others.join(",")
+    ))
 }
 
 /// Loops work on words of 8 bytes, and fewer than 64 bytes are no block.
@@ -123,22 +161,29 @@ fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Resul
 fn lacks(kernel: &str) -> Option<&'static str> {
     let needs = |word: &str| kernel.split('-').any(|part| part == word);
     #[cfg(target_arch = "x86_64")]
-    let (avx2, avx512, sve) = (
-        std::arch::is_x86_feature_detected!("avx2"),
-        std::arch::is_x86_feature_detected!("avx512f"),
-        true,
-    );
-    #[cfg(target_arch = "aarch64")]
-    let (avx2, avx512, sve) = (true, true, std::arch::is_aarch64_feature_detected!("sve"));
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let (avx2, avx512, sve) = (true, true, true);
     let features = [
-        ("avx2", avx2, "AVX2"),
-        ("avx512", avx512, "AVX-512"),
-        ("sve", sve, "SVE"),
+        ("avx2", std::arch::is_x86_feature_detected!("avx2"), "AVX2"),
+        (
+            "avx512",
+            std::arch::is_x86_feature_detected!("avx512f"),
+            "AVX-512",
+        ),
+        ("clzero", has_clzero(), "CLZERO"),
     ];
+    #[cfg(target_arch = "aarch64")]
+    let features = [("sve", std::arch::is_aarch64_feature_detected!("sve"), "SVE")];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let features: [(&str, bool, &str); 0] = [];
     let missing = features
         .into_iter()
         .find(|(word, has, _)| needs(word) && !has);
     missing.map(|(_, _, name)| name)
+}
+
+/// The standard library does not ask for it (AMD64 manual, volume 3: CPUID 8000_0008).
+#[cfg(target_arch = "x86_64")]
+fn has_clzero() -> bool {
+    use std::arch::x86_64::__cpuid;
+    const LEAF: u32 = 0x8000_0008;
+    __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).ebx & 1 != 0
 }

@@ -169,6 +169,11 @@ impl Common {
         }
     }
 
+    /// After which no new round begins.
+    fn time(&self) -> Duration {
+        self.max_time.unwrap_or(USUAL_TIME)
+    }
+
     /// The experiment that goes through the cells. The workload is not held at its end, because
     /// its blocks are gone by then.
     fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
@@ -182,7 +187,7 @@ impl Common {
             system: self.system,
             min_rounds: self.min_rounds,
             max_rounds: self.max_rounds,
-            max_time: Some(self.max_time.unwrap_or(USUAL_TIME)),
+            max_time: Some(self.time()),
             seed: self.seed,
             exit_hold: Some(crate::options::Switch::Off),
             verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
@@ -272,6 +277,11 @@ fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
     if asked.is_empty() { usual } else { asked }.to_vec()
 }
 
+/// A size as flags take it, `4G`.
+fn flag_text(bytes: u64) -> String {
+    arms::page_word(bytes).to_uppercase()
+}
+
 /// A suite's cells, which are never none and none twice.
 fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
     let mut found: Vec<Cell> = Vec::new();
@@ -286,5 +296,6 @@ fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
         suite: name.to_owned(),
         cells: found,
         processor: None,
+        left_out: None,
     })
 }

@@ -6,7 +6,7 @@ use hugewise_model::bench::prefault::{METHODS, USUAL};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, parse_size};
 
-use super::{Common, chosen, of_cells, or_usual, room};
+use super::{Common, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;
 
 const USUAL_SIZE: u64 = 256 * MIB;
@@ -44,7 +44,8 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         .any(|&size| size == 0 || !size.is_multiple_of(whole))
     {
         return Err(exit::usage(format!(
-            "--sizes: memory is brought in by whole huge pages; give multiples of {whole} bytes"
+            "--sizes: memory is brought in by whole huge pages; give multiples of {}",
+            flag_text(whole)
         )));
     }
     room::check("--sizes", &sizes, 1, host, root)?;

@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     places: Option<u64>,
 
     /// Allocations and frees together [default: 2000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     operations: Option<u64>,
 
     #[command(flatten)]

@@ -9,6 +9,7 @@ use hugewise_linux::collapse::{Heard, Target, Unusable, collapse};
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_space};
+use hugewise_linux::stat::Waited;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_model::collapse::{
     Choice, Done, Ended, Plan, Report, plan, render_csv, render_markdown, render_text, report,
@@ -20,9 +21,10 @@ use hugewise_model::space::{Sort, Space};
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
+use crate::forecast::{self, Seen, UsedBits, Watch};
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::say::say;
-use crate::{forecast, output};
 
 mod measure;
 
@@ -103,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let (Err(unusable @ Unusable::NotPermitted { .. }), false) = (&target, arguments.dry_run) {
         return Err(refused(unusable));
     }
-    let space = look(&root, arguments, &stop)?;
+    let (space, seen) = look(&root, arguments, &stop)?;
     let plan = plan(&space, &choice(arguments));
     let report = if arguments.dry_run {
         if let Err(unusable) = target {
@@ -112,7 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
                 format_args!("this is a forecast only: {unusable}"),
             );
         }
-        dry(&root, arguments, &space, &plan)
+        dry(&root, &space, &plan, seen)
     } else {
         let target = target.map_err(|unusable| refused(&unusable))?;
         let measurement = measurement.filter(|_| !plan.ranges.is_empty());
@@ -131,20 +133,10 @@ fn choice(arguments: &Arguments) -> Choice {
 }
 
 /// Reads the address space, after watching it where only used memory is wanted.
-fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Space> {
+fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<(Space, Option<Seen>)> {
     let pid = arguments.pid;
-    if arguments.hot {
-        let watch = watched(arguments);
-        forecast::clear_used(root, pid)?;
-        tell(
-            arguments,
-            format_args!("watching for {} s", watch.as_secs_f64()),
-        );
-        stop.wait(watch);
-        if stop.asked() {
-            return Err(exit::interrupted("nothing was changed"));
-        }
-    }
+    let seen = arguments.hot.then(|| watch(root, arguments, stop));
+    let seen = seen.transpose()?;
     let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
     let huge_bytes = huge_bytes.ok_or_else(|| {
         exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
@@ -152,7 +144,26 @@ fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Space> {
     let space = read_space(root, pid, Some(huge_bytes), Depth::Pages)
         .map_err(|unread| unreadable(pid, &unread))?;
     check(&space)?;
-    Ok(space)
+    Ok((space, seen))
+}
+
+/// Watches which memory is used.
+fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Seen> {
+    let time = arguments.duration.unwrap_or(forecast::WATCH);
+    let watch = Watch::begin(root, arguments.pid, UsedBits::Clear, time)?;
+    let seconds = time.as_secs_f64();
+    tell(arguments, format_args!("watching for {seconds} s"));
+    let seen = watch.finish(|time| {
+        stop.wait(time);
+        match stop.asked() {
+            true => Waited::Over,
+            false => Waited::Passed,
+        }
+    });
+    match stop.asked() {
+        true => Err(exit::interrupted("nothing was changed")),
+        false => Ok(seen),
+    }
 }
 
 /// What must hold of a process for anything to be possible.
@@ -198,21 +209,16 @@ fn refused(unusable: &Unusable) -> anyhow::Error {
     }
 }
 
-fn dry(root: &Root, arguments: &Arguments, space: &Space, plan: &Plan) -> Report {
+fn dry(root: &Root, space: &Space, plan: &Plan, seen: Option<Seen>) -> Report {
     let done = Done {
         fates: Vec::new(),
         ended: Ended::DryRun,
         call_seconds: 0.0,
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
-    let watched = arguments.hot.then(|| watched(arguments).as_secs_f64());
-    report.forecast = Some(forecast::of(root, space, watched));
+    let seen = seen.unwrap_or_else(|| Seen::nothing(root));
+    report.forecast = Some(forecast::of(root, space, seen));
     report
-}
-
-/// How long it is watched for what is used.
-fn watched(arguments: &Arguments) -> Duration {
-    arguments.duration.unwrap_or(forecast::WATCH)
 }
 
 fn act(

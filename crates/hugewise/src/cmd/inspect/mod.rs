@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
+use hugewise_linux::stat::Waited;
 use hugewise_model::inspection::{Brief, Glob, Inspection};
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::reason::{Code, Settings};
@@ -14,7 +15,7 @@ use hugewise_model::space::Space;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::forecast;
+use crate::forecast::{self, Seen, UsedBits, Watch};
 use crate::say::say;
 
 mod give;
@@ -61,7 +62,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["all", "cgroup", "watch", "map"])]
     forecast: bool,
 
-    /// Allow clearing the used bits of the process's pages, to see for 5 s which are used
+    /// Allow clearing the used bits of the process's pages, to see which are used [for 5 s]
     ///
     /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
     /// by these bits what to reclaim, and starts to learn anew.
@@ -72,8 +73,8 @@ pub struct Arguments {
     #[arg(long, value_name = "INTERVAL", value_parser = parse_duration)]
     watch: Option<Duration>,
 
-    /// Stop watching after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "watch")]
+    /// Stop watching after this time; with --forecast, count page walks for so long
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
     /// Judge again what `--format json` has written
@@ -89,6 +90,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(name) = &arguments.explain {
         return explain(name);
     }
+    if arguments.duration.is_some() && arguments.watch.is_none() && !arguments.forecast {
+        return Err(exit::usage("--duration belongs to --watch or --forecast"));
+    }
     if let Some(path) = &arguments.from {
         give::one(&again(path)?, arguments)?;
         return Ok(Exit::Done);
@@ -97,13 +101,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     match target::find(&root, arguments)? {
         Targets::One(pid) if arguments.watch.is_some() => watch::watch(&root, pid, arguments),
         Targets::One(pid) => {
-            let watched = watch_use(&root, pid, arguments)?;
+            let seen = arguments.forecast.then(|| seen(&root, pid, arguments));
+            let seen = seen.transpose()?;
             let mut inspection = inspect(&root, pid, |space, settings| {
                 give::judged(space, settings, arguments)
             })?;
-            inspection.forecast = arguments
-                .forecast
-                .then(|| forecast::of(&root, &inspection.space, watched));
+            inspection.forecast = seen.map(|seen| forecast::of(&root, &inspection.space, seen));
             give::one(&inspection, arguments)?;
             // The program ends here: what many mappings hold goes with it, not piece by piece.
             std::mem::forget(inspection);
@@ -116,18 +119,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// Clears the used bits and waits, where that is allowed; for how many seconds.
-fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<Option<f64>> {
-    if !arguments.touch_bits {
-        return Ok(None);
+/// Watches the process for its forecast, where that was asked for.
+fn seen(root: &Root, pid: u32, arguments: &Arguments) -> Result<Seen> {
+    let used_bits = match (arguments.touch_bits, arguments.duration) {
+        (true, _) => UsedBits::Clear,
+        (false, Some(_)) => UsedBits::Keep,
+        (false, None) => return Ok(Seen::nothing(root)),
+    };
+    let time = arguments.duration.unwrap_or(forecast::WATCH);
+    let watch = Watch::begin(root, pid, used_bits, time)?;
+    if watch.is_of_use() && !arguments.output.quiet {
+        say(format_args!("watching for {} s", time.as_secs_f64()));
     }
-    forecast::clear_used(root, pid)?;
-    let seconds = forecast::WATCH.as_secs_f64();
-    if !arguments.output.quiet {
-        say(format_args!("watching for {seconds} s"));
-    }
-    std::thread::sleep(forecast::WATCH);
-    Ok(Some(seconds))
+    Ok(watch.finish(|time| {
+        std::thread::sleep(time);
+        Waited::Passed
+    }))
 }
 
 /// Reads and judges one process.

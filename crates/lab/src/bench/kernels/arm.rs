@@ -117,15 +117,10 @@ steps!(fill_nt, 64, boundary 64, rest ends::fill, ["movi v0.16b, #0x5a"], [
 
 steps!(
     /// Clears a line without loading it. It knows no other value than 0.
-    fill_zva, 64, boundary 64, rest clear, [], [
+    fill_zva, 64, boundary 64, rest ends::clear, [], [
     "dc zva, {d}",
     "add {d}, {d}, #64"
 ]);
-
-unsafe fn clear(arrays: Arrays) {
-    // SAFETY: the caller's array is good for its length.
-    unsafe { arrays.destination.write_bytes(0, arrays.bytes) };
-}
 
 steps!(read_word, 64, boundary 1, rest ends::read, [], [
     "ldp x9, x10, [{s}]",

@@ -38,6 +38,12 @@ pub(super) unsafe fn fill(arrays: Arrays) {
     unsafe { arrays.destination.write_bytes(FILL, arrays.bytes) };
 }
 
+/// A fill by instructions that know no other value than 0.
+pub(super) unsafe fn clear(arrays: Arrays) {
+    // SAFETY: the caller's array is good for its length.
+    unsafe { arrays.destination.write_bytes(0, arrays.bytes) };
+}
+
 pub(super) unsafe fn write(arrays: Arrays) {
     // SAFETY: the caller's array is good for its length.
     unsafe { arrays.destination.write_bytes(0xff, arrays.bytes) };

@@ -59,7 +59,7 @@ fn expected(kernel: &Kernel, arrays: &[Array; 3], bytes: usize) -> Vec<u8> {
     };
     match kernel.operation {
         Operation::Copy => source,
-        Operation::Fill if kernel.name == "zva" => vec![0; bytes],
+        Operation::Fill if ["rep-zero", "clzero", "zva"].contains(&kernel.name) => vec![0; bytes],
         Operation::Fill => vec![FILL; bytes],
         Operation::Read => destination,
         Operation::Write => vec![0xff; bytes],

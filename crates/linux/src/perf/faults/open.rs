@@ -8,6 +8,7 @@ use perf_event::{Builder, Clock, SampleFlag};
 use super::grade::{Grade, refused};
 use super::target::Target;
 use crate::error::{Error, Kind, Result};
+use crate::perf::open::announce;
 use crate::perf::ring::Ring;
 use crate::perf::sample::Layout;
 
@@ -250,17 +251,13 @@ fn open_thread(
     let number = i32::try_from(tid).map_err(io::Error::other)?;
     let open = |role: Role| {
         let mut builder = builder(role, grade, every);
-        let announces = role == Role::Starts;
         builder
             .observe_pid(number)
             .one_cpu(cpu as usize)
-            .inherit(true)
-            .mmap(announces)
-            .mmap_data(announces)
-            .mmap2(announces)
-            .comm(announces)
-            .comm_exec(announces)
-            .task(announces);
+            .inherit(true);
+        if role == Role::Starts {
+            announce(&mut builder);
+        }
         if let Target::BeforeExec { .. } = target
             && role.is_on_from_the_start()
         {
@@ -284,11 +281,19 @@ pub(super) struct Rings {
 
 /// The events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
 pub(super) fn owners(opened: &[Vec<Opened>]) -> impl Iterator<Item = &Opened> {
-    let of_events = opened.iter().filter_map(|of_cpu| owner(of_cpu, false));
-    of_events.chain(opened.iter().filter_map(|of_cpu| owner(of_cpu, true)))
+    let of_events = opened
+        .iter()
+        .filter_map(|of_cpu| owner(of_cpu, Role::Starts));
+    of_events.chain(
+        opened
+            .iter()
+            .filter_map(|of_cpu| owner(of_cpu, Role::Chains)),
+    )
 }
 
-fn owner(of_cpu: &[Opened], chains: bool) -> Option<&Opened> {
+/// Whose ring events of a role write into.
+fn owner(of_cpu: &[Opened], role: Role) -> Option<&Opened> {
+    let chains = role.takes_chains();
     of_cpu.iter().find(|one| one.role.takes_chains() == chains)
 }
 
@@ -313,7 +318,7 @@ pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Rings
     };
     for of_cpu in opened {
         for one in of_cpu {
-            match owner(of_cpu, one.role.takes_chains()) {
+            match owner(of_cpu, one.role) {
                 Some(owner) if owner.id != one.id => one.write_into(owner).map_err(refused)?,
                 _ => {}
             }

@@ -10,7 +10,7 @@ use perf_event::events::Raw;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
 use super::aux::Aux;
-use crate::perf::open::{Code, Start, Switch};
+use crate::perf::open::{Code, Start, Switch, announce};
 use crate::perf::ring::Ring;
 use crate::perf::sample::Layout;
 
@@ -163,7 +163,6 @@ fn builder<'a>(
 ) -> io::Result<Builder<'a>> {
     let mut builder = Builder::new(Raw::new(code.config));
     let user = request.grade.modes == Modes::User;
-    let announces = index == 0;
     let layout = layout(request.means, request.grade);
     let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::IP | SampleFlag::TID;
     wanted |= SampleFlag::TIME | SampleFlag::ADDR;
@@ -175,13 +174,10 @@ fn builder<'a>(
         .sample(wanted)
         .sample_period(request.every)
         .sample_id_all(true)
-        .clockid(Clock::MONOTONIC)
-        .mmap(announces)
-        .mmap_data(announces)
-        .mmap2(announces)
-        .comm(announces)
-        .comm_exec(announces)
-        .task(announces);
+        .clockid(Clock::MONOTONIC);
+    if index == 0 {
+        announce(&mut builder);
+    }
     observe(&mut builder, request, thread)?;
     attributes(&mut builder, request, code, layout);
     Ok(builder)

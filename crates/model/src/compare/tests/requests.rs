@@ -7,6 +7,7 @@ use crate::observation::{Reading, Trial};
 use crate::plan::{Plan, Slot};
 use crate::policy::Thp;
 use crate::record::Record;
+use crate::stats::Quantile;
 
 const METRIC: &str = "latency_seconds";
 
@@ -128,12 +129,13 @@ fn a_planted_tail_is_found_and_the_middle_left_alone() {
         .map(|r| (r.statistic, r.change))
         .collect();
     let expected = [
-        (Statistic::P50, Change::NoDifference),
-        (Statistic::P90, Change::NoDifference),
-        (Statistic::P99, Change::Higher),
-        (Statistic::P999, Change::Higher),
-        (Statistic::Max, Change::Higher),
+        (Quantile::P50, Change::NoDifference),
+        (Quantile::P90, Change::NoDifference),
+        (Quantile::P99, Change::Higher),
+        (Quantile::P999, Change::Higher),
+        (Quantile::Max, Change::Higher),
     ];
+    let expected = expected.map(|(quantile, change)| (Statistic::Quantile(quantile), change));
     assert_eq!(changes, expected);
 }
 
@@ -152,7 +154,7 @@ fn percentiles_are_of_all_requests_never_means_of_percentiles() {
         add(trial, histogram);
     };
     let record = record_of(two_policies(3, 2), 2, fill);
-    let p99 = percentile(&record, "never", METRIC, Statistic::P99).expect("1,010 requests");
+    let p99 = percentile(&record, "never", METRIC, Quantile::P99).expect("1,010 requests");
     assert!((p99 - 1e-6).abs() < 1e-8, "{p99}");
 }
 
@@ -160,13 +162,13 @@ fn percentiles_are_of_all_requests_never_means_of_percentiles() {
 fn too_few_requests_are_said_with_the_number_needed() {
     let record = noisy(1, 12, 300, 2.0);
     let rows = rows(&record, 0.01);
-    let of = |statistic| {
+    let of = |quantile| {
         rows.iter()
-            .find(|row| row.statistic == statistic)
+            .find(|row| row.statistic == Statistic::Quantile(quantile))
             .expect("a row")
     };
-    assert_eq!(of(Statistic::P90).change, Change::Higher);
-    let tail = of(Statistic::P999);
+    assert_eq!(of(Quantile::P90).change, Change::Higher);
+    let tail = of(Quantile::P999);
     assert_eq!(
         (tail.change, tail.low, tail.p),
         (Change::CannotTell, None, None)

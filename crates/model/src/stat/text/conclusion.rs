@@ -9,7 +9,7 @@ use crate::observation::{Missing, Outcome};
 use crate::report::lines::{plain, wrapped};
 use crate::report::scale::{percent as hundredths, quantity};
 use crate::stat::kind::{CYCLES, INSTRUCTIONS};
-use crate::stat::{Hardware, Header, Summary, Tally, WalkCycles};
+use crate::stat::{Hardware, Header, Summary, Tally};
 
 /// A share in words.
 fn percent(share: f64) -> String {
@@ -173,10 +173,8 @@ impl Drawn<'_> {
 
     fn bound(&self) -> Option<String> {
         let most = self.get("walk_cycles_at_most_ratio").ok()?;
-        if let Hardware::Counting {
-            walk_cycles: WalkCycles::WithoutNested,
-            ..
-        } = &self.header.hardware
+        if let Hardware::Counting { walk_cycles, .. } = &self.header.hardware
+            && walk_cycles.bound().is_err()
         {
             return Some("no bound: nested paging is left out of them here".to_owned());
         }

@@ -75,6 +75,7 @@ pub fn points() -> Vec<Point> {
     all.extend(reclaim());
     all.extend(khugepaged());
     all.extend(pages());
+    all.extend(locks());
     all
 }
 
@@ -360,10 +361,15 @@ fn pages() -> Vec<Point> {
                 "one huge page turned into smaller ones, tries that failed included",
             )],
         ),
+    ]
+}
+
+fn locks() -> Vec<Point> {
+    vec![
         point(
             Preset::Lock,
             "mmap_lock",
-            "waiting for mmap_lock",
+            "taking mmap_lock",
             [Means::Pair {
                 group: "mmap_lock",
                 begin: "mmap_lock_start_locking",
@@ -377,6 +383,20 @@ fn pages() -> Vec<Point> {
                 )),
                 who: Who::Everyone,
                 includes: "each taking of the lock, waited for or not",
+            }],
+        ),
+        point(
+            Preset::Lock,
+            "mmap_lock_wait",
+            "waiting for mmap_lock while another has it",
+            [Means::Pair {
+                group: "lock",
+                begin: "contention_begin",
+                end: "contention_end",
+                key: None,
+                who: Who::AtOwnMmapLock,
+                includes: "each time a thread queues for the lock of its own address space; not \
+                           spinning before that",
             }],
         ),
     ]

@@ -1,8 +1,16 @@
 //! Loops for x86_64.
 
 use std::arch::asm;
+use std::arch::x86_64::__cpuid;
 
-use super::{Arrays, FILL, Kernel, Operation, ends, nothing};
+use super::{Arrays, Kernel, Operation, ends, nothing};
+
+mod blocks;
+
+use blocks::{
+    copy_avx2, copy_avx512, copy_nt, copy_nt_avx2, copy_nt_avx512, copy_rep, copy_sse2,
+    fill_clzero, fill_nt, fill_nt_avx512, fill_rep, fill_rep_zero,
+};
 
 /// Lists kernels: operation, name, what it needs, the loop.
 macro_rules! kernels {
@@ -25,6 +33,8 @@ kernels! {
     Copy "nt-avx2" avx2 copy_nt_avx2;
     Copy "nt-avx512" avx512 copy_nt_avx512;
     Fill "rep" nothing fill_rep;
+    Fill "rep-zero" nothing fill_rep_zero;
+    Fill "clzero" clzero fill_clzero;
     Fill "nt" nothing fill_nt;
     Fill "nt-avx512" avx512 fill_nt_avx512;
     Read "word" nothing read_word;
@@ -53,6 +63,14 @@ fn avx512() -> Option<&'static str> {
     (!std::arch::is_x86_feature_detected!("avx512f")).then_some("AVX-512")
 }
 
+/// AMD's; the standard library does not ask for it (AMD64 manual, volume 3: CPUID 8000_0008).
+fn clzero() -> Option<&'static str> {
+    const LEAF: u32 = 0x8000_0008;
+    let known = __cpuid(0x8000_0000).eax >= LEAF;
+    let has = known && __cpuid(LEAF).ebx & 1 != 0;
+    (!has).then_some("CLZERO")
+}
+
 /// A loop that takes `$step` bytes at a time: `{d}`, `{s}` and `{t}` point behind the arrays
 /// that it works on, and `{i}` counts from minus their length up to 0. What is before or behind
 /// whole steps is done by `$rest`. `$boundary` is where the destination has to lie.
@@ -63,7 +81,7 @@ macro_rules! steps {
         [$($before:literal),*], [$($each:literal),+], [$($after:literal),*]
     ) => {
         $(#[$doc])*
-        unsafe fn $name(arrays: Arrays) {
+        pub(super) unsafe fn $name(arrays: Arrays) {
             let head = arrays.before_boundary($boundary);
             let body = arrays.behind(head);
             let whole = body.bytes / $step * $step;
@@ -98,130 +116,7 @@ macro_rules! steps {
     };
 }
 
-/// `rep movsb`: the copy that is built into the processor.
-unsafe fn copy_rep(arrays: Arrays) {
-    // SAFETY: the caller's arrays are good for their length; the direction flag is clear by the
-    // rules of inline assembly.
-    unsafe {
-        asm!(
-            "rep movsb",
-            inout("rcx") arrays.bytes => _,
-            inout("rdi") arrays.destination => _,
-            inout("rsi") arrays.source => _,
-            options(nostack, preserves_flags)
-        );
-    }
-}
-
-/// `rep stosb`: the fill that is built into the processor.
-unsafe fn fill_rep(arrays: Arrays) {
-    // SAFETY: as for the copy.
-    unsafe {
-        asm!(
-            "rep stosb",
-            inout("rcx") arrays.bytes => _,
-            inout("rdi") arrays.destination => _,
-            in("al") FILL,
-            options(nostack, preserves_flags)
-        );
-    }
-}
-
-steps!(copy_sse2, 64, boundary 1, rest ends::copy, [], [
-    "movdqu xmm0, [{s} + {i}]",
-    "movdqu xmm1, [{s} + {i} + 16]",
-    "movdqu xmm2, [{s} + {i} + 32]",
-    "movdqu xmm3, [{s} + {i} + 48]",
-    "movdqu [{d} + {i}], xmm0",
-    "movdqu [{d} + {i} + 16], xmm1",
-    "movdqu [{d} + {i} + 32], xmm2",
-    "movdqu [{d} + {i} + 48], xmm3"
-], []);
-
-steps!(copy_avx2, 128, boundary 1, rest ends::copy, [], [
-    "vmovdqu ymm0, [{s} + {i}]",
-    "vmovdqu ymm1, [{s} + {i} + 32]",
-    "vmovdqu ymm2, [{s} + {i} + 64]",
-    "vmovdqu ymm3, [{s} + {i} + 96]",
-    "vmovdqu [{d} + {i}], ymm0",
-    "vmovdqu [{d} + {i} + 32], ymm1",
-    "vmovdqu [{d} + {i} + 64], ymm2",
-    "vmovdqu [{d} + {i} + 96], ymm3"
-], ["vzeroupper"]);
-
-steps!(copy_avx512, 256, boundary 1, rest ends::copy, [], [
-    "vmovdqu64 zmm0, [{s} + {i}]",
-    "vmovdqu64 zmm1, [{s} + {i} + 64]",
-    "vmovdqu64 zmm2, [{s} + {i} + 128]",
-    "vmovdqu64 zmm3, [{s} + {i} + 192]",
-    "vmovdqu64 [{d} + {i}], zmm0",
-    "vmovdqu64 [{d} + {i} + 64], zmm1",
-    "vmovdqu64 [{d} + {i} + 128], zmm2",
-    "vmovdqu64 [{d} + {i} + 192], zmm3"
-], ["vzeroupper"]);
-
-steps!(
-    /// Stores that go past the caches, a whole line at a time.
-    copy_nt, 64, boundary 64, rest ends::copy, [], [
-    "prefetchnta [{s} + {i} + 512]",
-    "movdqu xmm0, [{s} + {i}]",
-    "movdqu xmm1, [{s} + {i} + 16]",
-    "movdqu xmm2, [{s} + {i} + 32]",
-    "movdqu xmm3, [{s} + {i} + 48]",
-    "movntdq [{d} + {i}], xmm0",
-    "movntdq [{d} + {i} + 16], xmm1",
-    "movntdq [{d} + {i} + 32], xmm2",
-    "movntdq [{d} + {i} + 48], xmm3"
-], ["sfence"]);
-
-steps!(copy_nt_avx2, 128, boundary 64, rest ends::copy, [], [
-    "prefetchnta [{s} + {i} + 1024]",
-    "prefetchnta [{s} + {i} + 1088]",
-    "vmovdqu ymm0, [{s} + {i}]",
-    "vmovdqu ymm1, [{s} + {i} + 32]",
-    "vmovdqu ymm2, [{s} + {i} + 64]",
-    "vmovdqu ymm3, [{s} + {i} + 96]",
-    "vmovntdq [{d} + {i}], ymm0",
-    "vmovntdq [{d} + {i} + 32], ymm1",
-    "vmovntdq [{d} + {i} + 64], ymm2",
-    "vmovntdq [{d} + {i} + 96], ymm3"
-], ["sfence", "vzeroupper"]);
-
-steps!(copy_nt_avx512, 256, boundary 64, rest ends::copy, [], [
-    "prefetchnta [{s} + {i} + 2048]",
-    "prefetchnta [{s} + {i} + 2112]",
-    "prefetchnta [{s} + {i} + 2176]",
-    "prefetchnta [{s} + {i} + 2240]",
-    "vmovdqu64 zmm0, [{s} + {i}]",
-    "vmovdqu64 zmm1, [{s} + {i} + 64]",
-    "vmovdqu64 zmm2, [{s} + {i} + 128]",
-    "vmovdqu64 zmm3, [{s} + {i} + 192]",
-    "vmovntdq [{d} + {i}], zmm0",
-    "vmovntdq [{d} + {i} + 64], zmm1",
-    "vmovntdq [{d} + {i} + 128], zmm2",
-    "vmovntdq [{d} + {i} + 192], zmm3"
-], ["sfence", "vzeroupper"]);
-
-steps!(fill_nt, 64, boundary 64, rest ends::fill, [
-    "mov eax, 0x5a5a5a5a",
-    "movd xmm0, eax",
-    "pshufd xmm0, xmm0, 0"
-], [
-    "movntdq [{d} + {i}], xmm0",
-    "movntdq [{d} + {i} + 16], xmm0",
-    "movntdq [{d} + {i} + 32], xmm0",
-    "movntdq [{d} + {i} + 48], xmm0"
-], ["sfence"]);
-
-steps!(fill_nt_avx512, 256, boundary 64, rest ends::fill, [
-    "mov eax, 0x5a5a5a5a",
-    "vpbroadcastd zmm0, eax"
-], [
-    "vmovntdq [{d} + {i}], zmm0",
-    "vmovntdq [{d} + {i} + 64], zmm0",
-    "vmovntdq [{d} + {i} + 128], zmm0",
-    "vmovntdq [{d} + {i} + 192], zmm0"
-], ["sfence", "vzeroupper"]);
+use steps;
 
 steps!(read_word, 64, boundary 1, rest ends::read, [], [
     "mov rax, [{s} + {i}]",

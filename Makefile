@@ -13,7 +13,10 @@ MATRIX_TOOLS := qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-syst
 
 # What the examples of servers under load run; one that cannot be installed is a skip with a name.
 SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
-  javac:default-jdk-headless pgbench:postgresql go:golang-go
+  javac:default-jdk-headless pgbench:postgresql go:golang-go memcached:memcached
+# Allocators, whose presence no command tells.
+SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2.0 \
+  libtcmalloc_minimal.so.4:libtcmalloc-minimal4
 
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
@@ -24,7 +27,7 @@ help:
 	@echo "make run           measure a real program on this machine, in under five minutes"
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
-	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go"
+	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make calibrate     reproduce the error rates of METHODOLOGY.md"
 	@echo "make doc           the API documentation"
 
@@ -97,6 +100,9 @@ test-services: setup
 	@missing=""; \
 	for tool in $(SERVICE_TOOLS); do \
 	  command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool##*:}"; \
+	done; \
+	for library in $(SERVICE_LIBRARIES); do \
+	  /sbin/ldconfig -p | grep -qF $${library%%:*} || missing="$$missing $${library##*:}"; \
 	done; \
 	[ -z "$$missing" ] || [ "$$(id -u)" != 0 ] || { apt-get update -q; \
 	for package in $$missing; do \

@@ -51,6 +51,14 @@ const TESTS: &[(&str, fn())] = &[
         "what_is_read_is_the_loads_time",
         what_is_read_is_the_loads_time,
     ),
+    (
+        "what_writes_copy_after_a_fork_is_seen",
+        what_writes_copy_after_a_fork_is_seen,
+    ),
+    (
+        "stacks_of_threads_are_found_by_their_pointers",
+        stacks_of_threads_are_found_by_their_pointers,
+    ),
     ("failures_name_their_party", failures_name_their_party),
     (
         "a_server_that_stays_is_killed",
@@ -88,6 +96,10 @@ fn serve(words: &[String]) -> ExitCode {
         // SAFETY: ignoring a signal has no preconditions.
         unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
     }
+    let mut shared = (mode == "forks").then(Shared::fork);
+    if mode == "threads" {
+        threads();
+    }
     std::fs::write(dir.join("data"), "x").unwrap();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     println!("listening");
@@ -99,7 +111,10 @@ fn serve(words: &[String]) -> ExitCode {
             if mode == "crashes" {
                 std::process::abort();
             }
-            touch();
+            match &mut shared {
+                Some(shared) => shared.write(),
+                None => touch(),
+            }
             stream.write_all(&word).unwrap();
         }
     }
@@ -120,6 +135,76 @@ fn touch() {
             at.cast::<u8>().add(index * page).write_volatile(1);
         }
         libc::munmap(at, bytes);
+    }
+}
+
+/// Pages that a child shares, until each answer writes to some of them.
+struct Shared {
+    at: *mut u8,
+    written: usize,
+}
+
+/// Pages that an answer writes to, and what all of them are.
+const COPIED_EACH: usize = 10;
+const SHARED: usize = 1024;
+
+impl Shared {
+    /// Fills the pages, and forks a child that keeps them until the server's end.
+    fn fork() -> Self {
+        let bytes = SHARED * rustix::param::page_size();
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh mapping, written within its bounds; the child of the only thread waits
+        // in system calls alone.
+        unsafe {
+            let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
+            assert_ne!(at, libc::MAP_FAILED);
+            libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE);
+            std::ptr::write_bytes(at.cast::<u8>(), 1, bytes);
+            if libc::fork() == 0 {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+                loop {
+                    libc::pause();
+                }
+            }
+            let at = at.cast();
+            Self { at, written: 0 }
+        }
+    }
+
+    fn write(&mut self) {
+        let page = rustix::param::page_size();
+        for index in self.written..self.written + COPIED_EACH {
+            assert!(index < SHARED);
+            // SAFETY: within the mapping, which lasts as long as the process.
+            unsafe { self.at.add(index * page).write_volatile(2) };
+        }
+        self.written += COPIED_EACH;
+    }
+}
+
+const THREADS: usize = 3;
+const STACK: usize = 1 << 20;
+const USED: usize = 256 << 10;
+
+/// Threads that used so much of their stacks, and wait.
+fn threads() {
+    let (told, ready) = std::sync::mpsc::channel();
+    for _ in 0..THREADS {
+        let told = told.clone();
+        let used = move || {
+            let mut used = [0_u8; USED];
+            std::hint::black_box(used.as_mut_slice()).fill(1);
+            told.send(used[USED - 1]).unwrap();
+            loop {
+                thread::park();
+            }
+        };
+        let thread = thread::Builder::new().stack_size(STACK);
+        thread.spawn(used).unwrap();
+    }
+    for _ in 0..THREADS {
+        assert_eq!(ready.recv(), Ok(1));
     }
 }
 
@@ -241,6 +326,47 @@ fn what_is_read_is_the_loads_time() {
     assert_eq!(served.ended, Ended::Itself);
     assert_eq!(served.log, b"starting\nlistening\n");
     assert!(is_empty(folder.path()));
+}
+
+fn what_writes_copy_after_a_fork_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = observe(&plan(), &["forks"], folder.path(), &Heard::default());
+    assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    let page = rustix::param::page_size() as f64;
+    let shared = value(&seen, "fork_shared_peak_bytes") / page;
+    // The warm-up has written to some already; the program shares pages of its own besides.
+    let planted = (SHARED - 7 * COPIED_EACH) as f64;
+    assert!((planted..planted + 200.0).contains(&shared), "{shared}");
+    let copied = value(&seen, "fork_copied_bytes") / page;
+    let written = (REQUESTS * COPIED_EACH) as f64;
+    assert!(
+        (written - 8.0..written + 40.0).contains(&copied),
+        "{copied} of {written}"
+    );
+    let alone = observe(&plan(), &[], folder.path(), &Heard::default());
+    assert!(value(&alone, "fork_shared_peak_bytes") < 1.0);
+    match &alone.readings["fork_copied_bytes"] {
+        Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn stacks_of_threads_are_found_by_their_pointers() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = observe(&plan(), &["threads"], folder.path(), &Heard::default());
+    assert_eq!(value(&seen, "threads_total"), THREADS as f64);
+    let stacks = value(&seen, "thread_stacks_bytes");
+    let (used, most) = ((THREADS * USED) as f64, (THREADS * (STACK + USED)) as f64);
+    assert!((used..=most).contains(&stacks), "{stacks}");
+    let huge = value(&seen, "thread_stacks_huge_bytes");
+    assert!((0.0..=stacks).contains(&huge), "{huge}");
+    let alone = observe(&plan(), &[], folder.path(), &Heard::default());
+    assert_eq!(value(&alone, "threads_total"), 0.0);
+    assert_eq!(value(&alone, "thread_stacks_bytes"), 0.0);
+    match &alone.readings["voluntary_switches_total"] {
+        Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn failures_name_their_party() {

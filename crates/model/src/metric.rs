@@ -164,6 +164,16 @@ pub static METRICS: &[Metric] = metrics![
         "Address space of the main process that still mapped the shared huge zero page at its end (PAGEMAP_SCAN, Linux 6.7): memory that was only ever read.";
     "rss_mean_bytes" "memory, mean" Bytes Lower Tree OnRequest
         "Time-weighted mean of the sum of resident sets of the tree.";
+    "fork_shared_peak_bytes" "shared after fork" Bytes Neither Tree OnRequest
+        "Largest amount of anonymous memory that several processes of the tree were seen to share, as after a fork: Anonymous less Pss_Anon of smaps_rollup (Linux 5.4), summed; a page counts once for each process but one. Merged pages (KSM) are in it.";
+    "fork_copied_bytes" "copied after fork" Bytes Lower Tree OnRequest
+        "Largest amount by which the memory so shared became each process's own while no process came or went: what writes copied, as far as two samples saw it; missing where no two did.";
+    "thread_stacks_bytes" "thread stacks" Bytes Lower Main OnRequest
+        "Resident memory of the mappings in which the stack pointers of a service's threads lie, the first thread's left out, at the end of the load (smaps, /proc/PID/task/TID/syscall).";
+    "thread_stacks_huge_bytes" "thread stacks, huge" Bytes Neither Main OnRequest
+        "The part of it that a PMD maps.";
+    "threads_total" "threads, at the end" Count Neither Main OnRequest
+        "Threads of a service's main process whose stacks were found, at the end of the load.";
     "cycles_total" "cycles" Count Lower Tree OnRequest
         "Cycles of the processors in the tree, from exec on, in the modes that are permitted (perf_event_open).";
     "instructions_total" "instructions" Count Lower Tree OnRequest
@@ -184,6 +194,8 @@ pub static METRICS: &[Metric] = metrics![
         "vmstat thp_fault_fallback_charge: the part of the refusals that a memory cgroup caused.";
     "thp_collapse_alloc_total" "pages collapsed" Count Neither Machine WhenNonZero
         "vmstat thp_collapse_alloc: huge pages made by khugepaged or MADV_COLLAPSE.";
+    "khugepaged_collapsed_total" "khugepaged collapsed" Count Neither Machine OnRequest
+        "khugepaged/pages_collapsed: huge pages made by khugepaged alone.";
     "thp_collapse_alloc_failed_total" "collapses refused" Count Lower Machine OnRequest
         "vmstat thp_collapse_alloc_failed.";
     "thp_split_pmd_total" "huge mappings split" Count Lower Machine WhenNonZero

@@ -216,6 +216,11 @@ pub enum Missing {
     },
     /// The workload printed nothing that matches.
     NotPrinted,
+    /// It happened, and is known to nobody for the time that was observed.
+    NotCounted {
+        /// What stands in the way.
+        obstacle: String,
+    },
     /// The user switched it off, or the experiment did not need it.
     NotAsked,
     /// The trial failed, so that its readings mean nothing.
@@ -236,6 +241,7 @@ impl fmt::Display for Missing {
                 write!(f, "not larger than what measuring itself takes ({floor})")
             }
             Self::NotPrinted => write!(f, "the workload printed nothing that matches"),
+            Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
             Self::NotAsked => write!(f, "not asked for"),
             Self::TrialFailed => write!(f, "the trial failed"),
         }

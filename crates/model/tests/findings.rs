@@ -1,14 +1,12 @@
 //! Each rule on a record in which its cause is planted, and on one in which it is not.
 
 mod sample;
-
-use std::time::Duration;
+mod services;
 
 use expect_test::{Expect, expect};
 use hugewise_model::compare::{self, Answer, Change, Table};
 use hugewise_model::findings::{self, Finding, Outcome, RULES};
 use hugewise_model::observation::{Mark, Missing, ReadBack, Reading};
-use hugewise_model::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
 use hugewise_model::policy::{Policy, Settings, Thp};
 use hugewise_model::record::Record;
 use sample::{Figures, huge_pages, small_pages, table, thp, with};
@@ -905,7 +903,6 @@ fn no_rule_breaks_on_a_record_without_trials() {
             );
         }
     }
-    assert_eq!(RULES.len(), 26);
 }
 
 fn walks(figures: &Figures, walks: f64, cycles: f64, data: f64, code: f64) -> Figures {
@@ -1060,103 +1057,6 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
     );
 }
 
-/// A service under load, whose figures are these under `as-is` and under `thp=always`.
-fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {
-    let figures = [
-        ("load_use_ratio", 0.4),
-        ("service_use_ratio", 0.9),
-        ("service_ready_seconds", 1.5),
-    ];
-    let base = with(&small_pages(), &figures);
-    let arms = [
-        (Policy::as_is(), base.clone()),
-        (thp("thp=always", Thp::Always), with(&base, here)),
-    ];
-    let mut record = sample::record(&arms, 12);
-    record.header.plan.service = Some(Service {
-        ready: "tcp:{port}".parse().expect("good"),
-        ready_timeout: Duration::from_secs(60),
-        warm_up_load: None,
-        load: CommandLine::Line("wrk".to_owned()),
-        load_policy: LoadPolicy::None,
-        stop_signal: StopSignal::default(),
-        stop_command: None,
-        grace: Duration::from_secs(10),
-        service_cpus: None,
-        load_cpus,
-    });
-    record
-}
-
-#[test]
-fn a_load_at_its_limit_is_named() {
-    let id = "load-was-the-limit";
-    let findings = |cpus: Option<Vec<u32>>, load: f64, service: f64| {
-        let here = [("load_use_ratio", load), ("service_use_ratio", service)];
-        judge(&served(cpus, &here))
-    };
-    says(
-        &findings(Some(vec![1]), 0.97, 0.5),
-        id,
-        Outcome::Shown,
-        &expect![[r#"
-            thp=always: the load used 97.0 % of the processors that it was bound to (1): it, and not the service, set the pace, so that a gain of the service shows less than it is
-        "#]],
-    );
-    says(
-        &findings(None, 0.8, 1.1),
-        id,
-        Outcome::Shown,
-        &expect![[r#"
-            thp=always: the load took 0.80 and the service 1.10 of 2 processors: they waited for each other, so that the load's share is in the throughput and in the latencies
-        "#]],
-    );
-    says(
-        &findings(None, 0.99, 0.5),
-        id,
-        Outcome::CannotTell,
-        &expect![[r#"
-            thp=always: whether the load was the limit: it used 0.99 processors, which is all that a program of one thread can use
-        "#]],
-    );
-    says(
-        &findings(Some(vec![1, 2]), 0.5, 1.0),
-        id,
-        Outcome::NotShown,
-        &expect![[r#"
-            as-is: the load used 0.40 processors, and the service 0.90 of 2
-        "#]],
-    );
-    assert!(of(&judge(&always(huge_pages())), id).is_none());
-}
-
-#[test]
-fn faults_that_were_only_taken_earlier_are_named() {
-    let id = "cost-moved-to-the-start";
-    let early = [
-        ("service_ready_seconds", 3.1),
-        ("minor_faults_total", 4_000.0),
-    ];
-    says(
-        &judge(&served(None, &early)),
-        id,
-        Outcome::Shown,
-        &expect![[r#"
-            thp=always: ready after 3.10 s instead of 1.50 s, and 4000 faults under the load instead of 51.2 k: the cost of first touches was moved to the start rather than saved
-        "#]],
-    );
-    let saved = [("minor_faults_total", 4_000.0)];
-    says(
-        &judge(&served(None, &saved)),
-        id,
-        Outcome::NotShown,
-        &expect![[r#"
-            thp=always: ready after 1.50 s instead of 1.50 s, 4000 faults under the load instead of 51.2 k
-        "#]],
-    );
-    assert!(of(&judge(&always(huge_pages())), id).is_none());
-}
-
 #[test]
 fn a_worse_percentile_of_a_generator_is_a_loss() {
     let p99 = "set_latency_p99_seconds";
@@ -1175,4 +1075,37 @@ fn a_worse_percentile_of_a_generator_is_a_loss() {
             thp=always is better in wall time, but worse in set: latency, p99 (+125 %)
         "#]],
     );
+}
+
+/// The texts in which rules are tried: a rule that is nowhere among them is untried.
+const TRIED: [&str; 4] = [
+    include_str!("findings.rs"),
+    include_str!("timeline.rs"),
+    include_str!("services/mod.rs"),
+    include_str!("bench_findings.rs"),
+];
+
+#[test]
+fn every_rule_is_tried_where_it_holds_and_where_it_does_not() {
+    let tests: Vec<&str> = TRIED
+        .iter()
+        .flat_map(|text| text.split("#[test]"))
+        .collect();
+    for rule in RULES {
+        let quoted = format!("\"{}\"", rule.id());
+        let own: String = tests
+            .iter()
+            .filter(|test| test.contains(&quoted))
+            .copied()
+            .collect();
+        let says = |words: &[&str]| words.iter().any(|word| own.contains(word));
+        assert!(says(&["Outcome::Shown"]), "{quoted} is never shown");
+        let other = [
+            "Outcome::NotShown",
+            "Outcome::CannotTell",
+            "None",
+            "is_none()",
+        ];
+        assert!(says(&other), "{quoted} is only ever shown");
+    }
 }

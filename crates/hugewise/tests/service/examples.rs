@@ -10,6 +10,8 @@ use crate::harness::{Case, is_root, one_at_a_time, settings, skip};
 /// An example, what it needs, and what it must measure in every trial.
 struct Example {
     file: &'static str,
+    /// Libraries of allocators without which the policies that name them are left out.
+    allocators: &'static [(&'static str, &'static str)],
     programs: &'static [&'static str],
     measured: &'static [&'static str],
     /// A policy under which memory of the service must be huge, by this metric, and one under
@@ -20,9 +22,12 @@ struct Example {
     pool_mib: u64,
 }
 
-const EXAMPLES: &[Example] = &[
-    Example {
+#[test]
+#[ignore = "needs the real programs, and a minute: make test-services"]
+fn redis() {
+    measures(&Example {
         file: "redis.toml",
+        allocators: &[],
         programs: &["redis-server", "redis-benchmark", "redis-cli"],
         measured: &[
             "set_throughput_per_second",
@@ -36,9 +41,15 @@ const EXAMPLES: &[Example] = &[
         huge: ("thp=always", "huge_anon_peak_bytes"),
         small: "thp=never",
         pool_mib: 0,
-    },
-    Example {
+    });
+}
+
+#[test]
+#[ignore = "needs the real programs, and a minute: make test-services"]
+fn jvm() {
+    measures(&Example {
         file: "jvm.toml",
+        allocators: &[],
         programs: &["java", "javac", "wrk"],
         measured: &[
             "throughput",
@@ -49,44 +60,115 @@ const EXAMPLES: &[Example] = &[
         huge: ("always+touch", "huge_anon_peak_bytes"),
         small: "off+touch",
         pool_mib: 0,
-    },
-    Example {
+    });
+}
+
+#[test]
+#[ignore = "needs the real programs, and a minute: make test-services"]
+fn postgres() {
+    measures(&Example {
         file: "postgres.toml",
+        allocators: &[],
         programs: &["pgbench", "setpriv"],
         measured: &["throughput_per_second", "latency_seconds", "peak_rss_bytes"],
         huge: ("pool", "hugetlb_peak_bytes"),
         small: "off",
         pool_mib: 600,
-    },
-    Example {
+    });
+}
+
+#[test]
+#[ignore = "needs the real programs, and a minute: make test-services"]
+fn go() {
+    measures(&Example {
         file: "go.toml",
+        allocators: &[],
         programs: &["go", "wrk"],
         measured: &["throughput", "latency_seconds", "peak_rss_bytes"],
         huge: ("thp=always,go.GOGC=100", "huge_anon_peak_bytes"),
         small: "thp=never,go.GOGC=100",
         pool_mib: 0,
-    },
-];
+    });
+}
+
+#[test]
+#[ignore = "needs the real programs, and a minute: make test-services"]
+fn memcached() {
+    measures(&Example {
+        file: "memcached.toml",
+        allocators: &[],
+        programs: &["memcached", "cc"],
+        measured: &["wall_seconds", "latency_seconds", "peak_rss_bytes"],
+        huge: ("own", "huge_anon_peak_bytes"),
+        small: "off",
+        pool_mib: 0,
+    });
+}
+
+#[test]
+#[ignore = "needs the real programs, and a minute: make test-services"]
+fn allocators() {
+    measures(&Example {
+        file: "allocators.toml",
+        allocators: &[
+            ("jemalloc", "libjemalloc.so.2"),
+            ("mimalloc", "libmimalloc.so.2"),
+            ("tcmalloc", "libtcmalloc_minimal.so.4"),
+        ],
+        programs: &["cc"],
+        measured: &["wall_seconds", "minor_faults_total", "peak_rss_bytes"],
+        huge: ("glibc+thp", "huge_anon_peak_bytes"),
+        small: "glibc",
+        pool_mib: 0,
+    });
+}
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-#[test]
-#[ignore = "needs the real programs, and minutes: make test-services"]
-fn examples_measure_what_they_promise() {
+fn measures(example: &Example) {
     let _turn = one_at_a_time();
-    for example in EXAMPLES {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let is_there = |name: &&&str| std::env::split_paths(&path).any(|it| it.join(name).exists());
-        if let Some(missing) = example.programs.iter().find(|name| !is_there(name)) {
-            skip(example.file, &format!("there is no {missing}"));
-        } else if !is_root() {
-            skip(example.file, "needs root to write the machine's settings");
-        } else {
-            measures(example);
-        }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&&str| std::env::split_paths(&path).any(|it| it.join(name).exists());
+    if let Some(missing) = example.programs.iter().find(|name| !is_there(name)) {
+        skip(example.file, &format!("there is no {missing}"));
+    } else if !is_root() {
+        skip(example.file, "needs root to write the machine's settings");
+    } else {
+        run(example);
     }
+}
+
+/// The experiment without the policies whose allocators are not installed.
+fn experiment(example: &Example) -> String {
+    let file = repository().join("examples").join(example.file);
+    let text = std::fs::read_to_string(file).expect("the experiment");
+    let absent: Vec<String> = example
+        .allocators
+        .iter()
+        .filter(|(_, library)| !is_installed(library))
+        .map(|(name, library)| {
+            skip(
+                &format!("{}, {name}", example.file),
+                &format!("there is no {library}"),
+            );
+            format!("malloc={name}\"")
+        })
+        .collect();
+    let stays = |line: &&str| !absent.iter().any(|policy| line.contains(policy.as_str()));
+    text.lines()
+        .filter(stays)
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Whether the dynamic linker knows a library.
+fn is_installed(library: &str) -> bool {
+    let known = std::process::Command::new("/sbin/ldconfig")
+        .arg("-p")
+        .output();
+    known.is_ok_and(|known| String::from_utf8_lossy(&known.stdout).contains(library))
 }
 
 /// The pool of huge pages, made larger, and given back.
@@ -116,44 +198,49 @@ impl Drop for Pool {
     }
 }
 
-fn measures(example: &Example) {
+fn run(example: &Example) {
     let before = settings();
     let _pool = Pool::of(example.pool_mib);
     let case = Case::new();
-    let json = case.path("report.json");
+    let (json, file) = (case.path("report.json"), case.path(example.file));
+    std::fs::write(&file, experiment(example)).expect("a file");
+    let words = [
+        "run",
+        "--system",
+        "--warmup",
+        "0",
+        "--max-rounds",
+        "1",
+        "--json",
+    ];
     case.hugewise()
         .current_dir(repository())
-        .args([
-            "run",
-            "--system",
-            "--warmup",
-            "0",
-            "--max-rounds",
-            "1",
-            "--json",
-        ])
-        .arg(&json)
-        .arg(Path::new("examples").join(example.file))
+        .args(words)
+        .args([&json, &file])
         .assert()
         .success();
     assert_eq!(settings(), before, "{}", example.file);
     let report = case.json(&json);
     for trial in report["trials"].as_array().expect("trials") {
-        for metric in example.measured {
-            let reading = &trial["readings"][metric];
-            assert!(
-                is_measured(reading),
-                "{}: {metric}: {reading}",
-                example.file
-            );
-        }
-        let (policy, metric) = example.huge;
-        let huge = trial["readings"][metric]["value"].as_f64();
-        if trial["policy"] == policy {
-            assert!(huge > Some(0.0), "{}: nothing is huge", example.file);
-        } else if trial["policy"] == example.small {
-            assert_eq!(huge, Some(0.0), "{}", example.file);
-        }
+        is_as_promised(example, trial);
+    }
+}
+
+fn is_as_promised(example: &Example, trial: &Value) {
+    for metric in example.measured {
+        let reading = &trial["readings"][metric];
+        assert!(
+            is_measured(reading),
+            "{}: {metric}: {reading}",
+            example.file
+        );
+    }
+    let (policy, metric) = example.huge;
+    let huge = trial["readings"][metric]["value"].as_f64();
+    if trial["policy"] == policy {
+        assert!(huge > Some(0.0), "{}: nothing is huge", example.file);
+    } else if trial["policy"] == example.small {
+        assert_eq!(huge, Some(0.0), "{}", example.file);
     }
 }
 

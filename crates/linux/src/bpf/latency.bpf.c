@@ -112,6 +112,14 @@ struct {
 	TYPE(value, struct losses);
 } losses SEC(".maps");
 
+struct rw_semaphore {
+	u64 count;
+} KERNEL;
+
+struct mm_struct {
+	struct rw_semaphore mmap_lock;
+} KERNEL;
+
 /* Where none is kept by itself the loader makes it no larger. */
 struct {
 	NUMBER(type, QUEUE);
@@ -125,14 +133,6 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct sums);
 } sums SEC(".maps");
-
-struct rw_semaphore {
-	u64 count;
-} KERNEL;
-
-struct mm_struct {
-	struct rw_semaphore mmap_lock;
-} KERNEL;
 
 struct task_struct {
 	u32 flags;

@@ -19,6 +19,8 @@ pub(super) struct Machine {
     pub(super) events: Result<BTreeMap<String, u64>, Missing>,
     /// `hugepages-<N>kB/stats`, counters only, by size in KiB.
     pub(super) folio_events: BTreeMap<u64, BTreeMap<String, u64>>,
+    /// `khugepaged/pages_collapsed`: huge pages that khugepaged made (Linux 2.6.38).
+    pub(super) collapsed: Result<u64, Missing>,
     /// Free blocks by order.
     pub(super) free_blocks: Result<Vec<u64>, Missing>,
     /// Processor time of the machine.
@@ -35,6 +37,7 @@ impl Machine {
         Self {
             events: read_vmstat(root).map_err(|error| error.into_missing("root")),
             folio_events: sizes.iter().map(events).collect(),
+            collapsed: read_collapsed(root),
             free_blocks: read_buddyinfo(root).map_err(|error| error.into_missing("root")),
             time: read_stat(root).map_err(|error| error.into_missing("root")),
             own_cpu_ns: own_cpu_ns(),
@@ -68,6 +71,15 @@ pub(super) fn watched_sizes(root: &Root, host: &Host, files: &[String]) -> Vec<u
     let mut sizes: Vec<u64> = sizes.collect();
     sizes.sort_unstable();
     sizes
+}
+
+fn read_collapsed(root: &Root) -> Result<u64, Missing> {
+    let path = format!("{THP_DIR}/khugepaged/pages_collapsed");
+    let text = root.read_trimmed(&path);
+    let text = text.map_err(|error| error.into_missing("root"))?;
+    text.parse().map_err(|_| Missing::Unreadable {
+        error: format!("/{path}: not a number: `{text}`"),
+    })
 }
 
 /// `nr_anon` of one folio size (Linux 6.12): anonymous folios on the whole machine.

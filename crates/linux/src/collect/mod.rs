@@ -24,6 +24,7 @@ use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Runnin
 
 mod account;
 mod counts;
+mod driven;
 mod group;
 mod machine;
 mod marks;
@@ -33,6 +34,8 @@ mod readings;
 pub mod sampler;
 /// Observing one trial of a server under its load.
 pub mod service;
+pub mod sharing;
+mod stacks;
 /// Time in the kernel's slow paths.
 pub mod stalls;
 mod ticker;

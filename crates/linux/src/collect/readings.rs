@@ -1,7 +1,6 @@
 //! From what was seen to one reading for every metric of the table.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use hugewise_model::host::Host;
 use hugewise_model::metric::METRICS;
@@ -10,9 +9,11 @@ use hugewise_model::policy::realise::Realisation;
 
 use super::account::Account;
 use super::counts::Counted;
+use super::driven::{self, Driven};
 use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
+use super::sharing::Sharing;
 use super::stalls::Seconds;
 use crate::proc::buddyinfo::{free_huge_pages, small_block_share};
 use crate::proc::smaps_rollup::Rollup;
@@ -33,15 +34,6 @@ pub(super) struct Evidence<'a> {
     pub(super) driven: Option<Driven>,
 }
 
-/// What is known of a server's start and of its load.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Driven {
-    /// From the release of its exec until it was ready.
-    pub(super) ready: Duration,
-    /// Processor time of the load, in nanoseconds.
-    pub(super) load_cpu_ns: u64,
-}
-
 type Value = Result<f64, Missing>;
 
 impl Evidence<'_> {
@@ -57,7 +49,7 @@ impl Evidence<'_> {
     }
 
     fn value(&self, name: &str) -> Value {
-        self.of_service(name)
+        driven::value(self.driven.as_ref(), self.account, name)
             .or_else(|| self.of_tree(name))
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))
@@ -83,18 +75,6 @@ impl Evidence<'_> {
         }))
     }
 
-    /// Readings that a trial without a server does not have.
-    fn of_service(&self, name: &str) -> Option<Value> {
-        let wall = self.account.wall_ns as f64;
-        let value = |of: &dyn Fn(Driven) -> f64| self.driven.map(of).ok_or(Missing::NotAsked);
-        Some(match name {
-            "service_ready_seconds" => value(&|driven| driven.ready.as_secs_f64()),
-            "service_use_ratio" => value(&|_| self.account.usage.cpu_ns() as f64 / wall),
-            "load_use_ratio" => value(&|driven| driven.load_cpu_ns as f64 / wall),
-            _ => return None,
-        })
-    }
-
     fn switches(&self, number: u64) -> Value {
         self.account.switches.clone().map(|()| number as f64)
     }
@@ -105,6 +85,8 @@ impl Evidence<'_> {
             "peak_tree_rss_bytes" => self.peak_tree_rss(),
             "cgroup_peak_bytes" => self.cgroup_peak.clone().map(|bytes| bytes as f64),
             "rss_mean_bytes" => self.mean(|mean| mean.rss),
+            "fork_shared_peak_bytes" => self.sharing(Sharing::shared_peak),
+            "fork_copied_bytes" => self.sharing(Sharing::copied),
             "huge_zero_exit_bytes" => self
                 .exit()
                 .and_then(|exit| exit.huge_zero_bytes.clone())
@@ -170,6 +152,13 @@ impl Evidence<'_> {
         mean.map(field).ok_or_else(|| self.no_samples())
     }
 
+    fn sharing(&self, what: fn(&Sharing) -> Result<u64, Missing>) -> Value {
+        match self.samples.count {
+            0 => Err(self.no_samples()),
+            _ => what(&self.samples.sharing).map(|bytes| bytes as f64),
+        }
+    }
+
     fn no_samples(&self) -> Missing {
         self.samples.trouble.clone().unwrap_or(Missing::TooShort)
     }
@@ -207,6 +196,7 @@ impl Evidence<'_> {
             "free_huge_pages_before_total" => self.free(self.before),
             "free_huge_pages_after_total" => self.free(self.after),
             "fragmented_before_ratio" => self.fragmented(),
+            "khugepaged_collapsed_total" => self.collapsed(),
             _ => return None,
         })
     }
@@ -222,6 +212,14 @@ impl Evidence<'_> {
         let own = self.after.own_cpu_ns.saturating_sub(self.before.own_cpu_ns);
         let known = own + self.account.aside_cpu_ns + self.account.usage.cpu_ns();
         Ok((self.ticks(|time| time.busy_ticks)? - known as f64 / 1e9).max(0.0))
+    }
+
+    fn collapsed(&self) -> Value {
+        let (before, after) = (
+            self.before.collapsed.clone()?,
+            self.after.collapsed.clone()?,
+        );
+        Ok(after.saturating_sub(before) as f64)
     }
 
     fn free(&self, machine: &Machine) -> Value {

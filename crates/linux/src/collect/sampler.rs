@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::observation::Missing;
 
 use super::machine::nr_anon;
+use super::sharing::Sharing;
 use crate::error::Kind;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
@@ -88,6 +89,8 @@ pub struct Samples {
     pub peak: Rollup,
     /// Time-weighted means over the trial, by field; `None` without samples.
     pub mean: Option<Mean>,
+    /// What processes shared after a fork.
+    pub sharing: Sharing,
     /// Largest growth of `nr_anon` by folio size in KiB, in folios.
     pub folio_growth: BTreeMap<u64, u64>,
     /// Processor time that sampling and waiting took, in seconds.
@@ -220,10 +223,12 @@ impl<'a> Sampler<'a> {
 
     /// The tree's sum; `None` when there was nothing to read.
     fn sum(&mut self, keeper: u32) -> Option<Rollup> {
-        let mut readable = Vec::new();
+        let mut readable = BTreeMap::new();
         for pid in tree::read_descendants(self.root, keeper) {
             match read_smaps_rollup(self.root, pid) {
-                Ok(rollup) => readable.push(rollup),
+                Ok(rollup) => {
+                    readable.insert(pid, rollup);
+                }
                 // Processes end at any time; only a refusal is worth telling.
                 Err(error) if error.kind == Kind::NotPermitted => {
                     self.samples.trouble = Some(error.into_missing("CAP_SYS_PTRACE"));
@@ -232,7 +237,8 @@ impl<'a> Sampler<'a> {
             }
         }
         self.processes = readable.len();
-        readable.into_iter().reduce(Rollup::plus)
+        self.samples.sharing.add(&readable);
+        readable.into_values().reduce(Rollup::plus)
     }
 
     fn read_folios(&mut self) {
@@ -279,6 +285,8 @@ fn largest(one: Rollup, other: Rollup) -> Rollup {
         huge_shmem_bytes: one.huge_shmem_bytes.max(other.huge_shmem_bytes),
         huge_file_bytes: one.huge_file_bytes.max(other.huge_file_bytes),
         hugetlb_bytes: one.hugetlb_bytes.max(other.hugetlb_bytes),
+        anon_bytes: one.anon_bytes.max(other.anon_bytes),
+        anon_share_bytes: one.anon_share_bytes.max(other.anon_share_bytes),
     }
 }
 

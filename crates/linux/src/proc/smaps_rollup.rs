@@ -17,6 +17,12 @@ pub struct Rollup {
     pub huge_file_bytes: u64,
     /// `Shared_Hugetlb` and `Private_Hugetlb`.
     pub hugetlb_bytes: u64,
+    /// `Anonymous`: pages that belong to no file.
+    #[serde(default)]
+    pub anon_bytes: u64,
+    /// `Pss_Anon` (Linux 5.4): each of these pages divided by the number of those who map it.
+    #[serde(default)]
+    pub anon_share_bytes: Option<u64>,
 }
 
 impl Rollup {
@@ -37,6 +43,9 @@ impl Rollup {
             huge_shmem_bytes: self.huge_shmem_bytes.saturating_add(other.huge_shmem_bytes),
             huge_file_bytes: self.huge_file_bytes.saturating_add(other.huge_file_bytes),
             hugetlb_bytes: self.hugetlb_bytes.saturating_add(other.hugetlb_bytes),
+            anon_bytes: self.anon_bytes.saturating_add(other.anon_bytes),
+            anon_share_bytes: (self.anon_share_bytes.zip(other.anon_share_bytes))
+                .map(|(one, other)| one.saturating_add(other)),
         }
     }
 }
@@ -61,6 +70,8 @@ pub fn parse_smaps_rollup(bytes: &[u8]) -> Parsed<Rollup> {
             "ShmemPmdMapped" => &mut rollup.huge_shmem_bytes,
             "FilePmdMapped" => &mut rollup.huge_file_bytes,
             "Shared_Hugetlb" | "Private_Hugetlb" => &mut rollup.hugetlb_bytes,
+            "Anonymous" => &mut rollup.anon_bytes,
+            "Pss_Anon" => rollup.anon_share_bytes.get_or_insert_default(),
             _ => continue,
         };
         *place = place.saturating_add(kib(at, field, value)?);
@@ -91,6 +102,7 @@ mod tests {
         b"55e08f3db000-7ffe78523000 ---p 00000000 00:00 0                          [rollup]
 Rss:               91876 kB
 Pss:                 389 kB
+Pss_Anon:          45114 kB
 Anonymous:         90228 kB
 AnonHugePages:     90112 kB
 ShmemPmdMapped:        0 kB
@@ -110,6 +122,8 @@ Swap:                  0 kB
                 huge_shmem_bytes: 0,
                 huge_file_bytes: 2 << 20,
                 hugetlb_bytes: 6 << 20,
+                anon_bytes: 90_228 << 10,
+                anon_share_bytes: Some(45_114 << 10),
             })
         );
     }

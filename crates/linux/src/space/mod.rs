@@ -22,7 +22,7 @@ mod pages;
 mod process;
 mod reach;
 mod settings;
-mod smaps;
+pub(crate) mod smaps;
 
 pub use find::{find_named, list_of_cgroup, list_processes};
 pub use settings::read_settings;

@@ -17,12 +17,14 @@ mod coverage;
 mod ground;
 
 mod cheaper_walks;
+mod copy_on_write_after_fork;
 mod cost_moved_to_the_start;
 mod equal_coverage;
 mod fewer_faults_explain_gain;
 mod growth_below_huge_page;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
+mod khugepaged_filled_gaps;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
 mod memory_bloat;
@@ -35,6 +37,7 @@ mod read_first_zero_page;
 mod run_too_noisy;
 mod slow_requests_stalled;
 mod stalls_explain_loss;
+mod thread_stacks_grew;
 mod translation;
 mod where_the_time_went;
 mod win_with_a_loss;
@@ -72,7 +75,10 @@ pub static RULES: &[&dyn Rule] = &[
     &page_fault_bound::PageFaultBound,
     &zeroing_bound::ZeroingBound,
     &cost_moved_to_the_start::CostMovedToTheStart,
+    &copy_on_write_after_fork::CopyOnWriteAfterFork,
     &memory_bloat::MemoryBloat,
+    &khugepaged_filled_gaps::KhugepagedFilledGaps,
+    &thread_stacks_grew::ThreadStacksGrew,
     &win_with_a_loss::WinWithALoss,
 ];
 

@@ -5,8 +5,11 @@ use super::unit::exact_nanos;
 use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines, number};
 use crate::latency::distribution::{Distribution, Grain};
 
+/// Values of a table that are no further apart are as exact as the buckets that they go into.
+const AS_EXACT: u64 = 256;
+
 pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
-    let mut all = Distribution::new(Grain::Listed, 1);
+    let mut rows = Vec::new();
     let mut before = (0, 0);
     let mut within = false;
     for (line_number, line) in lines(bytes) {
@@ -23,12 +26,19 @@ pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
                 number(percentile).ok_or_else(|| fault("Percentile", percentile))?;
                 let count = count.parse().ok().filter(|count| *count >= before.1);
                 let count: u64 = count.ok_or_else(|| fault("TotalCount", words[2]))?;
-                all.add(ns, count - before.1);
+                if count > before.1 {
+                    rows.push(Row {
+                        after: before.0,
+                        ns,
+                        count: count - before.1,
+                    });
+                }
                 before = (ns, count);
             }
             _ => {}
         }
     }
+    let all = distribution(&rows, unit);
     if all.count() == 0 {
         return Err(ReadError::of("table", "there is no table of percentiles"));
     }
@@ -40,4 +50,58 @@ pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
         }],
         pacing: Pacing::Unknown,
     })
+}
+
+/// Requests that took longer than `after` nanoseconds, and no longer than `ns`.
+struct Row {
+    after: u64,
+    ns: u64,
+    count: u64,
+}
+
+/// What the rows say. A table that lists a value just below each of its steps (a thousandth of
+/// its unit, which is its last digit) tells all values exactly; one with steps of some percent
+/// leaves open where between two of its values a request lies.
+fn distribution(rows: &[Row], unit: TimeUnit) -> Distribution {
+    let digit = exact_nanos("0.001", unit).unwrap_or(1).max(1);
+    let is_exact = |row: &Row| {
+        let width = row.ns - row.after;
+        width <= digit || width.saturating_mul(AS_EXACT) <= row.ns
+    };
+    let (grain, step) = match rows.iter().all(is_exact) {
+        true => (Grain::Bucket, digit),
+        false => (Grain::Listed, 1),
+    };
+    let mut all = Distribution::new(grain, step);
+    for row in rows {
+        all.add(row.ns, row.count);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(table: &str) -> Distribution {
+        let text = format!("Value Percentile TotalCount\n{table}");
+        let told = parse(text.as_bytes(), TimeUnit::Millis).expect("a table");
+        match told.loads.into_iter().next().and_then(|load| load.latency) {
+            Some(Latency::Counted(all)) => all,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_between_which_nothing_lies_are_exact() {
+        let exact = read("0.099 0 0\n0.100 0.5 5\n7.999 0.5 5\n8.000 1 10\n");
+        assert_eq!(exact.count(), 10);
+        assert_eq!(exact.quantile_ns(0.5), Some(100_095));
+        assert!(exact.uncertainty(100_000) <= 0.011, "a microsecond of 100");
+        assert!(exact.uncertainty(8_000_000) <= 1.0 / 256.0);
+        // The same without what lies below: the second five may be anywhere above 0.1 ms.
+        let listed = read("0.100 0.5 5\n8.000 1 10\n");
+        assert_eq!(listed.count(), 10);
+        assert!(listed.uncertainty(8_000_000) > 70.0);
+    }
 }

@@ -7,7 +7,7 @@ use super::Report;
 use super::lines::plain;
 use crate::compare::Statistic;
 use crate::observation::{Reading, Trial};
-use crate::reader::{LatencySource, Pacing};
+use crate::reader::{LatencySource, Pacing, Reader};
 use crate::stats::Quantile;
 
 /// The lines, most important first.
@@ -53,13 +53,20 @@ fn unread(report: &Report<'_>, source: &LatencySource) -> Option<String> {
 
 fn pacing(report: &Report<'_>, source: &LatencySource) -> Option<String> {
     let closed = |trial: &Trial| trial.pacing == Some(Pacing::Closed);
-    report.record.trials.iter().any(closed).then(|| {
-        format!(
-            "Closed loop: {} sends a request only when one before it was answered, so a stall \
-             delays requests that it never counts (coordinated omission): the tail of users who \
-             come at their own rate is worse than these percentiles.",
-            source.reader.program()
-        )
+    let program = source.reader.program();
+    let lead =
+        format!("Closed loop: {program} sends a request only when one before it was answered");
+    report.record.trials.iter().any(closed).then(|| match source.reader {
+        // stats_correct in its src/stats.c, called before it prints anything.
+        Reader::Wrk => format!(
+            "{lead}. For each that took longer than two usual ones it counts others that it never \
+             sent, each shorter by a usual one: its percentiles are neither of what was sent alone, \
+             nor those of users who come at their own rate."
+        ),
+        _ => format!(
+            "{lead}, so a stall delays requests that it never counts (coordinated omission): the \
+             tail of users who come at their own rate is worse than these percentiles."
+        ),
     })
 }
 

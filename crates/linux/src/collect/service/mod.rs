@@ -14,8 +14,9 @@ use hugewise_model::observation::{Missing, Outcome, Party, ReadBack};
 use hugewise_model::plan::service::{self as plan, CommandLine, Places};
 use hugewise_model::timeline::Seen;
 
+use super::driven::Driven;
 use super::group::TrialGroup;
-use super::readings::{Driven, Evidence};
+use super::readings::Evidence;
 use super::sampler::Sampler;
 use super::{Observed, TAIL, Watch, group, machine, marks, question, read_back};
 use crate::error::Result;
@@ -374,6 +375,7 @@ impl<'a> Attempt<'a> {
         let driven = Driven {
             ready: window.ready,
             load_cpu_ns: window.load.usage.cpu_ns(),
+            stacks: window.stacks.clone(),
         };
         let evidence = Evidence {
             host: self.host,

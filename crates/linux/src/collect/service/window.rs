@@ -13,6 +13,7 @@ use crate::collect::counts::{Counted, TrialCounters};
 use crate::collect::machine::Machine;
 use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
+use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
 use crate::collect::ticker::{Ticker, read_usage};
 use crate::perf::count::Target;
@@ -36,6 +37,7 @@ pub(super) struct Window<'a> {
     pub(super) files_after: BTreeMap<String, String>,
     pub(super) samples: Samples,
     pub(super) seen: Seen,
+    pub(super) stacks: Result<Stacks, Missing>,
     used: Used,
     exit: Result<ExitReading, Missing>,
 }
@@ -55,8 +57,10 @@ impl Window<'_> {
                 involuntary_switches: 0,
                 peak_rss_bytes: end.usage.peak_rss_bytes,
             },
-            switches: Err(Missing::NotSupported {
-                what: "switches between tasks in a part of a service's life".to_owned(),
+            switches: Err(Missing::NotCounted {
+                obstacle:
+                    "the kernel sums up the switches of ended threads only at a service's end"
+                        .to_owned(),
             }),
             floor_bytes: end.floor_bytes,
             exit: self.exit.clone(),
@@ -124,6 +128,7 @@ impl<'a> Attempt<'a> {
         }
         sampler.take(keeper);
         let exit = spawn::read_living(server.main, question);
+        let stacks = read_stacks(self.root, server.main);
         let last = exit.as_ref().ok().and_then(|exit| exit.rollup.clone().ok());
         let samples = sampler.finish(Duration::from_nanos(end.wall_ns), last);
         let Some(used) = used.filter(|_| !server.has_ended(Duration::ZERO).unwrap_or(true)) else {
@@ -145,6 +150,7 @@ impl<'a> Attempt<'a> {
             files_after: read_back::files(self.root, self.watch.files),
             samples,
             seen,
+            stacks,
             used,
             exit,
         }))

@@ -1,0 +1,314 @@
+//! Rules about services, and about what only long runs show.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use hugewise_model::findings::Outcome;
+use hugewise_model::observation::Missing;
+use hugewise_model::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
+use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::record::Record;
+
+use super::sample::{self, huge_pages, small_pages, thp, with};
+use super::{always, judge, of, says, two_arms};
+
+/// A service under load, whose figures are these under `as-is` and under `thp=always`.
+fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {
+    let figures = [
+        ("load_use_ratio", 0.4),
+        ("service_use_ratio", 0.9),
+        ("service_ready_seconds", 1.5),
+    ];
+    let base = with(&small_pages(), &figures);
+    let arms = [
+        (Policy::as_is(), base.clone()),
+        (thp("thp=always", Thp::Always), with(&base, here)),
+    ];
+    let mut record = sample::record(&arms, 12);
+    record.header.plan.service = Some(Service {
+        ready: "tcp:{port}".parse().expect("good"),
+        ready_timeout: Duration::from_secs(60),
+        warm_up_load: None,
+        load: CommandLine::Line("wrk".to_owned()),
+        load_policy: LoadPolicy::None,
+        stop_signal: StopSignal::default(),
+        stop_command: None,
+        grace: Duration::from_secs(10),
+        service_cpus: None,
+        load_cpus,
+    });
+    record
+}
+
+#[test]
+fn a_load_at_its_limit_is_named() {
+    let id = "load-was-the-limit";
+    let findings = |cpus: Option<Vec<u32>>, load: f64, service: f64| {
+        let here = [("load_use_ratio", load), ("service_use_ratio", service)];
+        judge(&served(cpus, &here))
+    };
+    says(
+        &findings(Some(vec![1]), 0.97, 0.5),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: the load used 97.0 % of the processors that it was bound to (1): it, and not the service, set the pace, so that a gain of the service shows less than it is
+        "#]],
+    );
+    says(
+        &findings(None, 0.8, 1.1),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: the load took 0.80 and the service 1.10 of 2 processors: they waited for each other, so that the load's share is in the throughput and in the latencies
+        "#]],
+    );
+    says(
+        &findings(None, 0.99, 0.5),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: whether the load was the limit: it used 0.99 processors, which is all that a program of one thread can use
+        "#]],
+    );
+    says(
+        &findings(Some(vec![1, 2]), 0.5, 1.0),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            as-is: the load used 0.40 processors, and the service 0.90 of 2
+        "#]],
+    );
+    assert!(of(&judge(&always(huge_pages())), id).is_none());
+}
+
+#[test]
+fn faults_that_were_only_taken_earlier_are_named() {
+    let id = "cost-moved-to-the-start";
+    let early = [
+        ("service_ready_seconds", 3.1),
+        ("minor_faults_total", 4_000.0),
+    ];
+    says(
+        &judge(&served(None, &early)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: ready after 3.10 s instead of 1.50 s, and 4000 faults under the load instead of 51.2 k: the cost of first touches was moved to the start rather than saved
+        "#]],
+    );
+    let saved = [("minor_faults_total", 4_000.0)];
+    says(
+        &judge(&served(None, &saved)),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: ready after 1.50 s instead of 1.50 s, 4000 faults under the load instead of 51.2 k
+        "#]],
+    );
+    assert!(of(&judge(&always(huge_pages())), id).is_none());
+}
+
+const MIB: f64 = 1_048_576.0;
+
+#[test]
+fn huge_pages_that_a_fork_shares_are_split_by_writes() {
+    let id = "copy-on-write-after-fork";
+    let forked = |splits: f64, copied: f64| {
+        let shared = ("fork_shared_peak_bytes", 200.0 * MIB);
+        let there = [shared, ("fork_copied_bytes", 60.0 * MIB)];
+        let here = [
+            shared,
+            ("fork_copied_bytes", copied),
+            ("thp_split_pmd_total", splits),
+        ];
+        judge(&two_arms(&there, &here))
+    };
+    says(
+        &forked(96.0, 55.0 * MIB),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: processes shared 200 MiB, as after a fork, and at least 55.0 MiB of it (27.5 %) was copied under writes, 60.0 MiB under as-is; 96 huge mappings were split on the machine, 0 under as-is: a write to a huge page that is shared splits its mapping, so that what was huge is small afterwards
+        "#]],
+    );
+    says(
+        &forked(0.0, 55.0 * MIB),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: processes shared 200 MiB, as after a fork, and at least 55.0 MiB of it (27.5 %) was copied under writes, 60.0 MiB under as-is; 0 huge mappings were split on the machine, 0 under as-is: its huge pages were not what was written to, or were copied whole (Linux before 5.8)
+        "#]],
+    );
+    let seen_once = [
+        ("fork_shared_peak_bytes", 200.0 * MIB),
+        ("thp_split_pmd_total", 96.0),
+    ];
+    says(
+        &judge(&two_arms(&[], &seen_once)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: processes shared 200 MiB, as after a fork; 96 huge mappings were split on the machine, 0 under as-is: a write to a huge page that is shared splits its mapping, so that what was huge is small afterwards
+        "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None, "no fork");
+    let few = [("fork_shared_peak_bytes", 0.3 * MIB)];
+    assert_eq!(of(&judge(&two_arms(&few, &few)), id), None, "a shell's");
+}
+
+#[test]
+fn copies_whose_splits_are_unknown_prove_nothing() {
+    let id = "copy-on-write-after-fork";
+    let forked = [
+        ("fork_shared_peak_bytes", 200.0 * MIB),
+        ("fork_copied_bytes", 60.0 * MIB),
+    ];
+    let stalled = |seconds| [&forked[..], &[("copy_on_write_seconds", seconds)]].concat();
+    let mut record = two_arms(&stalled(0.04), &stalled(0.09));
+    let none = Missing::NotSupported {
+        what: "thp_split_pmd in /proc/vmstat".to_owned(),
+    };
+    sample::take_away(&mut record, &["thp_split_pmd_total"], &none);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: huge mappings split was not measured under as-is: not on this machine: thp_split_pmd in /proc/vmstat
+    "#]],
+    );
+}
+
+#[test]
+fn memory_that_khugepaged_filled_is_told_from_what_was_used() {
+    let id = "khugepaged-filled-gaps";
+    let filled = |collapsed: f64, peak: f64, faulted: f64| {
+        let figures = [
+            ("peak_rss_bytes", peak * MIB),
+            ("huge_anon_peak_bytes", 600.0 * MIB),
+            ("khugepaged_collapsed_total", collapsed),
+            ("thp_fault_alloc_total", faulted),
+        ];
+        let mut record = always(with(&small_pages(), &figures));
+        let limits = &mut record.header.host.thp.as_mut().unwrap().khugepaged;
+        limits.insert("max_ptes_none".to_owned(), 511);
+        record
+    };
+    for (record, outcome, expected) in [
+        (
+            filled(300.0, 1200.0, 5.0),
+            Outcome::Shown,
+            expect![[r#"
+            thp=always: khugepaged made 300 huge pages on the machine, each with up to 511 pages that nothing was in (max_ptes_none), and peak memory rose by 388 MiB (+47.8 %), for which 5 huge pages made at faults are too few: memory that the program did not hold became resident; khugepaged.max_ptes_none=0 keeps khugepaged from it
+        "#]],
+        ),
+        (
+            filled(300.0, 1200.0, 400.0),
+            Outcome::CannotTell,
+            expect![[r#"
+                thp=always: khugepaged made 300 huge pages on the machine, each with up to 511 pages that nothing was in (max_ptes_none), and peak memory rose by 388 MiB (+47.8 %): the 400 huge pages that were made at faults may have done it too
+            "#]],
+        ),
+        (
+            filled(100.0, 1200.0, 5.0),
+            Outcome::CannotTell,
+            expect![[r#"
+                thp=always: khugepaged made 100 huge pages on the machine, each with up to 511 pages that nothing was in (max_ptes_none), and peak memory rose by 388 MiB (+47.8 %): more than khugepaged can have filled
+            "#]],
+        ),
+        (
+            filled(300.0, 812.0, 5.0),
+            Outcome::NotShown,
+            expect![[r#"
+                thp=always: khugepaged made 300 huge pages on the machine, and peak memory is not decidedly larger
+            "#]],
+        ),
+    ] {
+        says(&judge(&record), id, outcome, &expected);
+    }
+    assert_eq!(of(&judge(&filled(0.0, 1200.0, 5.0)), id), None);
+    let mut record = filled(300.0, 1200.0, 5.0);
+    let no_gap = ("max_ptes_none".to_owned(), 0);
+    record.header.plan.policies[1]
+        .settings
+        .khugepaged
+        .extend([no_gap]);
+    says(
+        &judge(&record),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: khugepaged made 300 huge pages on the machine, and may fill no gap (max_ptes_none=0)
+    "#]],
+    );
+    record.header.plan.policies[1].settings.khugepaged.clear();
+    record.header.host.thp.as_mut().unwrap().khugepaged.clear();
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: khugepaged made 300 huge pages on the machine; whether it may fill gaps is not known (max_ptes_none)
+    "#]],
+    );
+}
+
+#[test]
+fn stacks_that_became_resident_whole_are_named() {
+    let id = "thread-stacks-grew";
+    let stacks = |mib: f64, threads: f64, huge: f64| {
+        [
+            ("thread_stacks_bytes", mib * MIB),
+            ("threads_total", threads),
+            ("thread_stacks_huge_bytes", huge * MIB),
+        ]
+    };
+    let under = |here: [(&'static str, f64); 3]| judge(&two_arms(&stacks(4.0, 60.0, 0.0), &here));
+    for (here, outcome, expected) in [
+        (
+            stacks(110.0, 60.0, 96.0),
+            Outcome::Shown,
+            expect![[r#"
+            thp=always: the stacks of 60 threads hold 110 MiB instead of 4.00 MiB (1.83 MiB each), 96.0 MiB of it huge: a stack that is made a huge page is resident whole, and stays so when a guard page splits it
+        "#]],
+        ),
+        (
+            stacks(110.0, 900.0, 0.0),
+            Outcome::CannotTell,
+            expect![[r#"
+                thp=always: the stacks of 900 threads hold 110 MiB instead of 4.00 MiB, but there were also more threads: 60 before
+            "#]],
+        ),
+        (
+            stacks(4.0, 60.0, 0.0),
+            Outcome::NotShown,
+            expect![[r#"
+            thp=always: the stacks of 60 threads hold 4.00 MiB instead of 4.00 MiB
+        "#]],
+        ),
+    ] {
+        says(&under(here), id, outcome, &expected);
+    }
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+    let mut record = two_arms(&stacks(4.0, 60.0, 0.0), &stacks(110.0, 60.0, 96.0));
+    let all = [
+        "thread_stacks_bytes",
+        "thread_stacks_huge_bytes",
+        "threads_total",
+    ];
+    let refused = Missing::NotPermitted {
+        grant: "CAP_SYS_PTRACE".to_owned(),
+    };
+    sample::take_away(&mut record, &all, &refused);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: thread stacks was not measured under as-is: not permitted; needs CAP_SYS_PTRACE
+    "#]],
+    );
+    sample::take_away(&mut record, &all, &Missing::NotAsked);
+    assert_eq!(of(&judge(&record), id), None);
+}

@@ -93,6 +93,23 @@ fn a_heap_is_huge_where_each_step_is_a_whole_huge_page() {
     }
 }
 
+/// Where the break was moved far before the first object, the heap lies below where it was found.
+#[test]
+fn a_heap_that_was_padded_is_still_one_of_the_break() {
+    let cells = ["glibc", "glibc-top-pad-64m"].map(|program| format!("{program}/{}", 8 * MIB));
+    for line in bench("heap", "small", &cells) {
+        let faults = number(&line, "faults_total");
+        // Another C library has its memory elsewhere.
+        if line.contains("by the program break") && !line.contains("top-pad") {
+            return println!("SKIP heaps of malloc: {line}");
+        }
+        assert!(
+            faults.is_some_and(|it| it >= (8 * MIB / page_bytes()) as f64),
+            "{line}"
+        );
+    }
+}
+
 #[test]
 fn a_heap_of_small_pages_faults_once_a_page() {
     let heap = 16 * MIB;

@@ -1078,8 +1078,9 @@ fn a_worse_percentile_of_a_generator_is_a_loss() {
 }
 
 /// The texts in which rules are tried: a rule that is nowhere among them is untried.
-const TRIED: [&str; 3] = [
+const TRIED: [&str; 4] = [
     include_str!("findings.rs"),
+    include_str!("timeline.rs"),
     include_str!("services/mod.rs"),
     include_str!("bench_findings.rs"),
 ];

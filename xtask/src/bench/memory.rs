@@ -36,38 +36,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let lab = program.with_file_name("hugewise-lab");
     println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
     println!("|---|---|--:|--:|---|--:|");
-    let arch = std::env::consts::ARCH;
-    let (clearing, filling): (Vec<&str>, Vec<&str>) = kernels("fill", arch)?
-        .iter()
-        .partition(|kernel| CLEARING.contains(kernel));
-    let copying = kernels("copy", arch)?;
-    let rates = |what: &str, ours: Cells<'_>, perf: fn() -> Result<Values>| {
+    for (what, cells, perf) in comparisons()? {
         let told = rounds(
             arguments,
-            &mut [&mut || of_lab(&lab, &ours), &mut || perf()],
+            &mut [&mut || of_lab(&lab, &cells), &mut || perf()],
         )?;
-        table(what, &told, Unit::Rate)
-    };
-    let cells = |operation, kernels, source| Cells {
-        operation,
-        kernels,
-        source,
-    };
-    rates(
-        "copy of 1 GiB of zeros",
-        cells("copy", copying, "zeroed"),
-        || of_perf("memcpy", COPIES),
-    )?;
-    rates(
-        "fill of 1 GiB",
-        cells("fill", &filling, "written"),
-        perf_fills,
-    )?;
-    rates(
-        "fill of 1 GiB with zeros",
-        cells("fill", &clearing, "written"),
-        || of_perf("memset", 1),
-    )?;
+        table(what, &told, Unit::Rate)?;
+    }
     let Some(multichase) = &arguments.multichase else {
         println!("\nNo latencies were compared: --multichase PATH names that program.");
         return Ok(());
@@ -79,9 +54,40 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     table("load over 256 MiB", &told, Unit::Latency)
 }
 
-fn kernels(operation: &str, arch: &str) -> Result<&'static [&'static str]> {
+/// What is compared: its name, our cells, and what `perf` does of the same.
+type Comparison = (&'static str, Cells, fn() -> Result<Values>);
+
+fn comparisons() -> Result<[Comparison; 3]> {
+    let (clearing, filling) = kernels("fill")?
+        .iter()
+        .partition(|kernel| CLEARING.contains(kernel));
+    let cells = |operation, kernels: Vec<&'static str>, source| Cells {
+        operation,
+        kernels,
+        source,
+    };
+    let copies = cells("copy", kernels("copy")?.to_vec(), "zeroed");
+    Ok([
+        ("copy of 1 GiB of zeros", copies, || {
+            of_perf("memcpy", COPIES)
+        }),
+        (
+            "fill of 1 GiB",
+            cells("fill", filling, "written"),
+            perf_fills,
+        ),
+        (
+            "fill of 1 GiB with zeros",
+            cells("fill", clearing, "written"),
+            || of_perf("memset", 1),
+        ),
+    ])
+}
+
+fn kernels(operation: &str) -> Result<&'static [&'static str]> {
     let known = OPERATIONS.iter().find(|known| known.name == operation);
-    Ok(known.context("no such operation")?.kernels(arch))
+    let known = known.context("no such operation")?;
+    Ok(known.kernels(std::env::consts::ARCH))
 }
 
 /// Values of one round, by program; those of others begin with another name than `hugewise`.
@@ -107,14 +113,14 @@ fn rounds(arguments: &Arguments, programs: &mut [Measure<'_>]) -> Result<Vec<Val
 }
 
 /// What the laboratory measures in one round.
-struct Cells<'a> {
+struct Cells {
     operation: &'static str,
-    kernels: &'a [&'static str],
+    kernels: Vec<&'static str>,
     source: &'static str,
 }
 
 /// Bytes a second of every kernel that this processor has.
-fn of_lab(lab: &Path, ours: &Cells<'_>) -> Result<Values> {
+fn of_lab(lab: &Path, ours: &Cells) -> Result<Values> {
     let Cells {
         operation, source, ..
     } = ours;

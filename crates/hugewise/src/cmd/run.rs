@@ -9,6 +9,7 @@ use clap::Args;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::clock::unix_ms;
 use hugewise_linux::root::Root;
+use hugewise_linux::spawn::Identity;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::compare;
 use hugewise_model::findings;
@@ -87,11 +88,7 @@ pub(super) fn conduct(
     let header = header(host, plan, realisations);
     let path = match out {
         Some(path) => path.to_owned(),
-        None => places::new_record(
-            program(&header.plan),
-            header.created_unix_ms,
-            identity.as_ref(),
-        )?,
+        None => new_record(&header, identity.as_ref())?,
     };
     announce(&header, options, output);
 
@@ -104,20 +101,33 @@ pub(super) fn conduct(
     let rounds = rounds.in_state(fragmentation.as_ref());
     let ended = rounds.run(&mut recorder, &mut machine);
     let left_behind = told(machine.finish(), fragmentation.and_then(Fragmentation::end));
-    let (record, trouble) = match ended {
-        Ok(reason) => recorder.finish(End {
-            reason,
-            ended_unix_ms: unix_ms(),
-            left_behind,
-        }),
-        Err(error) => recorder.abandon(error),
-    };
+    let (record, trouble) = close(recorder, ended, left_behind);
     hint_at_tracing(&record, options);
     if let Some(error) = trouble {
         return Err(shown_before(&record, &path, output, error));
     }
     let gates = report(&record, &path, &options.fail_if, output)?;
     Ok(exit_of(&record, gates))
+}
+
+fn new_record(header: &Header, identity: Option<&Identity>) -> Result<PathBuf> {
+    places::new_record(program(&header.plan), header.created_unix_ms, identity)
+}
+
+/// Ends the record, or leaves it without an end where measuring itself failed.
+fn close(
+    recorder: Recorder,
+    ended: Result<StopReason>,
+    left_behind: Vec<String>,
+) -> (Record, Option<anyhow::Error>) {
+    match ended {
+        Ok(reason) => recorder.finish(End {
+            reason,
+            ended_unix_ms: unix_ms(),
+            left_behind,
+        }),
+        Err(error) => recorder.abandon(error),
+    }
 }
 
 /// The program of the command, by which the record is named: of a line for the shell the first

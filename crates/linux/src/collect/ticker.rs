@@ -1,7 +1,7 @@
 //! What is read about once a second while a service is under load.
 //!
-//! The memory of the tree is taken from the samples that are taken anyway: reading it walks page
-//! tables, and a second in which that would have been too dear has none. The rest is counters.
+//! What is huge is taken from the samples that are taken anyway: reading it walks page tables, and
+//! a second in which that would have been too dear has none. The rest is counters.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use super::sampler::{Sampler, thread_cpu};
 use super::stalls::{Stalls, Tick};
 use crate::clock::{monotonic_and_offset, monotonic_ns};
 use crate::error::{Error, Result};
+use crate::proc::statm::read_resident;
 use crate::proc::tree;
 use crate::proc::tree_usage::TreeUsage;
 use crate::root::Root;
@@ -83,6 +84,10 @@ impl<'a> Ticker<'a> {
         let mut second = Second {
             to_seconds: now.as_secs_f64(),
             minor_faults: self.faults(),
+            resident_bytes: read_resident(
+                self.root,
+                &tree::read_descendants(self.root, self.keeper),
+            ),
             ..Second::default()
         };
         if let Some((count, rollup)) = sampler.latest().filter(|(count, _)| *count > self.samples) {

@@ -23,6 +23,8 @@ pub mod process;
 pub mod smaps_rollup;
 /// Processor time of the machine, and counters of one process.
 pub mod stat;
+/// Resident memory of processes, by counters alone.
+pub mod statm;
 /// Facts about one process.
 pub mod status;
 /// Who descends from a process.

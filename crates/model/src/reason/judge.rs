@@ -134,11 +134,6 @@ impl<'a> Open<'a> {
             ..self.first
         };
         let told = told.of(range.index);
-        let words = || {
-            let mut evidence = evidence(&range, self.code, &self.certainty, &self.totals);
-            evidence.shrink_to_fit();
-            evidence
-        };
         let still = |(code, certainty)| {
             let words = || still_evidence(&range, code, &self.totals);
             Box::new(Still {
@@ -147,14 +142,14 @@ impl<'a> Open<'a> {
                 certainty,
             })
         };
+        let totals = &self.totals;
+        let words = || words(&range, self.code, &self.certainty, totals);
         Judgement {
             start: range.start,
             end: range.end,
             mapping: range.index,
-            ranges: self.totals.ranges,
-            resident_bytes: range
-                .pages_were_read()
-                .then(|| self.totals.resident_pages() * range.space.page_bytes),
+            ranges: totals.ranges,
+            resident_bytes: resident_bytes(&range, totals),
             evidence: told.then(words).unwrap_or_default(),
             repair: told.then(|| repair(&range, self.code)).flatten(),
             code: self.code,
@@ -162,6 +157,18 @@ impl<'a> Open<'a> {
             certainty: self.certainty,
         }
     }
+}
+
+fn resident_bytes(range: &Range<'_>, totals: &Totals) -> Option<u64> {
+    let bytes = || totals.resident_pages() * range.space.page_bytes;
+    range.pages_were_read().then(bytes)
+}
+
+/// The evidence, in no more memory than it takes: there may be as many as there are mappings.
+fn words(range: &Range<'_>, code: Code, certainty: &Certainty, totals: &Totals) -> Vec<String> {
+    let mut words = evidence(range, code, certainty, totals);
+    words.shrink_to_fit();
+    words
 }
 
 fn same_kind(one: &Certainty, other: &Certainty) -> bool {

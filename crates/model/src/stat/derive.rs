@@ -1,10 +1,14 @@
 //! Ratios: what a count means, beside the instructions and cycles of its own group.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::Count;
 use super::kind::{CYCLES, INSTRUCTIONS};
-use super::{Count, Tally};
 use crate::observation::{Missing, Reading};
+
+mod counts;
+
+use counts::Counts;
 
 /// A figure that is worked out.
 #[derive(Clone, Copy, Debug)]
@@ -119,103 +123,7 @@ pub fn derive(counts: &[Count], hardware: Option<&Missing>) -> BTreeMap<String, 
     DERIVED.iter().map(one).collect()
 }
 
-struct Counts<'a> {
-    counts: &'a [Count],
-    hardware: Option<&'a Missing>,
-}
-
 impl Counts<'_> {
-    /// Events of one kind for each of another, over all groups in which both were counted.
-    ///
-    /// Groups, not totals: a group is on the hardware as a whole or not at all, so both sides
-    /// speak of the same time, however seldom its turn came.
-    fn per(&self, kind: &str, base: &str) -> Value {
-        if let Some(missing) = self.hardware {
-            return Err(missing.clone());
-        }
-        let of_kind = self.counts.iter().filter(|count| count.kind == kind);
-        let (mut top, mut bottom, mut why) = (Sum::default(), Sum::default(), None);
-        let mut sources = BTreeSet::new();
-        for count in of_kind {
-            let mate = self.counts.iter().find(|other| {
-                other.kind == base && other.pmu == count.pmu && other.group == count.group
-            });
-            let Some(mate) = mate else {
-                why = why.or(Some(none_of(base)));
-                continue;
-            };
-            match (&count.tally, &mate.tally) {
-                (Tally::Missing { missing }, _) | (_, Tally::Missing { missing }) => {
-                    why = why.or_else(|| Some(missing.clone()));
-                }
-                (one, other) => {
-                    top.add(one);
-                    bottom.add(other);
-                    sources.insert(count.pmu.as_str());
-                }
-            }
-        }
-        if top.groups == 0 {
-            return Err(why.unwrap_or_else(|| none_of(kind)));
-        }
-        if top.running_ns == 0 && top.enabled_ns > 0 {
-            return Err(Missing::NeverScheduled);
-        }
-        self.elsewhere(kind, base, &sources)?;
-        if bottom.value == 0 {
-            return Err(Missing::TooShort);
-        }
-        Ok(top.value as f64 / bottom.value as f64)
-    }
-
-    /// Refuses to speak for the whole where much of it ran on cores of another sort that do not have
-    /// the event: what the others say is no bound for them.
-    fn elsewhere(&self, kind: &str, base: &str, sources: &BTreeSet<&str>) -> Result<(), Missing> {
-        const NEGLIGIBLE: f64 = 0.01;
-        let mut by_source: BTreeMap<&str, f64> = BTreeMap::new();
-        for count in self.counts.iter().filter(|count| count.kind == base) {
-            if let Tally::Counted { value, .. } = count.tally {
-                *by_source.entry(&count.pmu).or_default() += value as f64;
-            }
-        }
-        let all: f64 = by_source.values().sum();
-        let other = by_source
-            .into_iter()
-            .find(|(source, part)| !sources.contains(source) && *part > NEGLIGIBLE * all);
-        match other {
-            None => Ok(()),
-            Some((source, part)) => Err(Missing::NotSupported {
-                what: format!(
-                    "an event for {kind} on {source}, where {:.0} % of the {base} were counted",
-                    100.0 * part / all
-                ),
-            }),
-        }
-    }
-
-    fn kinst(&self, kind: &str) -> Value {
-        Ok(self.per(kind, INSTRUCTIONS)? * 1000.0)
-    }
-
-    /// A share of cycles. More than all of them means that the counters contradict each other,
-    /// and then no number is better than a wrong one.
-    fn share(&self, kind: &str) -> Value {
-        let share = self.per(kind, CYCLES)?;
-        // Counters of a group are read one after the other while they run.
-        const READING_TAKES_TIME: f64 = 1.001;
-        if share > READING_TAKES_TIME {
-            return Err(Missing::Unreadable {
-                error: format!("{kind} says {share:.2} for each cycle"),
-            });
-        }
-        Ok(share.min(1.0))
-    }
-
-    /// Whether an event of this kind is among those that are counted.
-    fn has(&self, kind: &str) -> bool {
-        self.counts.iter().any(|count| count.kind == kind)
-    }
-
     /// Data as a whole where an event counts that, else loads and stores.
     fn data(&self, what: &str) -> Value {
         let loads = format!("dtlb_load_{what}");
@@ -288,36 +196,6 @@ impl Counts<'_> {
             .iter()
             .map(|size| self.kinst(&format!("{prefix}_{size}")));
         each.sum()
-    }
-}
-
-#[derive(Default)]
-struct Sum {
-    groups: u32,
-    value: u64,
-    enabled_ns: u64,
-    running_ns: u64,
-}
-
-impl Sum {
-    fn add(&mut self, tally: &Tally) {
-        if let &Tally::Counted {
-            value,
-            enabled_ns,
-            running_ns,
-        } = tally
-        {
-            self.groups += 1;
-            self.value = self.value.saturating_add(value);
-            self.enabled_ns = self.enabled_ns.saturating_add(enabled_ns);
-            self.running_ns = self.running_ns.saturating_add(running_ns);
-        }
-    }
-}
-
-fn none_of(kind: &str) -> Missing {
-    Missing::NotSupported {
-        what: format!("an event for {kind}"),
     }
 }
 

@@ -49,10 +49,11 @@ pub struct Second {
     /// Minor faults of the service's tree in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
-    /// Resident memory of the tree when it was last looked at in this second.
+    /// Resident memory of the tree's processes at its end, shared pages in each, without hugetlb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_bytes: Option<u64>,
-    /// How much of that was mapped huge: anonymous, shared, of files, and hugetlb.
+    /// What of their memory was mapped huge when that was last looked at in this second:
+    /// anonymous, shared, of files, and hugetlb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_bytes: Option<u64>,
     /// Time in the kernel's slow paths by metric, of those that ended in this second.

@@ -96,8 +96,8 @@ pub fn render_text(record: &Record, width: usize, out: &mut impl Write) -> fmt::
     writeln!(out)?;
     paragraph(
         "stalled: in direct compaction, reclaim and zeroing, over all threads of the service, in \
-         each second of time. resident and huge are of the last look in that second; where one \
-         would have cost too much there is none.",
+         each second of time. huge is of the last look in that second: where one would have cost too \
+         much there is none.",
         width,
         out,
     )

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{Grown, sbrk};
 use crate::Trouble;
+use crate::plant::look::mappings;
 use crate::plant::span::Span;
 use crate::region::page_bytes;
 
@@ -13,7 +14,6 @@ use crate::region::page_bytes;
 /// The objects do not lie below the program break: this is not glibc's main arena, or it has
 /// given up on the break.
 pub(super) fn grow(object: usize, bytes: usize) -> Result<Grown, Trouble> {
-    let low = sbrk(0)?;
     let (mut first, mut last) = (usize::MAX, 0);
     let begun = Instant::now();
     for _ in 0..bytes.div_ceil(object) {
@@ -31,8 +31,7 @@ pub(super) fn grow(object: usize, bytes: usize) -> Result<Grown, Trouble> {
     }
     let time = begun.elapsed();
     let high = sbrk(0)?;
-    // What the runtime had allocated and freed before may be used first, hence some room below.
-    if first + bytes < low || last > high {
+    if last > high || !is_mapped(first, high)? {
         let other = "malloc of this process does not grow by the program break";
         return Err(Trouble::NotHere(other.to_owned()));
     }
@@ -44,4 +43,37 @@ pub(super) fn grow(object: usize, bytes: usize) -> Result<Grown, Trouble> {
         },
         time,
     })
+}
+
+/// Whether there is no gap between two addresses. Between an object and the program break there
+/// is none where the object came by the break, however far `top_pad` had moved that before.
+fn is_mapped(start: usize, end: usize) -> Result<bool, Trouble> {
+    let mapped = mappings(Span { start, end })?;
+    let bounds = mapped.iter().map(|each| (each.start, each.end));
+    Ok(covered(bounds, start, end) == end - start)
+}
+
+/// How much of `start` to `end` lies in these ranges, which do not overlap.
+fn covered(ranges: impl Iterator<Item = (usize, usize)>, start: usize, end: usize) -> usize {
+    let parts = ranges.map(|(low, high)| high.min(end).saturating_sub(low.max(start)));
+    parts.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_not_covered() {
+        let covered = |ranges: &[(usize, usize)]| covered(ranges.iter().copied(), 15, 40);
+        assert_eq!(covered(&[(10, 20), (20, 50)]), 25);
+        assert_eq!(covered(&[(10, 20), (30, 50)]), 15);
+        assert_eq!(covered(&[(50, 60)]), 0);
+    }
+
+    #[test]
+    fn memory_that_is_there_has_no_gap() {
+        let span = Span::fresh(1).expect("memory");
+        assert!(is_mapped(span.start + 16, span.end - 16).expect("a look"));
+    }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::stat::Tally;
 use proptest::prelude::*;
 
 fn counted(kind: &str, group: u32, value: u64) -> Count {

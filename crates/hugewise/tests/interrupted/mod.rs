@@ -1,0 +1,215 @@
+//! Signals, kills, and others who change what an experiment is about.
+
+use std::time::Duration;
+
+use predicates::str::contains;
+
+use crate::harness::{self, Case, Running, is_root, one_at_a_time, skip};
+
+/// An experiment with one policy of the machine's own settings, after its first round.
+fn one_round_under(case: &Case, policy: &str) -> Running {
+    let system = ["run", "--system", "--policy", policy];
+    let command = ["--warmup", "0", "--", "sleep", "0.3"];
+    let mut running = case.spawn(&[&system[..], &command].concat());
+    running.wait_for_rounds(1);
+    running
+}
+
+#[test]
+fn an_interrupt_reports_what_was_measured() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mut running = case.spawn(&[
+        "run",
+        "--policy",
+        "as-is",
+        "--policy",
+        "thp=never",
+        "--",
+        "sleep",
+        "0.1237",
+    ]);
+    running.wait_for_rounds(2);
+    running.signal("INT");
+    let ended = running.end(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
+    assert_eq!(harness::processes_with("0.1237"), 0);
+}
+
+#[test]
+fn an_interrupt_still_tidies_up() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let log = case.path("log");
+    let say = |word: &str| format!("sleep 0.1; echo {word} >> {}", log.display());
+    let (conclude, cleanup) = (say("conclude"), say("cleanup"));
+    let mut running = case.spawn(&[
+        "run",
+        "--policy",
+        "as-is",
+        "--warmup",
+        "0",
+        "--conclude",
+        &conclude,
+        "--cleanup",
+        &cleanup,
+        "--",
+        "sleep",
+        "0.2",
+    ]);
+    running.wait_for_rounds(1);
+    // Struck twice: the second is no new decision.
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(20));
+    running.signal("INT");
+    let ended = running.end(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    let log = std::fs::read_to_string(&log).expect("the log");
+    assert!(log.ends_with("conclude\ncleanup\n"), "{log}");
+}
+
+#[test]
+fn an_interrupt_of_the_setup_is_an_interrupt() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mut running = case.spawn(&[
+        "run", "--policy", "as-is", "--setup", "sleep 9", "--", "true",
+    ]);
+    harness::wait_until("the record is there", || {
+        case.path("running.jsonl").exists()
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    running.signal("TERM");
+    assert_eq!(running.end(Duration::from_secs(60)).code, Some(130));
+}
+
+#[test]
+fn a_quit_puts_the_machine_back() {
+    if !is_root() {
+        return skip("a_quit…", "needs root to write the machine's settings");
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let mut running = one_round_under(&case, "thp=always");
+    running.signal("QUIT");
+    assert_eq!(running.end(Duration::from_secs(60)).code, Some(130));
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
+fn a_lost_keeper_costs_one_trial_and_no_result() {
+    if !is_root() {
+        return skip(
+            "a_lost_keeper…",
+            "needs root to write the machine's settings",
+        );
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let mut running = one_round_under(&case, "thp=always");
+    std::thread::sleep(Duration::from_millis(100));
+    running.kill_children();
+    let ended = running.end(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("killed the keeper"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
+fn what_somebody_else_changes_meanwhile_stays_and_ends_the_experiment() {
+    const DEFRAG: &str = "/sys/kernel/mm/transparent_hugepage/defrag";
+    if !is_root() {
+        return skip(
+            "what_somebody_else_changes…",
+            "needs root to change a setting",
+        );
+    }
+    let _turn = one_at_a_time();
+    let restored = harness::Restored::of(DEFRAG);
+    let case = Case::new();
+    let mut running = one_round_under(&case, "defrag=defer");
+    std::fs::write(DEFRAG, "never").expect("a setting");
+    let ended = running.end(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("somebody else"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
+    let now = std::fs::read_to_string(DEFRAG).expect("a setting");
+    assert!(now.contains("[never]"), "{now}");
+    drop(restored);
+}
+
+#[test]
+fn a_second_experiment_is_refused() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mut first = case.spawn(&["run", "--policy", "as-is", "--", "sleep", "0.1"]);
+    first.wait_for_rounds(1);
+    case.hugewise()
+        .args(["run", "--policy", "as-is", "--", "true"])
+        .assert()
+        .code(4)
+        .stderr(contains(first.id().to_string()));
+    first.signal("TERM");
+    first.end(Duration::from_secs(60));
+}
+
+#[test]
+fn a_killed_experiment_leaves_no_process_and_undo_restores_the_machine() {
+    if !is_root() {
+        return skip(
+            "a_killed_experiment…",
+            "needs root to write the machine's settings",
+        );
+    }
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    for delay_ms in [5, 20, 40, 60, 80, 100, 130, 170, 220, 300] {
+        let case = Case::new();
+        let mut running = case.spawn(&[
+            "run",
+            "--system",
+            "--policy",
+            "thp=never",
+            "--policy",
+            "thp=always,defrag=defer",
+            "--policy",
+            "khugepaged.scan_sleep_millisecs=12345",
+            "--warmup",
+            "0",
+            "--",
+            "sleep",
+            "0.02765",
+        ]);
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        running.signal("KILL");
+        running.end(Duration::from_secs(60));
+        harness::wait_until("no sleep is left", || {
+            harness::processes_with("0.02765") == 0
+        });
+        if harness::settings() != before {
+            case.hugewise_as_nobody()
+                .args(["run", "--policy", "as-is", "--", "true"])
+                .assert()
+                .code(4)
+                .stderr(contains("sudo hugewise doctor --undo"));
+            case.hugewise()
+                .arg("doctor")
+                .assert()
+                .success()
+                .stderr(contains("doctor --undo"));
+        }
+        case.hugewise()
+            .args(["doctor", "--undo"])
+            .assert()
+            .success();
+        assert_eq!(harness::settings(), before, "after a kill at {delay_ms} ms");
+    }
+}

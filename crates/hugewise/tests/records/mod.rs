@@ -1,0 +1,159 @@
+//! What stays of an experiment: its record, the report of one, and where neither can be written.
+
+use predicates::str::contains;
+
+use crate::harness::{self, Case, is_root, one_at_a_time, skip};
+
+#[test]
+fn a_record_cut_in_half_is_still_a_record() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    case.quick_run(&record);
+    let bytes = std::fs::read(&record).expect("the record");
+    let cut = case.path("cut.jsonl");
+    std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).expect("a shorter record");
+    case.hugewise()
+        .arg("report")
+        .arg(&cut)
+        .assert()
+        .success()
+        .stdout(contains("ends in the middle"));
+}
+
+#[test]
+fn a_record_is_reported_in_every_form() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    case.quick_run(&record);
+    for (form, sign) in [
+        ("text", "minor faults"),
+        ("json", "\"comparisons\""),
+        ("csv", "wall_seconds"),
+        ("markdown", "| "),
+    ] {
+        case.hugewise()
+            .arg("report")
+            .arg(&record)
+            .args(["--format", form])
+            .assert()
+            .success()
+            .stdout(contains(sign));
+    }
+}
+
+#[test]
+fn what_a_report_cannot_do_is_refused() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let (one, two) = (case.path("one.jsonl"), case.path("two.jsonl"));
+    case.quick_run(&one);
+    std::fs::copy(&one, &two).expect("a second record");
+    let cases: &[(&[&str], &str)] = &[
+        (&["--fail-if", "wall_second > +2%"], "wall_seconds"),
+        (&["two.jsonl", "--baseline", "as-is"], "--baseline"),
+        (&["two.jsonl", "--threshold", "5%"], "--threshold"),
+        (
+            &["two.jsonl", "--verdict-metric", "user_seconds"],
+            "--verdict-metric",
+        ),
+    ];
+    for (arguments, reason) in cases {
+        case.hugewise()
+            .args(["report", "one.jsonl"])
+            .args(*arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(*reason));
+    }
+}
+
+#[test]
+fn records_are_never_overwritten() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    std::fs::write(&record, "precious").expect("a file");
+    case.hugewise()
+        .args(["run", "--policy", "as-is", "--max-rounds", "1", "--out"])
+        .arg(&record)
+        .args(["--", "true"])
+        .assert()
+        .code(2)
+        .stderr(contains("--out"));
+    assert_eq!(
+        std::fs::read_to_string(&record).expect("the file"),
+        "precious"
+    );
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_measured() {
+    if !is_root() {
+        return skip(
+            "a_full_disk_loses_nothing_that_was_measured",
+            "needs root to mount a small tmpfs",
+        );
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let Some(disk) = harness::SmallDisk::mount(&case.path("disk"), "16k") else {
+        return skip(
+            "a_full_disk_loses_nothing_that_was_measured",
+            "tmpfs cannot be mounted here",
+        );
+    };
+    let record = disk.path().join("run.jsonl");
+    case.hugewise()
+        .args(["run", "--policy", "as-is", "--max-rounds", "8", "--out"])
+        .arg(&record)
+        .args(["--", "true"])
+        .assert()
+        .code(1)
+        .stdout(contains("wall time"))
+        .stderr(contains("space"));
+    let report = case
+        .hugewise()
+        .arg("report")
+        .arg(&record)
+        .assert()
+        .success();
+    drop(report);
+}
+
+#[test]
+fn nothing_said_on_stderr_can_end_an_experiment() {
+    let _turn = one_at_a_time();
+    let before = harness::settings();
+    let case = Case::new();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
+    let status = case
+        .plain()
+        .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+        .args(["--cleanup", "exit 1", "--", "false"])
+        .stdout(std::process::Stdio::null())
+        .stderr(full)
+        .status();
+    assert_eq!(status.expect("hugewise").code(), Some(3));
+    assert_eq!(harness::settings(), before);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let mut child = case
+        .plain()
+        .args(["run", "--policy", "as-is", "--max-rounds", "1", "--"])
+        .args(["true"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("hugewise");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
+}

@@ -14,6 +14,7 @@ use super::pages::Pages;
 use super::timing::{self, Timed, time};
 use super::{room, words};
 use crate::Trouble;
+use crate::region::huge_bytes;
 
 /// Measures all cells, in order.
 pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
@@ -144,13 +145,16 @@ impl Buffers {
         })
     }
 
-    /// Brings them into the state that the cell names. All of a buffer is written, not the
-    /// block alone, so that a huge page is there however small the block is.
+    /// Brings them into the state that the cell names. Whole huge pages are written, not the
+    /// block alone, so that one is there however small the block is; of a page of a pool, which is
+    /// there from its first byte on, no more than that.
     fn prepare(&self, cell: &Cell) {
+        let whole = cell.block.next_multiple_of(huge_bytes());
         let write = |buffer: &Option<Buffer>, content: u8| {
             if let Some(buffer) = buffer {
+                let bytes = whole.min(buffer.bytes());
                 // SAFETY: the buffer is that long, writable, and this thread's alone.
-                unsafe { buffer.start().write_bytes(content, buffer.bytes()) };
+                unsafe { buffer.start().write_bytes(content, bytes) };
             }
         };
         write(&self.destination, CONTENT);

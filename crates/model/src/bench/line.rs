@@ -127,28 +127,29 @@ pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
             (Vec::new(), Missing::Unreadable { error })
         }
     };
-    let primary = bench
-        .suite()
-        .map_or("time_seconds", |suite| suite.primary());
-    let mut readings: BTreeMap<String, Reading> = bench
-        .cells
-        .iter()
-        .map(|cell| (cell.reading(primary), Reading::missing(silence.clone())))
-        .collect();
+    // Where nothing was measured, one reason is that of all that would have been.
+    let shown = bench.suite().map_or(&["time_seconds"][..], |it| it.metrics);
+    let silent = |cell: &Cell, why: &Missing| -> Vec<(String, Reading)> {
+        let each = |name: &&str| (cell.reading(name), Reading::missing(why.clone()));
+        shown.iter().map(each).collect()
+    };
+    let cells = bench.cells.iter();
+    let mut readings: BTreeMap<String, Reading> =
+        cells.flat_map(|cell| silent(cell, &silence)).collect();
     for line in lines {
-        readings.extend(readings_of(&line, primary));
+        // The first decides, and is never silently absent.
+        for name in shown.iter().skip(1) {
+            readings.remove(&line.cell.reading(name));
+        }
+        readings.extend(match &line.told {
+            Ok(told) => readings_of(&line.cell, told),
+            Err(why) => silent(&line.cell, why),
+        });
     }
     readings
 }
 
-fn readings_of(line: &Line, primary: &str) -> Vec<(String, Reading)> {
-    let cell = &line.cell;
-    let told = match &line.told {
-        Ok(told) => told,
-        Err(missing) => {
-            return vec![(cell.reading(primary), Reading::missing(missing.clone()))];
-        }
-    };
+fn readings_of(cell: &Cell, told: &Told) -> Vec<(String, Reading)> {
     let measured = told
         .metrics
         .iter()
@@ -220,6 +221,29 @@ mod tests {
             panic!("must be unreadable")
         };
         assert!(error.starts_with("line 2 of the laboratory"), "{error}");
+    }
+
+    #[test]
+    fn one_reason_is_that_of_all_that_a_suite_shows() {
+        let [measured, refused] = ["store/8/1", "collapse/8/1"];
+        let bench = Bench {
+            suite: "prefault".to_owned(),
+            cells: [measured, refused].map(|cell| cell.parse().unwrap()).into(),
+            ..bench()
+        };
+        let text = format!(
+            "{{\"cell\":\"{measured}\",\"metrics\":{{\"time_per_gib_seconds\":1}}}}\n\
+             {{\"cell\":\"{refused}\",\"missing\":{{\"why\":\"not_supported\",\"what\":\"that\"}}}}\n"
+        );
+        let readings = read(&bench, text.as_bytes());
+        let what = "that".to_owned();
+        let refusal = Reading::missing(Missing::NotSupported { what });
+        for name in bench.suite().unwrap().metrics {
+            assert_eq!(readings[&format!("bench/{refused}/{name}")], refusal);
+        }
+        let first = format!("bench/{measured}/time_per_gib_seconds");
+        assert_eq!(readings[&first], Reading::of(1.0));
+        assert!(!readings.contains_key(&format!("bench/{measured}/faults_total")));
     }
 
     #[test]

@@ -51,9 +51,10 @@ impl<'a> Walks<'a> {
         self.observation.header().hardware.missing()
     }
 
-    /// Waits until the time is over, and says what was counted. `wait` waits for the time that
-    /// it is given, or less.
+    /// Waits for the whole of the time, beginning now, and says what was counted. `wait` waits for
+    /// the time that it is given, or less.
     pub fn finish(mut self, wait: impl FnMut(Duration) -> Waited) -> Fact<WalkShare> {
+        self.observation.released();
         let (interval, _) = self.observation.next(wait);
         WalkShare::of(&self.observation.header().hardware, &interval)
     }

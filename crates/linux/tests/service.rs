@@ -31,6 +31,10 @@ use hugewise_model::observation::{Missing, Outcome, Party, Reading};
 use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy, StopSignal};
 use hugewise_model::policy::realise::Realisation;
 
+mod planted;
+
+use planted::{COPIED_EACH, SHARED, STACK, Shared, THREADS, USED};
+
 /// Fresh pages that the server touches for each request.
 const PAGES_EACH: usize = 100;
 const REQUESTS: usize = 50;
@@ -98,7 +102,7 @@ fn serve(words: &[String]) -> ExitCode {
     }
     let mut shared = (mode == "forks").then(Shared::fork);
     if mode == "threads" {
-        threads();
+        planted::threads();
     }
     std::fs::write(dir.join("data"), "x").unwrap();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
@@ -135,76 +139,6 @@ fn touch() {
             at.cast::<u8>().add(index * page).write_volatile(1);
         }
         libc::munmap(at, bytes);
-    }
-}
-
-/// Pages that a child shares, until each answer writes to some of them.
-struct Shared {
-    at: *mut u8,
-    written: usize,
-}
-
-/// Pages that an answer writes to, and what all of them are.
-const COPIED_EACH: usize = 10;
-const SHARED: usize = 1024;
-
-impl Shared {
-    /// Fills the pages, and forks a child that keeps them until the server's end.
-    fn fork() -> Self {
-        let bytes = SHARED * rustix::param::page_size();
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping, written within its bounds; the child of the only thread waits
-        // in system calls alone.
-        unsafe {
-            let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
-            assert_ne!(at, libc::MAP_FAILED);
-            libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE);
-            std::ptr::write_bytes(at.cast::<u8>(), 1, bytes);
-            if libc::fork() == 0 {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-                loop {
-                    libc::pause();
-                }
-            }
-            let at = at.cast();
-            Self { at, written: 0 }
-        }
-    }
-
-    fn write(&mut self) {
-        let page = rustix::param::page_size();
-        for index in self.written..self.written + COPIED_EACH {
-            assert!(index < SHARED);
-            // SAFETY: within the mapping, which lasts as long as the process.
-            unsafe { self.at.add(index * page).write_volatile(2) };
-        }
-        self.written += COPIED_EACH;
-    }
-}
-
-const THREADS: usize = 3;
-const STACK: usize = 1 << 20;
-const USED: usize = 256 << 10;
-
-/// Threads that used so much of their stacks, and wait.
-fn threads() {
-    let (told, ready) = std::sync::mpsc::channel();
-    for _ in 0..THREADS {
-        let told = told.clone();
-        let used = move || {
-            let mut used = [0_u8; USED];
-            std::hint::black_box(used.as_mut_slice()).fill(1);
-            told.send(used[USED - 1]).unwrap();
-            loop {
-                thread::park();
-            }
-        };
-        let thread = thread::Builder::new().stack_size(STACK);
-        thread.spawn(used).unwrap();
-    }
-    for _ in 0..THREADS {
-        assert_eq!(ready.recv(), Ok(1));
     }
 }
 

@@ -117,7 +117,7 @@ fn allocators() {
         ],
         programs: &["cc"],
         measured: &["wall_seconds", "minor_faults_total", "peak_rss_bytes"],
-        huge: ("glibc+thp", "huge_anon_peak_bytes"),
+        huge: ("jemalloc+thp", "huge_anon_peak_bytes"),
         small: "glibc",
         pool_mib: 0,
     });

@@ -42,7 +42,9 @@ impl Rule for ThreadStacksGrew {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.median_or_missing(STACKS) == Err(Missing::NotAsked) {
+    // A policy all of whose trials failed has said so already.
+    let unasked = [Missing::NotAsked, Missing::TrialFailed].map(Err);
+    if unasked.contains(&look.median_or_missing(STACKS)) {
         return Ok(Said::Nothing);
     }
     let (there, here) = look.both(STACKS)?;

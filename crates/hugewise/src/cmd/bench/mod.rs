@@ -219,15 +219,18 @@ fn no_pages(name: &str, known: &[Policy], host: &Host, bench: &Bench) -> anyhow:
     let more = if with_system.iter().any(|policy| policy.name == name) {
         "; with --system that too".to_owned()
     } else {
-        empty_pool(name, host).unwrap_or_default()
+        not_of_the_pool(name, host).unwrap_or_default()
     };
     exit::usage(format!("--pages {name}: there are {}{more}", names(known)))
 }
 
-/// Where the pages of a pool are asked for that has none free: how it gets some.
-fn empty_pool(name: &str, host: &Host) -> Option<String> {
-    let named = |bytes: &&u64| format!("hugetlb-{}", arms::page_word(**bytes)) == name;
-    let bytes = host.hugetlb.keys().find(named)?;
+/// Where the pages of a pool are asked for: that this bench takes none, or how the pool gets some.
+fn not_of_the_pool(name: &str, host: &Host) -> Option<String> {
+    let named = |bytes: u64| format!("hugetlb-{}", arms::page_word(bytes)) == name;
+    let (bytes, pool) = host.hugetlb.iter().find(|(bytes, _)| named(**bytes))?;
+    if pool.free > pool.reserved {
+        return Some("; this bench takes no pages of a pool".to_owned());
+    }
     Some(format!(
         "; that pool has no free page, and root fills it by writing a number to \
          /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",

@@ -34,7 +34,10 @@ fn line(
     // Each page may be there twice in the end.
     let most = (bytes as u64).saturating_mul(2);
     let checked = room::check(most, "this buffer and its copy").and_then(|()| match request {
-        Request::Hugetlb(page) => room::check_pool(most, page),
+        Request::Hugetlb(page) => {
+            let whole = (bytes as u64).next_multiple_of(page as u64);
+            room::check_pool(whole.saturating_mul(2), page)
+        }
         _ => Ok(()),
     });
     let buffer = match checked.and_then(|()| Buffer::fresh(bytes, request)) {
@@ -48,6 +51,11 @@ fn line(
     let before = buffer.pages(buffer.bytes());
     let seen = write_after(moment, span, writes, SEED)?;
     let seconds = |share| quantile(&seen.writes, share).map_or(f64::NAN, |time| time.as_secs_f64());
+    // What was added is counted in anonymous memory, and pages of a pool are none of it.
+    let added = match request {
+        Request::Hugetlb(_) => None,
+        _ => seen.added_bytes,
+    };
     let count = |number: Option<u64>| number.map_or(f64::NAN, |number| number as f64);
     Ok(Ok(Line::of(cell)
         .metric(
@@ -59,7 +67,7 @@ fn line(
         .metric("max_seconds", seconds(1.0))
         .metric("faults_total", seen.faults as f64)
         .metric("splits_total", count(seen.splits))
-        .metric("added_bytes", count(seen.added_bytes))
+        .metric("added_bytes", count(added))
         .pages("before", before)
         .pages("after", buffer.pages(buffer.bytes()))))
 }

@@ -15,7 +15,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (&["growth", "--steps", "1000"], "whole pages"),
         (
             &["growth", "--steps", "128M"],
-            "--heap 256 MiB would hold two",
+            "--heap 256M would hold two",
         ),
         (&["growth", "--heap", "4096T"], "would fit"),
         (&["growth", "--means", "sbrk"], "brk, mmap, mprotect"),

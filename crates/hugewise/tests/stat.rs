@@ -219,7 +219,7 @@ fn added(pages: u64, step: u64, rounds: u64) -> Vec<(u64, u64, u64)> {
 }
 
 /// What Skylake's 64 entries (4 ways) and 1536 (12 ways) do with rounds over N pages. Each round
-/// may touch the stack besides, two pages of it at most.
+/// may touch the stack and the program besides, four pages of them at most.
 #[test]
 fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     if !tracer("simulated_rounds_over_pages_miss_as_the_geometry_says") {
@@ -229,7 +229,7 @@ fn simulated_rounds_over_pages_miss_as_the_geometry_says() {
     let about = |seen: u64, pages: u64, what: &str| {
         let least = rounds * pages;
         assert!(
-            (least..=least + 2 * rounds).contains(&seen),
+            (least..=least + 4 * rounds).contains(&seen),
             "{what}: {seen} against {least}"
         );
     };

@@ -8,6 +8,10 @@ use serde_json::Value;
 
 use super::harness::{Case, Restored, can_grant, is_root, lab, one_at_a_time, skip, wait_until};
 
+mod ends;
+mod rungs;
+mod shapes;
+
 /// So many of each kind, all different, so that none can stand for another.
 const MIX: [&str; 20] = [
     "--write",
@@ -167,11 +171,11 @@ fn an_ordinary_user_sees_the_same_faults_with_less_known_of_each() {
     if !is_root() {
         return skip(NAME, "needs root, to become somebody else");
     }
+    let _turn = one_at_a_time();
     let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
     if paranoid.is_ok_and(|level| level.trim().parse().is_ok_and(|level: i32| level != 2)) {
         return skip(NAME, "kernel.perf_event_paranoid is not 2");
     }
-    let _turn = one_at_a_time();
     let case = Case::new();
     let mix = Mix::of(&case, || case.hugewise_as_nobody());
     books_agree(&mix.summary);

@@ -13,10 +13,7 @@ use serde_json::Value;
 fn what_cannot_be_is_refused_with_what_could() {
     let cases: &[(&[&str], &str)] = &[
         (&["growth", "--steps", "1000"], "whole pages"),
-        (
-            &["growth", "--steps", "128M"],
-            "--heap 256M would hold two",
-        ),
+        (&["growth", "--steps", "128M"], "--heap 256M would hold two"),
         (&["growth", "--heap", "4096T"], "would fit"),
         (&["growth", "--means", "sbrk"], "brk, mmap, mprotect"),
         (&["growth", "--start", "here"], "aligned, between"),

@@ -48,8 +48,11 @@ fn a_pace_faults_once_a_page_each_time_and_takes_the_time_of_its_work() {
         assert_eq!(answer, (String::new(), Some(0)));
         let said = std::fs::read_to_string(&out).unwrap();
         let words: Vec<&str> = said.split_whitespace().collect();
-        assert_eq!(words[..3], ["faults", "3027", "wall_ns"], "{said}");
-        words[3].parse::<u64>().unwrap()
+        let [faults, took] = [words[1], words[3]].map(|word| word.parse::<u64>().unwrap());
+        assert_eq!([words[0], words[2]], ["faults", "wall_ns"], "{said}");
+        // A page of the program itself may have to come back on a machine short of memory.
+        assert!((3027..=3030).contains(&faults), "{said}");
+        took
     };
     // No processor multiplies in less than a tenth of a nanosecond.
     assert!(took("100000") >= 3027 * 100_000 / 10);

@@ -3,6 +3,8 @@ CARGO ?= cargo
 DEMO := target/demo
 SKIPPED := target/skipped.txt
 HUGEWISE := target/release/hugewise
+# The tools as the tests build them: for checking they need no optimised build, measuring does.
+XTASK = $(CARGO) run --locked --quiet --package xtask --
 
 # Command → Debian package that brings it. Only what is missing is installed.
 TOOLS := cc:gcc ld:binutils
@@ -77,7 +79,7 @@ lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
-	@if command -v clang-14 >/dev/null; then $(CARGO) xtask bpf --check; \
+	@if command -v clang-14 >/dev/null; then $(XTASK) bpf --check; \
 	else echo "no clang-14: the committed BPF object is compared by its fingerprint alone"; fi
 	@if ! command -v c++ >/dev/null; then echo "no c++: the fuzz targets are not compiled"; \
 	elif ! $(CARGO) fetch $(FUZZ) --quiet; then echo "not fetched: the fuzz targets are not compiled"; \
@@ -87,14 +89,14 @@ lint: setup
 test: lint
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	@rm -f $(SKIPPED)
-	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(CARGO) run --locked --package xtask -- test
+	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) $(XTASK) test
 	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
 	else echo "no check was skipped"; fi
 
 # Emulated: for function, never for timing. The table says what was skipped and why.
 test-kernels: TOOLS += $(MATRIX_TOOLS)
 test-kernels: setup
-	$(CARGO) xtask vm
+	$(XTASK) vm
 
 test-services: setup
 	@missing=""; \

@@ -12,6 +12,7 @@ use hugewise_model::compare::{
     self, Across, Answer, Change, Comparison, Options, Statistic, Table, between,
 };
 use hugewise_model::findings;
+use hugewise_model::latency::distribution::{Distribution, Grain};
 use hugewise_model::metric::Better;
 use hugewise_model::observation::{Mark, Missing, Outcome, Reading};
 use hugewise_model::plan::PrintedMetric;
@@ -408,6 +409,31 @@ fn every_trial_of_a_policy_may_fail() {
     );
     let text = check("all-failed", &record, table);
     assert!(text.contains("all of its trials failed"), "{text}");
+}
+
+#[test]
+fn percentiles_of_one_policy_lie_between_those_of_its_trials() {
+    let mut record = sample::record(&[(Policy::as_is(), small_pages())], 7);
+    for (index, trial) in (1..).zip(&mut record.trials) {
+        let mut histogram = Distribution::new(Grain::Bucket, 1_000);
+        for request in 1..=20_000_u64 {
+            histogram.add(request * 100 * index, 1);
+        }
+        let reading = Reading::Histogram { histogram };
+        trial.readings.insert("latency_seconds".to_owned(), reading);
+    }
+    let report = Report::new(&record, table(&record, 0.01), Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|row| row.starts_with("latency"))
+        .collect();
+    expect![[r#"
+        latency, p50      3.15 ms                   –   1.00 ms  7.01 ms
+        latency, p90      9.04 ms                   –   1.80 ms  12.6 ms
+        latency, p99      13.0 ms                   –   1.98 ms  13.9 ms
+        latency, p99.9    13.9 ms                   –   2.00 ms  14.0 ms
+        latency, max      8.00 ms  [2.00 ms, 14.0 ms]   2.00 ms  14.0 ms"#]].assert_eq(&rows.join("\n"));
 }
 
 #[test]

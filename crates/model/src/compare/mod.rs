@@ -24,7 +24,7 @@ mod verdict;
 mod windows;
 
 pub use between::{Across, between};
-pub use percentiles::{PERCENTILES, percentile};
+pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, Running, progress};
 pub use summary::{Summary, summary};
 use table::Judged;

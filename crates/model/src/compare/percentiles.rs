@@ -150,18 +150,38 @@ fn widened(effect: Effect, baseline: f64, policy: f64) -> Effect {
 /// over trials. `None` where nothing was counted, or too little for this percentile.
 #[must_use]
 pub fn percentile(record: &Record, policy: &str, metric: &str, quantile: Quantile) -> Option<f64> {
+    let samples = samples(record, policy, metric);
+    match quantile {
+        Quantile::Max => crate::stats::median(&of_each(&samples, quantile)),
+        _ => tail::quantile(&samples, quantile.share()),
+    }
+}
+
+/// The same of each trial by itself, in their order; a trial that has too little for it is not
+/// among them.
+#[must_use]
+pub fn percentile_of_each(
+    record: &Record,
+    policy: &str,
+    metric: &str,
+    quantile: Quantile,
+) -> Vec<f64> {
+    of_each(&samples(record, policy, metric), quantile)
+}
+
+fn of_each(samples: &[Sample<'_>], quantile: Quantile) -> Vec<f64> {
+    let one = |sample: &Sample<'_>| match quantile {
+        Quantile::Max => sample.largest(),
+        _ => tail::quantile(&[*sample], quantile.share()),
+    };
+    samples.iter().filter_map(one).collect()
+}
+
+fn samples<'a>(record: &'a Record, policy: &str, metric: &str) -> Vec<Sample<'a>> {
     let counts =
         |trial: &&Trial| trial.policy == policy && trial.role == Role::Arm && trial.succeeded();
     let trials = record.trials.iter().filter(counts);
-    let samples: Vec<Sample<'_>> = trials
+    trials
         .filter_map(|trial| numbers(trial, metric).ok())
-        .collect();
-    if quantile == Quantile::Max {
-        let largest: Vec<f64> = samples
-            .iter()
-            .filter_map(|sample| sample.largest())
-            .collect();
-        return crate::stats::median(&largest);
-    }
-    tail::quantile(&samples, quantile.share())
+        .collect()
 }

@@ -9,11 +9,12 @@ use super::scale::{Scaler, percent_change, three_digits};
 use super::section::{Column, Section};
 use super::table::{Cell, Grid};
 use super::{Report, Style, Tone, Verbosity};
-use crate::compare::{Change, Comparison, Scale, summary};
+use crate::compare::{Change, Comparison, Scale, Statistic, percentile_of_each, summary};
 use crate::findings::medians::arm_trials;
 use crate::metric::{Better, Scope};
 use crate::observation::Reading;
-use crate::stats::Sample;
+use crate::stats::quantile::median_interval;
+use crate::stats::{ALPHA, Quantile, Sample};
 
 /// The longest label and the longest name of a policy that stand in the table in full. Every
 /// label of the metric table does; with one change these make less than 80 columns.
@@ -215,20 +216,23 @@ fn detail(columns: usize, verbose: Verbosity) -> &'static [Detail] {
     }
 }
 
-/// One policy alone: the middle with its interval, the smallest and the largest reading.
+/// One policy alone: the middle with its interval, the smallest and the largest reading; of a
+/// percentile, that of all requests, and those of the trials.
 fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
-    let heading = ["", "median", "95 % interval", "smallest", "largest"];
+    let middles = rows.iter().all(|row| row.statistic == Statistic::Center);
+    let value = if middles { "median" } else { "estimate" };
+    let heading = ["", value, "95 % interval", "smallest", "largest"];
     let mut grid = Grid {
         rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
     };
     for row in rows {
-        let readings = readings(column, &row.metric.name);
+        let readings = readings(column, row);
         let mut cells = row.cells(&(1..1), Detail::Change, notes);
         if row.absent().is_none() && !readings.is_empty() {
             let scaler = row.scaler();
             let low = readings.iter().copied().fold(f64::INFINITY, f64::min);
             let high = readings.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            cells.push(Cell::plain(median_interval(row, column, &scaler)));
+            cells.push(Cell::plain(interval(row, column, &readings, &scaler)));
             cells.extend([low, high].map(|value| Cell::plain(scaler.show(value))));
         }
         grid.rows.push(cells);
@@ -236,19 +240,30 @@ fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     grid
 }
 
-/// The interval of a median, which few trials do not have.
-fn median_interval(row: &Row<'_>, column: &Column<'_>, scaler: &Scaler) -> String {
-    let summary = summary(column.record, column.policy, &row.metric.name);
-    match summary.and_then(|summary| summary.low.zip(summary.high)) {
+/// The interval of a median over trials, which few trials do not have, and percentiles of all
+/// requests together neither: theirs is that of a comparison.
+fn interval(row: &Row<'_>, column: &Column<'_>, readings: &[f64], scaler: &Scaler) -> String {
+    let found = match row.statistic {
+        Statistic::Center => summary(column.record, column.policy, &row.metric.name)
+            .and_then(|summary| summary.low.zip(summary.high)),
+        Statistic::Quantile(Quantile::Max) => median_interval(readings, ALPHA),
+        Statistic::Quantile(_) => None,
+    };
+    match found {
         Some((low, high)) => format!("[{}, {}]", scaler.show(low), scaler.show(high)),
         None => "–".to_owned(),
     }
 }
 
-fn readings(column: &Column<'_>, metric: &str) -> Vec<f64> {
+/// What the trials said, one by one.
+fn readings(column: &Column<'_>, row: &Row<'_>) -> Vec<f64> {
+    let metric = &row.metric.name;
+    if let Statistic::Quantile(quantile) = row.statistic {
+        return percentile_of_each(column.record, column.policy, metric, quantile);
+    }
     arm_trials(column.record, column.policy)
         .filter(|trial| trial.succeeded())
-        .filter_map(|trial| trial.readings.get(metric))
+        .filter_map(|trial| trial.readings.get(&**metric))
         .flat_map(|reading| match reading {
             Reading::Value { value } => vec![*value],
             Reading::Values { values } => values.clone(),

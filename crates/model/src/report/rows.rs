@@ -17,6 +17,8 @@ use crate::record::Record;
 /// One metric under every policy.
 pub(super) struct Row<'a> {
     pub(super) metric: Metric,
+    /// The property of the metric's sample.
+    pub(super) statistic: Statistic,
     pub(super) label: String,
     /// One for each column.
     pub(super) values: Vec<Result<f64, Missing>>,
@@ -177,6 +179,7 @@ fn row<'a>(
     };
     Row {
         counted,
+        statistic,
         values: section.columns.iter().enumerate().map(value).collect(),
         label: match statistic {
             // Beside the percentiles of all trials together.

@@ -55,13 +55,23 @@ static void read_until(int at, const char *last) {
     }
 }
 
-static void set(int at, long key) {
+static void send_set(int at, long key, const char *how) {
     char text[LINE + VALUE + 2];
-    int head = snprintf(text, LINE, "set key-%ld 0 0 %d\r\n", key, VALUE);
+    int head = snprintf(text, LINE, "set key-%ld 0 0 %d%s\r\n", key, VALUE, how);
     memcpy(text + head, value, VALUE);
     memcpy(text + head + VALUE, "\r\n", 2);
     send_all(at, text, head + VALUE + 2);
+}
+
+static void set(int at, long key) {
+    send_set(at, key, "");
     read_until(at, "STORED\r\n");
+}
+
+// The last one is answered, when all before it have been written.
+static void fill(int at) {
+    for (long key = 1; key < keys; key++) send_set(at, key, " noreply");
+    set(at, 0);
 }
 
 static void get(int at, long key) {
@@ -107,8 +117,7 @@ int main(int count, char **words) {
     keys = atol(words[3]);
     memset(value, 'v', VALUE);
     if (fills) {
-        int at = connection();
-        for (long key = 0; key < keys; key++) set(at, key);
+        fill(connection());
         return 0;
     }
     long threads = atol(words[4]);

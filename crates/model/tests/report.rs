@@ -433,7 +433,8 @@ fn percentiles_of_one_policy_lie_between_those_of_its_trials() {
         latency, p90      9.04 ms                   –   1.80 ms  12.6 ms
         latency, p99      13.0 ms                   –   1.98 ms  13.9 ms
         latency, p99.9    13.9 ms                   –   2.00 ms  14.0 ms
-        latency, max      8.00 ms  [2.00 ms, 14.0 ms]   2.00 ms  14.0 ms"#]].assert_eq(&rows.join("\n"));
+        latency, max      8.00 ms  [2.00 ms, 14.0 ms]   2.00 ms  14.0 ms"#]]
+    .assert_eq(&rows.join("\n"));
 }
 
 #[test]

@@ -66,8 +66,11 @@ fn origin(clang: &str) -> Result<String> {
 /// The flags are those of `crates/linux/build.rs`; debug information of the source is stripped
 /// off where there is a tool for it, and what the loader needs (BTF) stays.
 fn compile(clang: &str, folder: &Path, target: &Path) -> Result<()> {
+    let folder = fs::canonicalize(folder)?;
     let status = Command::new(clang)
-        .current_dir(folder)
+        .current_dir(&folder)
+        // What the object says of its lines names no folder of the machine that made it.
+        .arg(format!("-fdebug-prefix-map={}=.", folder.display()))
         .args([
             "-target", "bpfel", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror",
         ])

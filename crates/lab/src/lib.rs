@@ -28,6 +28,7 @@ mod serve;
 mod stride;
 mod threads;
 mod touch;
+mod userfault;
 
 use arguments::Arguments;
 

@@ -11,83 +11,21 @@ use super::premise::{Fact, demand};
 use super::span::{READ_WRITE, Span};
 use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};
+use crate::userfault::Userfault;
 
 /// How long KSM may take: it looks at each page three times.
 const MERGED_WITHIN: Duration = Duration::from_secs(20);
-
-/// `UFFDIO_API` and `UFFDIO_REGISTER` (include/uapi/linux/userfaultfd.h).
-const UFFD_API: u64 = 0xaa;
-const UFFDIO_API: libc::c_ulong = request(0x3f, size_of::<Hello>());
-const UFFDIO_REGISTER: libc::c_ulong = request(0x00, size_of::<Registration>());
-/// `UFFDIO_REGISTER_MODE_MISSING`.
-const MISSING: u64 = 1;
-/// `UFFD_USER_MODE_ONLY`, which needs no privilege (Linux 5.11).
-const USER_MODE_ONLY: i32 = 1;
-
-/// `struct uffdio_api`.
-#[repr(C)]
-struct Hello {
-    api: u64,
-    features: u64,
-    ioctls: u64,
-}
-
-/// `struct uffdio_register`.
-#[repr(C)]
-struct Registration {
-    start: u64,
-    bytes: u64,
-    mode: u64,
-    ioctls: u64,
-}
-
-/// `_IOWR(0xAA, number, size)`, the same on x86-64 and AArch64.
-const fn request(number: libc::c_ulong, bytes: usize) -> libc::c_ulong {
-    3 << 30 | (bytes as libc::c_ulong) << 16 | 0xaa << 8 | number
-}
 
 /// Small pages over which userfaultfd watches for missing ones.
 pub(super) fn by_userfaultfd(_: &Place) -> Result<Planted, Trouble> {
     let span = Span::fresh(2)?;
     span.write_small_then_advise()?;
-    let watcher = watcher()?;
-    let mut registration = Registration {
-        start: span.start as u64,
-        bytes: span.bytes() as u64,
-        mode: MISSING,
-        ioctls: 0,
-    };
-    // SAFETY: the structure is the one that this request takes.
-    if unsafe { libc::ioctl(watcher.as_raw_fd(), UFFDIO_REGISTER, &raw mut registration) } != 0 {
-        return Err(Trouble::last("registering memory with userfaultfd"));
-    }
+    let watcher = Userfault::open()
+        .map_err(|error| Trouble::NotHere(format!("userfaultfd is refused: {error}")))?;
+    watcher
+        .watch(span.start, span.bytes())
+        .map_err(|error| Trouble::Kernel("registering memory with userfaultfd", error))?;
     Ok(Planted::small(span, [Fact::Flag("um")]).keeping(watcher))
-}
-
-fn watcher() -> Result<OwnedFd, Trouble> {
-    // SAFETY: only flags are passed.
-    let file = unsafe {
-        libc::syscall(
-            libc::SYS_userfaultfd,
-            libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY,
-        )
-    };
-    let Ok(file @ 0..) = i32::try_from(file) else {
-        let error = std::io::Error::last_os_error();
-        return Err(Trouble::NotHere(format!("userfaultfd is refused: {error}")));
-    };
-    // SAFETY: the descriptor is fresh and belongs to nobody else.
-    let file = unsafe { OwnedFd::from_raw_fd(file) };
-    let mut hello = Hello {
-        api: UFFD_API,
-        features: 0,
-        ioctls: 0,
-    };
-    // SAFETY: the structure is the one that this request takes.
-    match unsafe { libc::ioctl(file.as_raw_fd(), UFFDIO_API, &raw mut hello) } {
-        0 => Ok(file),
-        _ => Err(Trouble::last("greeting userfaultfd")),
-    }
 }
 
 /// Pages of equal content that KSM has merged.

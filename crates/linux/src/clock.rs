@@ -1,5 +1,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Time since 1970 (UTC); nothing on a machine whose clock stands before that.
 #[must_use]
 pub fn since_1970() -> Duration {
@@ -20,20 +22,29 @@ pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Processor time that this process has used so far, in nanoseconds.
+/// Processor time that this process has used so far, all its threads, in nanoseconds.
 #[must_use]
 pub fn own_cpu_ns() -> u64 {
-    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(used.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(used.tv_nsec).unwrap_or(0)
+    read_ns(ClockId::ProcessCPUTime)
 }
 
-/// Time of the monotonic clock, in nanoseconds: that in which BPF programs time.
+/// Processor time that this thread has used so far.
+#[must_use]
+pub fn thread_cpu() -> Duration {
+    Duration::from_nanos(read_ns(ClockId::ThreadCPUTime))
+}
+
+/// Time of the monotonic clock, in nanoseconds: that in which BPF programs time, and that of the
+/// records of perf events.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+    read_ns(ClockId::Monotonic)
+}
+
+fn read_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)
 }
 
 /// The time of the monotonic clock, and what lies between it and the time since 1970, in

@@ -6,6 +6,7 @@ use std::time::Instant;
 use hugewise_model::host::{Host, THP_DIR};
 use hugewise_model::observation::Missing;
 
+use crate::clock::own_cpu_ns;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::{MachineTime, read_stat};
 use crate::proc::vmstat::read_vmstat;
@@ -100,16 +101,4 @@ fn read_folio_events(root: &Root, kib: u64) -> BTreeMap<String, u64> {
             Some((name, text.parse().ok()?))
         })
         .collect()
-}
-
-/// Processor time of this process, all threads.
-fn own_cpu_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the place is valid for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    let part = |number: i64| u64::try_from(number).unwrap_or(0);
-    part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec)
 }

@@ -5,6 +5,7 @@ use hugewise_model::observation::Missing;
 
 use super::machine::nr_anon;
 use super::sharing::Sharing;
+use crate::clock::thread_cpu;
 use crate::error::Kind;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
@@ -288,18 +289,6 @@ fn largest(one: Rollup, other: Rollup) -> Rollup {
         anon_bytes: one.anon_bytes.max(other.anon_bytes),
         anon_share_bytes: one.anon_share_bytes.max(other.anon_share_bytes),
     }
-}
-
-/// Processor time of this thread.
-pub(super) fn thread_cpu() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the place is valid for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 #[cfg(test)]

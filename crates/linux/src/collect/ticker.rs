@@ -4,14 +4,15 @@
 //! a second in which that would have been too dear has none. The rest is counters.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use hugewise_model::observation::Missing;
 use hugewise_model::timeline::{Second, Seen};
 
-use super::sampler::{Sampler, thread_cpu};
+use super::sampler::Sampler;
 use super::stalls::{Stalls, Tick};
-use crate::clock::{monotonic_and_offset, monotonic_ns};
+use crate::clock::{monotonic_and_offset, monotonic_ns, thread_cpu};
 use crate::error::{Error, Result};
 use crate::proc::statm::read_resident;
 use crate::proc::tree;
@@ -81,13 +82,11 @@ impl<'a> Ticker<'a> {
     pub(super) fn look(&mut self, sampler: &Sampler<'_>) {
         let before = thread_cpu();
         let now = self.begun.elapsed();
+        let processes = tree::read_descendants(self.root, self.keeper);
         let mut second = Second {
             to_seconds: now.as_secs_f64(),
-            minor_faults: self.faults(),
-            resident_bytes: read_resident(
-                self.root,
-                &tree::read_descendants(self.root, self.keeper),
-            ),
+            resident_bytes: read_resident(self.root, &processes),
+            minor_faults: self.faults(processes),
             ..Second::default()
         };
         if let Some((count, rollup)) = sampler.latest().filter(|(count, _)| *count > self.samples) {
@@ -131,8 +130,8 @@ impl<'a> Ticker<'a> {
         }
     }
 
-    fn faults(&mut self) -> Option<u64> {
-        let now = read_usage(self.root, self.keeper);
+    fn faults(&mut self, processes: BTreeSet<u32>) -> Option<u64> {
+        let now = usage(self.root, self.keeper, processes);
         let used = now.since(&self.used)?;
         self.used = now;
         Some(used.minor_faults)
@@ -158,7 +157,11 @@ impl<'a> Ticker<'a> {
 
 /// What the tree below a keeper used so far.
 pub(super) fn read_usage(root: &Root, keeper: u32) -> TreeUsage {
-    let mut processes = tree::read_descendants(root, keeper);
+    usage(root, keeper, tree::read_descendants(root, keeper))
+}
+
+/// The same where the processes below it are known.
+fn usage(root: &Root, keeper: u32, mut processes: BTreeSet<u32>) -> TreeUsage {
     processes.insert(keeper);
     TreeUsage::read(root, &processes, Some(keeper))
 }

@@ -45,6 +45,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ring::Ring;
 use super::sample::{self, Record};
+use crate::clock::monotonic_ns;
 use crate::error::Result;
 use chains::Chains;
 use grade::Grade;
@@ -54,7 +55,6 @@ use order::Order;
 pub(super) use said::event as announced;
 use said::{Said, said};
 
-pub(super) use open::monotonic_ns;
 pub use target::{Crowd, Target};
 
 /// The least grant that lets an ordinary user watch processes of their own.

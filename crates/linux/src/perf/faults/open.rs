@@ -352,10 +352,3 @@ pub(super) fn read_counters(opened: &[Vec<Opened>], grade: Grade) -> Counted {
     }
     counted
 }
-
-/// Nanoseconds of the monotonic clock, which is also that of the records.
-pub(in crate::perf) fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
-}

@@ -30,7 +30,8 @@ use hugewise_model::host::Host;
 use hugewise_model::miss::{Access, Closing, Conditions, Event, Means, Miss, Own};
 use hugewise_model::observation::Missing;
 
-use crate::perf::faults::{self, Crowd, heap, maps, monotonic_ns, order::Order};
+use crate::clock::monotonic_ns;
+use crate::perf::faults::{self, Crowd, heap, maps, order::Order};
 use crate::perf::open::{Start, Switch};
 use crate::perf::sample::{self, Piece, Record, Sample};
 use crate::root::Root;

@@ -33,7 +33,7 @@ use hugewise_model::policy::realise::Realisation;
 
 mod planted;
 
-use planted::{COPIED_EACH, SHARED, STACK, Shared, THREADS, USED};
+use planted::{COPIED_EACH, SHARED, STACK, Shared, THREADS, USED, small_pages};
 
 /// Fresh pages that the server touches for each request.
 const PAGES_EACH: usize = 100;
@@ -128,17 +128,13 @@ fn serve(words: &[String]) -> ExitCode {
 fn touch() {
     let page = rustix::param::page_size();
     let bytes = PAGES_EACH * page;
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a fresh mapping, written within its bounds, and given back.
+    let at = small_pages(bytes);
+    // SAFETY: the fresh mapping is written within its bounds, and given back.
     unsafe {
-        let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
-        assert_ne!(at, libc::MAP_FAILED);
-        libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE);
         for index in 0..PAGES_EACH {
-            at.cast::<u8>().add(index * page).write_volatile(1);
+            at.add(index * page).write_volatile(1);
         }
-        libc::munmap(at, bytes);
+        libc::munmap(at.cast(), bytes);
     }
 }
 

@@ -638,18 +638,23 @@ fn interrupts_end_the_trial() {
     assert!(!is_alive(said(&seen).trim()));
 }
 
-/// What a workload says of itself beside its stalls; `None` where the stall cannot be timed here.
-fn stalled(test: &str, metric: &str, words: &[&str]) -> Option<(f64, Observed)> {
-    let stalls = RefCell::new(Stalls::start(&Root::real(), Wanted::All).unwrap());
+/// A trial of which stalls are timed.
+fn timed(stalls: &RefCell<Stalls>, launch: &Launch) -> Observed {
     let expected = Realisation::default();
     let watch = Watch {
         files: &[],
         expected: &expected,
         counting: counting(),
-        stalls: Some(&stalls),
+        stalls: Some(stalls),
     };
     let never = AtomicBool::new(false);
-    let seen = trial(&Root::real(), &host(), &lab(words), &watch, &never).unwrap();
+    trial(&Root::real(), &host(), launch, &watch, &never).unwrap()
+}
+
+/// What a workload says of itself beside its stalls; `None` where the stall cannot be timed here.
+fn stalled(test: &str, metric: &str, words: &[&str]) -> Option<(f64, Observed)> {
+    let stalls = RefCell::new(Stalls::start(&Root::real(), Wanted::All).unwrap());
+    let seen = timed(&stalls, &lab(words));
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
     match &seen.readings[metric] {
         Reading::Missing { missing } => {
@@ -704,15 +709,7 @@ fn copying_on_write_is_told_apart() {
 fn stalls_are_the_trials_own() {
     let test = "stalls_are_the_trial's_own";
     let stalls = RefCell::new(Stalls::start(&Root::real(), Wanted::All).unwrap());
-    let expected = Realisation::default();
-    let watch = Watch {
-        files: &[],
-        expected: &expected,
-        counting: counting(),
-        stalls: Some(&stalls),
-    };
-    let never = AtomicBool::new(false);
-    let seen = |line: &str| trial(&Root::real(), &host(), &shell(line), &watch, &never).unwrap();
+    let seen = |line: &str| timed(&stalls, &shell(line));
     let quiet = seen("true");
     if let Reading::Missing { missing } = &quiet.readings["mmap_lock_wait_seconds"] {
         return skip(test, &missing.to_string());

@@ -238,6 +238,22 @@ fn two_arms(baseline: &[(&'static str, f64)], policy: &[(&'static str, f64)]) ->
     sample::record(&arms, 12)
 }
 
+/// These parts of where the time went, and no others, are the whole of it.
+fn assert_whole(findings: &[Finding], parts: &[&str]) {
+    let evidence = &of(findings, "where-the-time-went")
+        .expect("the finding")
+        .evidence;
+    let sum: f64 = parts
+        .iter()
+        .map(|part| evidence[&format!("mean_change_{part}_seconds")].as_f64())
+        .sum::<Option<f64>>()
+        .expect("every part");
+    let wall = evidence["mean_change_wall_seconds"]
+        .as_f64()
+        .expect("the whole");
+    assert!((sum - wall).abs() < 1e-9, "{sum} of {wall}");
+}
+
 #[test]
 fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
     let id = "where-the-time-went";
@@ -252,20 +268,14 @@ fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
         thp=always: −826 ms a run on average: user mode −439 ms, zeroing huge pages +79.9 ms, page faults without these −459 ms, other kernel time −10.4 ms, neither +3.16 ms; 4 of 5 causes were not timed here
     "#]],
     );
-    let evidence = &of(&findings, id).unwrap().evidence;
-    let sum: f64 = [
+    let parts = [
         "user",
         "zeroing",
         "other_fault",
         "other_kernel",
         "unexplained",
-    ]
-    .iter()
-    .map(|part| evidence[&format!("mean_change_{part}_seconds")].as_f64())
-    .sum::<Option<f64>>()
-    .unwrap();
-    let wall = evidence["mean_change_wall_seconds"].as_f64().unwrap();
-    assert!((sum - wall).abs() < 1e-9, "{sum} of {wall}");
+    ];
+    assert_whole(&findings, &parts);
 
     // Cleared for longer than all faults took: not in faults, then, and no such part.
     let elsewhere = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.2)];
@@ -300,14 +310,8 @@ fn what_is_told_beside_the_parts_is_not_added_to_them() {
         thp=always: −826 ms a run on average: user mode −439 ms, page faults −379 ms, other kernel time −10.4 ms, neither +3.16 ms; of page faults, copying on write −190 ms; waiting for mmap_lock +1.00 ms over all threads, no processor time; 4 of 5 causes were not timed here
     "#]],
     );
-    let evidence = &of(&findings, id).unwrap().evidence;
-    let sum: f64 = ["user", "other_fault", "other_kernel", "unexplained"]
-        .iter()
-        .map(|part| evidence[&format!("mean_change_{part}_seconds")].as_f64())
-        .sum::<Option<f64>>()
-        .unwrap();
-    let wall = evidence["mean_change_wall_seconds"].as_f64().unwrap();
-    assert!((sum - wall).abs() < 1e-9, "{sum} of {wall}");
+    let parts = ["user", "other_fault", "other_kernel", "unexplained"];
+    assert_whole(&findings, &parts);
 
     // Much of the faults may have been waiting, and waiting is not kernel time.
     let findings = judge(&two_arms(&timed(0.5, 0.0, 0.0), &timed(0.5, 0.0, 0.3)));

@@ -2,6 +2,19 @@
 
 use std::thread;
 
+/// Fresh memory that no huge page will hold.
+pub fn small_pages(bytes: usize) -> *mut u8 {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a mapping of its own, and advice about it alone.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE);
+        at.cast()
+    }
+}
+
 /// Pages that a child shares, until each answer writes to some of them.
 pub struct Shared {
     at: *mut u8,
@@ -16,24 +29,19 @@ impl Shared {
     /// Fills the pages, and forks a child that keeps them until the server's end.
     pub fn fork() -> Self {
         let bytes = SHARED * rustix::param::page_size();
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping, written within its bounds; the child of the only thread waits
-        // in system calls alone.
+        let at = small_pages(bytes);
+        // SAFETY: the fresh mapping is written within its bounds; the child of the only thread
+        // waits in system calls alone.
         unsafe {
-            let at = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
-            assert_ne!(at, libc::MAP_FAILED);
-            libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE);
-            std::ptr::write_bytes(at.cast::<u8>(), 1, bytes);
+            std::ptr::write_bytes(at, 1, bytes);
             if libc::fork() == 0 {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
                 loop {
                     libc::pause();
                 }
             }
-            let at = at.cast();
-            Self { at, written: 0 }
         }
+        Self { at, written: 0 }
     }
 
     pub fn write(&mut self) {

@@ -343,27 +343,11 @@ fn several_files_are_one_only_where_requests_were_counted() {
     assert!(format!("{one:?}").contains("would be one metric"));
 }
 
-const READERS: [&str; 13] = [
-    "wrk",
-    "wrk2",
-    "redis-benchmark",
-    "memtier",
-    "pgbench-log",
-    "hdr-log",
-    "hgrm",
-    "jmh",
-    "google-benchmark",
-    "go",
-    "hyperfine",
-    "csv:a@ms",
-    "jsonl:a@ms",
-];
-
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
-        for reader in READERS {
-            let _ = docs(reader, &[("x".into(), bytes.as_slice())]);
+        for source in LatencySource::of_each_reader() {
+            let _ = read(&source, Ok(vec![("x".to_owned(), bytes.clone())]));
         }
     }
 

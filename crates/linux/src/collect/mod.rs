@@ -28,6 +28,7 @@ mod driven;
 mod group;
 mod machine;
 mod marks;
+pub mod pools;
 mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
@@ -46,6 +47,7 @@ pub use marks::{Circumstances, marks};
 use account::Account;
 use counts::TrialCounters;
 use machine::Machine;
+use pools::Pools;
 use readings::Evidence;
 use sampler::Sampler;
 use stalls::Stalls;
@@ -138,7 +140,8 @@ pub fn trial(
     let files_before = read_back::files(root, watch.files);
     let thp_disable = suspended.thp_disable();
     let library = question.preload.as_deref();
-    let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
+    let pools = Pools::before(root);
+    let mut sampler = Sampler::new(root, suspended.main(), &sizes, library, pools);
     let counters = TrialCounters::attach(root, watch.counting, &Target::AtExec(suspended.main()));
     let before = Machine::read(root, &sizes);
     if let Some(stalls) = watch.stalls {

@@ -15,6 +15,7 @@ use hugewise_model::plan::service::{self as plan, CommandLine, Places};
 use hugewise_model::timeline::Seen;
 
 use super::group::TrialGroup;
+use super::pools::Pools;
 use super::sampler::Sampler;
 use super::{Observed, TAIL, Watch, group, machine, question};
 use crate::error::Result;
@@ -215,6 +216,7 @@ impl<'a> Attempt<'a> {
         }
         let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
         let question = question(self.host, self.watch, &sizes);
+        let pools = Pools::before(self.root);
         self.step("starting the service");
         let server = self.start()?;
         let mut server = match server {
@@ -222,7 +224,7 @@ impl<'a> Attempt<'a> {
             Err(outcome) => return Ok(Observed::not_run(outcome)),
         };
         let library = question.preload.as_deref();
-        let sampler = Sampler::new(self.root, server.main, &sizes, library);
+        let sampler = Sampler::new(self.root, server.main, &sizes, library, pools);
         let driven = self.drive(&mut server, sampler, &sizes, &question)?;
         let ended = self.stop(&mut server)?;
         self.step("closing the books");

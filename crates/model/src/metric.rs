@@ -155,7 +155,7 @@ pub static METRICS: &[Metric] = metrics![
     "huge_shmem_exit_bytes" "huge shmem, at exit" Bytes Neither Main OnRequest
         "PMD-mapped shared memory of the main process at its end.";
     "hugetlb_peak_bytes" "hugetlb, peak" Bytes Neither Tree WhenNonZero
-        "Largest sum of hugetlb memory (Private_Hugetlb and Shared_Hugetlb) of the tree; it is not part of the resident set. Pages that processes share count in each of them, so that it can be more than the pool.";
+        "Largest amount of hugetlb memory that the tree held, in samples; it is not part of the resident set. What processes share (Shared_Hugetlb) counts once: it is what was taken from the machine's pools since before the trial, held between the most that one process shares and the sum.";
     "hugetlb_mean_bytes" "hugetlb, mean" Bytes Neither Tree OnRequest
         "Time-weighted mean of hugetlb memory of the tree.";
     "hugetlb_exit_bytes" "hugetlb, at exit" Bytes Neither Main OnRequest

@@ -30,6 +30,7 @@ mod driven;
 mod group;
 mod machine;
 mod marks;
+pub mod pools;
 mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
@@ -49,6 +50,7 @@ use account::Account;
 use counts::TrialCounters;
 use group::TrialGroup;
 use machine::Machine;
+use pools::Pools;
 use readings::Evidence;
 use sampler::Sampler;
 use stalls::{Seconds, Stalls};
@@ -193,7 +195,13 @@ impl<'a> Scene<'a> {
             group: group::make(self.root, group, main),
             files: read_back::files(self.root, self.watch.files),
             thp_disable: suspended.thp_disable(),
-            sampler: Sampler::new(self.root, main, self.sizes, self.library),
+            sampler: Sampler::new(
+                self.root,
+                main,
+                self.sizes,
+                self.library,
+                Pools::before(self.root),
+            ),
             counters: TrialCounters::attach(self.root, self.watch.counting, &Target::AtExec(main)),
             machine: Machine::read(self.root, self.sizes),
         }

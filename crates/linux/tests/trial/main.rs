@@ -15,6 +15,7 @@ mod escape;
 mod faithful;
 mod memory;
 mod observing;
+mod pool;
 #[path = "../skipping/mod.rs"]
 mod skipping;
 mod stalls;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     match words.first().map(String::as_str) {
         Some(spawn::KEEPER_WORD) => spawn::keeper_main(),
         Some("__lab") => hugewise_lab::run(words[1..].to_vec()),
+        Some("__pool") => pool::workload(),
         Some("__victim") => escape::victim(),
         Some("__exec") => faithful::become_program(&words[1..]),
         _ => run_tests(
@@ -57,6 +59,10 @@ const TESTS: &[(&str, fn())] = &[
         memory::peaks_are_true_under_a_fat_parent,
     ),
     ("trees_are_summed", memory::trees_are_summed),
+    (
+        "pages_of_a_pool_count_once",
+        memory::pages_of_a_pool_count_once,
+    ),
     (
         "orphans_end_with_the_trial",
         escape::orphans_end_with_the_trial,

@@ -3,10 +3,11 @@
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{AtExit, Group};
 use hugewise_model::metric::METRICS;
-use hugewise_model::observation::{Missing, Reading};
+use hugewise_model::observation::{Missing, Outcome, Reading};
 use hugewise_model::policy::realise::ThpPrctl;
 
 use super::observing::{MIB, PAGES, all_huge, command, counting, lab, missing, observe, value};
+use super::pool::{self, Pool};
 use crate::skipping::skip;
 
 /// What only hardware counters can tell.
@@ -113,6 +114,34 @@ pub(super) fn trees_are_summed() {
     assert!(one >= each && one < each + 8.0 * MIB, "{one}");
     let mean = value(&seen, "rss_mean_bytes");
     assert!(mean > each && mean < tree, "{mean}");
+}
+
+/// Three processes share three pages, and one has one more.
+pub(super) fn pages_of_a_pool_count_once() {
+    let test = "pages_of_a_pool_count_once";
+    let _pool = match Pool::with_room() {
+        Ok(pool) => pool,
+        Err(why) => return skip(test, &why),
+    };
+    let held = ((pool::SHARED + pool::ALONE) * Pool::page_bytes()) as f64;
+    // While somebody else takes pages or gives them back, there are only bounds.
+    for _ in 0..5 {
+        let taken = Pool::taken();
+        let seen = observe(&command(&["/proc/self/exe", "__pool"]));
+        assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+        let (peak, mean) = (
+            value(&seen, "hugetlb_peak_bytes"),
+            value(&seen, "hugetlb_mean_bytes"),
+        );
+        if taken == Pool::taken() && peak == held {
+            assert!((0.0..=held).contains(&mean), "{mean}");
+            return;
+        }
+        let shared = (pool::SHARED * Pool::page_bytes()) as f64;
+        let sum = held + (pool::PROCESSES - 1) as f64 * shared;
+        assert!((shared..sum).contains(&peak), "{peak}");
+    }
+    panic!("five times others used the pool, or shared pages counted more than once");
 }
 
 pub(super) fn sampling_is_cheap_and_right() {

@@ -61,9 +61,10 @@ pub(super) fn waits_for_mmap_lock_are_waits() {
     let calls: f64 = said.split_whitespace().last().unwrap().parse().unwrap();
     let calls = calls / 1e9;
     assert!(waited > 0.25 * calls, "{waited} s of {calls} s");
-    // The first thread waits for the others, too, to begin and to give back.
+    // No thread waits longer than the trial lasts: the first, which takes the lock to begin and
+    // to give back, and both of the others.
     let wall = value(&seen, "wall_seconds");
-    assert!(waited <= calls + wall, "{waited} s of {calls} and {wall} s");
+    assert!(waited <= 3.0 * wall, "{waited} s of {wall} s");
     let (alone, seen) = contend(&[]).unwrap();
     let wall = value(&seen, "wall_seconds");
     assert!(alone < 0.05 * wall, "{alone} s of {wall} s");

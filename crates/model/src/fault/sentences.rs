@@ -126,7 +126,7 @@ impl Shape {
         };
         let place = site.as_ref().map_or_else(String::new, |site| {
             format!(
-                " Most of the second ones, {}, are in {site}.",
+                " {} of the second ones are in {site}, more than anywhere else.",
                 count(*at_site)
             )
         });

@@ -1,0 +1,71 @@
+//! Two records against each other.
+
+use expect_test::{expect, expect_file};
+use hugewise_model::compare::{Across, between};
+use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::report::{Other, Report, Style};
+
+use super::checked::{check_json, draw, golden, widest};
+use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
+
+#[test]
+fn two_records_go_by_their_names() {
+    let arms = |always| {
+        [
+            (Policy::as_is(), small_pages()),
+            (thp("thp=always", Thp::Always), always),
+        ]
+    };
+    let before = sample::record(&arms(huge_pages()), 6);
+    let mut after = sample::record(&arms(with(&huge_pages(), &[("wall_seconds", 3.1)])), 6);
+    after.header.host.kernel = "6.19.10".to_owned();
+    let other = Other {
+        record: &after,
+        names: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
+    };
+    let report = Report::between(&before, other, sample::table_between(&before, &after));
+    let text = draw(&report, &Style::default());
+    expect_file![golden("two-records.txt")].assert_eq(&text);
+    assert!(
+        text.contains("Under thp=always: after.jsonl is 8."),
+        "{text}"
+    );
+    assert!(widest(&text) <= 80, "{text}");
+    check_json(&report);
+}
+
+/// Two real shapes through the real comparison: the kernel was changed between the two runs.
+#[test]
+fn two_kernels_are_compared_only_when_asked() {
+    let arms = |always: &Figures| {
+        [
+            (Policy::as_is(), small_pages()),
+            (thp("thp=always", Thp::Always), always.clone()),
+        ]
+    };
+    let before = sample::record(&arms(&huge_pages()), 12);
+    let faster = with(
+        &huge_pages(),
+        &[("wall_seconds", 3.1), ("user_seconds", 2.9)],
+    );
+    let mut after = sample::record(&arms(&faster), 12);
+    after.header.host.kernel = "6.19.10".to_owned();
+
+    let refused = between(&before, &after, Across::Refused).unwrap_err();
+    expect![[r#"
+        the two records differ in more than what is compared (kernel: 6.18.44 → 6.19.10); allow that with --across if you mean to
+    "#]]
+    .assert_eq(&format!("{refused}\n"));
+
+    let table = between(&before, &after, Across::Allowed).unwrap();
+    let other = Other {
+        record: &after,
+        names: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
+    };
+    let report = Report::between(&before, other, table);
+    let text = draw(&report, &Style::default());
+    expect_file![golden("two-kernels.txt")].assert_eq(&text);
+    assert!(widest(&text) <= 80, "{text}");
+    assert!(text.contains("kernel: 6.18.44 → 6.19.10"), "{text}");
+    check_json(&report);
+}

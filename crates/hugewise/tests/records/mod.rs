@@ -70,6 +70,15 @@ fn what_a_report_cannot_do_is_refused() {
     }
 }
 
+/// Another than this one has no end, and would fill the machine's memory before it was found to
+/// be no record.
+#[test]
+fn a_device_is_no_record() {
+    let words = ["report", "/dev/null"];
+    let refused = Case::new().hugewise().args(words).assert();
+    refused.code(2).stderr(contains("it is a device"));
+}
+
 #[test]
 fn records_are_never_overwritten() {
     let _turn = one_at_a_time();

@@ -58,6 +58,7 @@ fn what_a_report_cannot_do_is_refused() {
             &["two.jsonl", "--verdict-metric", "user_seconds"],
             "--verdict-metric",
         ),
+        (&["two.jsonl", "--across"], "of one experiment"),
     ];
     for (arguments, reason) in cases {
         case.hugewise()

@@ -148,6 +148,12 @@ fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Tab
             "{flag} is for one record; two are compared policy by policy, as the first was planned"
         )));
     }
+    if before.header == after.header {
+        return Err(exit::usage(
+            "both records are of one experiment, which was begun once; name another to compare \
+             it with",
+        ));
+    }
     let across = if arguments.across {
         Across::Allowed
     } else {

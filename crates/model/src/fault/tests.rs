@@ -299,6 +299,29 @@ fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
 }
 
 #[test]
+fn double_faults_are_told_in_the_singular_and_the_plural() {
+    let told = |faults, at_site| {
+        let shape = Shape::DoubleFault {
+            faults,
+            certain: faults,
+            time_ns: 2000,
+            site: Some("libc.so.6".to_owned()),
+            at_site,
+        };
+        shape.sentence(&conditions())
+    };
+    let one = told(1, 1);
+    assert!(one.starts_with("1 page faulted a second time"), "{one}");
+    assert!(one.ends_with(" All of that is in libc.so.6."), "{one}");
+    let many = told(3, 2);
+    assert!(many.starts_with("3 pages faulted a second time"), "{many}");
+    assert!(
+        many.ends_with(" 2 of the second ones are in libc.so.6, more than anywhere else."),
+        "{many}"
+    );
+}
+
+#[test]
 fn memory_that_was_given_back_is_no_double_fault_where_that_is_known() {
     let mut script = Script::new(conditions());
     script.map(BASE, HUGE);

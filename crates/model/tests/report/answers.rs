@@ -1,7 +1,7 @@
 //! The answer: a win, a loss, both, neither, and not yet.
 
 use expect_test::expect_file;
-use hugewise_model::compare::{self, Answer, Change, Comparison, Options, Statistic};
+use hugewise_model::compare::{self, Answer, Change, Comparison, Options, Scale, Statistic, Table};
 use hugewise_model::findings;
 use hugewise_model::metric::Better;
 use hugewise_model::observation::{Mark, Missing};
@@ -263,4 +263,50 @@ fn a_win_with_a_loss_says_both() {
     table.comparisons.extend([printed, tail]);
     let text = check("win-with-a-loss", &record, table);
     assert!(text.contains("but worse in"), "{text}");
+}
+
+/// A change is taken round by round, so the two medians beside it may give another one.
+#[test]
+fn a_change_that_its_medians_do_not_give_is_explained() {
+    let said = "need not be the\n  change of the medians";
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let table = table(&record, 0.002);
+    let shown = |table: Table| {
+        let report = Report::new(&record, table, Vec::new(), None);
+        draw(&report, &Style::default())
+    };
+    assert!(!shown(table.clone()).contains(said));
+    let mut apart = table;
+    let wall = comparison(&mut apart, "wall_seconds", "thp=always");
+    wall.ratio = wall.ratio.map(|ratio| ratio * 0.9);
+    let text = shown(apart);
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn changes_beside_zeros_have_a_prefix_that_suits_them() {
+    let arms = [
+        (
+            Policy::as_is(),
+            with(&small_pages(), &[("system_seconds", 0.0)]),
+        ),
+        (
+            thp("thp=always", Thp::Always),
+            with(&huge_pages(), &[("system_seconds", 0.0)]),
+        ),
+    ];
+    let record = sample::record(&arms, 12);
+    let mut table = table(&record, 0.005);
+    let system = comparison(&mut table, "system_seconds", "thp=always");
+    system.scale = Scale::Difference;
+    system.change = Change::CannotTell;
+    (system.ratio, system.difference) = (None, Some(0.0));
+    (system.low, system.high) = (Some(-473e-6), Some(599e-6));
+    let report = Report::new(&record, table, Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    assert!(text.contains("~ [−473 µs, +599 µs]"), "{text}");
 }

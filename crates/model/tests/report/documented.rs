@@ -55,7 +55,7 @@ fn no_field_of_a_record_is_undocumented() {
     );
 }
 
-fn marks() -> Vec<Mark> {
+pub(super) fn marks() -> Vec<Mark> {
     let text = || "x".to_owned();
     vec![
         Mark::SettingDrifted {

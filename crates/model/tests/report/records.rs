@@ -6,6 +6,7 @@ use hugewise_model::policy::{Policy, Thp};
 use hugewise_model::report::{Other, Report, Style};
 
 use super::checked::{check_json, draw, golden, widest};
+use super::documented::marks;
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
 
 #[test]
@@ -68,4 +69,29 @@ fn two_kernels_are_compared_only_when_asked() {
     assert!(widest(&text) <= 80, "{text}");
     assert!(text.contains("kernel: 6.18.44 → 6.19.10"), "{text}");
     check_json(&report);
+}
+
+#[test]
+fn doubts_of_two_records_are_those_of_both() {
+    let arms = [(Policy::as_is(), small_pages())];
+    let before = sample::record(&arms, 6);
+    let mut after = sample::record(&arms, 6);
+    after.warnings = vec!["the record has no end".to_owned()];
+    after.trials[1].marks = marks();
+    let other = Other {
+        record: &after,
+        names: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
+    };
+    let report = Report::between(&before, other, sample::table_between(&before, &after));
+    let text = draw(&report, &Style::default());
+    assert!(
+        text.contains("were not shuffled against each other"),
+        "{text}"
+    );
+    assert!(text.contains("\nafter.jsonl: Marked: 1 of"), "{text}");
+    assert!(
+        text.contains("\nafter.jsonl: Warning: the record has no end."),
+        "{text}"
+    );
+    assert!(!text.contains("before.jsonl: "), "{text}");
 }

@@ -105,6 +105,12 @@ impl<'a> Ground<'a> {
         })
     }
 
+    /// How a metric changed from the baseline to a policy, by its own interval.
+    pub(super) fn change_by_itself(&self, metric: &str, policy: &str) -> Option<Change> {
+        let comparison = self.comparison(metric, policy)?;
+        Some(comparison.by_itself(self.table.verdict.threshold))
+    }
+
     /// Asks a rule about every policy other than the baseline.
     pub(super) fn of_arms(
         &self,
@@ -247,10 +253,7 @@ impl Look<'_, '_> {
     /// correction for many comparisons guards the answers, and would hide that 54,000 faults
     /// became 600 until the last look.
     pub(super) fn change_by_itself(&self, metric: &str) -> Option<Change> {
-        let threshold = self.ground.table.verdict.threshold;
-        self.ground
-            .comparison(metric, self.policy)
-            .map(|comparison| comparison.by_itself(threshold))
+        self.ground.change_by_itself(metric, self.policy)
     }
 
     fn absence(&self, absent: &Absent) -> String {

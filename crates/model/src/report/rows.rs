@@ -267,16 +267,23 @@ impl Row<'_> {
         self.comparisons.iter().flatten().any(decided)
     }
 
+    /// The prefix of its values; where they are all zero, that of the furthest change.
     pub(super) fn scaler(&self) -> Scaler {
         if let Some(shared) = &self.shared {
             return shared.clone();
         }
-        let values: Vec<f64> = self
-            .values
-            .iter()
-            .filter_map(|v| v.as_ref().ok().copied())
-            .collect();
-        Scaler::for_row(&self.metric.unit, &values)
+        if self.is_somewhere_above_zero() {
+            let values: Vec<f64> = self
+                .values
+                .iter()
+                .filter_map(|v| v.as_ref().ok().copied())
+                .collect();
+            return Scaler::for_row(&self.metric.unit, &values);
+        }
+        let changes = self.comparisons.iter().flatten();
+        let ends = changes.flat_map(|c| [c.difference, c.low, c.high]);
+        let furthest = ends.flatten().map(f64::abs).fold(0.0, f64::max);
+        Scaler::for_row(&self.metric.unit, &[furthest])
     }
 
     /// The reason that all columns share, where nothing was measured.

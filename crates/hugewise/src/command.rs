@@ -38,14 +38,14 @@ pub fn check(options: &Options) -> Result<()> {
         )),
         // What comes before the trials may be what makes it.
         (false, _) if options.makes_programs() => Ok(()),
-        (false, _) => find_program(program, options.directory.as_deref()),
+        (false, _) => find_program(program, options.directory.as_deref(), "--shell"),
     }
 }
 
 /// Refuses a command of a verb that takes nothing but a program and its arguments.
 pub fn check_program_of(command: &[OsString]) -> Result<()> {
     match command.first() {
-        Some(program) if !program.is_empty() => find_program(program, None),
+        Some(program) if !program.is_empty() => find_program(program, None, "-- sh -c 'LINE'"),
         _ => Err(exit::usage("the command is empty")),
     }
 }
@@ -75,7 +75,8 @@ fn check_surroundings(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
+/// `shell` is how the verb takes a line for the shell.
+fn find_program(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()> {
     let name = program.to_string_lossy();
     if name.contains('/') {
         return check_program(&directory.unwrap_or(Path::new("")).join(program));
@@ -84,7 +85,7 @@ fn find_program(program: &OsStr, directory: Option<&Path>) -> Result<()> {
         return Ok(());
     }
     Err(exit::usage(format!(
-        "there is no program `{name}` on the PATH; a shell line needs --shell"
+        "there is no program `{name}` on the PATH; a shell line needs {shell}"
     )))
 }
 

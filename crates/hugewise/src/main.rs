@@ -6,6 +6,7 @@ mod cmd;
 mod command;
 mod exit;
 mod experiment;
+mod file;
 mod forecast;
 mod fragmentation;
 mod interrupt;

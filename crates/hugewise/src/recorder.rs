@@ -10,6 +10,7 @@ use hugewise_model::observation::Trial;
 use hugewise_model::record::{self, End, Header, Line, Record};
 
 use crate::exit;
+use crate::file;
 use crate::say::chain;
 
 /// A record that is being written, with the same record in memory.
@@ -112,7 +113,7 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
 
 /// Reads a record from a file.
 pub fn read(path: &Path) -> Result<Record> {
-    let bytes = std::fs::read(path)
+    let bytes = file::read(path)
         .map_err(|error| exit::usage(format!("reading the record {}: {error}", path.display())))?;
     record::parse(&bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }

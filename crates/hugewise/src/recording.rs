@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hugewise_model::recording::{Fault, Recorded, read};
 use serde::Serialize;
 
-use crate::exit;
+use crate::{exit, file};
 
 /// Where events go: into the analysis, and into a file where one was named.
 pub struct Sink<A> {
@@ -63,10 +63,14 @@ fn write(file: &mut impl Write, event: &impl Serialize) -> std::io::Result<()> {
     file.write_all(b"\n")
 }
 
-/// The first line of a file, as far as it can be read.
+/// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
+/// could read it again.
 pub fn first_line(path: &Path) -> Vec<u8> {
     let mut first = Vec::new();
-    match File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
+    if !path.is_file() {
+        return first;
+    }
+    match file::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
         Ok(_) => first,
         Err(_) => Vec::new(),
     }
@@ -75,7 +79,7 @@ pub fn first_line(path: &Path) -> Vec<u8> {
 /// Goes through a recording as if it were live.
 pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
     let trouble = |error: std::io::Error| wrong(path, &error);
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(trouble)?);
+    let mut file = BufReader::with_capacity(1 << 20, file::open(path).map_err(trouble)?);
     let mut line = Vec::new();
     let mut analysis: Option<A> = None;
     for number in 1.. {

@@ -247,6 +247,7 @@ fn what_cannot_be_inspected_is_said_with_the_fix() {
         (&["--all", "--watch", "1s"], "name one"),
         (&["--all", "--map"], "name one"),
         (&["1", "--watch", "soon"], "is not a duration"),
+        (&["1", "--watch", "0"], "shortest interval"),
     ] {
         case.hugewise()
             .arg("inspect")

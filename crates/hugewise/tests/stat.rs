@@ -123,8 +123,12 @@ fn stat_names_what_was_typed_wrong() {
         ),
         (&["-I", "1ms"], "shortest interval"),
         (&["-p", "1", "-a"], "cannot be used with"),
-        (&["--replay", "/dev/null"], "the file is empty"),
-        (&["--", "no-such-program"], "no-such-program"),
+        (&["--replay", "/dev/null"], "it is a device"),
+        (&["--replay", "/proc/self/maps"], "not a recording of stat"),
+        (
+            &["--", "no-such-program"],
+            "`no-such-program` on the PATH; a shell line needs -- sh -c 'LINE'",
+        ),
     ] {
         let assert = Case::new().hugewise().arg("stat").args(words).assert();
         assert.code(2).stderr(contains(said));
@@ -143,6 +147,10 @@ fn stat_draws_a_recording_as_it_drew_it_live() {
     let text = |assert: &assert_cmd::assert::Assert| {
         String::from_utf8_lossy(&assert.get_output().stdout).into_owned()
     };
+    assert_eq!(text(&live), text(&replayed));
+    let bytes = std::fs::read(&file).expect("the recording");
+    let piped = ["stat", "--replay", "/dev/stdin"];
+    let replayed = case.hugewise().args(piped).write_stdin(bytes).assert();
     assert_eq!(text(&live), text(&replayed));
     let lost = [&again[..], &["--json", json]].concat();
     case.hugewise().args(lost).assert().code(2);

@@ -9,7 +9,7 @@ mod sample;
 
 use expect_test::{expect, expect_file};
 use hugewise_model::compare::{
-    self, Across, Answer, Change, Comparison, Options, Statistic, Table, between,
+    self, Across, Answer, Change, Comparison, Options, Scale, Statistic, Table, between,
 };
 use hugewise_model::findings;
 use hugewise_model::latency::distribution::{Distribution, Grain};
@@ -331,7 +331,7 @@ fn what_the_correction_holds_back_is_shown_as_such() {
     comparison(&mut table, "minor_faults_total", "thp=always").change = Change::CannotTell;
     let report = Report::new(&record, table, Vec::new(), None);
     let text = draw(&report, &Style::default());
-    assert!(text.contains("1.34 k  ~ −97.4 %\n"), "{text}");
+    assert!(text.contains("1340  ~ −97.4 %\n"), "{text}");
     assert!(text.contains("~ with a figure: clear by itself"), "{text}");
 }
 
@@ -622,6 +622,77 @@ fn two_records_go_by_their_names() {
     );
     assert!(widest(&text) <= 80, "{text}");
     check_json(&report);
+}
+
+#[test]
+fn doubts_of_two_records_are_those_of_both() {
+    let arms = [(Policy::as_is(), small_pages())];
+    let before = sample::record(&arms, 6);
+    let mut after = sample::record(&arms, 6);
+    after.warnings = vec!["the record has no end".to_owned()];
+    after.trials[1].marks = marks();
+    let other = Other {
+        record: &after,
+        names: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
+    };
+    let report = Report::between(&before, other, sample::table_between(&before, &after));
+    let text = draw(&report, &Style::default());
+    assert!(
+        text.contains("were not shuffled against each other"),
+        "{text}"
+    );
+    assert!(text.contains("\nafter.jsonl: Marked: 1 of"), "{text}");
+    assert!(
+        text.contains("\nafter.jsonl: Warning: the record has no end."),
+        "{text}"
+    );
+    assert!(!text.contains("before.jsonl: "), "{text}");
+}
+
+/// A change is taken round by round, so the two medians beside it may give another one.
+#[test]
+fn a_change_that_its_medians_do_not_give_is_explained() {
+    let said = "need not be the\n  change of the medians";
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let table = table(&record, 0.002);
+    let shown = |table: Table| {
+        let report = Report::new(&record, table, Vec::new(), None);
+        draw(&report, &Style::default())
+    };
+    assert!(!shown(table.clone()).contains(said));
+    let mut apart = table;
+    let wall = comparison(&mut apart, "wall_seconds", "thp=always");
+    wall.ratio = wall.ratio.map(|ratio| ratio * 0.9);
+    let text = shown(apart);
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn changes_beside_zeros_have_a_prefix_that_suits_them() {
+    let arms = [
+        (
+            Policy::as_is(),
+            with(&small_pages(), &[("system_seconds", 0.0)]),
+        ),
+        (
+            thp("thp=always", Thp::Always),
+            with(&huge_pages(), &[("system_seconds", 0.0)]),
+        ),
+    ];
+    let record = sample::record(&arms, 12);
+    let mut table = table(&record, 0.005);
+    let system = comparison(&mut table, "system_seconds", "thp=always");
+    system.scale = Scale::Difference;
+    system.change = Change::CannotTell;
+    (system.ratio, system.difference) = (None, Some(0.0));
+    (system.low, system.high) = (Some(-473e-6), Some(599e-6));
+    let report = Report::new(&record, table, Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    assert!(text.contains("~ [−473 µs, +599 µs]"), "{text}");
 }
 
 /// Two real shapes through the real comparison: the kernel was changed between the two runs.

@@ -21,7 +21,7 @@ mod parse;
 mod service;
 
 pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
-pub use parse::{parse_fragment, parse_share};
+pub use parse::{parse_fragment, parse_interval, parse_share};
 
 use parse::{command, duration, fragment, parsed, parsed_all, share};
 

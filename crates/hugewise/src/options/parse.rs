@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 /// A share as `1%` or `0.01`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
-    let fault = || format!("`{text}` is not a share; write 1% or 0.01");
+    let fault = || format!("`{text}` is not a share above 0 and below 1; write 1% or 0.01");
     let share = match text.trim().strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| fault())? / 100.0,
         None => text.trim().parse::<f64>().map_err(|_| fault())?,
@@ -18,6 +18,19 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     } else {
         Err(fault())
     }
+}
+
+/// An interval between two looks, as `1s`: it must hold a turn of each group of counters, and
+/// looking must not be all that is done.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_millis(10);
+    let interval = parse_duration(text)?;
+    if interval < SHORTEST {
+        return Err(format!(
+            "`{text}` is too short; the shortest interval is 10ms"
+        ));
+    }
+    Ok(interval)
 }
 
 /// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.

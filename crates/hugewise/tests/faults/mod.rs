@@ -504,6 +504,7 @@ fn wrong_words_and_failing_commands_are_told_apart() {
         ),
         (&["faults", "--duration", "0", "--", "true"], 2),
         (&["faults", "--", "there-is-no-such-program"], 2),
+        (&["faults", "--", "/"], 2),
         (&["faults", "--replay", "/dev/null"], 2),
         (&["faults", "--out", "/nowhere/at/all", "--", "true"], 2),
         (&["faults", "--flame", "/nowhere/x", "--", "true"], 2),

@@ -58,6 +58,7 @@ fn what_a_report_cannot_do_is_refused() {
             &["two.jsonl", "--verdict-metric", "user_seconds"],
             "--verdict-metric",
         ),
+        (&["two.jsonl", "--across"], "of one experiment"),
     ];
     for (arguments, reason) in cases {
         case.hugewise()
@@ -68,6 +69,15 @@ fn what_a_report_cannot_do_is_refused() {
             .stdout("")
             .stderr(contains(*reason));
     }
+}
+
+/// Another than this one has no end, and would fill the machine's memory before it was found to
+/// be no record.
+#[test]
+fn a_device_is_no_record() {
+    let words = ["report", "/dev/null"];
+    let refused = Case::new().hugewise().args(words).assert();
+    refused.code(2).stderr(contains("it is a device"));
 }
 
 #[test]

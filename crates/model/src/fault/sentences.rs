@@ -125,13 +125,17 @@ impl Shape {
             )
         };
         let place = site.as_ref().map_or_else(String::new, |site| {
+            if at_site == faults {
+                return format!(" All of that is in {site}.");
+            }
             format!(
-                " Most of the second ones, {}, are in {site}.",
+                " {} of the second ones are in {site}, more than anywhere else.",
                 count(*at_site)
             )
         });
+        let pages = if *faults == 1 { "page" } else { "pages" };
         format!(
-            "{} pages faulted a second time ({} for the second alone): {why}.{place}",
+            "{} {pages} faulted a second time ({} for the second alone): {why}.{place}",
             count(*faults),
             duration(*time_ns)
         )

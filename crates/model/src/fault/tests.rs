@@ -272,6 +272,56 @@ fn zero_pages_and_what_follows_them_are_known_to_the_privileged() {
 }
 
 #[test]
+fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
+    let site = |chains: &[u64]| {
+        let mut script = Script::new(conditions());
+        script.map_as("/bin/a", Sharing::Private, 0x40_0000, 0x10_0000, 0);
+        script.map_as("/bin/b", Sharing::Private, 0x50_0000, 0x10_0000, 0);
+        script.map(BASE, HUGE);
+        for (&place, page) in chains.iter().zip(0..) {
+            script.fault(1, BASE + page * PAGE, PAGE, 0, 100);
+            script.fault(1, BASE + page * PAGE, PAGE, 0x1000, 100);
+            if let Some(Event::End(served)) = script.events.last_mut() {
+                served.stack = vec![place];
+            }
+        }
+        match script.summary().shapes.swap_remove(0) {
+            Shape::DoubleFault { site, at_site, .. } => (site.expect("a site"), at_site),
+            other => panic!("{other:?}"),
+        }
+    };
+    // Two chains of one function are more than the longest chain of another.
+    let added_up = site(&[0x50_1000, 0x50_1000, 0x40_1000, 0x40_2000, 0x40_3000]);
+    assert_eq!(added_up, ("[a]".to_owned(), 3));
+    for _ in 0..20 {
+        assert_eq!(site(&[0x50_1000, 0x40_1000]), ("[a]".to_owned(), 1));
+    }
+}
+
+#[test]
+fn double_faults_are_told_in_the_singular_and_the_plural() {
+    let told = |faults, at_site| {
+        let shape = Shape::DoubleFault {
+            faults,
+            certain: faults,
+            time_ns: 2000,
+            site: Some("libc.so.6".to_owned()),
+            at_site,
+        };
+        shape.sentence(&conditions())
+    };
+    let one = told(1, 1);
+    assert!(one.starts_with("1 page faulted a second time"), "{one}");
+    assert!(one.ends_with(" All of that is in libc.so.6."), "{one}");
+    let many = told(3, 2);
+    assert!(many.starts_with("3 pages faulted a second time"), "{many}");
+    assert!(
+        many.ends_with(" 2 of the second ones are in libc.so.6, more than anywhere else."),
+        "{many}"
+    );
+}
+
+#[test]
 fn memory_that_was_given_back_is_no_double_fault_where_that_is_known() {
     let mut script = Script::new(conditions());
     script.map(BASE, HUGE);

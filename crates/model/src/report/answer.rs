@@ -237,13 +237,23 @@ pub(super) fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> 
 fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     format!(
-        "{} makes no difference within ±{} % to {}{} {}.",
+        "{} makes no difference within ±{} % to {}{}{} {}.",
         pair.here,
         chosen_percent(report.table.verdict.threshold),
         pair.there,
+        of_cell(&metric),
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),
     )
+}
+
+/// Of a bench, which number of which cell decides.
+fn of_cell(metric: &Metric) -> String {
+    if metric.name.starts_with("bench/") {
+        format!(" in {}", sentence_label(metric))
+    } else {
+        String::new()
+    }
 }
 
 /// Nobody waits for more rounds than these, and the guess is too rough to be told.
@@ -266,9 +276,10 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     // More rounds do not remove a reason.
     let yet = if reason.is_some() { "" } else { " yet" };
     format!(
-        "{} against {}: cannot tell{yet}{} {}{}.",
+        "{} against {}: cannot tell{yet}{}{} {}{}.",
         pair.here,
         pair.there,
+        of_cell(&metric),
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),
         more.trim_end_matches('.'),
@@ -337,39 +348,4 @@ pub(super) fn is_said(finding: &Finding) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_metrics_say_which_way_is_good() {
-        let mut metric = crate::metric::find("peak_rss_bytes").unwrap();
-        let mut comparison = Comparison {
-            metric: "peak_rss_bytes".to_owned(),
-            statistic: Statistic::Center,
-            policy: "b".to_owned(),
-            baseline: "a".to_owned(),
-            baseline_value: None,
-            policy_value: None,
-            scale: crate::compare::Scale::Ratio,
-            ratio: Some(1.073),
-            difference: None,
-            low: Some(1.05),
-            high: Some(1.09),
-            p: None,
-            n: 1,
-            change: crate::compare::Change::Higher,
-            more_rounds: None,
-            warnings: Vec::new(),
-        };
-        let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
-        assert_eq!(said, "is 7.3 % higher in peak memory (worse) than");
-        assert_eq!(
-            evidence(&metric, &comparison, Sign::Left),
-            "(95 %: 5.0 to 9.0 %, 1 round)"
-        );
-        comparison.ratio = Some(12.34);
-        metric.unit = crate::metric::Unit::Count;
-        let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
-        assert_eq!(said, "has 12.3 times the peak memory (worse) of");
-    }
-}
+mod tests;

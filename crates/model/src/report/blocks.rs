@@ -47,6 +47,9 @@ impl Row<'_> {
         for index in arms.clone() {
             cells.push(value(index));
             let comparison = self.comparisons.get(index - 1).copied().flatten();
+            if comparison.is_some_and(|it| is_apart(it, self.threshold)) {
+                notes.apart();
+            }
             cells.extend(self.change_cells(comparison, &scaler, detail));
         }
         cells
@@ -109,6 +112,34 @@ fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail, thresho
         Some(interval) if detail != Detail::Change => format!("{effect} {interval}"),
         _ => effect,
     }
+}
+
+/// Whether the change is given as a figure.
+fn shows_effect(comparison: &Comparison, threshold: f64) -> bool {
+    match comparison.change {
+        Change::Higher | Change::Lower => true,
+        Change::NoDifference => false,
+        Change::CannotTell => {
+            matches!(
+                comparison.by_itself(threshold),
+                Change::Higher | Change::Lower
+            )
+        }
+    }
+}
+
+/// Whether a figure is shown from which that of the two values beside it differs by more than a
+/// tenth, and by what is of interest.
+fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
+    let (Some(before), Some(after)) = (comparison.baseline_value, comparison.policy_value) else {
+        return false;
+    };
+    let (shown, between, least) = match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) => (ratio.ln(), (after / before).ln(), threshold.ln_1p()),
+        (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
+        (None, None) => return false,
+    };
+    shows_effect(comparison, threshold) && (between - shown).abs() > (shown.abs() / 10.0).max(least)
 }
 
 fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {

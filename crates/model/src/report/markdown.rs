@@ -43,7 +43,7 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
         legends.extend(legend(&section));
         legends.extend(cells::legend(report, &section));
     }
-    legends.extend(notes::signs(report, &drawn));
+    legends.extend(notes::signs(report, &drawn, &footnotes));
     list(&legends, out)?;
     drawings(report, out)?;
     findings(report, out)?;

@@ -41,7 +41,7 @@ pub struct Report<'a> {
     /// What was done and seen.
     pub record: &'a Record,
     /// The second record, where two are compared. What one record alone can say is then said
-    /// of the first.
+    /// of the first; doubts are those of both.
     pub other: Option<Other<'a>>,
     /// What differs.
     pub table: Table,

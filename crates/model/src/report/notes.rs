@@ -1,6 +1,6 @@
 //! What stands at the foot of a report: reasons, doubts and circumstances.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::Report;
@@ -23,6 +23,8 @@ use crate::record::{Record, StopReason};
 pub(super) struct Notes {
     /// A layout is tried several times before it fits, and marks the same reasons each time.
     reasons: RefCell<Vec<Missing>>,
+    /// Whether a change stands beside medians of which another change would follow.
+    apart: Cell<bool>,
 }
 
 impl Notes {
@@ -34,6 +36,11 @@ impl Notes {
             reasons.push(missing.clone());
             reasons.len() - 1
         }))
+    }
+
+    /// Remembers that a change was shown that its two medians do not give.
+    pub(super) fn apart(&self) {
+        self.apart.set(true);
     }
 
     /// The footnotes.
@@ -60,7 +67,7 @@ pub(super) const MACHINE: &str = "†";
 pub(super) const DIFFERENCE: &str = "Δ";
 
 /// What the signs mean that the tables use.
-pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
+pub(super) fn signs(report: &Report<'_>, tables: &[Grid], notes: &Notes) -> Vec<String> {
     let cells = || {
         let rows = tables.iter().flat_map(|table| table.rows.iter().skip(1));
         rows.flat_map(|row| row.iter().enumerate())
@@ -89,6 +96,9 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
             "{DIFFERENCE} a difference: a value of 0 allows no ratio"
         ));
     }
+    if notes.apart.get() {
+        lines.push(APART[usize::from(report.other.is_some())].to_owned());
+    }
     if cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE)) {
         lines.push(format!(
             "{MACHINE} counted over the whole machine: other programs are in it"
@@ -96,6 +106,14 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     }
     lines
 }
+
+/// Why a change is not the one between the medians beside it: within a record, between two.
+const APART: [&str; 2] = [
+    "A change is the middle of the changes within rounds, which need not be the change of the \
+     medians.",
+    "A change is the middle of the changes from each trial to each, which need not be the change \
+     of the medians.",
+];
 
 /// An effect that only the correction for many comparisons holds back; not a bare interval.
 fn is_open_effect(text: &str) -> bool {
@@ -109,16 +127,29 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
     doubts.extend(travelling(report));
     doubts.extend(service(report));
     doubts.extend(requests(report));
-    doubts.extend(failed(report.record));
-    doubts.extend(marks(report.record));
-    doubts.extend(
-        report
-            .record
-            .warnings
-            .iter()
-            .map(|warning| format!("Warning: {}.", plain(warning))),
-    );
-    doubts.extend(stopped(report.record));
+    let Some(other) = &report.other else {
+        doubts.extend(doubts_of(report.record));
+        return doubts;
+    };
+    doubts.push(NOT_SHUFFLED.to_owned());
+    for (record, name) in [report.record, other.record].into_iter().zip(&other.names) {
+        let named = |doubt| format!("{}: {doubt}", plain(name));
+        doubts.extend(doubts_of(record).into_iter().map(named));
+    }
+    doubts
+}
+
+/// Of two records, always: each was shuffled by itself.
+const NOT_SHUFFLED: &str = "The two records were not shuffled against each other: whatever else \
+                            changed from one to the other is in the difference.";
+
+/// What is to be doubted of one record.
+fn doubts_of(record: &Record) -> Vec<String> {
+    let mut doubts = failed(record);
+    doubts.extend(marks(record));
+    let warnings = record.warnings.iter();
+    doubts.extend(warnings.map(|warning| format!("Warning: {}.", plain(warning))));
+    doubts.extend(stopped(record));
     doubts
 }
 

@@ -116,7 +116,7 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
         }
     }
     drawings(report, pen)?;
-    for line in notes::signs(report, &drawn) {
+    for line in notes::signs(report, &drawn, notes) {
         pen.paragraph(&line, 2, Tone::Plain)?;
     }
     Ok(())

@@ -16,6 +16,10 @@ pub struct Recording {
     pub torn: bool,
 }
 
+/// Of a file whose first line is none.
+const NO_RECORDING: &str = "line 1: not a recording of stat; give the file that `hugewise stat \
+                            --json` or `--where --out` wrote";
+
 /// Parses a recording. A last line that was torn by a crash is left out.
 ///
 /// # Errors
@@ -31,12 +35,13 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, String> {
         let parsed: Line = match serde_json::from_str(line) {
             Ok(parsed) => parsed,
             Err(_) if last && !whole && index > 0 => break,
+            Err(error) if index == 0 => return Err(no_header(line, &error)),
             Err(error) => return Err(format!("line {}: {error}", index + 1)),
         };
         match parsed {
             Line::Header(found) if index == 0 => header = Some(checked(*found)?),
             Line::Header(_) => return Err(format!("line {}: a second header", index + 1)),
-            _ if index == 0 => return Err("line 1: expected a header".to_owned()),
+            _ if index == 0 => return Err(NO_RECORDING.to_owned()),
             Line::Interval(interval) => intervals.push(interval),
             Line::Summary(summary) => {
                 outcome = summary.outcome;
@@ -54,12 +59,23 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, String> {
 
 fn checked(header: Header) -> Result<Header, String> {
     if header.version > VERSION {
-        return Err(format!(
-            "line 1: format version {}, this program reads up to {VERSION}",
-            header.version
-        ));
+        return Err(newer(u64::from(header.version)));
     }
     Ok(header)
+}
+
+fn newer(version: u64) -> String {
+    format!("line 1: format version {version}, this program reads up to {VERSION}")
+}
+
+/// Why a first line is no header of this version: a newer one may have other fields.
+fn no_header(line: &str, error: &serde_json::Error) -> String {
+    let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+    match value["version"].as_u64() {
+        _ if value["line"] != "header" => NO_RECORDING.to_owned(),
+        Some(version) if version > u64::from(VERSION) => newer(version),
+        _ => format!("line 1: {error}"),
+    }
 }
 
 /// One line as it is written, with its newline.
@@ -114,13 +130,16 @@ mod tests {
         assert!(back.torn && back.intervals.len() == 1);
         assert_eq!(parse(b"").unwrap_err(), "the file is empty");
         let no_header = text.lines().nth(1).unwrap();
-        assert_eq!(
-            parse(no_header.as_bytes()).unwrap_err(),
-            "line 1: expected a header"
-        );
-        assert!(parse(b"{}\n").unwrap_err().starts_with("line 1: "));
+        assert_eq!(parse(no_header.as_bytes()).unwrap_err(), NO_RECORDING);
+        for other in ["{}\n", "root:x:0:0\n", "[]"] {
+            assert_eq!(parse(other.as_bytes()).unwrap_err(), NO_RECORDING);
+        }
+        let damaged = text.replacen("\"kernel\"", "\"colonel\"", 1);
+        assert!(parse(damaged.as_bytes()).unwrap_err().contains("kernel"));
         let newer = text.replacen("\"version\":1", "\"version\":9", 1);
         assert!(parse(newer.as_bytes()).unwrap_err().contains("version 9"));
+        let foreign = "{\"line\":\"header\",\"version\":9,\"words\":[]}\n";
+        assert!(parse(foreign.as_bytes()).unwrap_err().contains("version 9"));
     }
 
     proptest! {

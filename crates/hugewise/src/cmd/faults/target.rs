@@ -14,13 +14,8 @@ use crate::{command, exit, invoker};
 
 /// Starts the command, up to its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
+    command::check_program_of(&arguments.command)?;
     let launch = launch(arguments, host)?;
-    if !command::exists(launch.program()) {
-        let name = launch.program().to_string_lossy();
-        return Err(exit::usage(format!(
-            "there is no program `{name}`; a shell line needs: -- sh -c 'LINE'"
-        )));
-    }
     match spawn::start(&launch, &Question::default())? {
         Beginning::Suspended(suspended) => Ok(suspended),
         Beginning::NotStarted(sentence) => Err(exit::trial_failed(sentence)),

@@ -15,7 +15,9 @@ use hugewise_model::space::Space;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
+use crate::file;
 use crate::forecast::{self, Seen, UsedBits, Watch};
+use crate::options::parse_interval;
 use crate::say::say;
 
 mod give;
@@ -70,7 +72,7 @@ pub struct Arguments {
     touch_bits: bool,
 
     /// Look again every so often (2s, 500ms) and mark what changed
-    #[arg(long, value_name = "INTERVAL", value_parser = parse_duration)]
+    #[arg(long, value_name = "INTERVAL", value_parser = parse_interval)]
     watch: Option<Duration>,
 
     /// Stop watching after this time; with --forecast, count page walks for so long
@@ -210,7 +212,7 @@ fn explain(name: &str) -> Result<Exit> {
 
 fn again(path: &std::path::Path) -> Result<Inspection> {
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
+    let bytes = file::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
     let read: Inspection = serde_json::from_slice(&bytes)
         .map_err(|error| exit::usage(format!("--from {name}: not an inspection: {error}")))?;
     Ok(Inspection::of(read.space, read.settings))

@@ -13,6 +13,7 @@ use hugewise_model::stat::Mode;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
+use crate::options::parse_interval;
 
 mod list;
 mod live;
@@ -50,7 +51,7 @@ pub struct Arguments {
     cgroup: Option<String>,
 
     /// A line for each interval of this length
-    #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     interval: Duration,
 
     /// Stop after this time
@@ -205,18 +206,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return list::run(&root, &arguments.output);
     }
     live::run(&root, arguments)
-}
-
-/// An interval must hold a turn of each group, and a line must be worth reading.
-fn interval(text: &str) -> Result<Duration, String> {
-    const SHORTEST: Duration = Duration::from_millis(10);
-    let interval = parse_duration(text)?;
-    if interval < SHORTEST {
-        return Err(format!(
-            "`{text}` is too short; the shortest interval is 10ms"
-        ));
-    }
-    Ok(interval)
 }
 
 /// The error of an event that no table of this machine has.

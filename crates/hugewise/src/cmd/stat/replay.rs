@@ -8,6 +8,7 @@ use hugewise_model::stat::{Interval, derive, parse};
 use super::sink::Sink;
 use crate::cli::Output;
 use crate::exit::{self, Exit};
+use crate::file;
 use crate::say::say;
 
 /// Draws a recording.
@@ -22,7 +23,7 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
             "--json names the same file, which would be lost".to_owned(),
         ));
     }
-    let bytes = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
+    let bytes = file::read(path).map_err(|error| fault(error.to_string()))?;
     let recording = parse(&bytes).map_err(fault)?;
     let mut sink = Sink::begin(&recording.header, output)?;
     for interval in recording.intervals {

@@ -1,0 +1,27 @@
+//! Files that a user names to be read.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// Opens a file or a pipe. A device is refused: `/dev/zero` and its like have no end, and all of
+/// the machine's memory would be filled before a reader could say that this is no recording.
+pub fn open(path: &Path) -> Result<File> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_char_device() || kind.is_block_device() {
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            "it is a device, not a file",
+        ));
+    }
+    Ok(file)
+}
+
+/// All that it holds.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

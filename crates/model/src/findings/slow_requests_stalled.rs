@@ -151,7 +151,11 @@ fn why_not(ground: &Ground<'_>) -> Option<Unrelated> {
     });
     let expected = |why: &Unrelated| {
         let silent = [Unrelated::NotAsked, Unrelated::Unread];
-        !silent.contains(why) && !matches!(why, Unrelated::NoTimes { .. })
+        let untimed = matches!(
+            why,
+            Unrelated::NoTimes { .. } | Unrelated::LongIntervals { .. }
+        );
+        !silent.contains(why) && !untimed
     };
     whys.into_iter().find(expected)
 }

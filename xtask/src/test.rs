@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
 
@@ -22,35 +23,35 @@ pub fn run(_: &Arguments) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    let failures = Failures::of(&said);
+    let failures = failures(&said);
     ensure!(
-        !failures.tests.is_empty() && !failures.targets.is_empty(),
-        "cargo test ended with {status}, and names no test"
+        !failures.is_empty(),
+        "cargo test ended with {status}, and names no target"
     );
-    let mut passed = BTreeSet::new();
-    for target in &failures.targets {
-        passed.extend(again(target, &failures.tests)?);
+    let mut twice = Vec::new();
+    for failure in &failures {
+        if !again(failure)? {
+            twice.push(failure.to_string());
+        }
     }
-    let twice: Vec<&str> = failures.tests.difference(&passed).map(|s| &**s).collect();
-    ensure!(twice.is_empty(), "failed twice: {}", twice.join(", "));
-    println!("{} tests passed only alone:", passed.len());
-    for test in passed {
-        println!("    {test}");
+    ensure!(twice.is_empty(), "failed twice: {}", twice.join("; "));
+    println!("passed only alone, after a failure among others:");
+    for failure in failures {
+        println!("    {failure}");
     }
     Ok(())
 }
 
-/// Runs tests of one target alone; gives those that passed.
-fn again(target: &str, tests: &BTreeSet<String>) -> Result<Vec<String>> {
-    let words = target
-        .split(' ')
-        .chain(["--", "--exact", "--test-threads=1"]);
-    let (_, said) = cargo(words.chain(tests.iter().map(String::as_str)))?;
-    let passed = |line: &String| {
-        let name = line.strip_prefix("test ")?.strip_suffix(" ... ok")?;
-        tests.get(name).cloned()
-    };
-    Ok(said.iter().filter_map(passed).collect())
+/// Runs what failed alone; whether it passed.
+fn again(failure: &Failure) -> Result<bool> {
+    let mut words: Vec<&str> = failure.target.split(' ').collect();
+    // A target with a harness of its own lists no test: all of it runs once more.
+    if !failure.tests.is_empty() {
+        words.extend(["--", "--exact", "--test-threads=1"]);
+        words.extend(failure.tests.iter().map(String::as_str));
+    }
+    let (status, _) = cargo(words)?;
+    Ok(status.success())
 }
 
 /// `cargo test` with these arguments; what it says is shown as it comes, and given back. Its two
@@ -75,66 +76,87 @@ fn cargo<S: AsRef<OsStr>>(
     Ok((child.wait()?, lines))
 }
 
-/// What cargo says has failed.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Failures {
-    /// Names of tests.
+/// A target that failed.
+#[derive(Debug, PartialEq, Eq)]
+struct Failure {
+    /// Flags of cargo that choose the target, as cargo prints them.
+    target: String,
+    /// Names of the tests that failed; none where the target's own harness does not list them.
     tests: BTreeSet<String>,
-    /// Flags of cargo that choose a target, as cargo prints them.
-    targets: Vec<String>,
 }
 
-impl Failures {
-    fn of(said: &[String]) -> Self {
-        let mut found = Self::default();
-        let mut listed = Vec::new();
-        for line in said {
-            if line == "failures:" {
-                listed.clear();
-            } else if line.starts_with("test result: FAILED") {
-                found.tests.extend(listed.drain(..));
-            } else if let Some(entry) = line.strip_prefix("    ") {
-                match entry
-                    .strip_prefix('`')
-                    .and_then(|rest| rest.strip_suffix('`'))
-                {
-                    Some(target) => found.targets.push(target.to_owned()),
-                    None => listed.push(entry.to_owned()),
-                }
-            }
-        }
-        found
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tests: Vec<&str> = self.tests.iter().map(String::as_str).collect();
+        write!(out, "{}: {}", self.target, tests.join(", "))
     }
+}
+
+/// What cargo says has failed. The list of names is the last that stands below `failures:`; what
+/// a test printed, such as the frames of a backtrace, stands there too, and has blanks in it.
+fn failures(said: &[String]) -> Vec<Failure> {
+    let mut found = Vec::new();
+    let mut tests = None;
+    for line in said {
+        let rerun = line.strip_prefix("error: test failed, to rerun pass `");
+        if line == "failures:" {
+            tests = Some(BTreeSet::new());
+        } else if line.trim_start().starts_with("Running ") {
+            tests = None;
+        } else if let Some(target) = rerun.and_then(|rest| rest.strip_suffix('`')) {
+            found.push(Failure {
+                target: target.to_owned(),
+                tests: tests.take().unwrap_or_default(),
+            });
+        } else if let Some(name) = line.strip_prefix("    ").filter(|name| !name.contains(' '))
+            && let Some(tests) = &mut tests
+        {
+            tests.insert(name.to_owned());
+        }
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn failures(said: &str) -> Failures {
-        Failures::of(&said.lines().map(str::to_owned).collect::<Vec<_>>())
+    fn of(said: &str) -> Vec<Failure> {
+        failures(&said.lines().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn failure(target: &str, tests: &[&str]) -> Failure {
+        Failure {
+            target: target.to_owned(),
+            tests: tests.iter().map(|&test| test.to_owned()).collect(),
+        }
     }
 
     #[test]
     fn failed_tests_and_their_targets_are_found() {
         let said = "     Running tests/bench.rs (target/debug/deps/bench-1b5b01663778795d)\n\
             test one::two ... FAILED\n\n\
-            failures:\n\n---- one::two stdout ----\n    a line that a test said\n\n\
+            failures:\n\n---- one::two stdout ----\n    a line that a test said\n    word\n   \
+            0: core::panicking::panic_fmt\n             at ./tests/bench.rs:134:20\n\n\
             failures:\n    one::two\n\n\
             test result: FAILED. 9 passed; 1 failed\n\n\
-            error: 1 target failed:\n    `-p hugewise-lab --test bench`\n";
+            error: test failed, to rerun pass `-p hugewise-lab --test bench`\n     \
+            Running tests/trial.rs (target/debug/deps/trial-1b5b01663778795d)\n\
+            test three ... FAILED (2.36 s)\n    word\n\
+            error: test failed, to rerun pass `-p hugewise-linux --test trial`\n\
+            error: 2 targets failed:\n    `-p hugewise-lab --test bench`\n";
         assert_eq!(
-            failures(said),
-            Failures {
-                tests: BTreeSet::from(["one::two".to_owned()]),
-                targets: vec!["-p hugewise-lab --test bench".to_owned()],
-            }
+            of(said),
+            [
+                failure("-p hugewise-lab --test bench", &["one::two"]),
+                failure("-p hugewise-linux --test trial", &[]),
+            ]
         );
     }
 
     #[test]
-    fn what_does_not_build_names_no_test() {
+    fn what_does_not_build_names_no_target() {
         let said = "error: could not compile `xtask`\n\nCaused by:\n    a word\n";
-        assert_eq!(failures(said), Failures::default());
+        assert_eq!(of(said), []);
     }
 }

@@ -13,6 +13,7 @@ use hugewise_model::reader::{LatencySource, Place};
 
 use crate::options::{Options, Streams};
 use crate::rounds::command_words;
+use crate::written::FOLDER;
 use crate::{command, exit, runtimes};
 
 impl Options {
@@ -81,16 +82,27 @@ impl Options {
                 "--output show leaves no stdout for --latency to read; use --output keep",
             ));
         }
-        if let Some(Place::Files(path)) = self.latency.as_ref().map(|source| &source.place)
-            && self.service.is_some()
-            && ["{dir}", "{port}"].iter().any(|it| path.contains(it))
-        {
-            return Err(exit::usage(format!(
-                "--latency …:{path}: the folder of a trial is gone when its files would be read; let \
-                 the load print the file when it is done, or name one outside"
-            )));
+        match self.latency.as_ref().map(|source| &source.place) {
+            Some(Place::Files(path)) => self.check_latency_path(path),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// What goes with a trial is of a server; what stays is told from older files before the
+    /// port is known.
+    fn check_latency_path(&self, path: &str) -> Result<()> {
+        let named = ["{dir}", "{port}"].iter().find(|it| path.contains(**it));
+        let Some(named) = named else {
+            return Ok(());
+        };
+        let problem = if self.service.is_none() {
+            format!("{named} is of a trial with a --service")
+        } else if !path.starts_with(FOLDER) {
+            format!("a path with {named} begins with {FOLDER}")
+        } else {
+            return Ok(());
+        };
+        Err(exit::usage(format!("--latency …:{path}: {problem}")))
     }
 
     fn bounds(&self) -> Result<Bounds> {

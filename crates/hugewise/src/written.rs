@@ -1,5 +1,6 @@
 //! `--latency READER:FILE`: what a trial wrote, told apart from what lay there before.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
@@ -7,7 +8,9 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use hugewise_linux::collect::service::LastLook;
 use hugewise_model::glob::{fits, is_pattern};
+use hugewise_model::plan::service::Places;
 use hugewise_model::reader::{self, LatencySource, Place, Reply};
 
 /// More than this is no log of one trial.
@@ -15,6 +18,80 @@ const LARGEST: u64 = 256 << 20;
 
 /// As much of stdout as is kept of a trial.
 const STDOUT_KEPT: usize = 16 << 20;
+
+/// How a source begins that names files in the folder of a trial.
+pub const FOLDER: &str = "{dir}/";
+
+/// Files by their names with what is in them, or why there are none.
+type Documents = Result<Vec<(String, Vec<u8>)>, String>;
+
+/// Where a source of latencies is looked for after a trial.
+#[derive(Debug)]
+pub enum Sought {
+    /// In what the trial printed.
+    Printed,
+    /// In files that outlive it.
+    Written(Written),
+    /// In the folder that goes with it.
+    Folder(Folder),
+}
+
+impl Sought {
+    /// Looks before a trial. Relative paths are relative to the workload's directory.
+    pub fn before(source: Option<&LatencySource>, directory: Option<&Path>) -> Self {
+        match source.map(|source| &source.place) {
+            None | Some(Place::Stdout) => Self::Printed,
+            Some(Place::Files(path)) if path.starts_with(FOLDER) => {
+                Self::Folder(Folder::new(path.clone()))
+            }
+            Some(Place::Files(path)) => Self::Written(Written::before(path, directory)),
+        }
+    }
+}
+
+impl LastLook for Sought {
+    fn look(&self, places: &Places) {
+        if let Self::Folder(folder) = self {
+            *folder.found.borrow_mut() = folder.read(places);
+        }
+    }
+}
+
+/// Files in the folder of a trial, which holds nothing of another.
+#[derive(Debug)]
+pub struct Folder {
+    /// With its placeholders.
+    pattern: String,
+    found: RefCell<Documents>,
+}
+
+impl Folder {
+    fn new(pattern: String) -> Self {
+        let why = format!("{pattern}: the trial did not come so far");
+        Self {
+            pattern,
+            found: RefCell::new(Err(why)),
+        }
+    }
+
+    /// Names tell no folder, whose own is another in each trial.
+    fn read(&self, places: &Places) -> Documents {
+        let pattern = PathBuf::from(places.fill(&self.pattern));
+        let mut documents = Vec::new();
+        for path in matching(&pattern) {
+            let below = path.strip_prefix(&places.dir).unwrap_or(&path);
+            let name = format!("{FOLDER}{}", below.display());
+            if fs::metadata(&path).is_ok_and(|facts| facts.is_file()) {
+                let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
+                documents.push((name, bytes));
+            }
+        }
+        match documents.is_empty() {
+            true => Err(format!("{}: the trial wrote no such file", self.pattern)),
+            false => Ok(documents),
+        }
+    }
+}
 
 /// The files that a source names, as they were before a trial.
 #[derive(Debug)]
@@ -34,25 +111,20 @@ struct State {
 }
 
 impl Written {
-    /// Looks before a trial; `None` for a source that is no file. Relative paths are relative
-    /// to the workload's directory.
-    pub fn before(source: &LatencySource, directory: Option<&Path>) -> Option<Self> {
-        let Place::Files(path) = &source.place else {
-            return None;
-        };
+    fn before(path: &str, directory: Option<&Path>) -> Self {
         let pattern = directory.unwrap_or(Path::new("")).join(path);
         let states = matching(&pattern).into_iter().filter_map(|path| {
             let state = State::of(&path)?;
             Some((path, state))
         });
-        Some(Self {
+        Self {
             before: states.collect(),
             pattern,
-        })
+        }
     }
 
     /// The contents of the files that are new or were written anew, by their names.
-    fn documents(&self) -> Result<Vec<(String, Vec<u8>)>, String> {
+    fn documents(&self) -> Documents {
         let mut documents = Vec::new();
         for path in matching(&self.pattern) {
             let name = path.display().to_string();
@@ -137,14 +209,15 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
 }
 
 /// What a source tells of one trial, from its stdout or from the files that it wrote.
-pub fn read(source: &LatencySource, stdout: &[u8], before: Option<Written>) -> Reply {
-    let documents = match before {
-        Some(written) => written.documents(),
-        None if stdout.len() >= STDOUT_KEPT => Err(format!(
+pub fn read(source: &LatencySource, stdout: &[u8], sought: Sought) -> Reply {
+    let documents = match sought {
+        Sought::Written(written) => written.documents(),
+        Sought::Folder(folder) => folder.found.into_inner(),
+        Sought::Printed if stdout.len() >= STDOUT_KEPT => Err(format!(
             "the trial printed more than the {} MiB that are kept; let it write a file",
             STDOUT_KEPT >> 20
         )),
-        None => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
+        Sought::Printed => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
     };
     reader::read(source, documents)
 }
@@ -153,10 +226,8 @@ pub fn read(source: &LatencySource, stdout: &[u8], before: Option<Written>) -> R
 mod tests {
     use super::*;
 
-    fn source(path: &Path) -> LatencySource {
-        format!("csv:1@us:{}", path.display())
-            .parse()
-            .expect("good")
+    fn before(path: &Path) -> Written {
+        Written::before(&path.display().to_string(), None)
     }
 
     fn names(written: &Written) -> Vec<String> {
@@ -171,7 +242,7 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("w");
         write("a.1", "old\n");
         write("a.2", "old\n");
-        let before = Written::before(&source(&folder.path().join("a.*")), None).expect("files");
+        let before = before(&folder.path().join("a.*"));
         assert!(
             before
                 .documents()
@@ -192,7 +263,30 @@ mod tests {
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("mkfifo").success());
-        let before = Written::before(&source(&path), None).expect("files");
+        let before = before(&path);
         assert!(before.documents().is_err());
+    }
+
+    #[test]
+    fn files_in_a_folder_are_named_without_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = Places {
+            port: 4711,
+            dir: folder.path().display().to_string(),
+        };
+        let read = |pattern: &str| Folder::new(pattern.to_owned()).read(&places);
+        assert_eq!(
+            read("{dir}/log*"),
+            Err("{dir}/log*: the trial wrote no such file".to_owned())
+        );
+        for name in ["log.4711", "log.1", "other"] {
+            fs::write(folder.path().join(name), name).expect("a file");
+        }
+        let named = |name: &str| (format!("{{dir}}/{name}"), name.as_bytes().to_vec());
+        assert_eq!(
+            read("{dir}/log*"),
+            Ok(vec![named("log.1"), named("log.4711")])
+        );
+        assert_eq!(read("{dir}/log.{port}"), Ok(vec![named("log.4711")]));
     }
 }

@@ -136,6 +136,23 @@ fn steps_that_are_no_pages_are_a_missing_cell() {
     );
 }
 
+/// Times for each GiB are of what was brought in, which is whole pages whatever was asked for.
+#[test]
+fn what_is_brought_in_is_whole_huge_pages() {
+    let line = &bench("prefault", "small", &["store/65536/1".to_owned()])[0];
+    let faults = number(line, "faults_total").unwrap();
+    let Some((_, brought)) = line.split_once(r#""brought":{"small":"#) else {
+        return println!("SKIP what was brought in: {line}");
+    };
+    let bytes = brought.split(['}', ',']).next().unwrap();
+    let bytes: f64 = bytes.parse().unwrap();
+    assert!(bytes > 65_536.0, "{line}");
+    assert!(
+        (bytes / page_bytes() as f64 - faults).abs() < 16.0,
+        "{line}"
+    );
+}
+
 #[test]
 fn a_fork_copies_what_is_written_and_nothing_else() {
     let bytes = 16 * MIB;

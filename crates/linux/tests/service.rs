@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::service::{Ended, Service, trial};
+use hugewise_linux::collect::service::{Ended, LastLook, Service, Unseen, trial};
 use hugewise_linux::collect::{Counting, Observed, Watch};
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
@@ -28,7 +28,7 @@ use hugewise_linux::spawn::{self, Echo, Launch, Output};
 use hugewise_linux::undo::Steps;
 use hugewise_model::host::Host;
 use hugewise_model::observation::{Missing, Outcome, Party, Reading};
-use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy, StopSignal};
+use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy, Places, StopSignal};
 use hugewise_model::policy::realise::Realisation;
 
 mod planted;
@@ -69,6 +69,10 @@ const TESTS: &[(&str, fn())] = &[
         a_server_that_stays_is_killed,
     ),
     ("events_come_in_order", events_come_in_order),
+    (
+        "the_folder_is_seen_when_all_that_wrote_there_is_dead",
+        the_folder_is_seen_when_all_that_wrote_there_is_dead,
+    ),
     (
         "death_at_any_step_leaves_nothing",
         death_at_any_step_leaves_nothing,
@@ -179,6 +183,15 @@ fn plan() -> plan::Service {
 }
 
 fn observe(plan: &plan::Service, mode: &[&str], scratch: &Path, steps: &dyn Steps) -> Observed {
+    observe_and_look(plan, mode, scratch, (steps, &Unseen))
+}
+
+fn observe_and_look(
+    plan: &plan::Service,
+    mode: &[&str],
+    scratch: &Path,
+    (steps, last_look): (&dyn Steps, &dyn LastLook),
+) -> Observed {
     let (mut server, mut load) = (Launch::new(Vec::new()), Launch::new(Vec::new()));
     server.output = Output::Log(Echo::Silent);
     load.output = Output::Keep;
@@ -189,6 +202,7 @@ fn observe(plan: &plan::Service, mode: &[&str], scratch: &Path, steps: &dyn Step
         load: &load,
         scratch,
         steps,
+        last_look,
     };
     let expected = Realisation::default();
     let watch = Watch {
@@ -372,6 +386,28 @@ fn events_come_in_order() {
     let heard = Heard::default();
     observe(&plan(), &[], folder.path(), &heard);
     assert_eq!(*heard.0.lock().unwrap(), STEPS);
+}
+
+/// How many processes of the trial lived when its folder was looked at, and what was there.
+#[derive(Debug, Default)]
+struct Look(Mutex<Option<(usize, Vec<u8>)>>);
+
+impl LastLook for Look {
+    fn look(&self, places: &Places) {
+        let dir = Path::new(&places.dir);
+        let data = std::fs::read(dir.join("data")).unwrap();
+        *self.0.lock().unwrap() = Some((members(dir).len(), data));
+    }
+}
+
+fn the_folder_is_seen_when_all_that_wrote_there_is_dead() {
+    let folder = tempfile::tempdir().unwrap();
+    let (heard, look) = (Heard::default(), Look::default());
+    let seen = observe_and_look(&plan(), &[], folder.path(), (&heard, &look));
+    assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+    let found = look.0.into_inner().unwrap();
+    assert_eq!(found, Some((0, b"x".to_vec())));
+    assert!(is_empty(folder.path()));
 }
 
 /// Tells its port by the name of a file, and kills this process at a step.

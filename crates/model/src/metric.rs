@@ -155,7 +155,7 @@ pub static METRICS: &[Metric] = metrics![
     "huge_shmem_exit_bytes" "huge shmem, at exit" Bytes Neither Main OnRequest
         "PMD-mapped shared memory of the main process at its end.";
     "hugetlb_peak_bytes" "hugetlb, peak" Bytes Neither Tree WhenNonZero
-        "Largest sum of hugetlb memory (Private_Hugetlb and Shared_Hugetlb) of the tree; it is not part of the resident set. Pages that processes share count in each of them, so that it can be more than the pool.";
+        "Largest amount of hugetlb memory that the tree held, in samples; it is not part of the resident set. What processes share (Shared_Hugetlb) counts once: it is what was taken from the machine's pools since before the trial, held between the most that one process shares and the sum.";
     "hugetlb_mean_bytes" "hugetlb, mean" Bytes Neither Tree OnRequest
         "Time-weighted mean of hugetlb memory of the tree.";
     "hugetlb_exit_bytes" "hugetlb, at exit" Bytes Neither Main OnRequest
@@ -281,52 +281,70 @@ fn find_mthp(name: &str) -> Option<Metric> {
     let rest = name.strip_prefix("mthp_")?;
     let (size, what) = rest.split_once("kib_")?;
     let kib: u64 = size.parse().ok()?;
-    let (label, unit, scope, shown, doc) = match what {
-        "peak_bytes" => (
+    let of_size = match what {
+        "peak_bytes" => mthp_peak(kib),
+        "exit_bytes" => mthp_at_exit(kib),
+        _ => mthp_counter(kib, what.strip_suffix("_total")?),
+    };
+    Some(Metric {
+        name: Cow::Owned(name.to_owned()),
+        ..of_size
+    })
+}
+
+fn mthp_peak(kib: u64) -> Metric {
+    Metric {
+        unit: Unit::Bytes,
+        shown: Shown::WhenNonZero,
+        ..mthp(
             format!("{kib} KiB folios, peak"),
-            Unit::Bytes,
-            Scope::Machine,
-            Shown::WhenNonZero,
             format!(
                 "Largest growth of hugepages-{kib}kB/stats/nr_anon during the trial, times the \
                  size (Linux 6.12): other programs are in it."
             ),
-        ),
-        "exit_bytes" => (
+        )
+    }
+}
+
+fn mthp_at_exit(kib: u64) -> Metric {
+    Metric {
+        unit: Unit::Bytes,
+        scope: Scope::Main,
+        ..mthp(
             format!("{kib} KiB folios, at exit"),
-            Unit::Bytes,
-            Scope::Main,
-            Shown::OnRequest,
             format!(
                 "Anonymous memory of the main process in folios of {kib} KiB at its end, by \
                  /proc/kpageflags."
             ),
-        ),
-        _ => {
-            let counter = what.strip_suffix("_total")?;
-            let shown = if counter == "anon_fault_fallback" {
-                Shown::WhenNonZero
-            } else {
-                Shown::OnRequest
-            };
-            (
-                format!("{kib} KiB {}", counter.replace('_', " ")),
-                Unit::Count,
-                Scope::Machine,
-                shown,
-                format!("Growth of hugepages-{kib}kB/stats/{counter} during the trial."),
-            )
-        }
+        )
+    }
+}
+
+fn mthp_counter(kib: u64, counter: &str) -> Metric {
+    let shown = match counter {
+        "anon_fault_fallback" => Shown::WhenNonZero,
+        _ => Shown::OnRequest,
     };
-    Some(Metric {
-        name: Cow::Owned(name.to_owned()),
-        label: Cow::Owned(label),
-        unit,
-        better: Better::Neither,
-        scope,
+    Metric {
         shown,
+        ..mthp(
+            format!("{kib} KiB {}", counter.replace('_', " ")),
+            format!("Growth of hugepages-{kib}kB/stats/{counter} during the trial."),
+        )
+    }
+}
+
+/// What most metrics of folio sizes are; the name is the caller's to give.
+fn mthp(label: String, doc: String) -> Metric {
+    Metric {
+        name: Cow::Borrowed(""),
+        label: Cow::Owned(label),
+        unit: Unit::Count,
+        better: Better::Neither,
+        scope: Scope::Machine,
+        shown: Shown::OnRequest,
         doc: Cow::Owned(doc),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn small_steps_are_named_where_whole_ones_came_out_huge() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            4k: mmap/2097152/aligned/at-once/67108864: huge share was not measured under 4k: the workload printed nothing that matches
+            4k: huge share of mmap 2 MiB was not measured under 4k: the workload printed nothing that matches
         "#]],
     );
 }

@@ -331,7 +331,7 @@ fn what_the_correction_holds_back_is_shown_as_such() {
     comparison(&mut table, "minor_faults_total", "thp=always").change = Change::CannotTell;
     let report = Report::new(&record, table, Vec::new(), None);
     let text = draw(&report, &Style::default());
-    assert!(text.contains("1.34 k  ~ −97.4 %\n"), "{text}");
+    assert!(text.contains("1340  ~ −97.4 %\n"), "{text}");
     assert!(text.contains("~ with a figure: clear by itself"), "{text}");
 }
 

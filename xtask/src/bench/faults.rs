@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let program = program::build()?;
     let lab = program.with_file_name("hugewise-lab");
     let folder = Folder::new()?;
-    let watchers = watchers(&program, &folder)?;
+    let watchers = watchers(&program, &folder);
     let fast = Load::pace(FAST.0, FAST.1, 0);
     println!("At full speed, {} faults a run:\n", fast.times());
     watched::table(arguments, &lab, &folder, &fast, &watchers)?;
@@ -45,71 +45,87 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     watched::table(arguments, &lab, &folder, &slow, &watchers)
 }
 
-fn watchers(program: &Path, folder: &Folder) -> Result<Vec<Watcher>> {
-    let own = |name: &str, delivers: &str, more: &[&str]| {
-        let mut words = vec![program.display().to_string(), "faults".to_owned()];
-        words.extend(more.iter().map(|word| (*word).to_owned()));
-        words.extend(["--quiet".to_owned(), "--json".to_owned()]);
-        words.push(folder.file("faults.json"));
-        words.push("--".to_owned());
-        Watcher::before(name, delivers, words)
-    };
-    let perf = |name: &str, delivers: &str, words: &[&str]| {
-        let words = [&["perf"], words].concat();
-        let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        words.extend(["-o".to_owned(), folder.file("perf.out"), "--".to_owned()]);
-        Watcher::before(name, delivers, words)
-    };
-    let every = ["record", "-q", "-c", "1", "-d", "--all-user"];
-    let both = [
-        &every[..],
-        &["--phys-data", "--data-page-size", "-e", PERF_BOTH_ENDS],
-    ]
-    .concat();
-    let begin = [&every[..], &["-g", "-e", "page-faults"]].concat();
-    let mut all = vec![
-        own("`hugewise faults`", "the report", &[]),
-        own(
-            "`hugewise faults --every 100`",
-            "the report, without latencies",
-            &["--every", "100"],
-        ),
-    ];
+fn watchers(program: &Path, folder: &Folder) -> Vec<Watcher> {
+    let mut all = own(program, folder);
     if installed("perf") {
-        all.extend([
-            perf(
-                "`perf record`, both ends",
-                "a file of the same samples",
-                &both,
-            ),
-            perf(
-                "`perf record -e page-faults -g`",
-                "a file; no latencies",
-                &begin,
-            ),
-            perf(
-                "`perf trace -F all`",
-                "a line a fault; no latencies",
-                &["trace", "-F", "all", "--no-syscalls"],
-            )
-            .shorter_by(8),
-        ]);
+        all.extend(of_perf(folder));
     }
     if installed("bpftrace") {
-        let script = |name: &str, delivers: &str, script: &str| {
-            let words = ["bpftrace", "-e", script, "-c"].map(str::to_owned);
-            Watcher::around(name, delivers, words.to_vec())
-        };
-        all.extend([
-            script(
-                "`bpftrace`, by call chain",
-                "latencies, time by chain",
-                BPFTRACE,
-            ),
-            script("`bpftrace`, latencies", "one histogram", BPFTRACE_LATENCY),
-        ]);
+        all.extend(of_bpftrace());
     }
-    Ok(all)
+    all
+}
+
+fn own(program: &Path, folder: &Folder) -> Vec<Watcher> {
+    let faults = |name: &str, delivers: &str, more: &[&str]| {
+        let program = program.display().to_string();
+        let file = folder.file("faults.json");
+        let words = [
+            &[&program, "faults"],
+            more,
+            &["--quiet", "--json", &file, "--"],
+        ];
+        Watcher::before(name, delivers, owned(&words.concat()))
+    };
+    let every = ["--every", "100"];
+    vec![
+        faults("`hugewise faults`", "the report", &[]),
+        faults(
+            "`hugewise faults --every 100`",
+            "the report, without latencies",
+            &every,
+        ),
+    ]
+}
+
+fn of_perf(folder: &Folder) -> Vec<Watcher> {
+    let perf = |name: &str, delivers: &str, words: &[&str]| {
+        let file = folder.file("perf.out");
+        let words = [&["perf"], words, &["-o", &file, "--"]].concat();
+        Watcher::before(name, delivers, owned(&words))
+    };
+    let every = ["record", "-q", "-c", "1", "-d", "--all-user"];
+    let ends = ["--phys-data", "--data-page-size", "-e", PERF_BOTH_ENDS];
+    let both = [&every[..], &ends].concat();
+    let begin = [&every[..], &["-g", "-e", "page-faults"]].concat();
+    let trace = ["trace", "-F", "all", "--no-syscalls"];
+    vec![
+        perf(
+            "`perf record`, both ends",
+            "a file of the same samples",
+            &both,
+        ),
+        perf(
+            "`perf record -e page-faults -g`",
+            "a file; no latencies",
+            &begin,
+        ),
+        perf(
+            "`perf trace -F all`",
+            "a line a fault; no latencies",
+            &trace,
+        )
+        .shorter_by(8),
+    ]
+}
+
+fn of_bpftrace() -> [Watcher; 2] {
+    let script = |name: &str, delivers: &str, script: &str| {
+        let words = owned(&["bpftrace", "-e", script, "-c"]);
+        Watcher::around(name, delivers, words)
+    };
+    [
+        script(
+            "`bpftrace`, by call chain",
+            "latencies, time by chain",
+            BPFTRACE,
+        ),
+        script("`bpftrace`, latencies", "one histogram", BPFTRACE_LATENCY),
+    ]
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Whether there is such a program; what is not there is told.

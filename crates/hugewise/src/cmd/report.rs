@@ -71,31 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
     }
-    let names: Vec<String> = arguments
-        .records
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    let report = match (records.as_slice(), names.as_slice()) {
-        ([before, after], [first, second]) => {
-            let names = [first.clone(), second.clone()];
-            let table = between(before, after, arguments)?;
-            Report::between(
-                before,
-                Other {
-                    record: after,
-                    names,
-                },
-                table,
-            )
-        }
-        ([record, ..], [name, ..]) => {
-            let table = within(record, arguments)?;
-            let findings = findings::judge(record, &table);
-            Report::new(record, table, findings, Some(name.clone()))
-        }
-        _ => return Err(exit::usage("report needs a record")),
-    };
+    let report = report(&records, arguments)?;
     let output = Output {
         svg: arguments.svg.clone(),
         ..arguments.output.clone()
@@ -105,6 +81,27 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         GateState::Closed => Exit::Gate,
         GateState::Open => Exit::Done,
     })
+}
+
+/// One record by itself, or two against each other.
+fn report<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>> {
+    let name = |index: usize| arguments.records[index].display().to_string();
+    match records {
+        [before, after] => {
+            let table = between(before, after, arguments)?;
+            let other = Other {
+                record: after,
+                names: [name(0), name(1)],
+            };
+            Ok(Report::between(before, other, table))
+        }
+        [record, ..] => {
+            let table = within(record, arguments)?;
+            let findings = findings::judge(record, &table);
+            Ok(Report::new(record, table, findings, Some(name(0))))
+        }
+        [] => Err(exit::usage("report needs a record")),
+    }
 }
 
 /// The seconds of one record.

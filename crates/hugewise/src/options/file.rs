@@ -42,9 +42,6 @@ impl Options {
 
     /// The flags where they are given, else the file: one line for each, so that none is left out.
     fn over(self, file: Self) -> Self {
-        fn first<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
-            if flags.is_empty() { file } else { flags }
-        }
         // Policies and the matrix are one question: flags that answer it replace the file's answer.
         let (policy, matrix) = if self.policy.is_empty() && self.matrix.is_empty() {
             (file.policy, file.matrix)
@@ -95,6 +92,10 @@ impl Options {
             command: file.command,
         }
     }
+}
+
+fn first<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
+    if flags.is_empty() { file } else { flags }
 }
 
 #[cfg(test)]

@@ -340,9 +340,10 @@ pub struct Options {
     /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
     /// google-benchmark, go, hyperfine, csv:COLUMN or jsonl:FIELD, with @ns, @us, @ms or @s where
     /// the source does not tell its unit. It reads stdout, or the files that the trial wrote (the
-    /// last part of FILE may hold * and ?). Percentiles are those of all trials together. Behind
-    /// a COLUMN or FIELD, `,ended=COLUMN@UNIT` (or `,began=`) says where the time of each request
-    /// since 1970 stands, for `report --timeline` and slow requests in stalls.
+    /// last part of FILE may hold * and ?; with a --service, {dir}/FILE lies in the folder of the
+    /// trial). Percentiles are those of all trials together. Behind a COLUMN or FIELD,
+    /// `,ended=COLUMN@UNIT` (or `,began=`) says where the time of each request since 1970 stands,
+    /// for `report --timeline` and slow requests in stalls.
     #[arg(long, value_name = "READER", help_heading = "What to judge")]
     #[serde(deserialize_with = "parsed")]
     pub latency: Option<LatencySource>,

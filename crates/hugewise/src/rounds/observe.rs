@@ -11,33 +11,35 @@ use hugewise_model::plan::Plan;
 use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy};
 use hugewise_model::policy::realise::Realisation;
 use hugewise_model::policy::{Settings, environment};
-use hugewise_model::reader::{LatencySource, Place};
+use hugewise_model::reader::{self, LatencySource};
 use hugewise_model::record::Header;
 
-use super::Rounds;
+use super::{Place, Rounds};
 use crate::options::{Options, Streams, Switch};
 use crate::runtimes;
+use crate::written::Sought;
 
 impl Rounds<'_> {
     /// Runs the workload once under a policy that is in force.
     pub(super) fn observe(
         &self,
         header: &Header,
-        settings: &Settings,
-        realisation: &Realisation,
-        round: u32,
+        place: Place,
+        sought: &Sought,
     ) -> Result<Observed> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let (settings, realisation) = (&policy.settings, &header.realisations[&policy.name]);
         let watch = Watch {
             files: &self.files,
             expected: realisation,
             counting: Counting {
                 plan: self.counters.as_ref(),
-                round,
+                round: place.round,
             },
             stalls: self.stalls.as_ref(),
         };
         if let Some(service) = &header.plan.service {
-            return self.serve(header, service, settings, &watch);
+            return self.serve(header, service, settings, &watch, sought);
         }
         let launch = self.under(realisation, self.surroundings(&header.plan));
         let launch = Launch {
@@ -55,6 +57,7 @@ impl Rounds<'_> {
         driving: &plan::Service,
         settings: &Settings,
         watch: &Watch<'_>,
+        sought: &Sought,
     ) -> Result<Observed> {
         let (server, load) = self.launches(&header.plan, driving, watch.expected);
         let service = Service {
@@ -64,6 +67,7 @@ impl Rounds<'_> {
             load: &load,
             scratch: &std::env::temp_dir(),
             steps: &Unwatched,
+            last_look: sought,
         };
         let interrupt = self.interrupt.flag();
         let observed = service::trial(self.root, &header.host, &service, watch, interrupt)
@@ -118,7 +122,7 @@ impl Rounds<'_> {
 
     /// All but the command and what a policy does to it.
     fn surroundings(&self, plan: &Plan) -> Launch {
-        let from_stdout = |source: &LatencySource| source.place == Place::Stdout;
+        let from_stdout = |source: &LatencySource| source.place == reader::Place::Stdout;
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
         let keep = reads || self.kept.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
         Launch {

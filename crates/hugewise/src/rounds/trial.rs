@@ -14,7 +14,7 @@ use hugewise_model::timeline::{Timeline, Unrelated, join};
 
 use super::{Flow, Place, Rounds};
 use crate::fragmentation::Fragmentation;
-use crate::written::{self, Written};
+use crate::written::{self, Sought};
 use crate::{exit, runtimes};
 
 /// What was seen of a trial, before it is a row.
@@ -64,7 +64,8 @@ impl Rounds<'_> {
     fn in_force(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<Seen> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
-        let before = self.written();
+        let latency = self.options.latency.as_ref();
+        let sought = Sought::before(latency, self.options.directory.as_deref());
         let applied = machine.apply(realisation).map_err(|error| {
             exit::refused(format!(
                 "putting policy `{}` in force: {error}",
@@ -75,9 +76,9 @@ impl Rounds<'_> {
         let answers = self
             .runtimes
             .ask(self.options, policy, realisation, identity);
-        let mut observed = self.observe(header, &policy.settings, realisation, place.round)?;
+        let mut observed = self.observe(header, place, &sought)?;
         drop(applied);
-        let (pacing, timed) = self.read_latencies(&mut observed, before);
+        let (pacing, timed) = self.read_latencies(&mut observed, sought);
         let timeline = timeline(&mut observed, &timed);
         runtimes::note_complaints(&mut observed, &policy.settings);
         if let Some(fragmentation) = self.fragmentation {
@@ -100,22 +101,16 @@ impl Rounds<'_> {
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)
     }
 
-    /// The state of the files that the source of latencies names, before a trial.
-    fn written(&self) -> Option<Written> {
-        let source = self.options.latency.as_ref()?;
-        Written::before(source, self.options.directory.as_deref())
-    }
-
     /// Adds what the source of latencies told of a trial to its readings.
     fn read_latencies(
         &self,
         observed: &mut Observed,
-        before: Option<Written>,
+        sought: Sought,
     ) -> (Option<Pacing>, Result<Vec<Timed>, Unrelated>) {
         let Some(source) = self.options.latency.as_ref() else {
             return (None, Err(Unrelated::NotAsked));
         };
-        let reply = written::read(source, &observed.output, before);
+        let reply = written::read(source, &observed.output, sought);
         observed.readings.extend(reply.readings);
         (reply.pacing, reply.timed)
     }

@@ -86,7 +86,11 @@ fn assert_faults(ground: &Ground, what: &str, means: &str) {
     let seen = traced(ground, what, means);
     let all = &seen["all"];
     let count = all["count"].as_u64().unwrap();
-    assert!(count >= PAGES, "{count} of {PAGES} faults");
+    assert!(
+        count >= PAGES,
+        "{count} of {PAGES} faults, {}",
+        seen["losses"]
+    );
     let rows = all["log2_us"].as_array().unwrap();
     let sum: u64 = rows.iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!(sum, count);

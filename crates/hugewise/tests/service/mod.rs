@@ -157,6 +157,40 @@ fn exact_faults(report: &Value) {
     }
 }
 
+/// The log goes with the trial's folder; it is read before, of each trial its own.
+#[test]
+fn latencies_are_read_from_the_folder_of_the_trial() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let load = format!("{} > {{dir}}/took.{{port}}", asking(REQUESTS));
+    let report = |file: &str, load: &str| {
+        let json = case.path("report.json");
+        let latency = format!("latency = 'csv:latency_ns:{{dir}}/{file}'\n");
+        std::fs::write(case.path("x.toml"), latency).expect("a file");
+        let words = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "1"];
+        run(&case, &server(&case, ""), load, &words)
+            .arg("--json")
+            .arg(&json)
+            .arg(case.path("x.toml"))
+            .assert()
+            .success();
+        nothing_is_left(&case);
+        case.json(&json)
+    };
+    for file in ["took*", "took.{port}"] {
+        for trial in report(file, &load)["trials"].as_array().expect("trials") {
+            let latencies = &trial["readings"]["latency_seconds"]["histogram"];
+            assert_eq!(latencies["count"], REQUESTS, "{file}: {trial:#}");
+        }
+    }
+    let report = report("log", &load);
+    let missing = report["trials"][0]["readings"]["latency_seconds"].to_string();
+    assert!(
+        missing.contains("{dir}/log: the trial wrote no such file"),
+        "{missing}"
+    );
+}
+
 #[test]
 fn a_failing_service_is_a_row_with_its_last_words() {
     let _turn = one_at_a_time();
@@ -272,9 +306,13 @@ fn what_cannot_be_is_refused_before_anything_runs() {
                 "--load",
                 "true",
                 "--latency",
-                "hgrm:{dir}/x",
+                "hgrm:/tmp/x-{port}",
             ],
-            "the folder of a trial is gone",
+            "a path with {port} begins with {dir}/",
+        ),
+        (
+            &["--latency", "hgrm:{dir}/x", "--", "true"],
+            "{dir} is of a trial with a --service",
         ),
         (
             &[

@@ -9,6 +9,7 @@ use std::ptr;
 
 use super::line::Reason;
 use super::pages::{Mapped, Pages, look};
+use super::room;
 use crate::Trouble;
 use crate::plant::span::Span;
 use crate::region::huge_bytes;
@@ -49,6 +50,20 @@ impl Request {
                 Self::Hugetlb(Some(bytes).filter(|bytes| bytes.is_power_of_two())?)
             }
         })
+    }
+
+    /// What a buffer of `bytes` takes: whole pages, at least whole huge ones.
+    pub(crate) fn taken(self, bytes: usize) -> u64 {
+        let grain = self.grain() as u64;
+        (bytes as u64).div_ceil(grain).saturating_mul(grain)
+    }
+
+    /// Refuses memory of this kind that is not there, before any of it is taken.
+    pub(crate) fn check_room(self, bytes: u64, of: &str) -> Result<(), Reason> {
+        match self {
+            Self::Hugetlb(page) => room::check_pool(bytes, page),
+            _ => room::check(bytes, of),
+        }
     }
 
     /// The boundary on which a buffer lies, and of which its length is a multiple.
@@ -192,6 +207,18 @@ mod tests {
         for word in ["hugetlb-", "hugetlb-3", "huge", "2m"] {
             assert_eq!(parse(word), None, "{word}");
         }
+    }
+
+    #[test]
+    fn a_buffer_takes_whole_pages() {
+        let huge = huge_bytes() as u64;
+        assert_eq!(Request::Small.taken(1), huge);
+        assert_eq!(Request::Advised.taken(huge_bytes() + 1), 2 * huge);
+        let large = Request::Hugetlb(64 * huge_bytes());
+        assert_eq!(large.taken(4096), 64 * huge);
+        let buffer = Buffer::fresh(4096, Request::Plain).expect("memory");
+        assert_eq!(buffer.bytes() as u64, Request::Plain.taken(4096));
+        assert!(large.check_room(u64::MAX, "everything").is_err());
     }
 
     #[test]

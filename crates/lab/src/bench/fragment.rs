@@ -22,11 +22,7 @@ pub(super) fn measure(cell: &str, request: Request) -> Result<Measured<'_>, Trou
     let bytes = words.number()?;
     words.finish()?;
     room::be_first_to_go();
-    let checked = match request {
-        Request::Hugetlb(page) => room::check_pool(bytes as u64, page),
-        _ => room::check(bytes as u64, "this buffer"),
-    };
-    if let Err(reason) = checked {
+    if let Err(reason) = request.check_room(request.taken(bytes), "this buffer") {
         return Ok(Err(reason));
     }
     match in_state(cell, percent, bytes, request) {
@@ -57,6 +53,8 @@ fn in_state(
         Err(reason) => return Ok(Err(reason)),
     };
     let written = write(buffer.span());
+    // What was brought in: of a page that is larger than what was asked for, all.
+    let bytes = buffer.bytes();
     let pages = buffer.pages(bytes);
     let huge = pages.as_ref().map_or(f64::NAN, |pages| pages.huge as f64);
     let kept = holder.as_ref().map_or(0, Holder::kept_bytes);

@@ -240,14 +240,8 @@ fn check_room(cell: &Cell, request: Request) -> Result<(), Reason> {
     let triad = operation == Operation::Triad;
     let buffers = [operation.writes(), operation.reads(), triad];
     let count = buffers.into_iter().filter(|wanted| *wanted).count() * cell.threads;
-    let needed = room::taken(cell.block as u64).saturating_mul(count as u64);
-    match request {
-        Request::Hugetlb(page) => {
-            let each = (cell.block as u64).next_multiple_of(page as u64);
-            room::check_pool(each.saturating_mul(count as u64), page)
-        }
-        _ => room::check(needed, "the blocks of this cell"),
-    }
+    let needed = request.taken(cell.block).saturating_mul(count as u64);
+    request.check_room(needed, "the blocks of this cell")
 }
 
 /// What lies under the buffers of all threads, added up.

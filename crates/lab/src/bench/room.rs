@@ -4,7 +4,6 @@ use std::fs;
 
 use super::line::Reason;
 use crate::group::{Group, own_groups};
-use crate::region::huge_bytes;
 
 /// Of all memory, the part that is always left to others.
 const RESERVE_PARTS: u64 = 8;
@@ -78,15 +77,12 @@ pub(crate) fn check_pool(bytes: u64, page_bytes: usize) -> Result<(), Reason> {
     let needed = bytes.div_ceil(page);
     if needed > free {
         return Err(Reason::NotSupported(format!(
-            "{needed} free huge pages of {page} bytes: the pool has {free}"
+            "{needed} free huge pages of {} MiB: the pool has {free}, which hold {} MiB",
+            page >> 20,
+            free.saturating_mul(page) >> 20
         )));
     }
     Ok(())
-}
-
-/// What a buffer of `bytes` takes: whole huge pages.
-pub(crate) fn taken(bytes: u64) -> u64 {
-    bytes.next_multiple_of(huge_bytes() as u64)
 }
 
 /// A field of `/proc/meminfo`, in bytes.

@@ -70,38 +70,35 @@ pub fn attempts(point: &Point, kernel: &Kernel) -> (Vec<Attempt>, Vec<String>) {
     let mut found = Vec::new();
     let mut absent = Vec::new();
     for means in &point.means {
-        match means {
-            Means::Function {
-                names,
-                key,
-                includes,
-            } => match resolve(names, kernel) {
-                Ok(function) => {
-                    let asked = &names[0];
-                    found.extend(of_function(
-                        asked,
-                        &function,
-                        key.as_ref(),
-                        includes,
-                        kernel,
-                    ));
-                }
-                Err(what) => absent.push(what),
-            },
-            Means::Pair { begin, .. } | Means::Event { name: begin, .. } => {
-                if kernel.types.has_tracepoint(begin) {
-                    found.extend(of_tracepoints(means, kernel));
-                } else {
-                    absent.push(format!("no tracepoint {begin} in this kernel"));
-                }
-            }
-            Means::Faults { includes } => found.push(Attempt {
-                notes: Vec::new(),
-                ..of_faults(includes)
-            }),
+        match of_means(means, kernel) {
+            Ok(attempts) => found.extend(attempts),
+            Err(what) => absent.push(what),
         }
     }
     (found, absent)
+}
+
+/// The attempts for one means, or what is absent.
+fn of_means(means: &Means, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
+    if let Some(tracepoints) = Tracepoints::of(means) {
+        let begin = tracepoints.begin;
+        if !kernel.types.has_tracepoint(begin) {
+            return Err(format!("no tracepoint {begin} in this kernel"));
+        }
+        return Ok(tracepoints.attempts(&kernel.types));
+    }
+    Ok(match means {
+        Means::Function {
+            names,
+            key,
+            includes,
+        } => {
+            let function = resolve(names, kernel)?;
+            of_function(&names[0], &function, key.as_ref(), includes, kernel)
+        }
+        Means::Faults { includes } => vec![of_faults(includes)],
+        Means::Pair { .. } | Means::Event { .. } => Vec::new(),
+    })
 }
 
 /// What a function is called here. A kernel that tells no names is asked for the newest.
@@ -164,76 +161,87 @@ fn of_function(
         .collect()
 }
 
-fn of_tracepoints(means: &Means, kernel: &Kernel) -> Vec<Attempt> {
-    let (group, begin, end, edge, key, who, includes, kind) = match means {
-        Means::Pair {
-            group,
-            begin,
-            end,
-            key,
-            who,
-            includes,
-        } => {
-            let edge = key.as_ref().map_or(Edge::Begin, |(edge, _)| *edge);
-            let key = key.as_ref().map(|(_, key)| key);
-            let end = Some((*end).to_owned());
-            (
+/// A begin with its end, or an event alone.
+struct Tracepoints<'a> {
+    group: &'a str,
+    begin: &'a str,
+    end: Option<&'a str>,
+    /// The key, and at which end it is.
+    key: Option<(Edge, &'a Key)>,
+    who: Who,
+    includes: &'a str,
+    kind: Kind,
+}
+
+impl<'a> Tracepoints<'a> {
+    fn of(means: &'a Means) -> Option<Self> {
+        Some(match means {
+            Means::Pair {
                 group,
                 begin,
                 end,
-                edge,
                 key,
-                *who,
-                includes,
-                Kind::Durations,
-            )
-        }
-        Means::Event {
-            group,
-            name,
-            key,
-            includes,
-        } => {
-            let (edge, who) = (Edge::End, Who::Everyone);
-            (
-                group,
-                name,
-                None,
-                edge,
-                Some(key),
                 who,
                 includes,
-                Kind::Events,
-            )
-        }
-        _ => return Vec::new(),
-    };
-    let carrier = end
-        .as_deref()
-        .filter(|_| edge == Edge::End)
-        .unwrap_or(begin);
-    let key = key.and_then(|key| {
-        let arguments = kernel.types.arguments(carrier)?;
+            } => Self {
+                group,
+                begin,
+                end: Some(end),
+                key: key.as_ref().map(|(edge, key)| (*edge, key)),
+                who: *who,
+                includes,
+                kind: Kind::Durations,
+            },
+            Means::Event {
+                group,
+                name,
+                key,
+                includes,
+            } => Self {
+                group,
+                begin: name,
+                end: None,
+                key: Some((Edge::End, key)),
+                who: Who::Everyone,
+                includes,
+                kind: Kind::Events,
+            },
+            Means::Function { .. } | Means::Faults { .. } => return None,
+        })
+    }
+
+    /// Where the key is among the arguments of the tracepoint that carries it.
+    fn key_place(&self, types: &Types) -> Option<KeyPlace> {
+        let (edge, key) = self.key?;
+        let carrier = self.end.filter(|_| edge == Edge::End).unwrap_or(self.begin);
+        let arguments = types.arguments(carrier)?;
         let index = position(&arguments, key)?;
         Some(place(edge, index as u32 * ARGUMENT_BYTES, key))
-    });
-    let attempt = |rung, key| Attempt {
-        rung,
-        group: (*group).to_owned(),
-        begin: (*begin).to_owned(),
-        end: end.clone(),
-        key,
-        who,
-        includes: (*includes).to_owned(),
-        notes: Vec::new(),
-        kind,
-    };
-    // The records of classic tracepoints have a layout of their own: nothing is read of them.
-    vec![
-        attempt(Rung::TpBtf, key),
-        attempt(Rung::RawTp, key),
-        attempt(Rung::Tracepoint, None),
-    ]
+    }
+
+    fn attempt(&self, rung: Rung, key: Option<KeyPlace>) -> Attempt {
+        Attempt {
+            rung,
+            group: self.group.to_owned(),
+            begin: self.begin.to_owned(),
+            end: self.end.map(str::to_owned),
+            key,
+            who: self.who,
+            includes: self.includes.to_owned(),
+            notes: Vec::new(),
+            kind: self.kind,
+        }
+    }
+
+    fn attempts(&self, types: &Types) -> Vec<Attempt> {
+        let key = self.key_place(types);
+        // The records of classic tracepoints have a layout of their own: nothing is read of them.
+        vec![
+            self.attempt(Rung::TpBtf, key),
+            self.attempt(Rung::RawTp, key),
+            self.attempt(Rung::Tracepoint, None),
+        ]
+    }
 }
 
 fn of_faults(includes: &str) -> Attempt {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::host::Host;
+use hugewise_model::host::{Host, ThpDisable};
 use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
@@ -20,7 +20,9 @@ use crate::error::Result;
 use crate::perf::count::Target;
 use crate::proc::smaps_rollup::Rollup;
 use crate::root::Root;
-use crate::spawn::{self, Beginning, End, FolioQuestion, Launch, Question, Running};
+use crate::spawn::{
+    self, Beginning, End, FolioQuestion, Group, Launch, Question, Running, Suspended,
+};
 
 mod account;
 mod counts;
@@ -28,6 +30,7 @@ mod driven;
 mod group;
 mod machine;
 mod marks;
+pub mod pools;
 mod read_back;
 mod readings;
 /// Reading the tree's memory while it runs, at a bounded cost.
@@ -45,10 +48,12 @@ pub use marks::{Circumstances, marks};
 
 use account::Account;
 use counts::TrialCounters;
+use group::TrialGroup;
 use machine::Machine;
+use pools::Pools;
 use readings::Evidence;
 use sampler::Sampler;
-use stalls::Stalls;
+use stalls::{Seconds, Stalls};
 
 /// What a trial is watched for beyond the table of metrics.
 #[derive(Clone, Copy, Debug)]
@@ -134,64 +139,134 @@ pub fn trial(
             return Ok(Observed::not_run(Outcome::NotStarted { error }));
         }
     };
-    let group = group::make(root, launch.group, suspended.main());
-    let files_before = read_back::files(root, watch.files);
-    let thp_disable = suspended.thp_disable();
-    let library = question.preload.as_deref();
-    let mut sampler = Sampler::new(root, suspended.main(), &sizes, library);
-    let counters = TrialCounters::attach(root, watch.counting, &Target::AtExec(suspended.main()));
-    let before = Machine::read(root, &sizes);
-    if let Some(stalls) = watch.stalls {
-        stalls.borrow_mut().begin(suspended.keeper())?;
-    }
-    let started_unix_ms = unix_ms();
-    let mut running = suspended.release()?;
-    let end = observe(&mut running, &mut sampler, interrupt)?;
-    let stalls = match watch.stalls {
-        Some(stalls) => stalls.borrow_mut().end()?,
-        None => stalls::Seconds::default(),
+    let scene = Scene {
+        root,
+        host,
+        watch,
+        sizes: &sizes,
+        library: question.preload.as_deref(),
+        interrupt,
     };
-    let after = Machine::read(root, &sizes);
-    if let Outcome::NotStarted { error } = end.outcome {
+    let mut before = scene.before(launch.group, &suspended);
+    let ran = scene.run(suspended, &mut before.sampler)?;
+    if let Outcome::NotStarted { error } = ran.end.outcome {
         return Ok(Observed::not_run(Outcome::NotStarted { error }));
     }
-    let files_after = read_back::files(root, watch.files);
-    let cgroup_peak = group.and_then(|group| group.peak_bytes());
-    let account = Account::of_command(&end);
-    let last = last_rollup(&account);
-    let samples = sampler.finish(Duration::from_nanos(account.wall_ns), last);
-    let counted = counters.finish();
+    Ok(scene.observed(before, ran))
+}
 
-    let evidence = Evidence {
-        host,
-        account: &account,
-        samples: &samples,
-        counted: &counted,
-        before: &before,
-        after: &after,
-        cgroup_peak,
-        stalls: &stalls,
-        driven: None,
-    };
-    let read_back = ReadBack {
-        files: files_before,
-        thp_disable,
-        allocator: read_back::allocator(watch.expected, &account, &samples),
-        runtimes: BTreeMap::new(),
-    };
-    let printed = running.into_printed();
-    Ok(Observed {
-        started_unix_ms,
-        marks: marks(&evidence.circumstances(watch.expected, &read_back, &files_after)),
-        readings: evidence.readings(&sizes),
-        outcome: end.outcome,
-        stderr_tail: printed.stderr_tail,
-        output: printed.stdout,
-        read_back,
-        survivors: end.survivors,
-        interrupted: interrupt.load(Ordering::Relaxed),
-        served: None,
-    })
+/// Where a trial is, and what of it is watched.
+struct Scene<'a> {
+    root: &'a Root,
+    host: &'a Host,
+    watch: &'a Watch<'a>,
+    /// The folio sizes that are watched, in KiB.
+    sizes: &'a [u64],
+    /// The allocator's library that is looked for.
+    library: Option<&'a str>,
+    interrupt: &'a AtomicBool,
+}
+
+/// What was so before the workload began, and what will see it run.
+struct Before<'a> {
+    group: std::result::Result<TrialGroup, Missing>,
+    files: BTreeMap<String, String>,
+    thp_disable: Option<ThpDisable>,
+    sampler: Sampler<'a>,
+    counters: TrialCounters<'a>,
+    machine: Machine,
+}
+
+/// What became of a workload that was released.
+struct Ran {
+    started_unix_ms: u64,
+    end: End,
+    stalls: Seconds,
+    running: Running,
+    /// The machine after it.
+    machine: Machine,
+}
+
+impl<'a> Scene<'a> {
+    /// The machine is read last, for what its counters count begins there.
+    fn before(&self, group: Group, suspended: &Suspended) -> Before<'a> {
+        let main = suspended.main();
+        Before {
+            group: group::make(self.root, group, main),
+            files: read_back::files(self.root, self.watch.files),
+            thp_disable: suspended.thp_disable(),
+            sampler: Sampler::new(
+                self.root,
+                main,
+                self.sizes,
+                self.library,
+                Pools::before(self.root),
+            ),
+            counters: TrialCounters::attach(self.root, self.watch.counting, &Target::AtExec(main)),
+            machine: Machine::read(self.root, self.sizes),
+        }
+    }
+
+    /// From the release of the workload to its end.
+    fn run(&self, suspended: Suspended, sampler: &mut Sampler<'_>) -> Result<Ran> {
+        if let Some(stalls) = self.watch.stalls {
+            stalls.borrow_mut().begin(suspended.keeper())?;
+        }
+        let started_unix_ms = unix_ms();
+        let mut running = suspended.release()?;
+        let end = observe(&mut running, sampler, self.interrupt)?;
+        let stalls = match self.watch.stalls {
+            Some(stalls) => stalls.borrow_mut().end()?,
+            None => Seconds::default(),
+        };
+        Ok(Ran {
+            started_unix_ms,
+            end,
+            stalls,
+            machine: Machine::read(self.root, self.sizes),
+            running,
+        })
+    }
+
+    /// Everything that was seen, as one trial.
+    fn observed(&self, before: Before<'_>, ran: Ran) -> Observed {
+        let files_after = read_back::files(self.root, self.watch.files);
+        let account = Account::of_command(&ran.end);
+        let wall = Duration::from_nanos(account.wall_ns);
+        let samples = before.sampler.finish(wall, last_rollup(&account));
+        let counted = before.counters.finish();
+        let evidence = Evidence {
+            host: self.host,
+            account: &account,
+            samples: &samples,
+            counted: &counted,
+            before: &before.machine,
+            after: &ran.machine,
+            cgroup_peak: before.group.and_then(|group| group.peak_bytes()),
+            stalls: &ran.stalls,
+            driven: None,
+        };
+        let expected = self.watch.expected;
+        let read_back = ReadBack {
+            files: before.files,
+            thp_disable: before.thp_disable,
+            allocator: read_back::allocator(expected, &account, &samples),
+            runtimes: BTreeMap::new(),
+        };
+        let printed = ran.running.into_printed();
+        Observed {
+            started_unix_ms: ran.started_unix_ms,
+            marks: marks(&evidence.circumstances(expected, &read_back, &files_after)),
+            readings: evidence.readings(self.sizes),
+            outcome: ran.end.outcome,
+            stderr_tail: printed.stderr_tail,
+            output: printed.stdout,
+            read_back,
+            survivors: ran.end.survivors,
+            interrupted: self.interrupt.load(Ordering::Relaxed),
+            served: None,
+        }
+    }
 }
 
 /// The memory of the main process when it was looked at last.

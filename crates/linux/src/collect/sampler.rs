@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::observation::Missing;
 
 use super::machine::nr_anon;
+use super::pools::Pools;
 use super::sharing::Sharing;
 use crate::clock::thread_cpu;
 use crate::error::Kind;
@@ -147,6 +148,7 @@ pub struct Sampler<'a> {
     root: &'a Root,
     main: u32,
     library: Option<&'a str>,
+    pools: Pools<'a>,
     begun: Instant,
     cpu_at_start: Duration,
     pace: Pace,
@@ -160,9 +162,16 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// A sampler for the tree around `main`, looking for `library` in its mappings.
+    /// A sampler for the tree around `main`, looking for `library` in its mappings; `pools` were
+    /// looked at before it was there.
     #[must_use]
-    pub fn new(root: &'a Root, main: u32, sizes: &[u64], library: Option<&'a str>) -> Self {
+    pub fn new(
+        root: &'a Root,
+        main: u32,
+        sizes: &[u64],
+        library: Option<&'a str>,
+        pools: Pools<'a>,
+    ) -> Self {
         let gauges = sizes
             .iter()
             .filter_map(|&kib| Some((kib, nr_anon(root, kib)?)));
@@ -170,6 +179,7 @@ impl<'a> Sampler<'a> {
             root,
             main,
             library,
+            pools,
             begun: Instant::now(),
             cpu_at_start: thread_cpu(),
             pace: Pace::default(),
@@ -218,7 +228,7 @@ impl<'a> Sampler<'a> {
         let (then, previous) = self.last;
         self.area.add(previous, sum, now - then);
         self.samples.count += 1;
-        self.samples.peak = largest(self.samples.peak, sum);
+        self.samples.peak = self.samples.peak.largest(sum);
         self.last = (now, sum);
     }
 
@@ -239,7 +249,12 @@ impl<'a> Sampler<'a> {
         }
         self.processes = readable.len();
         self.samples.sharing.add(&readable);
-        readable.into_values().reduce(Rollup::plus)
+        let hugetlb_bytes = self.pools.held(&readable);
+        let sum = readable.into_values().reduce(Rollup::plus);
+        sum.map(|sum| Rollup {
+            hugetlb_bytes,
+            ..sum
+        })
     }
 
     fn read_folios(&mut self) {
@@ -276,18 +291,6 @@ impl<'a> Sampler<'a> {
         self.samples.cost_seconds = thread_cpu().saturating_sub(self.cpu_at_start).as_secs_f64();
         self.samples.span_seconds = self.begun.elapsed().as_secs_f64();
         self.samples
-    }
-}
-
-fn largest(one: Rollup, other: Rollup) -> Rollup {
-    Rollup {
-        rss_bytes: one.rss_bytes.max(other.rss_bytes),
-        huge_anon_bytes: one.huge_anon_bytes.max(other.huge_anon_bytes),
-        huge_shmem_bytes: one.huge_shmem_bytes.max(other.huge_shmem_bytes),
-        huge_file_bytes: one.huge_file_bytes.max(other.huge_file_bytes),
-        hugetlb_bytes: one.hugetlb_bytes.max(other.hugetlb_bytes),
-        anon_bytes: one.anon_bytes.max(other.anon_bytes),
-        anon_share_bytes: one.anon_share_bytes.max(other.anon_share_bytes),
     }
 }
 

@@ -91,7 +91,7 @@ impl<'a> Ticker<'a> {
         };
         if let Some((count, rollup)) = sampler.latest().filter(|(count, _)| *count > self.samples) {
             self.samples = count;
-            second.resident_bytes = Some(rollup.rss_bytes.saturating_add(rollup.hugetlb_bytes));
+            second.resident_bytes = Some(rollup.rss_bytes);
             second.huge_bytes = Some(rollup.huge_bytes());
         }
         match self.ticks() {

@@ -179,22 +179,13 @@ pub fn fit(
         permitted,
         alone: source.alone,
     };
-    let mut fitted = Fitted::default();
-    let mut base: Vec<Chosen> = Vec::new();
-    for event in general(source) {
-        let candidate = with(&base, &event);
-        match trial.run(&candidate) {
-            Fit::Fits => base = candidate,
-            other => fitted
-                .refused
-                .push(refused(&event, other, permitted, grants)),
-        }
-    }
+    let refused = |event: &Chosen, why| refused(event, why, permitted, grants);
+    let (base, mut unfit) = trial.base(source);
     let mut filling = Filling {
         trial: &trial,
         current: base.clone(),
         base,
-        full: &mut fitted.groups,
+        full: Vec::new(),
     };
     for unit in units(chosen(source, wanted)) {
         let (fit, other): (Vec<_>, Vec<_>) = unit
@@ -202,17 +193,15 @@ pub fn fit(
             .map(|event| (trial.run(std::slice::from_ref(&event)), event))
             .partition(|(fit, _)| *fit == Fit::Fits);
         filling.place(fit.into_iter().map(|(_, event)| event).collect());
-        let why = other
-            .into_iter()
-            .map(|(fit, event)| refused(&event, fit, permitted, grants));
-        fitted.refused.extend(why);
+        unfit.extend(other);
     }
-    let Filling { current, base, .. } = filling;
-    if current.len() > base.len() || fitted.groups.is_empty() {
-        fitted.groups.push(current);
+    Fitted {
+        groups: filling.groups(),
+        refused: unfit
+            .iter()
+            .map(|(why, event)| refused(event, *why))
+            .collect(),
     }
-    fitted.groups.retain(|group| !group.is_empty());
-    fitted
 }
 
 /// Events that mean something only together: those of loads and of stores are added up.
@@ -241,10 +230,21 @@ struct Filling<'a> {
     trial: &'a Trial<'a>,
     base: Vec<Chosen>,
     current: Vec<Chosen>,
-    full: &'a mut Vec<Vec<Chosen>>,
+    full: Vec<Vec<Chosen>>,
 }
 
 impl Filling<'_> {
+    /// All groups; the last of them, too, where it holds more than what every group does, or
+    /// where it is all there is.
+    fn groups(self) -> Vec<Vec<Chosen>> {
+        let mut groups = self.full;
+        if self.current.len() > self.base.len() || groups.is_empty() {
+            groups.push(self.current);
+        }
+        groups.retain(|group| !group.is_empty());
+        groups
+    }
+
     /// Adds events to the group that is being filled, or begins the next one with them; where
     /// even a fresh group cannot hold them together, each for itself.
     fn place(&mut self, unit: Vec<Chosen>) {
@@ -349,6 +349,19 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// The general events that fit together, and those that do not, with the reason.
+    fn base(&self, source: &Source) -> (Vec<Chosen>, Vec<(Fit, Chosen)>) {
+        let (mut base, mut unfit) = (Vec::new(), Vec::new());
+        for event in general(source) {
+            let candidate = with(&base, &event);
+            match self.run(&candidate) {
+                Fit::Fits => base = candidate,
+                other => unfit.push((other, event)),
+            }
+        }
+        (base, unfit)
+    }
+
     /// Opens a group on the calling thread and lets it run a moment.
     fn run(&self, group: &[Chosen]) -> Fit {
         let events: Vec<Code> = group.iter().map(|event| event.code).collect();

@@ -17,6 +17,9 @@ pub struct Rollup {
     pub huge_file_bytes: u64,
     /// `Shared_Hugetlb` and `Private_Hugetlb`.
     pub hugetlb_bytes: u64,
+    /// `Shared_Hugetlb` alone: pages that are mapped more than once, by whomever.
+    #[serde(default)]
+    pub hugetlb_shared_bytes: u64,
     /// `Anonymous`: pages that belong to no file.
     #[serde(default)]
     pub anon_bytes: u64,
@@ -43,9 +46,26 @@ impl Rollup {
             huge_shmem_bytes: self.huge_shmem_bytes.saturating_add(other.huge_shmem_bytes),
             huge_file_bytes: self.huge_file_bytes.saturating_add(other.huge_file_bytes),
             hugetlb_bytes: self.hugetlb_bytes.saturating_add(other.hugetlb_bytes),
+            hugetlb_shared_bytes: (self.hugetlb_shared_bytes)
+                .saturating_add(other.hugetlb_shared_bytes),
             anon_bytes: self.anon_bytes.saturating_add(other.anon_bytes),
             anon_share_bytes: (self.anon_share_bytes.zip(other.anon_share_bytes))
                 .map(|(one, other)| one.saturating_add(other)),
+        }
+    }
+
+    /// The larger of both, each field for itself.
+    #[must_use]
+    pub fn largest(self, other: Self) -> Self {
+        Self {
+            rss_bytes: self.rss_bytes.max(other.rss_bytes),
+            huge_anon_bytes: self.huge_anon_bytes.max(other.huge_anon_bytes),
+            huge_shmem_bytes: self.huge_shmem_bytes.max(other.huge_shmem_bytes),
+            huge_file_bytes: self.huge_file_bytes.max(other.huge_file_bytes),
+            hugetlb_bytes: self.hugetlb_bytes.max(other.hugetlb_bytes),
+            hugetlb_shared_bytes: self.hugetlb_shared_bytes.max(other.hugetlb_shared_bytes),
+            anon_bytes: self.anon_bytes.max(other.anon_bytes),
+            anon_share_bytes: self.anon_share_bytes.max(other.anon_share_bytes),
         }
     }
 }
@@ -56,6 +76,7 @@ impl Rollup {
 /// A field is not a number, or there is no `Rss` (a process without memory has an empty file).
 pub fn parse_smaps_rollup(bytes: &[u8]) -> Parsed<Rollup> {
     let mut rollup = Rollup::default();
+    let mut private_hugetlb = 0;
     let mut seen_rss = false;
     for (at, line) in lines(bytes) {
         let Some((field, value)) = line.split_once(':') else {
@@ -69,13 +90,15 @@ pub fn parse_smaps_rollup(bytes: &[u8]) -> Parsed<Rollup> {
             "AnonHugePages" => &mut rollup.huge_anon_bytes,
             "ShmemPmdMapped" => &mut rollup.huge_shmem_bytes,
             "FilePmdMapped" => &mut rollup.huge_file_bytes,
-            "Shared_Hugetlb" | "Private_Hugetlb" => &mut rollup.hugetlb_bytes,
+            "Shared_Hugetlb" => &mut rollup.hugetlb_shared_bytes,
+            "Private_Hugetlb" => &mut private_hugetlb,
             "Anonymous" => &mut rollup.anon_bytes,
             "Pss_Anon" => rollup.anon_share_bytes.get_or_insert_default(),
             _ => continue,
         };
         *place = place.saturating_add(kib(at, field, value)?);
     }
+    rollup.hugetlb_bytes = rollup.hugetlb_shared_bytes.saturating_add(private_hugetlb);
     if seen_rss {
         Ok(rollup)
     } else {
@@ -122,6 +145,7 @@ Swap:                  0 kB
                 huge_shmem_bytes: 0,
                 huge_file_bytes: 2 << 20,
                 hugetlb_bytes: 6 << 20,
+                hugetlb_shared_bytes: 4 << 20,
                 anon_bytes: 90_228 << 10,
                 anon_share_bytes: Some(45_114 << 10),
             })

@@ -63,9 +63,18 @@ fn keep() -> io::Result<()> {
     leave_output()?;
     let mut keeper = Keeper::new(socket, signals, order, child);
     let end = keeper.run(floor_bytes)?;
-    // Who is told of the end finds everything gone.
-    drop(scratch);
-    wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)))
+    let told = wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)));
+    // Who is told of the end may look at what was written before it goes.
+    if let Some(scratch) = scratch {
+        wait_for_hanging_up(&keeper.socket);
+        drop(scratch);
+    }
+    told
+}
+
+/// Returns when the other side has closed its socket, or is dead.
+fn wait_for_hanging_up(mut socket: &UnixStream) {
+    while socket.read(&mut [0]).is_ok_and(|count| count > 0) {}
 }
 
 /// `VmHWM` of this process; getrusage(2) would answer with what it inherited itself.

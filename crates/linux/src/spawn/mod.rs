@@ -80,7 +80,8 @@ pub struct Launch {
     pub group: Group,
     /// Processors it is bound to; `None` leaves the binding as it is.
     pub cpus: Option<BTreeSet<u32>>,
-    /// A folder that is made for it and removed when its tree is dead; it must not exist.
+    /// A folder that is made for it, and removed when its tree is dead and nobody holds its
+    /// [`Running`] any more; it must not exist.
     pub scratch: Option<PathBuf>,
 }
 

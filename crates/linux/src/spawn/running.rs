@@ -205,7 +205,7 @@ impl Running {
         self.socket.write_all(&[word]).map_err(|error| lost(&error))
     }
 
-    /// What the workload printed; to be called after its end.
+    /// What the workload printed; to be called after its end. Its folder is gone then.
     #[must_use]
     pub fn into_printed(self) -> Printed {
         let Self {

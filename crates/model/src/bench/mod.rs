@@ -14,6 +14,8 @@ pub mod arms;
 pub mod cell;
 /// What `bench growth` and `bench heap` can be asked for.
 pub mod growth;
+/// What people call a cell.
+pub(crate) mod label;
 /// What `bench latency` measures, and what is read off it.
 pub mod latency;
 /// What the laboratory prints, parsed.

@@ -132,28 +132,11 @@ pub struct Done {
 /// to fill in.
 #[must_use]
 pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
-    let mut made = Made::default();
-    let mut refused: BTreeMap<&Refusal, Refused> = BTreeMap::new();
-    let mut gone_ranges = 0;
-    for (start, fate) in &done.fates {
-        match fate {
-            Fate::Made => made.ranges += 1,
-            Fate::Claimed => made.claimed_ranges += 1,
-            Fate::Gone => gone_ranges += 1,
-            Fate::Refused(refusal) => {
-                let range = Stretch {
-                    start: *start,
-                    end: start.saturating_add(plan.huge_bytes),
-                };
-                count(&mut refused, refusal, range);
-            }
-        }
-        if matches!(fate, Fate::Made | Fate::Claimed) {
-            made.bytes_added += added(plan, *start);
-        }
-    }
-    let mut refused: Vec<Refused> = refused.into_values().collect();
-    refused.sort_by_key(|one| std::cmp::Reverse(one.ranges));
+    let Sums {
+        made,
+        refused,
+        gone_ranges,
+    } = Sums::of(plan, &done.fates);
     Report {
         format: FORMAT.to_owned(),
         pid,
@@ -175,6 +158,43 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
         reasons_missing: None,
         forecast: None,
         measured: None,
+    }
+}
+
+/// The fates of all ranges, added up.
+struct Sums {
+    made: Made,
+    /// The most frequent first.
+    refused: Vec<Refused>,
+    gone_ranges: u64,
+}
+
+impl Sums {
+    fn of(plan: &Plan, fates: &[(u64, Fate)]) -> Self {
+        let mut made = Made::default();
+        let mut refused: BTreeMap<&Refusal, Refused> = BTreeMap::new();
+        let mut gone_ranges = 0;
+        for (start, fate) in fates {
+            match fate {
+                Fate::Made => made.ranges += 1,
+                Fate::Claimed => made.claimed_ranges += 1,
+                Fate::Gone => gone_ranges += 1,
+                Fate::Refused(refusal) => {
+                    let end = start.saturating_add(plan.huge_bytes);
+                    count(&mut refused, refusal, Stretch { start: *start, end });
+                }
+            }
+            if matches!(fate, Fate::Made | Fate::Claimed) {
+                made.bytes_added += added(plan, *start);
+            }
+        }
+        let mut refused: Vec<Refused> = refused.into_values().collect();
+        refused.sort_by_key(|one| std::cmp::Reverse(one.ranges));
+        Self {
+            made,
+            refused,
+            gone_ranges,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::compare::verdict::word;
 use crate::compare::{
     Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, columns,
 };
+use crate::host::Host;
 use crate::metric::Better;
 use crate::observation::Missing;
 use crate::record::Record;
@@ -172,43 +173,11 @@ fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<String>
 
 /// Every circumstance in which two records differ, as `field: before → after`.
 fn differences(a: &Record, b: &Record) -> Vec<String> {
-    let (x, y) = (&a.header.host, &b.header.host);
     let (p, q) = (&a.header.plan, &b.header.plan);
     let mut found = Vec::new();
-    compare(
-        "command",
-        &p.command.join(" "),
-        &q.command.join(" "),
-        &mut found,
-    );
-    compare("kernel", &x.kernel, &y.kernel, &mut found);
-    compare("architecture", &x.arch, &y.arch, &mut found);
-    compare("processor", &x.cpu_model, &y.cpu_model, &mut found);
-    compare("processors", &x.cpus, &y.cpus, &mut found);
-    compare("NUMA nodes", &x.numa_nodes, &y.numa_nodes, &mut found);
-    compare("page size", &x.page_bytes, &y.page_bytes, &mut found);
-    compare("swap", &x.swap_bytes, &y.swap_bytes, &mut found);
-    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-    compare(
-        "hypervisor",
-        &shown(&x.hypervisor),
-        &shown(&y.hypervisor),
-        &mut found,
-    );
-    compare(
-        "governor",
-        &shown(&x.governor),
-        &shown(&y.governor),
-        &mut found,
-    );
-    // The kernel keeps a little more or less of the memory for itself from boot to boot.
-    if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
-        compare("memory", &x.memory_bytes, &y.memory_bytes, &mut found);
-    }
-    if x.thp != y.thp {
-        let told = |host: &crate::host::Host| format!("{:?}", host.thp);
-        compare("THP settings", &told(x), &told(y), &mut found);
-    }
+    let commands = [&p.command, &q.command].map(|words| words.join(" "));
+    compare("command", &commands[0], &commands[1], &mut found);
+    of_hosts(&a.header.host, &b.header.host, &mut found);
     for policy in &p.policies {
         let other = q.policies.iter().find(|other| other.name == policy.name);
         if other.is_some_and(|other| other.settings != policy.settings) {
@@ -216,6 +185,29 @@ fn differences(a: &Record, b: &Record) -> Vec<String> {
         }
     }
     found
+}
+
+fn of_hosts(x: &Host, y: &Host, found: &mut Vec<String>) {
+    compare("kernel", &x.kernel, &y.kernel, found);
+    compare("architecture", &x.arch, &y.arch, found);
+    compare("processor", &x.cpu_model, &y.cpu_model, found);
+    compare("processors", &x.cpus, &y.cpus, found);
+    compare("NUMA nodes", &x.numa_nodes, &y.numa_nodes, found);
+    compare("page size", &x.page_bytes, &y.page_bytes, found);
+    compare("swap", &x.swap_bytes, &y.swap_bytes, found);
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let hypervisors = [&x.hypervisor, &y.hypervisor].map(shown);
+    compare("hypervisor", &hypervisors[0], &hypervisors[1], found);
+    let governors = [&x.governor, &y.governor].map(shown);
+    compare("governor", &governors[0], &governors[1], found);
+    // The kernel keeps a little more or less of the memory for itself from boot to boot.
+    if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
+        compare("memory", &x.memory_bytes, &y.memory_bytes, found);
+    }
+    if x.thp != y.thp {
+        let told = |host: &Host| format!("{:?}", host.thp);
+        compare("THP settings", &told(x), &told(y), found);
+    }
 }
 
 fn compare<T: PartialEq + Display>(field: &str, a: &T, b: &T, found: &mut Vec<String>) {

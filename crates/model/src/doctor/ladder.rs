@@ -81,8 +81,7 @@ impl Rung {
 #[rustfmt::skip]
 pub fn step(rung: Rung) -> Step {
     let (title, remedy, loss) = match rung {
-        Rung::WallTime => ("wall time, exit status, resource usage",
-            "", "nothing can be said"),
+        Rung::WallTime => ("wall time, exit status, resource usage", "", "nothing can be said"),
         Rung::ProcFiles => ("memory of processes and counters of the machine",
             "run as the same user, with /proc mounted", "no memory, no THP events"),
         Rung::PageScan => ("which pages are huge, exactly (PAGEMAP_SCAN)",
@@ -102,9 +101,7 @@ pub fn step(rung: Rung) -> Step {
         Rung::Cycles => ("hardware counters",
             "bare metal, or a virtual machine with a virtual PMU",
             "no cycles or instructions: why the processor was faster cannot be seen"),
-        Rung::TlbMisses => ("TLB miss counters",
-            "",
-            "no evidence of address translation"),
+        Rung::TlbMisses => ("TLB miss counters", "", "no evidence of address translation"),
         Rung::CounterGroup => ("cycles, instructions and TLB misses at once",
             "free a counter: sysctl kernel.nmi_watchdog=0", "counters are spread over rounds"),
         Rung::SystemPolicy => ("the system's THP settings",

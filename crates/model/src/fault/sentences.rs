@@ -129,7 +129,7 @@ impl Shape {
                 return format!(" All of it is in {site}.");
             }
             format!(
-                " Most of the second ones, {}, are in {site}.",
+                " {} of the second ones are in {site}, more than anywhere else.",
                 count(*at_site)
             )
         });

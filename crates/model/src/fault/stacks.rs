@@ -181,9 +181,17 @@ impl Stacks {
         sites
     }
 
-    /// The site of a chain, by its number.
-    pub(crate) fn site_of(&self, chain: usize) -> Option<Site> {
-        self.chains.get(chain).map(|chain| self.site(chain))
+    /// The site with the greatest sum over its chains, which have the numbers of `by_chain`;
+    /// among equal ones the first by name, so that a replay names the one that was named live.
+    pub(crate) fn busiest(&self, by_chain: &HashMap<usize, u64>) -> Option<(Site, u64)> {
+        let mut sites: BTreeMap<Site, u64> = BTreeMap::new();
+        for (&chain, count) in by_chain {
+            if let Some(chain) = self.chains.get(chain) {
+                *sites.entry(self.site(chain)).or_default() += count;
+            }
+        }
+        let first_of_equals = |one: &(Site, u64)| (one.1, std::cmp::Reverse(one.0.clone()));
+        sites.into_iter().max_by_key(first_of_equals)
     }
 
     /// The innermost function, even if it is inlined, and who stands behind it: the function

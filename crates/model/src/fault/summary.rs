@@ -9,7 +9,7 @@ use super::kind::{Kind, size};
 use super::processes::Mapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
-use super::stacks::Weigh;
+use super::stacks::{Site, Weigh};
 
 /// Everything that is said about the faults of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -200,17 +200,17 @@ impl Analysis {
 
     fn double_fault(&self) -> Option<Shape> {
         let doubles = &self.counts.doubles;
-        let most = doubles.by_chain.iter().max_by_key(|(_, count)| **count);
-        let site = most.and_then(|(&chain, _)| self.processes.code.site_of(chain));
+        let most = self.processes.code.busiest(&doubles.by_chain);
+        let (site, at_site) = most.unzip();
         (doubles.faults > 0).then(|| Shape::DoubleFault {
             faults: doubles.faults,
             certain: doubles.certain,
             time_ns: doubles.time_ns,
-            site: site.map(|(function, caller)| {
+            site: site.map(|(function, caller): Site| {
                 let caller = caller.map(|caller| format!(", called by {}", caller.short()));
                 function.short() + &caller.unwrap_or_default()
             }),
-            at_site: most.map_or(0, |(_, count)| *count),
+            at_site: at_site.unwrap_or(0),
         })
     }
 

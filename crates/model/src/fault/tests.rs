@@ -289,9 +289,36 @@ fn double_faults_are_told_in_the_singular_and_the_plural() {
     let many = told(3, 2);
     assert!(many.starts_with("3 pages faulted a second time"), "{many}");
     assert!(
-        many.ends_with(" Most of the second ones, 2, are in libc.so.6."),
+        many.ends_with(" 2 of the second ones are in libc.so.6, more than anywhere else."),
         "{many}"
     );
+}
+
+#[test]
+fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
+    let site = |chains: &[u64]| {
+        let mut script = Script::new(conditions());
+        script.map_as("/bin/a", Sharing::Private, 0x40_0000, 0x10_0000, 0);
+        script.map_as("/bin/b", Sharing::Private, 0x50_0000, 0x10_0000, 0);
+        script.map(BASE, HUGE);
+        for (&place, page) in chains.iter().zip(0..) {
+            script.fault(1, BASE + page * PAGE, PAGE, 0, 100);
+            script.fault(1, BASE + page * PAGE, PAGE, 0x1000, 100);
+            if let Some(Event::End(served)) = script.events.last_mut() {
+                served.stack = vec![place];
+            }
+        }
+        match script.summary().shapes.swap_remove(0) {
+            Shape::DoubleFault { site, at_site, .. } => (site.expect("a site"), at_site),
+            other => panic!("{other:?}"),
+        }
+    };
+    // Two chains of one function are more than the longest chain of another.
+    let added_up = site(&[0x50_1000, 0x50_1000, 0x40_1000, 0x40_2000, 0x40_3000]);
+    assert_eq!(added_up, ("[a]".to_owned(), 3));
+    for _ in 0..20 {
+        assert_eq!(site(&[0x50_1000, 0x40_1000]), ("[a]".to_owned(), 1));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::medians::Medians;
 use super::{Finding, Outcome, Rule};
+use crate::bench::label::find_metric;
 use crate::compare::{Answer, Change, Comparison, Statistic, Table};
 use crate::host::Host;
 use crate::metric;
@@ -44,6 +45,12 @@ pub(super) struct Absent {
 }
 
 impl<'a> Ground<'a> {
+    /// What people call a metric of this record.
+    pub(super) fn label(&self, metric: &str) -> String {
+        let found = find_metric(self.record.header.plan.bench.as_ref(), metric);
+        found.map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
+    }
+
     /// The ground of one experiment.
     #[must_use]
     pub fn new(record: &'a Record, table: &'a Table) -> Self {
@@ -250,7 +257,7 @@ impl Look<'_, '_> {
         format!(
             "{}: {} was not measured under {}: {}",
             self.policy,
-            label(&absent.metric),
+            self.ground.label(&absent.metric),
             absent.policy,
             absent.missing
         )
@@ -294,7 +301,7 @@ pub(super) fn told(metric: &str, value: f64) -> String {
     }
 }
 
-/// What people call a metric.
+/// What people call a metric; [`Ground::label`] names cells of benches too.
 pub(super) fn label(metric: &str) -> String {
     metric::find(metric).map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
 }

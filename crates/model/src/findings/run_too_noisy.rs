@@ -7,7 +7,7 @@
 
 use serde_json::Map;
 
-use super::ground::{Evidence, Ground, label};
+use super::ground::{Evidence, Ground};
 use super::{Finding, Outcome, Rule};
 use crate::compare::{Answer, Comparison, Control, Scale};
 use crate::report::effect_of;
@@ -61,7 +61,7 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
             Outcome::CannotTell,
             format!(
                 "{} is 0 under {}: its noise is no share of it",
-                label(&comparison.metric),
+                ground.label(&comparison.metric),
                 comparison.baseline
             ),
         ),

@@ -5,7 +5,7 @@
 //! the mean alone would hide it. Refuted by a service for which that other figure does not count.
 //! Next: weigh the two, or let the other metric decide the verdict.
 
-use super::ground::{Absent, Evidence, Ground, Look, Said, label};
+use super::ground::{Absent, Evidence, Ground, Look, Said};
 use super::{Finding, Rule};
 use crate::compare::{Answer, Change, Comparison, Statistic};
 use crate::metric::{self, Better};
@@ -66,7 +66,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     for loss in &losses {
         note(&mut look.evidence, loss);
     }
-    let lead = format!("{} is better in {}", look.policy, label(verdict));
+    let lead = format!("{} is better in {}", look.policy, ground.label(verdict));
     Ok(if list.is_empty() {
         Said::NotShown(format!(
             "{lead}, and no tail, memory or stall is decidedly worse"

@@ -192,10 +192,7 @@ fn of_load(load: &Load) -> Vec<(String, Reading)> {
         Some(Latency::Values(values)) => vec![named(DISTRIBUTION, one_or_many(values))],
         Some(Latency::Quantiles(quantiles)) => quantiles
             .iter()
-            .map(|(quantile, seconds)| {
-                let name = format!("latency_{}_seconds", quantile.word());
-                named(&name, Reading::of(*seconds))
-            })
+            .map(|(quantile, seconds)| named(&quantile_end(*quantile), Reading::of(*seconds)))
             .collect(),
     };
     if !load.throughput.is_empty() {
@@ -219,75 +216,73 @@ fn one_or_many(values: &[f64]) -> Reading {
     }
 }
 
+/// What a metric of a reader means, without its name: the same at every end of a name.
+struct Meaning {
+    label: String,
+    unit: Unit,
+    better: Better,
+    shown: Shown,
+    doc: &'static str,
+}
+
 /// A metric that a reader gives, by its name; the names of benchmarks are part of it.
 #[must_use]
 pub fn suffix_metric(name: &str) -> Option<Metric> {
-    let quantiles = Quantile::ALL.map(|quantile| {
-        let end = format!("latency_{}_seconds", quantile.word());
-        let label = format!("latency, {}", quantile.label());
-        (
-            end,
-            label,
-            Unit::Seconds,
-            Better::Lower,
-            Shown::Always,
-            "As the source printed it for each trial: compared trial by trial, not merged.",
-        )
-    });
-    let plain = [
-        (
-            DISTRIBUTION,
-            "latency",
-            Unit::Seconds,
-            Better::Lower,
-            Shown::Always,
-            "How long requests took, as the source of --latency counted them.",
-        ),
-        (
-            THROUGHPUT,
-            "throughput",
-            Unit::Other("1/s".to_owned()),
-            Better::Higher,
-            Shown::Always,
-            "Requests answered per second, as the source of --latency tells.",
-        ),
-        (
-            ERRORS,
-            "failed requests",
-            Unit::Count,
-            Better::Lower,
-            Shown::WhenNonZero,
-            "Requests that failed, timed out or were skipped, as the source of --latency tells.",
-        ),
-        (
-            REQUESTS,
-            "requests",
-            Unit::Count,
-            Better::Neither,
-            Shown::OnRequest,
-            "Requests that were answered and measured.",
-        ),
-    ]
-    .map(|(end, label, unit, better, shown, doc)| {
-        (end.to_owned(), label.to_owned(), unit, better, shown, doc)
-    });
-    let (end, label, unit, better, shown, doc) = quantiles
+    let (end, meaning) = meanings()
         .into_iter()
-        .chain(plain)
-        .find(|(end, ..)| ends_with_word(name, end))?;
+        .find(|(end, _)| ends_with_word(name, end))?;
     let prefix = name[..name.len() - end.len()].trim_end_matches('_');
     let label = match prefix {
-        "" => label,
-        prefix => format!("{prefix}: {label}"),
+        "" => meaning.label,
+        prefix => format!("{prefix}: {}", meaning.label),
     };
     Some(Metric {
         name: name.to_owned().into(),
         label: label.into(),
-        unit,
-        better,
+        unit: meaning.unit,
+        better: meaning.better,
         scope: Scope::Tree,
-        shown,
-        doc: doc.into(),
+        shown: meaning.shown,
+        doc: meaning.doc.into(),
+    })
+}
+
+/// Every end that the name of a reader's metric can have.
+fn meanings() -> Vec<(String, Meaning)> {
+    let mut all: Vec<_> = Quantile::ALL.map(quantile_meaning).into();
+    all.extend(plain_meanings().map(|(end, meaning)| (end.to_owned(), meaning)));
+    all
+}
+
+fn quantile_meaning(quantile: Quantile) -> (String, Meaning) {
+    let meaning = Meaning {
+        label: format!("latency, {}", quantile.label()),
+        unit: Unit::Seconds,
+        better: Better::Lower,
+        shown: Shown::Always,
+        doc: "As the source printed it for each trial: compared trial by trial, not merged.",
+    };
+    (quantile_end(quantile), meaning)
+}
+
+fn quantile_end(quantile: Quantile) -> String {
+    format!("latency_{}_seconds", quantile.word())
+}
+
+#[rustfmt::skip]
+fn plain_meanings() -> [(&'static str, Meaning); 4] {
+    [
+        (DISTRIBUTION, "latency", Unit::Seconds, Better::Lower, Shown::Always,
+            "How long requests took, as the source of --latency counted them."),
+        (THROUGHPUT, "throughput", Unit::Other("1/s".to_owned()), Better::Higher, Shown::Always,
+            "Requests answered per second, as the source of --latency tells."),
+        (ERRORS, "failed requests", Unit::Count, Better::Lower, Shown::WhenNonZero,
+            "Requests that failed, timed out or were skipped, as the source of --latency tells."),
+        (REQUESTS, "requests", Unit::Count, Better::Neither, Shown::OnRequest,
+            "Requests that were answered and measured."),
+    ]
+    .map(|(end, label, unit, better, shown, doc)| {
+        (end, Meaning { label: label.to_owned(), unit, better, shown, doc })
     })
 }
 
@@ -295,7 +290,7 @@ pub fn suffix_metric(name: &str) -> Option<Metric> {
 /// before how long it took; `None` for other metrics.
 #[must_use]
 pub fn order(name: &str) -> Option<(String, usize)> {
-    let quantiles = Quantile::ALL.map(|quantile| format!("latency_{}_seconds", quantile.word()));
+    let quantiles = Quantile::ALL.map(quantile_end);
     let plain = [THROUGHPUT, DISTRIBUTION].map(str::to_owned);
     let ends = plain.into_iter().chain(quantiles);
     let ends = ends.chain([ERRORS, REQUESTS].map(str::to_owned));

@@ -128,6 +128,8 @@ fn wrk_tells_percentiles_and_errors() {
     assert!(fault("wrk", b"").contains("Requests/sec"));
     let broken = b"  Latency Distribution\n  50%  2.87xs\n";
     assert!(fault("wrk", broken).starts_with("line 2, latency"));
+    let too_many = format!("Non-2xx or 3xx responses: {}\n", u64::MAX).repeat(2);
+    assert!(fault("wrk", too_many.as_bytes()).starts_with("line 2, errors"));
 }
 
 #[test]

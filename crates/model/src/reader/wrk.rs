@@ -8,68 +8,101 @@ use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines, number};
 use crate::stats::Quantile;
 
 pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<Told, ReadError> {
-    let mut load = Load::default();
-    let mut quantiles = Vec::new();
-    let mut longest = None;
-    let mut errors = 0;
-    let mut within = false;
-    for (line_number, line) in lines(bytes) {
-        let fault = |field: &str, text: &str| {
-            ReadError::at(
-                line_number,
-                field,
-                format!("`{text}` is not what wrk prints there"),
-            )
-        };
+    let mut printed = Printed::default();
+    for (number, line) in lines(bytes) {
+        printed.read(&line).map_err(|Unexpected { field, text }| {
+            let problem = format!("`{text}` is not what wrk prints there");
+            ReadError::at(number, field, problem)
+        })?;
+    }
+    Ok(Told {
+        loads: vec![printed.into_load()?],
+        pacing,
+    })
+}
+
+/// What of its lines was read.
+#[derive(Default)]
+struct Printed {
+    rate: Option<f64>,
+    requests: Option<u64>,
+    errors: u64,
+    quantiles: Vec<(Quantile, f64)>,
+    longest: Option<f64>,
+    /// Whether the next lines are those of the latency distribution.
+    within: bool,
+}
+
+/// A word that should have been something else.
+struct Unexpected {
+    field: &'static str,
+    text: String,
+}
+
+fn expect<T>(value: Option<T>, field: &'static str, text: &str) -> Result<T, Unexpected> {
+    value.ok_or_else(|| Unexpected {
+        field,
+        text: text.to_owned(),
+    })
+}
+
+impl Printed {
+    fn read(&mut self, line: &str) -> Result<(), Unexpected> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             // wrk2 -U prints a second table, of what was not corrected.
             ["Latency", "Distribution", ..] => {
-                within = quantiles.is_empty() || !has_tail(&quantiles);
+                self.within = self.quantiles.is_empty() || !has_tail(&self.quantiles);
             }
-            [percent, time] if within && percent.ends_with('%') => {
+            [percent, time] if self.within && percent.ends_with('%') => {
                 let share = number(percent.trim_end_matches('%'));
-                let share = share.ok_or_else(|| fault("percentile", percent))?;
-                let seconds = time_of(time).ok_or_else(|| fault("latency", time))?;
-                quantiles.extend(Quantile::of_percent(share).map(|q| (q, seconds)));
+                let share = expect(share, "percentile", percent)?;
+                let seconds = expect(time_of(time), "latency", time)?;
+                let quantile = Quantile::of_percent(share);
+                self.quantiles.extend(quantile.map(|q| (q, seconds)));
             }
             ["Latency", _, _, max, _] => {
-                longest = Some(time_of(max).ok_or_else(|| fault("longest", max))?);
+                self.longest = Some(expect(time_of(max), "longest", max)?);
             }
             [count, "requests", "in", ..] => {
-                load.requests = Some(count.parse().map_err(|_| fault("requests", count))?);
-                within = false;
+                self.requests = Some(expect(count.parse().ok(), "requests", count)?);
+                self.within = false;
             }
             ["Socket", "errors:", ..] | ["Non-2xx", ..] => {
-                errors += all_numbers(&line).ok_or_else(|| fault("errors", &line))?;
+                let sum = all_numbers(line).and_then(|more| self.errors.checked_add(more));
+                self.errors = expect(sum, "errors", line)?;
             }
-            ["Requests/sec:", rate] => {
-                load.throughput = vec![number(rate).ok_or_else(|| fault("rate", rate))?];
-            }
-            [] if within => within = !has_tail(&quantiles),
+            ["Requests/sec:", rate] => self.rate = Some(expect(number(rate), "rate", rate)?),
+            [] if self.within => self.within = !has_tail(&self.quantiles),
             _ => {}
         }
+        Ok(())
     }
-    if load.throughput.is_empty() {
-        return Err(ReadError::of("Requests/sec", "wrk printed no such line"));
+
+    fn into_load(mut self) -> Result<Load, ReadError> {
+        let Some(rate) = self.rate else {
+            return Err(ReadError::of("Requests/sec", "wrk printed no such line"));
+        };
+        if !has_tail(&self.quantiles) {
+            return Err(ReadError::of(
+                "Latency Distribution",
+                "wrk printed none; give it --latency",
+            ));
+        }
+        // wrk2 lists the longest as 100 %; the one above it is that of a sample.
+        if !self.quantiles.iter().any(|(q, _)| *q == Quantile::Max) {
+            let longest = self.longest.map(|seconds| (Quantile::Max, seconds));
+            self.quantiles.extend(longest);
+        }
+        self.quantiles.sort_by_key(|(quantile, _)| *quantile);
+        Ok(Load {
+            throughput: vec![rate],
+            requests: self.requests,
+            errors: Some(self.errors),
+            latency: Some(Latency::Quantiles(self.quantiles)),
+            ..Load::default()
+        })
     }
-    if !has_tail(&quantiles) {
-        return Err(ReadError::of(
-            "Latency Distribution",
-            "wrk printed none; give it --latency",
-        ));
-    }
-    // wrk2 lists the longest as 100 %; the one above it is that of a sample.
-    if !quantiles.iter().any(|(q, _)| *q == Quantile::Max) {
-        quantiles.extend(longest.map(|seconds| (Quantile::Max, seconds)));
-    }
-    quantiles.sort_by_key(|(quantile, _)| *quantile);
-    load.latency = Some(Latency::Quantiles(quantiles));
-    load.errors = Some(errors);
-    Ok(Told {
-        loads: vec![load],
-        pacing,
-    })
 }
 
 fn has_tail(quantiles: &[(Quantile, f64)]) -> bool {

@@ -237,13 +237,23 @@ pub(super) fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> 
 fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     format!(
-        "{} makes no difference within ±{} % to {}{} {}.",
+        "{} makes no difference within ±{} % to {}{}{} {}.",
         pair.here,
         chosen_percent(report.table.verdict.threshold),
         pair.there,
+        of_cell(&metric),
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),
     )
+}
+
+/// Of a bench, which number of which cell decides.
+fn of_cell(metric: &Metric) -> String {
+    if metric.name.starts_with("bench/") {
+        format!(" in {}", sentence_label(metric))
+    } else {
+        String::new()
+    }
 }
 
 /// Nobody waits for more rounds than these, and the guess is too rough to be told.
@@ -266,9 +276,10 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     // More rounds do not remove a reason.
     let yet = if reason.is_some() { "" } else { " yet" };
     format!(
-        "{} against {}: cannot tell{yet}{} {}{}.",
+        "{} against {}: cannot tell{yet}{}{} {}{}.",
         pair.here,
         pair.there,
+        of_cell(&metric),
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),
         more.trim_end_matches('.'),

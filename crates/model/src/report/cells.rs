@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Report;
 use super::lines::plain;
 use super::section::{Column, Section};
+use crate::bench::label::{self, varies, word};
 use crate::bench::metric::{self, PageKind};
 use crate::bench::suite::{HUGE, Suite, Words};
 use crate::bench::{Bench, Cell, latency};
@@ -37,7 +38,7 @@ pub(super) fn named(record: &Record) -> Option<Vec<Named>> {
     let (bench, suite) = bench_of(record)?;
     let rows = suite.shown().flat_map(|name| {
         bench.cells.iter().map(move |cell| {
-            let words = label(bench, suite, cell);
+            let words = label::of(bench, suite, cell);
             let label = match metric::of_cell(name) {
                 Some(known) if suite.metrics.len() > 1 => format!("{words}: {}", known.label),
                 _ => words,
@@ -58,34 +59,6 @@ fn is_between(bench: &Bench, cell: &Cell) -> bool {
     const MANY: usize = 30;
     let whole = cell.number(0).is_none_or(u64::is_power_of_two);
     bench.suite == "latency" && bench.cells.len() > MANY && !whole
-}
-
-/// The words of a cell that are not the same in all, as people read them.
-fn label(bench: &Bench, suite: &Suite, cell: &Cell) -> String {
-    let words: Vec<String> = (0..suite.axes.len())
-        .filter(|&axis| axis == 0 || varies(bench, axis))
-        .filter_map(|axis| word(suite, cell, axis))
-        .collect();
-    words.join(" ")
-}
-
-fn varies(bench: &Bench, axis: usize) -> bool {
-    let first = bench.cells.first().and_then(|cell| cell.part(axis));
-    bench.cells.iter().any(|cell| cell.part(axis) != first)
-}
-
-fn word(suite: &Suite, cell: &Cell, axis: usize) -> Option<String> {
-    let word = cell.part(axis)?;
-    let number = cell.number(axis);
-    Some(match (suite.axes.get(axis)?.words, number) {
-        (Words::Bytes, Some(bytes)) => bytes_text(bytes),
-        (Words::Counts, Some(count)) => format!("×{count}"),
-        (Words::Percent, Some(0)) => "as it is".to_owned(),
-        (Words::Percent, Some(percent)) => format!("{percent} % small"),
-        _ if word == "untouched" => "zero page".to_owned(),
-        _ if word == "written" => return None,
-        _ => plain(word),
-    })
 }
 
 /// What is the same in all cells, what the numbers count, and the proof: the pages that lay

@@ -7,9 +7,11 @@ use super::lines::plain;
 use super::scale::{Scaler, percent_change, three_digits};
 use super::section::{Column, Section};
 use super::{Report, Verbosity};
+use crate::bench::label::find_metric;
+use crate::bench::metric::split;
 use crate::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::findings::medians::Medians;
-use crate::metric::{self, Better, METRICS, Metric, Scope, Shown, Unit};
+use crate::metric::{Better, METRICS, Metric, Scope, Shown, Unit};
 use crate::observation::{Missing, Reading};
 use crate::reader::order;
 use crate::record::Record;
@@ -26,6 +28,8 @@ pub(super) struct Row<'a> {
     pub(super) comparisons: Vec<Option<&'a Comparison>>,
     /// The smallest effect of interest, as a share.
     pub(super) threshold: f64,
+    /// What this row and others of its kind are shown in, where they stand in one column.
+    shared: Option<Scaler>,
     /// Whether the metric's values were counted, so that its percentiles stand for it.
     counted: bool,
 }
@@ -38,7 +42,8 @@ pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
         .printed
         .iter()
         .find(|printed| printed.name == name);
-    if let Some(known) = metric::find(name).filter(|_| printed.is_none()) {
+    let bench = record.header.plan.bench.as_ref();
+    if let Some(known) = find_metric(bench, name).filter(|_| printed.is_none()) {
         return known;
     }
     Metric {
@@ -82,7 +87,9 @@ pub(super) fn rows<'a>(
             (named.decides, Row { label, ..row })
         });
         let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
-        return shown.map(|(_, row)| row).collect();
+        let mut rows = shown.map(|(_, row)| row).collect::<Vec<_>>();
+        share_prefixes(&mut rows);
+        return rows;
     }
     let mut rows: Vec<Row<'a>> = Vec::new();
     for name in metric_names(report) {
@@ -96,6 +103,25 @@ pub(super) fn rows<'a>(
         }
     }
     rows
+}
+
+/// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.
+fn share_prefixes(rows: &mut [Row<'_>]) {
+    let kind = |row: &Row<'_>| {
+        let (_, name) = split(&row.metric.name)?;
+        (row.metric.unit == Unit::Count).then(|| name.to_owned())
+    };
+    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for row in rows.iter() {
+        let known = row.values.iter().filter_map(|value| value.as_ref().ok());
+        if let Some(kind) = kind(row) {
+            values.entry(kind).or_default().extend(known);
+        }
+    }
+    for row in rows {
+        let known = kind(row).and_then(|kind| values.get(&kind));
+        row.shared = known.map(|values| Scaler::for_row(&Unit::Count, values));
+    }
 }
 
 fn metric_names(report: &Report<'_>) -> Vec<String> {
@@ -187,6 +213,7 @@ fn row<'a>(
             _ => label(&metric, statistic),
         },
         threshold: report.table.verdict.threshold,
+        shared: None,
         comparisons,
         metric,
     }
@@ -242,6 +269,9 @@ impl Row<'_> {
 
     /// The prefix of its values; where they are all zero, that of the furthest change.
     pub(super) fn scaler(&self) -> Scaler {
+        if let Some(shared) = &self.shared {
+            return shared.clone();
+        }
         if self.is_somewhere_above_zero() {
             let values: Vec<f64> = self
                 .values

@@ -61,7 +61,7 @@ impl Scaler {
         let (factor, suffix) = steps
             .iter()
             .rev()
-            .find(|(factor, _)| smallest >= *factor && largest > 0.0)
+            .find(|(factor, _)| smallest >= from(unit, *factor) && largest > 0.0)
             .into_iter()
             .chain(steps.iter().filter(|(factor, _)| largest / factor < 1e6))
             .find(|(factor, _)| largest / factor < 1e6)
@@ -98,12 +98,22 @@ impl Scaler {
     }
 }
 
+/// A count without a prefix is below this: four digits are read faster than a prefix.
+const SHORT_COUNT: f64 = 10_000.0;
+
+/// The smallest value that a prefix suits.
+fn from(unit: &Unit, factor: f64) -> f64 {
+    match unit {
+        Unit::Count if factor > 1.0 => factor.max(SHORT_COUNT),
+        _ => factor,
+    }
+}
+
 /// One value alone, with the prefix that suits it.
 #[must_use]
 pub fn quantity(unit: &Unit, value: f64) -> String {
     match unit {
-        // Four digits are read faster than a prefix.
-        Unit::Count if value.abs() < 10_000.0 => whole(value),
+        Unit::Count if value.abs() < SHORT_COUNT => whole(value),
         Unit::Count => {
             let step = COUNTS
                 .iter()
@@ -252,6 +262,10 @@ mod tests {
             (scaler.show(51_200.0), scaler.show(140.0)),
             ("51,200".into(), "140".into())
         );
+        let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 2048.0]);
+        assert_eq!(scaler.show(2048.0), "2048");
+        let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 10_240.0]);
+        assert_eq!(scaler.show(10_240.0), "10.2 k");
         let scaler = Scaler::for_row(&Unit::Bytes, &[0.0, 851_443_712.0]);
         assert_eq!(
             (scaler.show(0.0), scaler.show(851_443_712.0)),

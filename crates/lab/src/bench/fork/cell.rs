@@ -3,7 +3,7 @@
 use super::super::backing::{Buffer, Request};
 use super::super::fresh::{reason, warm};
 use super::super::words::Words;
-use super::super::{Line, Measured, room};
+use super::super::{Line, Measured};
 use super::{Moment, quantile, write_after};
 use crate::Trouble;
 
@@ -32,14 +32,8 @@ fn line(
     request: Request,
 ) -> Result<Measured<'_>, Trouble> {
     // Each page may be there twice in the end.
-    let most = (bytes as u64).saturating_mul(2);
-    let checked = room::check(most, "this buffer and its copy").and_then(|()| match request {
-        Request::Hugetlb(page) => {
-            let whole = (bytes as u64).next_multiple_of(page as u64);
-            room::check_pool(whole.saturating_mul(2), page)
-        }
-        _ => Ok(()),
-    });
+    let most = request.taken(bytes).saturating_mul(2);
+    let checked = request.check_room(most, "this buffer and its copy");
     let buffer = match checked.and_then(|()| Buffer::fresh(bytes, request)) {
         Ok(buffer) => buffer,
         Err(reason) => return Ok(Err(reason)),

@@ -88,10 +88,7 @@ struct Course {
 
 /// Refuses before anything is mapped.
 fn check_room(bytes: usize, request: Request) -> Result<(), Reason> {
-    match request {
-        Request::Hugetlb(page) => room::check_pool(bytes as u64, page),
-        _ => room::check(room::taken(bytes as u64), "the lines of this cell"),
-    }
+    request.check_room(request.taken(bytes), "the lines of this cell")
 }
 
 /// The time of the repeats, of each [`ROUND`] loads.

@@ -3,7 +3,6 @@
 use std::io;
 
 use super::super::backing::{Buffer, Request};
-use super::super::room;
 use super::super::words::{Words, median};
 use super::super::{Line, Measured, Reason};
 use super::{Brought, METHODS, Method, bring_in, write_all};
@@ -31,7 +30,10 @@ fn measured(
     threads: usize,
     request: Request,
 ) -> Measured<'_> {
-    room::check(bytes as u64, "this cell")?;
+    // What is brought in, and what times are for a GiB of: whole pages.
+    let bytes = request.taken(bytes);
+    request.check_room(bytes, "this cell")?;
+    let bytes = bytes as usize;
     let mut passes = Vec::new();
     let mut line = Line::of(cell);
     for repeat in 0..=REPEATS {

@@ -15,59 +15,76 @@ pub(super) const CARETAKER: &str = "thread_gone";
 type Attached = Result<(), Box<dyn std::error::Error>>;
 
 impl Probe {
-    /// The end is attached before the begin, so that no begin is left without its end.
     pub(super) fn attach(
         &mut self,
         attempt: &Attempt,
         types: &Btf,
         processors: &[u32],
     ) -> Attached {
+        match attempt.kind {
+            Kind::Events => self.event(attempt, types),
+            Kind::Durations => {
+                self.raw_tp(CARETAKER, "sched_process_free")?;
+                self.both_ends(attempt, types, processors)
+            }
+        }
+    }
+
+    /// Events are those of tracepoints.
+    fn event(&mut self, attempt: &Attempt, types: &Btf) -> Attached {
+        let name = &*attempt.begin;
+        match attempt.rung {
+            Rung::TpBtf => self.tp_btf("tp_btf_event", name, types),
+            Rung::RawTp => self.raw_tp("raw_tp_event", name),
+            Rung::Tracepoint => self.tracepoint("tracepoint_event", &attempt.group, name),
+            Rung::Fentry | Rung::Kprobe | Rung::PerfEvent => {
+                Err(format!("{:?} has two ends", attempt.rung).into())
+            }
+        }
+    }
+
+    /// The end is attached before the begin, so that no begin is left without its end.
+    fn both_ends(&mut self, attempt: &Attempt, types: &Btf, processors: &[u32]) -> Attached {
         let begin = &*attempt.begin;
         let end = attempt.end.as_deref().unwrap_or(begin);
-        if attempt.kind == Kind::Durations {
-            self.raw_tp(CARETAKER, "sched_process_free")?;
-        }
-        match (attempt.rung, attempt.kind) {
-            (Rung::Fentry, _) => {
-                let program: &mut FExit = self.program("fexit_end")?;
-                program.load(begin, types)?;
-                program.attach()?;
-                let program: &mut FEntry = self.program("fentry_begin")?;
-                program.load(begin, types)?;
-                program.attach()?;
-            }
-            (Rung::Kprobe, _) => {
+        match attempt.rung {
+            Rung::Fentry => self.function_calls(begin, types),
+            Rung::Kprobe => {
                 self.kprobe("kretprobe_end", begin)?;
-                self.kprobe("kprobe_begin", begin)?;
+                self.kprobe("kprobe_begin", begin)
             }
-            (Rung::TpBtf, Kind::Events) => self.tp_btf("tp_btf_event", begin, types)?,
-            (Rung::TpBtf, Kind::Durations) => {
+            Rung::TpBtf => {
                 self.tp_btf("tp_btf_end", end, types)?;
-                self.tp_btf("tp_btf_begin", begin, types)?;
+                self.tp_btf("tp_btf_begin", begin, types)
             }
-            (Rung::RawTp, Kind::Events) => self.raw_tp("raw_tp_event", begin)?,
-            (Rung::RawTp, Kind::Durations) => {
+            Rung::RawTp => {
                 self.raw_tp("raw_tp_end", end)?;
-                self.raw_tp("raw_tp_begin", begin)?;
+                self.raw_tp("raw_tp_begin", begin)
             }
-            (Rung::Tracepoint, Kind::Events) => {
-                self.tracepoint("tracepoint_event", &attempt.group, begin)?;
-            }
-            (Rung::Tracepoint, Kind::Durations) => {
+            Rung::Tracepoint => {
                 self.tracepoint("tracepoint_end", &attempt.group, end)?;
-                self.tracepoint("tracepoint_begin", &attempt.group, begin)?;
+                self.tracepoint("tracepoint_begin", &attempt.group, begin)
             }
-            (Rung::PerfEvent, _) => {
+            Rung::PerfEvent => {
                 let events = [
                     ("minor_fault_end", SoftwareEvent::PageFaultsMin),
                     ("major_fault_end", SoftwareEvent::PageFaultsMaj),
                     ("fault_begin", SoftwareEvent::PageFaults),
                 ];
-                for (name, event) in events {
-                    self.every_fault(name, event, processors)?;
-                }
+                events
+                    .into_iter()
+                    .try_for_each(|(name, event)| self.every_fault(name, event, processors))
             }
         }
+    }
+
+    fn function_calls(&mut self, function: &str, types: &Btf) -> Attached {
+        let program: &mut FExit = self.program("fexit_end")?;
+        program.load(function, types)?;
+        program.attach()?;
+        let program: &mut FEntry = self.program("fentry_begin")?;
+        program.load(function, types)?;
+        program.attach()?;
         Ok(())
     }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use hugewise_model::observation::Outcome;
 use hugewise_model::plan::service::CommandLine;
 
-use super::{Attempt, Halt, Server, Step, go};
+use super::books::last;
+use super::{Attempt, Halt, Server, Step, TAIL, go};
 use crate::error::Result;
 use crate::spawn::{
     self, AtExit, Beginning, End, Group, Launch, Output, Printed, Question, Running, Suspended,
@@ -81,7 +82,7 @@ impl Attempt<'_> {
         };
         // Many a program says on stdout why it fails.
         let tail = match printed.stderr_tail.is_empty() {
-            true => super::last(&printed.stdout, super::TAIL).to_vec(),
+            true => last(&printed.stdout, TAIL).to_vec(),
             false => printed.stderr_tail,
         };
         Ok(Halt::load(error, tail))

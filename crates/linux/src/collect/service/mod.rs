@@ -4,27 +4,27 @@
 //! Everything that runs has a keeper of its own, so that nothing survives the measuring program,
 //! whenever it is killed.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hugewise_model::host::{Host, ThpDisable};
-use hugewise_model::observation::{Missing, Outcome, Party, ReadBack};
+use hugewise_model::observation::{Missing, Outcome, Party};
 use hugewise_model::plan::service::{self as plan, CommandLine, Places};
 use hugewise_model::timeline::Seen;
 
-use super::driven::Driven;
 use super::group::TrialGroup;
-use super::readings::Evidence;
+use super::pools::Pools;
 use super::sampler::Sampler;
-use super::{Observed, TAIL, Watch, group, machine, marks, question, read_back};
+use super::{Observed, TAIL, Watch, group, machine, question};
 use crate::error::Result;
 use crate::root::Root;
-use crate::spawn::{self, AtExit, Beginning, End, Launch, Printed, Question, Running};
+use crate::spawn::{self, AtExit, Beginning, End, Launch, Question, Running};
 use crate::undo::Steps;
 
 mod aside;
+mod books;
 mod ports;
 mod ready;
 mod window;
@@ -46,6 +46,22 @@ pub struct Service<'a> {
     pub scratch: &'a Path,
     /// Told of each step, before it is done.
     pub steps: &'a dyn Steps,
+    /// Reads what was written in the folder, before it goes.
+    pub last_look: &'a dyn LastLook,
+}
+
+/// Looks at a trial's folder when the server and its load are dead.
+pub trait LastLook: fmt::Debug {
+    /// The folder is in the places, and is removed afterwards.
+    fn look(&self, places: &Places);
+}
+
+/// For those who want nothing of the folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Unseen;
+
+impl LastLook for Unseen {
+    fn look(&self, _: &Places) {}
 }
 
 /// What else was seen of a trial with a server.
@@ -200,6 +216,7 @@ impl<'a> Attempt<'a> {
         }
         let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
         let question = question(self.host, self.watch, &sizes);
+        let pools = Pools::before(self.root);
         self.step("starting the service");
         let server = self.start()?;
         let mut server = match server {
@@ -207,10 +224,11 @@ impl<'a> Attempt<'a> {
             Err(outcome) => return Ok(Observed::not_run(outcome)),
         };
         let library = question.preload.as_deref();
-        let sampler = Sampler::new(self.root, server.main, &sizes, library);
+        let sampler = Sampler::new(self.root, server.main, &sizes, library, pools);
         let driven = self.drive(&mut server, sampler, &sizes, &question)?;
         let ended = self.stop(&mut server)?;
         self.step("closing the books");
+        self.service.last_look.look(&self.places);
         Ok(self.observed(server, driven, ended, &sizes))
     }
 
@@ -301,118 +319,6 @@ impl<'a> Attempt<'a> {
         Ok(Ended::Killed)
     }
 
-    fn observed(
-        &self,
-        server: Server,
-        driven: std::result::Result<Window<'_>, Halt>,
-        ended: Ended,
-        sizes: &[u64],
-    ) -> Observed {
-        let Server {
-            running,
-            over,
-            group,
-            thp_disable,
-            ..
-        } = server;
-        let log = running.into_printed().stderr_tail;
-        let mut served = Served {
-            log,
-            ended,
-            seen: None,
-        };
-        let mut observed = match (driven, over) {
-            (Ok(mut window), Some(end)) => {
-                served.seen = Some(std::mem::take(&mut window.seen));
-                let peak = group.and_then(|group| group.peak_bytes());
-                self.measured(window, &end, peak, thp_disable, sizes)
-            }
-            (Ok(_), None) => self.halted(Halt::Interrupted, Some(&served)),
-            (Err(halt), _) => self.halted(halt, Some(&served)),
-        };
-        observed.served = Some(served);
-        observed
-    }
-
-    fn halted(&self, halt: Halt, served: Option<&Served>) -> Observed {
-        let (outcome, load_tail) = match halt {
-            Halt::Failed(outcome, tail) => (outcome, tail),
-            Halt::Interrupted => (
-                Outcome::Signalled {
-                    signal: libc::SIGKILL,
-                },
-                Vec::new(),
-            ),
-        };
-        let of_load = matches!(
-            outcome,
-            Outcome::ServiceFailed {
-                party: Party::Load,
-                ..
-            }
-        );
-        let tail = match served {
-            Some(served) if !of_load => last(&served.log, TAIL).to_vec(),
-            _ => load_tail,
-        };
-        Observed {
-            stderr_tail: tail,
-            interrupted: self.interrupted(),
-            ..Observed::not_run(outcome)
-        }
-    }
-
-    fn measured(
-        &self,
-        window: Window<'_>,
-        end: &End,
-        cgroup_peak: std::result::Result<u64, Missing>,
-        thp_disable: Option<ThpDisable>,
-        sizes: &[u64],
-    ) -> Observed {
-        let account = window.account(end);
-        let samples = &window.samples;
-        let driven = Driven {
-            ready: window.ready,
-            load_cpu_ns: window.load.usage.cpu_ns(),
-            stacks: window.stacks.clone(),
-        };
-        let evidence = Evidence {
-            host: self.host,
-            account: &account,
-            samples,
-            counted: &window.counted,
-            before: &window.before,
-            after: &window.after,
-            cgroup_peak,
-            stalls: &window.stalls,
-            driven: Some(driven),
-        };
-        let read_back = ReadBack {
-            files: window.files_before.clone(),
-            thp_disable,
-            runtimes: BTreeMap::new(),
-            allocator: read_back::allocator(self.watch.expected, &account, samples),
-        };
-        let expected = self.watch.expected;
-        let Printed {
-            stdout,
-            stderr_tail,
-        } = window.printed;
-        Observed {
-            started_unix_ms: window.started_unix_ms,
-            marks: marks(&evidence.circumstances(expected, &read_back, &window.files_after)),
-            readings: evidence.readings(sizes),
-            outcome: window.load.outcome.clone(),
-            stderr_tail,
-            output: stdout,
-            read_back,
-            survivors: end.survivors + window.load.survivors,
-            interrupted: self.interrupted(),
-            served: None,
-        }
-    }
-
     /// Whether the server died because the port that was free had been taken meanwhile.
     fn lost_its_port(&self, observed: &Observed) -> bool {
         let plan = self.service.plan;
@@ -426,9 +332,4 @@ impl<'a> Attempt<'a> {
         );
         asked && failed && !observed.interrupted && !ports::is_free(self.places.port)
     }
-}
-
-/// The last bytes.
-fn last(bytes: &[u8], most: usize) -> &[u8] {
-    &bytes[bytes.len().saturating_sub(most)..]
 }

@@ -50,6 +50,7 @@ fn second(trial: &Trial, number: u32) -> Second {
             p50_seconds: 0.000_12,
             p99_seconds: 0.0009,
             max_seconds: tail + f64::from(trial.round) * 0.0001,
+            over_seconds: None,
         }),
     }
 }

@@ -123,7 +123,7 @@ fn causes(held: &[&Held]) -> String {
     sums.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let told = sums
         .iter()
-        .map(|(metric, count)| format!("{} {count}", label(metric)));
+        .map(|(metric, count)| format!("{count} {}", label(metric)));
     told.collect::<Vec<_>>().join(", ")
 }
 

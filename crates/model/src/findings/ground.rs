@@ -73,6 +73,14 @@ impl<'a> Ground<'a> {
         &self.record.header.plan.policies
     }
 
+    /// What takes the wall time of a trial.
+    pub(super) fn runner(&self) -> &'static str {
+        match self.record.header.plan.service {
+            Some(_) => "load",
+            None => "program",
+        }
+    }
+
     /// What a policy sets; nothing for a name that is not in the plan.
     pub(super) fn settings(&self, policy: &str) -> Settings {
         let found = self.policies().iter().find(|known| known.name == policy);

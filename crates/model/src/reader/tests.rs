@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Latency, LatencySource, Load, Pacing, Told, read};
+use super::{Latency, LatencySource, Load, Pacing, Times, Told, read};
 use crate::observation::{Missing, Reading};
 use crate::stats::Quantile;
 use crate::timeline::Unrelated;
@@ -32,7 +32,9 @@ fn docs(text: &str, documents: &[(String, &[u8])]) -> (BTreeMap<String, Reading>
 
 fn timed(text: &str, bytes: &[u8]) -> Result<Vec<(u64, u64)>, Unrelated> {
     let documents = vec![("log".to_owned(), bytes.to_vec())];
-    let timed = read(&source(text), Ok(documents)).timed?;
+    let Times::Requests(timed) = read(&source(text), Ok(documents)).times? else {
+        panic!("requests one by one");
+    };
     let plain = timed.iter().map(|one| (one.ended_unix_ns, one.took_ns));
     Ok(plain.collect())
 }

@@ -223,26 +223,23 @@ fn read_mapped(
     for mapping in &mut mappings {
         classify::classify(mapping, &mounts, sizes.page);
     }
-    let mut sources = Sources {
+    let none = |why: Missing| Sources {
         smaps,
-        page_scan: Source::Missing(Missing::NotAsked),
-        page_map: Source::Missing(Missing::NotAsked),
-        frames: Source::Missing(Missing::NotAsked),
+        page_scan: Source::Missing(why.clone()),
+        page_map: Source::Missing(why.clone()),
+        frames: Source::Missing(why),
     };
-    match pagemap {
+    let sources = match pagemap {
         Ok(pagemap) => {
+            let mut sources = none(Missing::NotAsked);
             pages::read_pages(&pagemap, &mut mappings, sizes, &mut sources);
             if let Depth::Frames(longest) = depth {
                 sources.frames = frames::read_frames(root, &pagemap, &mut mappings, sizes, longest);
             }
+            sources
         }
-        Err(error) => {
-            let missing = error.into_missing(GRANT);
-            sources.page_scan = Source::Missing(missing.clone());
-            sources.page_map = Source::Missing(missing.clone());
-            sources.frames = Source::Missing(missing);
-        }
-    }
+        Err(error) => none(error.into_missing(GRANT)),
+    };
     Ok((mappings, sources))
 }
 

@@ -162,22 +162,7 @@ pub fn render_markdown(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Resul
     )?;
     writeln!(out, "|---|---|---|---|---|")?;
     for rung in &diagnosis.rungs {
-        let cells = [
-            word(&rung.support).to_owned(),
-            rung.title.clone(),
-            reason(&rung.support),
-            rung.remedy.clone().unwrap_or_default(),
-            if rung.support.is_yes() {
-                String::new()
-            } else {
-                rung.loss.clone()
-            },
-        ];
-        writeln!(
-            out,
-            "| {} |",
-            cells.map(|cell| markdown_cell(&cell)).join(" | ")
-        )?;
+        writeln!(out, "| {} |", markdown_rung(rung))?;
     }
     for (title, remarks) in [
         ("What will mislead here", &diagnosis.hazards),
@@ -194,6 +179,22 @@ pub fn render_markdown(diagnosis: &Diagnosis, out: &mut impl Write) -> io::Resul
         writeln!(out, "\nLeast grant: `{grant}`")?;
     }
     Ok(())
+}
+
+fn markdown_rung(rung: &RungReport) -> String {
+    let loss = if rung.support.is_yes() {
+        ""
+    } else {
+        &rung.loss
+    };
+    let cells = [
+        word(&rung.support),
+        &rung.title,
+        &reason(&rung.support),
+        rung.remedy.as_deref().unwrap_or_default(),
+        loss,
+    ];
+    cells.map(markdown_cell).join(" | ")
 }
 
 fn write_markdown_remark(out: &mut impl Write, remark: &Remark) -> io::Result<()> {

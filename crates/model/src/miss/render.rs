@@ -201,19 +201,20 @@ fn notes(summary: &Summary) -> Vec<String> {
     if let Known::No(missing) = &summary.conditions.page_size {
         notes.push(format!("Sizes of pages are not known: {missing}."));
     }
-    let Closing {
-        without_address,
-        lost,
-        malformed,
-        ..
-    } = summary.closing;
-    if without_address > 0 {
+    notes.extend(not_in_tables(&summary.closing));
+    notes
+}
+
+/// Samples of which no table knows.
+fn not_in_tables(closing: &Closing) -> Vec<String> {
+    let mut notes = Vec::new();
+    if closing.without_address > 0 {
         notes.push(format!(
             "Misses that came without an address, and are in no table: {}.",
-            count(without_address)
+            count(closing.without_address)
         ));
     }
-    match lost {
+    match closing.lost {
         Some(0) => {}
         Some(lost) => notes.push(format!(
             "Samples that found no room, and are lost: {}.",
@@ -221,10 +222,10 @@ fn notes(summary: &Summary) -> Vec<String> {
         )),
         None => notes.push("Whether samples were lost is not known on this kernel.".to_owned()),
     }
-    if malformed > 0 {
+    if closing.malformed > 0 {
         notes.push(format!(
             "Records that were not understood: {}.",
-            count(malformed)
+            count(closing.malformed)
         ));
     }
     notes

@@ -247,21 +247,6 @@ pub fn render_csv(
 ) -> io::Result<()> {
     for (point, seen) in points.iter().zip(&window.points) {
         let mut row = |part: &str, one: &Latencies| {
-            let numbers = [
-                Some(one.count as f64),
-                Some(one.total_ns as f64),
-                one.min_ns.map(|ns| ns as f64),
-                one.mean_ns,
-                one.p50_ns.map(|ns| ns as f64),
-                one.p90_ns.map(|ns| ns as f64),
-                one.p99_ns.map(|ns| ns as f64),
-                one.p99_9_ns.map(|ns| ns as f64),
-                one.max_ns.map(|ns| ns as f64),
-            ];
-            let numbers: Vec<String> = numbers
-                .iter()
-                .map(|number| number.map_or_else(String::new, |number| number.to_string()))
-                .collect();
             writeln!(
                 out,
                 "{name},{},{},{},{},{},{}",
@@ -270,7 +255,7 @@ pub fn render_csv(
                 csv_field(&point.name),
                 point.rung.name(),
                 csv_field(part),
-                numbers.join(",")
+                csv_numbers(one)
             )
         };
         row("", &seen.all)?;
@@ -279,6 +264,25 @@ pub fn render_csv(
         }
     }
     Ok(())
+}
+
+/// Counts and nanoseconds; nothing between the commas where there is no number.
+fn csv_numbers(one: &Latencies) -> String {
+    let whole = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let numbers = [
+        Some(one.count as f64),
+        Some(one.total_ns as f64),
+        whole(one.min_ns),
+        one.mean_ns,
+        whole(one.p50_ns),
+        whole(one.p90_ns),
+        whole(one.p99_ns),
+        whole(one.p99_9_ns),
+        whole(one.max_ns),
+    ];
+    numbers
+        .map(|number| number.map_or_else(String::new, |number| number.to_string()))
+        .join(",")
 }
 
 /// Writes the total as a table for a pull request.

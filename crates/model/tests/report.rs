@@ -1017,3 +1017,10 @@ fn advice_can_be_pasted_whatever_the_names_are() {
         "{text}"
     );
 }
+
+#[test]
+fn a_floor_is_told_as_people_read_sizes() {
+    let floor = 12_869_632;
+    let told = Missing::BelowFloor { floor }.to_string();
+    assert!(told.ends_with("(12.3 MiB)"), "{told}");
+}

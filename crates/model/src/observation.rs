@@ -226,6 +226,9 @@ pub enum Missing {
     NotAsked,
     /// The trial failed, so that its readings mean nothing.
     TrialFailed,
+    /// The experiment ended before the first trial of the policy did. Reports alone say it: in a
+    /// record there is no trial that could.
+    NotRun,
 }
 
 impl fmt::Display for Missing {
@@ -246,6 +249,7 @@ impl fmt::Display for Missing {
             Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
             Self::NotAsked => write!(f, "not asked for"),
             Self::TrialFailed => write!(f, "the trial failed"),
+            Self::NotRun => write!(f, "no trial of it was run"),
         }
     }
 }

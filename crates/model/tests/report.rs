@@ -718,6 +718,17 @@ fn two_kernels_are_compared_only_when_asked() {
     "#]]
     .assert_eq(&format!("{refused}\n"));
 
+    let mut other_settings = before.clone();
+    let host = &mut other_settings.header.host;
+    let thp = host.thp.as_mut().expect("settings");
+    thp.enabled = "always".to_owned();
+    thp.khugepaged.insert("max_ptes_none".to_owned(), 0);
+    thp.sizes.insert(64, "inherit".to_owned());
+    let refused = between(&before, &other_settings, Across::Refused).unwrap_err();
+    expect![[r#"
+        the two records differ in more than what is compared (THP enabled: madvise → always; khugepaged/max_ptes_none: none → 0; hugepages-64kB: never → inherit); allow that with --across if you mean to
+    "#]].assert_eq(&format!("{refused}\n"));
+
     let table = between(&before, &after, Across::Allowed).unwrap();
     let other = Other {
         record: &after,
@@ -824,6 +835,7 @@ fn missing() -> Vec<Missing> {
         Missing::NotPrinted,
         Missing::NotAsked,
         Missing::TrialFailed,
+        Missing::NotRun,
     ]
 }
 
@@ -1016,6 +1028,24 @@ fn advice_can_be_pasted_whatever_the_names_are() {
         text.contains(&format!("Run it so:\n    {command}\n")),
         "{text}"
     );
+}
+
+/// Ctrl-C in the first round: of some policies there is no trial.
+#[test]
+fn a_policy_that_was_never_run_is_told_as_such() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let mut record = sample::record(&arms, 1);
+    record.trials.retain(|trial| trial.policy == "as-is");
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let text = draw(
+        &Report::new(&record, table, Vec::new(), None),
+        &Style::default(),
+    );
+    assert!(text.contains("\n¹ no trial of it was run\n"), "{text}");
+    assert!(!text.contains("not asked for"), "{text}");
 }
 
 #[test]

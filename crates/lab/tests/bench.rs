@@ -136,6 +136,32 @@ fn steps_that_are_no_pages_are_a_missing_cell() {
     );
 }
 
+/// What lies under the objects is looked at, not what came in: an allocator may have had it before.
+#[test]
+fn objects_of_malloc_say_what_lies_under_them() {
+    let line = &bench("slab", "plain", &["malloc/200/2000".to_owned()])[0];
+    let Some((_, objects)) = line.split_once(r#""objects":{"#) else {
+        panic!("{line}");
+    };
+    if objects.starts_with(r#""missing""#) {
+        return println!("SKIP what lies under objects: {line}");
+    }
+    let share = number(line, "huge_ratio").unwrap();
+    let kinds = objects
+        .split(['}', ','])
+        .filter_map(|kind| kind.split_once(':'));
+    let bytes = |wanted: &str| {
+        let of_kind = kinds
+            .clone()
+            .filter(|(name, _)| name.trim_matches('"').starts_with(wanted));
+        of_kind
+            .map(|(_, bytes)| bytes.parse::<f64>().unwrap())
+            .sum::<f64>()
+    };
+    assert!(bytes("") >= page_bytes() as f64, "{line}");
+    assert!((share - bytes("huge") / bytes("")).abs() < 1e-6, "{line}");
+}
+
 /// Times for each GiB are of what was brought in, which is whole pages whatever was asked for.
 #[test]
 fn what_is_brought_in_is_whole_huge_pages() {

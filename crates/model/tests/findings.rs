@@ -1,5 +1,6 @@
 //! Each rule on a record in which its cause is planted, and on one in which it is not.
 
+mod bloat;
 mod sample;
 mod services;
 

@@ -292,6 +292,7 @@ prop_compose! {
     ) -> Second {
         let requests = requests.map(|(count, max_seconds)| Requests {
             count, p50_seconds: max_seconds / 3.0, p99_seconds: max_seconds / 2.0, max_seconds,
+            over_seconds: (count > 9).then_some(max_seconds),
         });
         Second { to_seconds, minor_faults, resident_bytes, huge_bytes, stalls, requests }
     }

@@ -66,8 +66,12 @@ impl Pages {
         self
     }
 
+    /// The part that huge pages map; not a number where nothing was counted.
+    pub(crate) fn huge_share(&self) -> f64 {
+        (self.huge + self.hugetlb) as f64 / self.total() as f64
+    }
+
     /// All that was counted.
-    #[cfg(test)]
     pub(crate) fn total(&self) -> u64 {
         let folios: u64 = self.folios.values().sum();
         folios + self.small + self.huge + self.zero + self.huge_zero + self.hugetlb + self.absent

@@ -4,26 +4,27 @@
 //! Nothing is pinned and no probe goes by way of tracefs: when this process dies, however it
 //! dies, the kernel takes everything away.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hugewise_model::latency::Histogram;
-use hugewise_model::observation::Missing;
-use hugewise_model::trace::points::{Decode, Point};
-use hugewise_model::trace::{Kind, Latencies, Losses, Part, Rung, Seen, Traced, Untraced};
+use hugewise_model::trace::points::Point;
+use hugewise_model::trace::{Rung, Seen, Traced, Untraced};
 
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::root::Root;
 
 /// Which means are tried, in which order.
 pub mod ladder;
+mod live;
 mod probe;
+mod refused;
 /// The kernel's own types.
 pub mod types;
 
-use ladder::{Attempt, Kernel, Refusal, attempts, climb};
+use ladder::{Kernel, attempts, climb};
+use live::Live;
+pub use live::Sighting;
 pub use probe::{Long, Standing};
-use probe::{Probe, Sight};
+use refused::{lacking, not_supported, refused, untraced};
 
 /// A fingerprint of the programs' sources (FNV-1a), by which a committed object that is older
 /// than its source is recognised without a compiler.
@@ -43,44 +44,10 @@ pub fn source_fingerprint() -> u64 {
 /// take less than a microsecond each.
 const STRAGGLERS: Duration = Duration::from_millis(2);
 
-/// Number of `CAP_PERFMON` (include/uapi/linux/capability.h).
-const CAP_PERFMON: u64 = 38;
-
 /// Points that are being traced. Dropping it ends the tracing.
 #[derive(Debug)]
 pub struct Tracer {
     live: Vec<Live>,
-}
-
-#[derive(Debug)]
-struct Live {
-    traced: Traced,
-    decode: Option<Decode>,
-    /// What the values of the key are called, where the kernel's types say it.
-    names: BTreeMap<u32, String>,
-    probe: Probe,
-}
-
-/// What a point has seen in a stretch of time, with its durations still sorted into buckets.
-#[derive(Clone, Debug, Default)]
-pub struct Sighting {
-    /// Everything together.
-    pub all: Histogram,
-    /// By the value of the key; empty where there is none.
-    pub parts: BTreeMap<u32, Histogram>,
-    /// What was not counted.
-    pub losses: Losses,
-}
-
-impl Sighting {
-    /// Adds what came later.
-    pub fn add(&mut self, later: &Self) {
-        self.all.add(&later.all);
-        for (key, histogram) in &later.parts {
-            self.parts.entry(*key).or_default().add(histogram);
-        }
-        self.losses = self.losses.plus(later.losses);
-    }
 }
 
 impl Tracer {
@@ -231,162 +198,6 @@ fn failed(error: &aya::maps::MapError) -> Error {
     }
 }
 
-impl Live {
-    fn new(point: &Point, attempt: &Attempt, probe: Probe, kernel: &Kernel) -> Self {
-        let decode = attempt.key.map(|key| key.decode);
-        let names = decode.and_then(|decode| names(decode, kernel));
-        let mut places = vec![attempt.begin.clone()];
-        places.extend(attempt.end.clone());
-        Self {
-            traced: Traced {
-                name: point.name.to_string(),
-                title: point.title.to_string(),
-                preset: point.preset,
-                rung: attempt.rung,
-                places,
-                includes: attempt.includes.clone(),
-                notes: attempt.notes.clone(),
-                kind: attempt.kind,
-                parts_by: decode.map(|decode| decode.head().to_owned()),
-            },
-            decode,
-            names: names.unwrap_or_default(),
-            probe,
-        }
-    }
-
-    fn sighting(&self, sight: Sight) -> Sighting {
-        let mut sighting = Sighting {
-            losses: sight.losses,
-            ..Sighting::default()
-        };
-        for (key, histogram) in (0..).zip(sight.histograms) {
-            if histogram.count == 0 {
-                continue;
-            }
-            sighting.all.add(&histogram);
-            if self.decode.is_some() {
-                sighting.parts.insert(key, histogram);
-            }
-        }
-        sighting
-    }
-
-    fn told(&self, sighting: &Sighting) -> Seen {
-        let latencies = |histogram: &Histogram| match self.traced.kind {
-            Kind::Durations => Latencies::from(histogram),
-            Kind::Events => Latencies::events(histogram.count),
-        };
-        let parts = sighting.parts.iter().map(|(key, histogram)| Part {
-            key: self.name_of(*key),
-            latencies: latencies(histogram),
-        });
-        Seen {
-            name: self.traced.name.clone(),
-            all: latencies(&sighting.all),
-            parts: parts.collect(),
-            losses: sighting.losses,
-        }
-    }
-
-    fn name_of(&self, key: u32) -> String {
-        if let Some(name) = self.names.get(&key) {
-            return name.clone();
-        }
-        match self.decode {
-            Some(decode) if key + 1 >= decode.values() => "beyond".to_owned(),
-            _ => key.to_string(),
-        }
-    }
-}
-
-fn names(decode: Decode, kernel: &Kernel) -> Option<BTreeMap<u32, String>> {
-    match decode {
-        Decode::Order => None,
-        Decode::Flag(words) => {
-            let words = words.into_iter().map(str::to_owned);
-            Some((0..).zip(words).collect())
-        }
-        Decode::Enumeration { name, prefix } => {
-            let values = kernel.types.enumeration(name)?;
-            let short = |name: String| {
-                let rest = name.strip_prefix(prefix).unwrap_or(&name);
-                rest.to_ascii_lowercase()
-            };
-            Some(
-                values
-                    .into_iter()
-                    .map(|(key, name)| (key, short(name)))
-                    .collect(),
-            )
-        }
-    }
-}
-
-fn not_supported(what: &str) -> Missing {
-    Missing::NotSupported {
-        what: what.to_owned(),
-    }
-}
-
-fn untraced(points: &[Point], why: &Missing) -> Vec<Untraced> {
-    let of = |point: &Point| Untraced {
-        name: point.name.to_string(),
-        title: point.title.to_string(),
-        why: why.clone(),
-        tried: Vec::new(),
-    };
-    points.iter().map(of).collect()
-}
-
-/// A refusal is a lack of permission only where a capability is lacking: some kernels refuse
-/// trampolines to everybody with the same number.
-fn refused(
-    point: &Point,
-    absent: Vec<String>,
-    refusals: &[Refusal],
-    lacking: Option<&String>,
-) -> Untraced {
-    let forbidden = |refusal: &Refusal| matches!(refusal.errno, Some(libc::EPERM | libc::EACCES));
-    let tried = refusals
-        .iter()
-        .map(|refusal| format!("{}: {}", refusal.rung.name(), refusal.error));
-    let tried: Vec<String> = absent.into_iter().chain(tried).collect();
-    let why = match lacking {
-        Some(grant) if refusals.iter().any(forbidden) => Missing::NotPermitted {
-            grant: grant.clone(),
-        },
-        _ => not_supported(&tried.join("; ")),
-    };
-    Untraced {
-        name: point.name.to_string(),
-        title: point.title.to_string(),
-        why,
-        tried,
-    }
-}
-
-/// The capabilities that tracing needs and this process lacks. Kernels before 5.8 have neither
-/// of the two and ask for the old one.
-fn lacking(root: &Root) -> Option<String> {
-    use rustix::thread::CapabilitySet;
-    let has = rustix::thread::capabilities(None).ok()?.effective;
-    if has.contains(CapabilitySet::SYS_ADMIN) {
-        return None;
-    }
-    let last = crate::number::read(root, "proc/sys/kernel/cap_last_cap").unwrap_or(CAP_PERFMON);
-    if last < CAP_PERFMON {
-        return Some("CAP_SYS_ADMIN".to_owned());
-    }
-    let wanted = [
-        (CapabilitySet::BPF, "CAP_BPF"),
-        (CapabilitySet::PERFMON, "CAP_PERFMON"),
-    ];
-    let lacking = wanted.iter().filter(|(one, _)| !has.contains(*one));
-    let names: Vec<&str> = lacking.map(|(_, name)| *name).collect();
-    (!names.is_empty()).then(|| names.join(" and "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -398,25 +209,6 @@ mod tests {
         assert!(
             origin.contains(&line),
             "the sources have changed; run: cargo xtask bpf"
-        );
-    }
-
-    #[test]
-    fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
-        let point = &hugewise_model::trace::points::points()[0];
-        let refusal = Refusal {
-            rung: Rung::Fentry,
-            errno: Some(libc::EPERM),
-            error: "Operation not permitted".to_owned(),
-        };
-        let refusals = [refusal];
-        let grant = "CAP_BPF".to_owned();
-        let user = refused(point, Vec::new(), &refusals, Some(&grant));
-        assert_eq!(user.why, Missing::NotPermitted { grant });
-        let root = refused(point, vec!["no function x".to_owned()], &refusals, None);
-        assert_eq!(
-            root.why,
-            not_supported("no function x; fentry: Operation not permitted")
         );
     }
 }

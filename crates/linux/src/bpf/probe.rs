@@ -6,8 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
-use aya::{Btf, Ebpf, EbpfLoader, Pod, VerifierLogLevel};
-use hugewise_model::latency::buckets::{FINE_SLOTS, MICRO_SLOTS};
+use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use hugewise_model::latency::{Extremes, Histogram};
 use hugewise_model::trace::points::{Edge, Who};
 use hugewise_model::trace::{Losses, Rung};
@@ -16,55 +15,14 @@ use super::ladder::{Attempt, Open, Refusal};
 
 mod attach;
 mod long;
+mod raw;
 
 pub use long::{Long, Standing};
 use long::{RawStall, RawSums};
+use raw::{RawExtremes, RawHistogram, RawLosses, Settings};
 
 /// The programs; `build.rs` brings them.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
-
-/// `struct settings` of the programs.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Settings {
-    root: u32,
-    epoch: u32,
-}
-
-/// `struct hist` of the programs.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct RawHistogram {
-    count: u64,
-    total_ns: u64,
-    fine: [u64; FINE_SLOTS],
-    micro: [u64; MICRO_SLOTS],
-}
-
-/// `struct extremes` of the programs.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct RawExtremes {
-    max_ns: u64,
-    min_complement: u64,
-}
-
-/// `struct losses` of the programs.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct RawLosses {
-    no_room: u64,
-    reentered: u64,
-}
-
-// SAFETY: plain integers without padding, for which every pattern of bits is a value.
-unsafe impl Pod for Settings {}
-// SAFETY: as above.
-unsafe impl Pod for RawHistogram {}
-// SAFETY: as above.
-unsafe impl Pod for RawExtremes {}
-// SAFETY: as above.
-unsafe impl Pod for RawLosses {}
 
 /// A point that is being traced. Dropping it detaches its programs; the kernel does the same
 /// when the process dies, because nothing is pinned.

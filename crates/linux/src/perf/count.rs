@@ -4,16 +4,19 @@
 //! itself and stretch what it saw; here one group counts at a time, each says for how long, and
 //! nothing is stretched.
 
-use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 use hugewise_model::observation::Missing;
-use hugewise_model::stat::{Count, Mode, Pmu, Refused, Tally, add_counts};
+use hugewise_model::stat::{Count, Pmu, Refused, Tally, add_counts};
 
-use super::fit::{Chosen, Permitted, missing};
-use super::open::{Code, Group, Observed, PerfOpen, Raws, Request, Start, Switch};
+use super::fit::{Chosen, Permitted};
+use super::open::{Code, Group, PerfOpen, Raws, Request, Switch};
 use crate::probe::Grants;
+use target::{is_elsewhere, observed, refused};
+
+mod target;
+
+pub use target::Target;
 
 /// What is going to be counted.
 #[derive(Clone, Debug)]
@@ -79,19 +82,6 @@ impl Plan {
         }
         plan
     }
-}
-
-/// Whom the groups observe.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// Threads that run, and what they will start.
-    Tasks(Vec<u32>),
-    /// A process that is about to become a command; counting begins at its exec.
-    AtExec(u32),
-    /// Processors, whatever runs there.
-    Cpus(Vec<u32>),
-    /// A cgroup, on these processors.
-    Cgroup(Arc<File>, Vec<u32>),
 }
 
 /// Groups that take turns.
@@ -319,218 +309,5 @@ fn open_set(
     Ok(members)
 }
 
-fn observed(target: &Target, group: usize) -> Vec<(Observed, Start)> {
-    match target {
-        Target::Tasks(threads) => threads
-            .iter()
-            .map(|&thread| (Observed::Task(thread), Start::Switched))
-            .collect(),
-        Target::AtExec(pid) => {
-            let start = if group == 0 {
-                Start::AtExec
-            } else {
-                Start::Switched
-            };
-            vec![(Observed::Task(*pid), start)]
-        }
-        Target::Cpus(cpus) => cpus
-            .iter()
-            .map(|&cpu| (Observed::Cpu(cpu), Start::Switched))
-            .collect(),
-        Target::Cgroup(folder, cpus) => cpus
-            .iter()
-            .map(|&cpu| (Observed::Cgroup(Arc::clone(folder), cpu), Start::Switched))
-            .collect(),
-    }
-}
-
-/// A thread has ended since it was listed, a processor has gone, or belongs to another source.
-fn is_elsewhere(error: &io::Error, target: &Target) -> bool {
-    match target {
-        Target::Tasks(_) | Target::AtExec(_) => error.raw_os_error() == Some(libc::ESRCH),
-        Target::Cpus(_) | Target::Cgroup(..) => {
-            matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENOENT))
-        }
-    }
-}
-
-fn refused(error: &io::Error, mode: Mode, target: &Target, grants: &Grants) -> Missing {
-    let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
-    match target {
-        Target::Cpus(_) | Target::Cgroup(..) if denied => Missing::NotPermitted {
-            grant: grants.perf_machine(),
-        },
-        _ => missing(error, mode, grants),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::open::{Guests, HARDWARE};
-    use super::super::table::Table;
-    use super::*;
-
-    fn event(kind: &str, config: u64) -> Chosen {
-        Chosen {
-            kind: kind.to_owned(),
-            event: kind.to_uppercase(),
-            code: Code {
-                source: HARDWARE,
-                config,
-            },
-        }
-    }
-
-    fn plan(groups: Vec<Vec<Chosen>>) -> Plan {
-        Plan {
-            permitted: Permitted {
-                mode: Mode::UserAndKernel,
-                guests: Guests::Excluded,
-            },
-            sources: vec![Planned {
-                name: "cpu".to_owned(),
-                family: None,
-                groups,
-            }],
-            refused: Vec::new(),
-        }
-    }
-
-    fn attach(
-        table: &Table,
-        groups: Vec<Vec<Chosen>>,
-        target: &Target,
-    ) -> Result<Counters, Missing> {
-        Counters::attach(table, plan(groups), target, &Grants::unknown())
-    }
-
-    fn value(counts: &[Count], kind: &str, group: u32) -> Result<u64, Missing> {
-        let found = counts.iter().find(|c| c.kind == kind && c.group == group);
-        match &found.unwrap().tally {
-            Tally::Counted { value, .. } => Ok(*value),
-            Tally::Missing { missing } => Err(missing.clone()),
-        }
-    }
-
-    fn two_groups() -> Vec<Vec<Chosen>> {
-        vec![
-            vec![event("cycles", 0), event("a", 1)],
-            vec![event("cycles", 0), event("b", 2)],
-        ]
-    }
-
-    #[test]
-    fn only_one_group_counts_at_a_time() {
-        let table = Table::with_counters(4);
-        let mut counters = attach(&table, two_groups(), &Target::Tasks(vec![1])).unwrap();
-        let counts = counters.collect();
-        assert_eq!(value(&counts, "a", 0), Ok(1000));
-        assert_eq!(value(&counts, "b", 1), Err(Missing::NotItsTurn));
-        counters.next_turn();
-        let counts = counters.collect();
-        // What the first group saw before it was switched off is not lost.
-        assert_eq!(value(&counts, "a", 0), Ok(1000));
-        assert_eq!(value(&counts, "b", 1), Ok(1000));
-        let leader = event("cycles", 0).code;
-        assert_eq!(
-            *table.log.borrow(),
-            [
-                (leader, Switch::On),
-                (leader, Switch::Off),
-                (leader, Switch::On)
-            ]
-        );
-    }
-
-    /// Small cores have fewer events than large ones, and so fewer groups.
-    #[test]
-    fn a_source_with_one_group_counts_in_every_turn() {
-        let table = Table::with_counters(4);
-        let mut plan = plan(two_groups());
-        plan.sources.push(Planned {
-            name: "cpu_atom".to_owned(),
-            family: None,
-            groups: vec![vec![event("cycles", 0), event("small", 3)]],
-        });
-        let task = Target::Tasks(vec![1]);
-        let mut counters = Counters::attach(&table, plan, &task, &Grants::unknown()).unwrap();
-        counters.next_turn();
-        counters.collect();
-        let counts = counters.collect();
-        assert_eq!(value(&counts, "a", 0), Err(Missing::NotItsTurn));
-        assert_eq!(value(&counts, "b", 1), Ok(1000));
-        assert_eq!(value(&counts, "small", 0), Ok(1000));
-    }
-
-    #[test]
-    fn threads_are_summed_and_those_that_ended_are_left_out() {
-        let table = Table {
-            ended: [2].into(),
-            ..Table::with_counters(4)
-        };
-        let group = vec![vec![event("cycles", 0)]];
-        let mut counters = attach(&table, group.clone(), &Target::Tasks(vec![1, 2, 3])).unwrap();
-        assert_eq!(value(&counters.collect(), "cycles", 0), Ok(2000));
-        let gone = attach(&table, group, &Target::Tasks(vec![2])).err();
-        assert_eq!(gone, Some(Missing::TooShort));
-    }
-
-    #[test]
-    fn a_counter_that_goes_backwards_says_nothing() {
-        // Its times go on all the while: only the value gives it away.
-        let says = |value, ns| Raws {
-            value,
-            enabled_ns: ns,
-            running_ns: ns,
-        };
-        let code = event("cycles", 0).code;
-        let table = Table {
-            says: [(code, vec![says(500, 500), says(400, 1000), says(450, 1500)])].into(),
-            ..Table::with_counters(4)
-        };
-        let group = vec![vec![event("cycles", 0)]];
-        let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
-        assert_eq!(value(&counters.collect(), "cycles", 0), Ok(500));
-        let why = value(&counters.collect(), "cycles", 0).unwrap_err();
-        assert_eq!(
-            why.to_string(),
-            "unreadable: CYCLES went backwards, from 500 to 400"
-        );
-        assert_eq!(value(&counters.collect(), "cycles", 0), Ok(50));
-    }
-
-    #[test]
-    fn what_was_never_on_the_hardware_is_told_by_its_times() {
-        let table = Table {
-            fixed: false,
-            reserved: 4,
-            ..Table::with_counters(4)
-        };
-        let group = vec![vec![event("cycles", 0), event("instructions", 1)]];
-        let mut counters = attach(&table, group, &Target::Cpus(vec![0])).unwrap();
-        let counts = counters.collect();
-        let derived = hugewise_model::stat::derive(&counts, None);
-        let missing = hugewise_model::observation::Reading::missing(Missing::NeverScheduled);
-        assert_eq!(derived["instructions_per_cycle"], missing);
-    }
-
-    #[test]
-    fn a_refused_machine_names_its_own_grant() {
-        let table = Table {
-            kernel_permitted: false,
-            ..Table::with_counters(4)
-        };
-        let group = vec![vec![event("cycles", 0)]];
-        let why = attach(&table, group, &Target::Cpus(vec![0])).err().unwrap();
-        assert!(matches!(&why, Missing::NotPermitted { grant } if grant.contains("CAP_PERFMON")));
-    }
-
-    #[test]
-    fn a_trial_counts_one_group_and_the_next_one_another() {
-        let plan = plan(two_groups());
-        assert_eq!(plan.turns(), 2);
-        let kinds = |turn| plan.only(turn).pmus()[0].groups.clone();
-        assert_eq!(kinds(0), [["cycles", "a"]]);
-        assert_eq!(kinds(3), [["cycles", "b"]]);
-    }
-}
+mod tests;

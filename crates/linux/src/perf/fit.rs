@@ -7,13 +7,19 @@
 use std::io;
 
 use hugewise_model::observation::Missing;
+use hugewise_model::stat::Refused;
 use hugewise_model::stat::kind::{CYCLES, INSTRUCTIONS, KINDS};
-use hugewise_model::stat::{Mode, Refused};
 
 use super::events::sources::Source;
 use super::events::{Arch, Event};
-use super::open::{Code, Guests, HARDWARE, Observed, PerfOpen, Refusal, Request, Start, Switch};
+use super::open::{Code, HARDWARE, PerfOpen};
 use crate::probe::Grants;
+use attempt::{Attempt, Fit};
+
+mod attempt;
+mod permitted;
+
+pub use permitted::{Permitted, missing, permitted};
 
 /// An event that is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +30,6 @@ pub struct Chosen {
     pub event: String,
     /// How the kernel is asked for it.
     pub code: Code,
-}
-
-/// In which modes events can be counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Permitted {
-    /// The modes.
-    pub mode: Mode,
-    /// How guests are left out.
-    pub guests: Guests,
 }
 
 /// The groups of one event source.
@@ -80,90 +77,6 @@ pub fn general(source: &Source) -> [Chosen; 2] {
     })
 }
 
-/// Which modes can be counted, by trying: the wanted one, or else user and kernel mode together
-/// where that is permitted and user mode alone where not.
-///
-/// # Errors
-/// There is no hardware to count, or it is not permitted. A refusal of kernel mode hides that
-/// there is nothing to count: only the answer for user mode tells.
-pub fn permitted(
-    opener: &dyn PerfOpen,
-    code: Code,
-    wanted: Option<Mode>,
-    grants: &Grants,
-) -> Result<Permitted, Missing> {
-    let modes = match wanted {
-        Some(mode) => vec![mode],
-        None => vec![Mode::UserAndKernel, Mode::User],
-    };
-    let mut last = Missing::NoHardware;
-    for mode in modes {
-        match open_in(opener, code, mode) {
-            Ok(guests) => return Ok(Permitted { mode, guests }),
-            Err(error) => {
-                last = missing(&error, mode, grants);
-                if wanted.is_some()
-                    && matches!(last, Missing::NotPermitted { .. })
-                    && open_in(opener, code, Mode::User).is_err_and(|e| says_nothing_there(&e))
-                {
-                    return Err(Missing::NoHardware);
-                }
-            }
-        }
-    }
-    Err(last)
-}
-
-fn open_in(opener: &dyn PerfOpen, code: Code, mode: Mode) -> io::Result<Guests> {
-    let try_with = |guests| {
-        let request = Request {
-            events: &[code],
-            observed: Observed::Caller,
-            mode,
-            guests,
-            start: Start::Switched,
-        };
-        opener
-            .open(&request)
-            .map(drop)
-            .map_err(|refusal| refusal.error)
-    };
-    match try_with(Guests::Excluded) {
-        Ok(()) => Ok(Guests::Excluded),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
-            try_with(Guests::Unasked).map(|()| Guests::Unasked)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn says_nothing_there(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS)
-    )
-}
-
-/// The reason behind an error of opening.
-#[must_use]
-pub fn missing(error: &io::Error, mode: Mode, grants: &Grants) -> Missing {
-    match error.raw_os_error() {
-        _ if says_nothing_there(error) => Missing::NoHardware,
-        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
-            grant: match mode {
-                Mode::User => grants.perf_user(),
-                _ => grants.perf_kernel(),
-            },
-        },
-        Some(libc::EMFILE | libc::ENFILE) => Missing::NotPermitted {
-            grant: "more open files (ulimit -n)".to_owned(),
-        },
-        _ => Missing::Unreadable {
-            error: format!("perf_event_open: {error}"),
-        },
-    }
-}
-
 /// Puts the wanted events of a source into as few groups as fit, each with the general events,
 /// so that every ratio can be made within a group.
 #[must_use]
@@ -174,15 +87,15 @@ pub fn fit(
     wanted: &[&Event],
     grants: &Grants,
 ) -> Fitted {
-    let trial = Trial {
+    let attempt = Attempt {
         opener,
         permitted,
         alone: source.alone,
     };
     let refused = |event: &Chosen, why| refused(event, why, permitted, grants);
-    let (base, mut unfit) = trial.base(source);
+    let (base, mut unfit) = attempt.base(source);
     let mut filling = Filling {
-        trial: &trial,
+        attempt: &attempt,
         current: base.clone(),
         base,
         full: Vec::new(),
@@ -190,7 +103,7 @@ pub fn fit(
     for unit in units(chosen(source, wanted)) {
         let (fit, other): (Vec<_>, Vec<_>) = unit
             .into_iter()
-            .map(|event| (trial.run(std::slice::from_ref(&event)), event))
+            .map(|event| (attempt.run(std::slice::from_ref(&event)), event))
             .partition(|(fit, _)| *fit == Fit::Fits);
         filling.place(fit.into_iter().map(|(_, event)| event).collect());
         unfit.extend(other);
@@ -227,7 +140,7 @@ fn units(events: Vec<Chosen>) -> Vec<Vec<Chosen>> {
 
 /// Groups that are being filled, one after the other.
 struct Filling<'a> {
-    trial: &'a Trial<'a>,
+    attempt: &'a Attempt<'a>,
     base: Vec<Chosen>,
     current: Vec<Chosen>,
     full: Vec<Vec<Chosen>>,
@@ -267,7 +180,7 @@ impl Filling<'_> {
 
     fn add(&mut self, unit: &[Chosen]) -> bool {
         let candidate = [&self.current, unit].concat();
-        let fits = self.trial.run(&candidate) == Fit::Fits;
+        let fits = self.attempt.run(&candidate) == Fit::Fits;
         if fits {
             self.current = candidate;
         }
@@ -279,7 +192,7 @@ impl Filling<'_> {
         let smaller = self.base.iter().map(|one| vec![one.clone(), event.clone()]);
         let fits = smaller
             .into_iter()
-            .find(|group| self.trial.run(group) == Fit::Fits);
+            .find(|group| self.attempt.run(group) == Fit::Fits);
         self.full.push(fits.unwrap_or_else(|| vec![event.clone()]));
     }
 }
@@ -332,261 +245,5 @@ fn refused(event: &Chosen, why: Fit, permitted: Permitted, grants: &Grants) -> R
     }
 }
 
-/// What came of trying a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
-    Fits,
-    /// It was opened, and was never on the hardware.
-    NeverRan,
-    /// The kernel refused it, with this error number.
-    Refused(i32),
-}
-
-struct Trial<'a> {
-    opener: &'a dyn PerfOpen,
-    permitted: Permitted,
-    alone: bool,
-}
-
-impl Trial<'_> {
-    /// The general events that fit together, and those that do not, with the reason.
-    fn base(&self, source: &Source) -> (Vec<Chosen>, Vec<(Fit, Chosen)>) {
-        let (mut base, mut unfit) = (Vec::new(), Vec::new());
-        for event in general(source) {
-            let candidate = with(&base, &event);
-            match self.run(&candidate) {
-                Fit::Fits => base = candidate,
-                other => unfit.push((other, event)),
-            }
-        }
-        (base, unfit)
-    }
-
-    /// Opens a group on the calling thread and lets it run a moment.
-    fn run(&self, group: &[Chosen]) -> Fit {
-        let events: Vec<Code> = group.iter().map(|event| event.code).collect();
-        let request = Request {
-            events: &events,
-            observed: Observed::Caller,
-            mode: self.permitted.mode,
-            guests: self.permitted.guests,
-            start: Start::Switched,
-        };
-        let opened = self.opener.open(&request);
-        let mut opened = match opened {
-            Ok(opened) => opened,
-            Err(Refusal { error, .. }) => return Fit::Refused(error.raw_os_error().unwrap_or(0)),
-        };
-        if !self.alone {
-            // This thread may be on the other sort of processor, where the group cannot run.
-            return self.fits_untried(group);
-        }
-        let ran = (|| {
-            opened.switch(Switch::On)?;
-            spin();
-            opened.switch(Switch::Off)?;
-            opened.read()
-        })();
-        match ran {
-            Ok(raws) if raws.iter().all(|raw| raw.running_ns > 0) => Fit::Fits,
-            Ok(_) => Fit::NeverRan,
-            Err(error) => Fit::Refused(error.raw_os_error().unwrap_or(0)),
-        }
-    }
-
-    /// No processor with several sorts of cores has fewer than four counters beside those of the
-    /// general events, and the watchdog holds one of them at most.
-    fn fits_untried(&self, group: &[Chosen]) -> Fit {
-        const SAFE: usize = 3;
-        let general = [CYCLES, INSTRUCTIONS];
-        let own = group
-            .iter()
-            .filter(|event| !general.contains(&event.kind.as_str()));
-        if own.count() <= SAFE {
-            Fit::Fits
-        } else {
-            Fit::NeverRan
-        }
-    }
-}
-
-/// Some work in user mode, well under a millisecond.
-fn spin() {
-    for number in 0..20_000_u32 {
-        std::hint::black_box(number);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::super::events::processor::Processor;
-    use super::super::events::{Family, family};
-    use super::super::table::Table;
-    use super::*;
-
-    fn skylake() -> Source {
-        let processor = Processor::X86 {
-            vendor: "GenuineIntel".to_owned(),
-            family: 6,
-            model: 0x55,
-        };
-        Source {
-            name: "cpu".to_owned(),
-            number: 4,
-            alone: true,
-            family: family(&processor, "cpu"),
-            listed: BTreeSet::new(),
-        }
-    }
-
-    fn usual(family: &Family) -> Vec<&Event> {
-        let events = family.events.iter();
-        events.filter(|event| family.is_usual(event)).collect()
-    }
-
-    fn fitted(table: &Table) -> Fitted {
-        let source = skylake();
-        let grants = Grants::unknown();
-        let cycles = general(&source)[0].code;
-        let permitted = permitted(table, cycles, None, &grants).unwrap();
-        let wanted = usual(source.family.unwrap());
-        fit(table, &source, permitted, &wanted, &grants)
-    }
-
-    fn kinds(group: &[Chosen]) -> Vec<&str> {
-        group.iter().map(|event| event.kind.as_str()).collect()
-    }
-
-    #[test]
-    fn four_counters_hold_the_data_side_in_one_group() {
-        let fitted = fitted(&Table::with_counters(4));
-        assert_eq!(
-            kinds(&fitted.groups[0]),
-            [
-                CYCLES,
-                INSTRUCTIONS,
-                "dtlb_load_walks",
-                "dtlb_store_walks",
-                "dtlb_load_walk_active",
-                "dtlb_store_walk_active"
-            ]
-        );
-        assert!(kinds(&fitted.groups[1]).starts_with(&[CYCLES, INSTRUCTIONS, "itlb_walks"]));
-        assert_eq!(fitted.refused, []);
-    }
-
-    #[test]
-    fn a_counter_that_the_watchdog_holds_is_not_relied_on() {
-        let table = Table {
-            reserved: 1,
-            ..Table::with_counters(4)
-        };
-        let fitted = fitted(&table);
-        assert!(fitted.groups.iter().all(|group| group.len() <= 2 + 3));
-        let all: Vec<&str> = fitted
-            .groups
-            .iter()
-            .flat_map(|group| kinds(group))
-            .collect();
-        assert!(all.contains(&"itlb_walk_active") && all.contains(&"dtlb_store_walks_2m"));
-    }
-
-    #[test]
-    fn without_room_for_ratios_events_are_counted_alone() {
-        let table = Table {
-            fixed: false,
-            ..Table::with_counters(1)
-        };
-        let fitted = fitted(&table);
-        assert!(fitted.groups.iter().all(|group| group.len() == 1));
-        assert!(
-            fitted
-                .groups
-                .iter()
-                .any(|group| kinds(group) == ["dtlb_load_walks"])
-        );
-    }
-
-    #[test]
-    fn an_event_that_is_not_there_is_refused_by_name() {
-        let absent = skylake().family.unwrap().find("itlb_walks").unwrap();
-        let table = Table {
-            absent: vec![Code {
-                source: 4,
-                config: absent.config(Arch::X86),
-            }],
-            ..Table::with_counters(4)
-        };
-        let fitted = fitted(&table);
-        let [refused] = &fitted.refused[..] else {
-            panic!("{:?}", fitted.refused)
-        };
-        assert_eq!(refused.event, "ITLB_MISSES.WALK_COMPLETED");
-        assert!(matches!(refused.missing, Missing::NotSupported { .. }));
-    }
-
-    /// The emulated PMU of QEMU's Arm machine has cycles and no instructions.
-    #[test]
-    fn cycles_alone_are_still_counted() {
-        let instructions = general(&skylake())[1].code;
-        let table = Table {
-            absent: vec![instructions],
-            ..Table::with_counters(4)
-        };
-        let source = Source {
-            family: None,
-            ..skylake()
-        };
-        let permitted = Permitted {
-            mode: Mode::UserAndKernel,
-            guests: Guests::Unasked,
-        };
-        let fitted = fit(&table, &source, permitted, &[], &Grants::unknown());
-        assert_eq!(fitted.groups.len(), 1);
-        assert_eq!(kinds(&fitted.groups[0]), [CYCLES]);
-        assert_eq!(fitted.refused[0].kind, INSTRUCTIONS);
-    }
-
-    #[test]
-    fn a_refusal_does_not_hide_that_there_is_nothing() {
-        let grants = Grants::unknown();
-        let cycles = general(&skylake())[0].code;
-        let nothing = Table {
-            kernel_permitted: false,
-            absent: vec![cycles],
-            ..Table::with_counters(4)
-        };
-        let said = permitted(&nothing, cycles, None, &grants);
-        assert_eq!(said, Err(Missing::NoHardware));
-        let said = permitted(&nothing, cycles, Some(Mode::Kernel), &grants);
-        assert_eq!(said, Err(Missing::NoHardware));
-        let user = Table {
-            kernel_permitted: false,
-            ..Table::with_counters(4)
-        };
-        let said = permitted(&user, cycles, None, &grants).unwrap();
-        assert_eq!(said.mode, Mode::User);
-        let said = permitted(&user, cycles, Some(Mode::Kernel), &grants);
-        assert!(matches!(said, Err(Missing::NotPermitted { .. })));
-        let shut = Table {
-            kernel_permitted: false,
-            user_permitted: false,
-            ..Table::with_counters(4)
-        };
-        let said = permitted(&shut, cycles, None, &grants);
-        assert!(matches!(said, Err(Missing::NotPermitted { .. })));
-    }
-
-    #[test]
-    fn a_source_that_does_not_know_guests_is_not_asked_for_them() {
-        let cycles = general(&skylake())[0].code;
-        let table = Table {
-            knows_guests: false,
-            ..Table::with_counters(4)
-        };
-        let said = permitted(&table, cycles, None, &Grants::unknown()).unwrap();
-        assert_eq!(said.guests, Guests::Unasked);
-    }
-}
+mod tests;

@@ -141,7 +141,7 @@ impl Shape {
         };
         let place = site.as_ref().map_or_else(String::new, |site| {
             if at_site == faults {
-                return format!(" All of it is in {site}.");
+                return format!(" All of that is in {site}.");
             }
             format!(
                 " {} of the second ones are in {site}, more than anywhere else.",

@@ -294,29 +294,6 @@ fn copies_after_one_fork_are_told_once() {
 }
 
 #[test]
-fn double_faults_are_told_in_the_singular_and_the_plural() {
-    let told = |faults, at_site| {
-        let shape = Shape::DoubleFault {
-            faults,
-            certain: faults,
-            time_ns: 2000,
-            site: Some("libc.so.6".to_owned()),
-            at_site,
-        };
-        shape.sentence(&conditions())
-    };
-    let one = told(1, 1);
-    assert!(one.starts_with("1 page faulted a second time"), "{one}");
-    assert!(one.ends_with(" All of it is in libc.so.6."), "{one}");
-    let many = told(3, 2);
-    assert!(many.starts_with("3 pages faulted a second time"), "{many}");
-    assert!(
-        many.ends_with(" 2 of the second ones are in libc.so.6, more than anywhere else."),
-        "{many}"
-    );
-}
-
-#[test]
 fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
     let site = |chains: &[u64]| {
         let mut script = Script::new(conditions());
@@ -341,6 +318,29 @@ fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
     for _ in 0..20 {
         assert_eq!(site(&[0x50_1000, 0x40_1000]), ("[a]".to_owned(), 1));
     }
+}
+
+#[test]
+fn double_faults_are_told_in_the_singular_and_the_plural() {
+    let told = |faults, at_site| {
+        let shape = Shape::DoubleFault {
+            faults,
+            certain: faults,
+            time_ns: 2000,
+            site: Some("libc.so.6".to_owned()),
+            at_site,
+        };
+        shape.sentence(&conditions())
+    };
+    let one = told(1, 1);
+    assert!(one.starts_with("1 page faulted a second time"), "{one}");
+    assert!(one.ends_with(" All of that is in libc.so.6."), "{one}");
+    let many = told(3, 2);
+    assert!(many.starts_with("3 pages faulted a second time"), "{many}");
+    assert!(
+        many.ends_with(" 2 of the second ones are in libc.so.6, more than anywhere else."),
+        "{many}"
+    );
 }
 
 #[test]

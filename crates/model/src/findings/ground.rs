@@ -73,6 +73,14 @@ impl<'a> Ground<'a> {
         &self.record.header.plan.policies
     }
 
+    /// What takes the wall time of a trial.
+    pub(super) fn runner(&self) -> &'static str {
+        match self.record.header.plan.service {
+            Some(_) => "load",
+            None => "program",
+        }
+    }
+
     /// What a policy sets; nothing for a name that is not in the plan.
     pub(super) fn settings(&self, policy: &str) -> Settings {
         let found = self.policies().iter().find(|known| known.name == policy);
@@ -103,6 +111,12 @@ impl<'a> Ground<'a> {
                 && comparison.policy == policy
                 && comparison.statistic == Statistic::Center
         })
+    }
+
+    /// How a metric changed from the baseline to a policy, by its own interval.
+    pub(super) fn change_by_itself(&self, metric: &str, policy: &str) -> Option<Change> {
+        let comparison = self.comparison(metric, policy)?;
+        Some(comparison.by_itself(self.table.verdict.threshold))
     }
 
     /// Asks a rule about every policy other than the baseline.
@@ -249,10 +263,7 @@ impl Look<'_, '_> {
     /// correction for many comparisons guards the answers, and would hide that 54,000 faults
     /// became 600 until the last look.
     pub(super) fn change_by_itself(&self, metric: &str) -> Option<Change> {
-        let threshold = self.ground.table.verdict.threshold;
-        self.ground
-            .comparison(metric, self.policy)
-            .map(|comparison| comparison.by_itself(threshold))
+        self.ground.change_by_itself(metric, self.policy)
     }
 
     fn absence(&self, absent: &Absent) -> String {

@@ -18,6 +18,8 @@ pub mod parse;
 pub mod realise;
 /// Settings of runtimes and allocators, and whether they were taken.
 pub mod runtime;
+/// Policies that differ in nothing but huge pages.
+mod siblings;
 #[cfg(test)]
 mod test_host;
 /// Doubts that do not stop a run.

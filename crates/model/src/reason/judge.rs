@@ -3,10 +3,11 @@
 
 use crate::space::{Mapping, Pages, Space};
 
-use super::evidence::{Totals, evidence, still_evidence};
+use super::evidence::{evidence, still_evidence};
 use super::range::{Range, Whole};
 use super::repair::repair;
 use super::rules::{reason, still};
+use super::totals::Totals;
 use super::{Certainty, Code, Judgement, Settings, Still};
 
 /// Of which mappings evidence and repair are put into words. For tens of thousands of mappings

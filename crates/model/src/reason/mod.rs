@@ -18,6 +18,7 @@ mod rules;
 mod settings;
 mod story;
 mod tables;
+mod totals;
 
 pub use code::Code;
 pub use growth::{Growth, recognise_growth};

@@ -11,6 +11,7 @@ use crate::compare::{Answer, Comparison, Statistic, Summary, summary};
 use crate::findings::medians::Medians;
 use crate::findings::{Finding, Outcome};
 use crate::metric::{Better, Metric};
+use crate::plan::service::CommandLine;
 use crate::record::StopReason;
 
 /// Longer commands are cut in sentences; the record has them in full.
@@ -60,8 +61,14 @@ pub(super) fn command(report: &Report<'_>) -> String {
         };
         return format!("the {which} cell of bench {}", plain(&bench.suite));
     }
-    let words = &report.record.header.plan.command;
-    shortened(&plain(&words.join(" ")), COMMAND_WIDTH)
+    let plan = &report.record.header.plan;
+    let words = plan.command.join(" ");
+    // What begins with the preparations of a shell names no server.
+    let prepares = plan.shell && CommandLine::Line(words.clone()).program().is_none();
+    if plan.service.is_some() && prepares {
+        return "the service".to_owned();
+    }
+    shortened(&plain(&words), COMMAND_WIDTH)
 }
 
 /// A single policy: nothing is compared, so that it is a measurement only.
@@ -348,39 +355,4 @@ pub(super) fn is_said(finding: &Finding) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_metrics_say_which_way_is_good() {
-        let mut metric = crate::metric::find("peak_rss_bytes").unwrap();
-        let mut comparison = Comparison {
-            metric: "peak_rss_bytes".to_owned(),
-            statistic: Statistic::Center,
-            policy: "b".to_owned(),
-            baseline: "a".to_owned(),
-            baseline_value: None,
-            policy_value: None,
-            scale: crate::compare::Scale::Ratio,
-            ratio: Some(1.073),
-            difference: None,
-            low: Some(1.05),
-            high: Some(1.09),
-            p: None,
-            n: 1,
-            change: crate::compare::Change::Higher,
-            more_rounds: None,
-            warnings: Vec::new(),
-        };
-        let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
-        assert_eq!(said, "is 7.3 % higher in peak memory (worse) than");
-        assert_eq!(
-            evidence(&metric, &comparison, Sign::Left),
-            "(95 %: 5.0 to 9.0 %, 1 round)"
-        );
-        comparison.ratio = Some(12.34);
-        metric.unit = crate::metric::Unit::Count;
-        let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
-        assert_eq!(said, "has 12.3 times the peak memory (worse) of");
-    }
-}
+mod tests;

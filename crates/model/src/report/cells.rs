@@ -112,7 +112,7 @@ fn zero_source(bench: &Bench) -> Option<String> {
 }
 
 /// One line: under how many cells of a policy lay which pages.
-/// None where nobody could look under any: that of `malloc` is in the rows.
+/// None where nobody could look under any.
 fn proof(column: &Column<'_>, bench: &Bench) -> Option<String> {
     let medians = Medians::of(column.record);
     let mut groups: Vec<(String, usize)> = Vec::new();

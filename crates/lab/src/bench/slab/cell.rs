@@ -1,13 +1,15 @@
 //! A cell of the suite `slab`, `SOURCE/PLACES/OPERATIONS`.
 
+use std::collections::BTreeSet;
+
 use super::super::backing::Request;
 use super::super::fresh::{reason, warm};
-use super::super::pages::{Mapped, look};
+use super::super::pages::{Mapped, Pages, look};
 use super::super::words::Words;
 use super::super::{Line, Measured, Reason, room};
 use super::clear::clearing_rate;
 use super::heap::{Heap, LARGEST, Prefault, SLAB};
-use super::{Done, Load, Malloc, work};
+use super::{Done, Held, Load, Malloc, work};
 use crate::Trouble;
 use crate::region::{Advice, huge_bytes};
 
@@ -75,14 +77,24 @@ fn line<'a>(
     // Half of the places are taken in the long run, by objects of half the largest size.
     warm(most / 4, request)?;
     let (done, line) = match from {
-        From::Malloc => (work(&mut Malloc, load)?, Line::of(cell)),
+        From::Malloc => {
+            let done = work(&mut Malloc, load)?;
+            let pages = beneath(&done.boundaries);
+            // Without the page scan (Linux 6.7), of what came in.
+            let grown = done.grown.map_or(f64::NAN, Held::huge_share);
+            let share = pages.as_ref().map_or(grown, Pages::huge_share);
+            let line = Line::of(cell).metric("huge_ratio", share);
+            (done, line.pages("objects", pages))
+        }
         From::Slabs(prefault) => {
             let mut heap = Heap::new(most.div_ceil(huge_bytes()), advice, prefault)?;
             let done = work(&mut heap, load)?;
             let slabs = heap.slabs();
             let pages = look(slabs.pointer().cast(), slabs.bytes(), Mapped::Anonymous);
             heap.end()?;
-            (done, Line::of(cell).pages("slabs", pages))
+            let huge = done.grown.map_or(f64::NAN, Held::huge_share);
+            let line = Line::of(cell).metric("huge_ratio", huge);
+            (done, line.pages("slabs", pages))
         }
     };
     if done.damaged > 0 {
@@ -92,12 +104,24 @@ fn line<'a>(
     told(line, load, &done).map(Ok)
 }
 
+/// What lies behind each boundary of the huge-page size that has objects behind it. An allocator
+/// may have had it since before the first of them.
+fn beneath(boundaries: &BTreeSet<usize>) -> Result<Pages, Reason> {
+    let mut sum = Pages::default();
+    for &boundary in boundaries {
+        let start = std::ptr::with_exposed_provenance_mut(boundary);
+        sum = sum.plus(&look(start, huge_bytes(), Mapped::Anonymous)?);
+    }
+    // The allocator may have nothing there.
+    sum.absent = 0;
+    Ok(sum)
+}
+
 /// The share of clearing is an estimate from below: memory that went back to the kernel and came
 /// again was cleared more than once.
 fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Result<Line<'a>, Trouble> {
     let rest = load.operations - load.operations / 2;
     let grown = done.grown.map_or(f64::NAN, |held| held.resident as f64);
-    let huge = done.grown.map_or(f64::NAN, |held| held.huge as f64);
     let whole = done.whole.as_secs_f64();
     Ok(line
         .metric("operations_per_second", load.operations as f64 / whole)
@@ -109,6 +133,5 @@ fn told<'a>(line: Line<'a>, load: &Load, done: &Done) -> Result<Line<'a>, Troubl
         .metric("system_seconds", done.usage.system.as_secs_f64())
         .metric("kernel_ratio", done.usage.system.as_secs_f64() / whole)
         .metric("resident_bytes", grown)
-        .metric("huge_ratio", huge / grown)
         .metric("zeroing_ratio", grown / clearing_rate()? / whole))
 }

@@ -1,6 +1,7 @@
 //! A program that allocates and frees objects of mixed sizes, over slabs of its own or over
 //! whatever `malloc` is in the process.
 
+use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use super::random::Random;
 use super::rollup::rollup;
 use super::thread::Usage;
 use crate::Trouble;
+use crate::region::huge_bytes;
 
 pub(crate) mod cell;
 mod clear;
@@ -30,7 +32,7 @@ pub(crate) struct Load {
 }
 
 /// What it took.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Done {
     /// Of all operations.
     pub(crate) whole: Duration,
@@ -40,6 +42,8 @@ pub(crate) struct Done {
     pub(crate) usage: Usage,
     /// Growth of its memory; `None` where the kernel does not tell.
     pub(crate) grown: Option<Held>,
+    /// Boundaries of the huge-page size behind which objects lie in the end.
+    pub(crate) boundaries: BTreeSet<usize>,
     /// Objects whose content was not what had been written when they were freed: always 0,
     /// unless an allocator hands out memory twice.
     pub(crate) damaged: u64,
@@ -61,6 +65,11 @@ impl Held {
             resident: own("Rss")?,
             huge: own("AnonHugePages")?,
         })
+    }
+
+    /// The part that is in transparent huge pages; not a number where nothing is held.
+    pub(crate) fn huge_share(self) -> f64 {
+        self.huge as f64 / self.resident as f64
     }
 
     fn since(self, before: Self) -> Self {
@@ -136,11 +145,22 @@ pub(crate) fn work(source: &mut impl Source, load: &Load) -> Result<Done, Troubl
         grown: held_before
             .zip(Held::now())
             .map(|(before, after)| after.since(before)),
+        boundaries: boundaries(&places),
         damaged,
     })
 }
 
 type Place = Option<(NonNull<u8>, usize)>;
+
+/// An object that goes on behind the next boundary is told by its beginning.
+fn boundaries(places: &[Place]) -> BTreeSet<usize> {
+    let objects = places.iter().flatten();
+    let boundary = |&(object, _): &(NonNull<u8>, usize)| {
+        let address = object.as_ptr().expose_provenance();
+        address - address % huge_bytes()
+    };
+    objects.map(boundary).collect()
+}
 
 #[inline(never)]
 fn operate(
@@ -197,7 +217,7 @@ mod tests {
 
     use super::heap::{Prefault, SLAB};
     use super::*;
-    use crate::region::{Advice, huge_bytes, page_bytes};
+    use crate::region::{Advice, page_bytes};
 
     const LOAD: Load = Load {
         operations: 300_000,

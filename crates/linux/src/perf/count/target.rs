@@ -1,0 +1,70 @@
+//! Whom the counters observe, and what it means that he cannot be observed.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use hugewise_model::observation::Missing;
+use hugewise_model::stat::Mode;
+
+use crate::perf::fit::missing;
+use crate::perf::open::{Observed, Start};
+use crate::probe::Grants;
+
+/// Whom the groups observe.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// Threads that run, and what they will start.
+    Tasks(Vec<u32>),
+    /// A process that is about to become a command; counting begins at its exec.
+    AtExec(u32),
+    /// Processors, whatever runs there.
+    Cpus(Vec<u32>),
+    /// A cgroup, on these processors.
+    Cgroup(Arc<File>, Vec<u32>),
+}
+
+pub(super) fn observed(target: &Target, group: usize) -> Vec<(Observed, Start)> {
+    match target {
+        Target::Tasks(threads) => threads
+            .iter()
+            .map(|&thread| (Observed::Task(thread), Start::Switched))
+            .collect(),
+        Target::AtExec(pid) => {
+            let start = if group == 0 {
+                Start::AtExec
+            } else {
+                Start::Switched
+            };
+            vec![(Observed::Task(*pid), start)]
+        }
+        Target::Cpus(cpus) => cpus
+            .iter()
+            .map(|&cpu| (Observed::Cpu(cpu), Start::Switched))
+            .collect(),
+        Target::Cgroup(folder, cpus) => cpus
+            .iter()
+            .map(|&cpu| (Observed::Cgroup(Arc::clone(folder), cpu), Start::Switched))
+            .collect(),
+    }
+}
+
+/// A thread has ended since it was listed, a processor has gone, or belongs to another source.
+pub(super) fn is_elsewhere(error: &io::Error, target: &Target) -> bool {
+    match target {
+        Target::Tasks(_) | Target::AtExec(_) => error.raw_os_error() == Some(libc::ESRCH),
+        Target::Cpus(_) | Target::Cgroup(..) => {
+            matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENOENT))
+        }
+    }
+}
+
+pub(super) fn refused(error: &io::Error, mode: Mode, target: &Target, grants: &Grants) -> Missing {
+    let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+    match target {
+        Target::Cpus(_) | Target::Cgroup(..) if denied => Missing::NotPermitted {
+            grant: grants.perf_machine(),
+        },
+        _ => missing(error, mode, grants),
+    }
+}

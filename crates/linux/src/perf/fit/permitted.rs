@@ -1,0 +1,102 @@
+//! In which modes events may be counted, by trying.
+
+use std::io;
+
+use hugewise_model::observation::Missing;
+use hugewise_model::stat::Mode;
+
+use crate::perf::open::{Code, Guests, Observed, PerfOpen, Request, Start};
+use crate::probe::Grants;
+
+/// In which modes events can be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permitted {
+    /// The modes.
+    pub mode: Mode,
+    /// How guests are left out.
+    pub guests: Guests,
+}
+
+/// Which modes can be counted, by trying: the wanted one, or else user and kernel mode together
+/// where that is permitted and user mode alone where not.
+///
+/// # Errors
+/// There is no hardware to count, or it is not permitted. A refusal of kernel mode hides that
+/// there is nothing to count: only the answer for user mode tells.
+pub fn permitted(
+    opener: &dyn PerfOpen,
+    code: Code,
+    wanted: Option<Mode>,
+    grants: &Grants,
+) -> Result<Permitted, Missing> {
+    let modes = match wanted {
+        Some(mode) => vec![mode],
+        None => vec![Mode::UserAndKernel, Mode::User],
+    };
+    let mut last = Missing::NoHardware;
+    for mode in modes {
+        match open_in(opener, code, mode) {
+            Ok(guests) => return Ok(Permitted { mode, guests }),
+            Err(error) => {
+                last = missing(&error, mode, grants);
+                if wanted.is_some()
+                    && matches!(last, Missing::NotPermitted { .. })
+                    && open_in(opener, code, Mode::User).is_err_and(|e| says_nothing_there(&e))
+                {
+                    return Err(Missing::NoHardware);
+                }
+            }
+        }
+    }
+    Err(last)
+}
+
+fn open_in(opener: &dyn PerfOpen, code: Code, mode: Mode) -> io::Result<Guests> {
+    let try_with = |guests| {
+        let request = Request {
+            events: &[code],
+            observed: Observed::Caller,
+            mode,
+            guests,
+            start: Start::Switched,
+        };
+        opener
+            .open(&request)
+            .map(drop)
+            .map_err(|refusal| refusal.error)
+    };
+    match try_with(Guests::Excluded) {
+        Ok(()) => Ok(Guests::Excluded),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
+            try_with(Guests::Unasked).map(|()| Guests::Unasked)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn says_nothing_there(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS)
+    )
+}
+
+/// The reason behind an error of opening.
+#[must_use]
+pub fn missing(error: &io::Error, mode: Mode, grants: &Grants) -> Missing {
+    match error.raw_os_error() {
+        _ if says_nothing_there(error) => Missing::NoHardware,
+        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
+            grant: match mode {
+                Mode::User => grants.perf_user(),
+                _ => grants.perf_kernel(),
+            },
+        },
+        Some(libc::EMFILE | libc::ENFILE) => Missing::NotPermitted {
+            grant: "more open files (ulimit -n)".to_owned(),
+        },
+        _ => Missing::Unreadable {
+            error: format!("perf_event_open: {error}"),
+        },
+    }
+}

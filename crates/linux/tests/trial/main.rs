@@ -1,0 +1,155 @@
+//! Whole trials with workloads whose right answer is known.
+//!
+//! A trial starts its own program as the keeper, so this test has a `main` of its own: it is
+//! the keeper, the laboratory or a victim when its first argument says so, else it runs the
+//! tests one after the other.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_macros,
+    reason = "a test program may panic and print"
+)]
+
+mod escape;
+mod faithful;
+mod memory;
+mod observing;
+mod pool;
+#[path = "../skipping/mod.rs"]
+mod skipping;
+mod stalls;
+mod treatment;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use hugewise_linux::spawn;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some(spawn::KEEPER_WORD) => spawn::keeper_main(),
+        Some("__lab") => hugewise_lab::run(words[1..].to_vec()),
+        Some("__pool") => pool::workload(),
+        Some("__victim") => escape::victim(),
+        Some("__exec") => faithful::become_program(&words[1..]),
+        _ => run_tests(
+            words
+                .iter()
+                .find(|word| !word.starts_with('-'))
+                .map_or("", |word| word),
+        ),
+    }
+}
+
+const TESTS: &[(&str, fn())] = &[
+    (
+        "small_pages_fault_once_each",
+        treatment::small_pages_fault_once_each,
+    ),
+    ("huge_pages_are_proved", treatment::huge_pages_are_proved),
+    (
+        "every_metric_has_a_reading",
+        memory::every_metric_has_a_reading,
+    ),
+    (
+        "peaks_are_true_under_a_fat_parent",
+        memory::peaks_are_true_under_a_fat_parent,
+    ),
+    ("trees_are_summed", memory::trees_are_summed),
+    (
+        "pages_of_a_pool_count_once",
+        memory::pages_of_a_pool_count_once,
+    ),
+    (
+        "orphans_end_with_the_trial",
+        escape::orphans_end_with_the_trial,
+    ),
+    (
+        "daemons_that_respawn_are_caught",
+        escape::daemons_that_respawn_are_caught,
+    ),
+    ("time_over_kills_the_tree", escape::time_over_kills_the_tree),
+    (
+        "a_killed_parent_leaves_nothing",
+        escape::a_killed_parent_leaves_nothing,
+    ),
+    ("interrupts_end_the_trial", escape::interrupts_end_the_trial),
+    ("outcomes_are_told_apart", faithful::outcomes_are_told_apart),
+    (
+        "scripts_run_without_a_first_line",
+        faithful::scripts_run_without_a_first_line,
+    ),
+    (
+        "signals_arrive_under_the_hold",
+        faithful::signals_arrive_under_the_hold,
+    ),
+    ("ends_from_other_threads", faithful::ends_from_other_threads),
+    (
+        "the_huge_zero_page_is_seen",
+        treatment::the_huge_zero_page_is_seen,
+    ),
+    (
+        "planted_traits_are_seen",
+        treatment::planted_traits_are_seen,
+    ),
+    ("without_the_hold", memory::without_the_hold),
+    (
+        "sampling_is_cheap_and_right",
+        memory::sampling_is_cheap_and_right,
+    ),
+    ("identities_are_taken_on", faithful::identities_are_taken_on),
+    (
+        "groups_are_made_and_removed",
+        memory::groups_are_made_and_removed,
+    ),
+    (
+        "policies_that_do_not_take_are_marked",
+        treatment::policies_that_do_not_take_are_marked,
+    ),
+    (
+        "exec_becomes_the_program",
+        faithful::exec_becomes_the_program,
+    ),
+    (
+        "stalls_are_the_trial's_own",
+        stalls::stalls_are_the_trials_own,
+    ),
+    (
+        "waits_for_mmap_lock_are_waits",
+        stalls::waits_for_mmap_lock_are_waits,
+    ),
+    (
+        "copying_on_write_is_told_apart",
+        stalls::copying_on_write_is_told_apart,
+    ),
+];
+
+fn run_tests(filter: &str) -> ExitCode {
+    let mut failed = Vec::new();
+    let chosen: Vec<_> = TESTS
+        .iter()
+        .filter(|(name, _)| name.contains(filter))
+        .collect();
+    for (name, test) in &chosen {
+        let since = Instant::now();
+        let good = catch_unwind(AssertUnwindSafe(test)).is_ok();
+        let verdict = if good { "ok" } else { "FAILED" };
+        println!(
+            "test {name} ... {verdict} ({:.2} s)",
+            since.elapsed().as_secs_f64()
+        );
+        if !good {
+            failed.push(name);
+        }
+    }
+    let result = if failed.is_empty() { "ok" } else { "FAILED" };
+    let passed = chosen.len() - failed.len();
+    println!(
+        "\ntest result: {result}. {passed} passed; {} failed {failed:?}",
+        failed.len()
+    );
+    ExitCode::from(u8::from(!failed.is_empty()))
+}

@@ -1,0 +1,196 @@
+//! What every test needs: a command, a trial of it, and what is read of the trial.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hugewise_linux::collect::{Counting, Observed, Watch, trial};
+use hugewise_linux::identity::is_root;
+use hugewise_linux::perf::count::Plan;
+use hugewise_linux::perf::open::Kernel;
+use hugewise_linux::root::Root;
+use hugewise_linux::spawn::{Identity, Launch, Output};
+use hugewise_linux::stat::plan::{self, Events};
+use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_model::observation::{Missing, Reading};
+use hugewise_model::policy::realise::Realisation;
+
+pub(super) const MIB: f64 = 1048576.0;
+
+/// What the laboratory's oracle is asked for: 44 huge pages and 501 small ones.
+pub(super) const PAGES: &str = "23029";
+
+/// What the hardware counts here, found out once.
+pub(super) fn counting() -> Counting<'static> {
+    static PLAN: OnceLock<Result<Plan, Missing>> = OnceLock::new();
+    let plan = PLAN.get_or_init(|| plan::plan(&Root::real(), &Kernel, None, &Events::Walks));
+    Counting {
+        plan: plan.as_ref(),
+        round: 0,
+    }
+}
+
+pub(super) fn command(words: &[&str]) -> Launch {
+    let mut launch = Launch::new(words.iter().map(OsString::from).collect());
+    launch.output = Output::Keep;
+    launch
+}
+
+/// The laboratory, which is this very program.
+pub(super) fn lab(words: &[&str]) -> Launch {
+    command(&[&["/proc/self/exe", "__lab"], words].concat())
+}
+
+pub(super) fn shell(line: &str) -> Launch {
+    command(&["/bin/sh", "-c", line])
+}
+
+pub(super) fn observe(launch: &Launch) -> Observed {
+    observe_expecting(launch, &Realisation::default(), &[])
+}
+
+pub(super) fn observe_expecting(
+    launch: &Launch,
+    expected: &Realisation,
+    files: &[String],
+) -> Observed {
+    let watch = Watch {
+        files,
+        expected,
+        counting: counting(),
+        stalls: None,
+    };
+    trial(
+        &Root::real(),
+        &host(),
+        launch,
+        &watch,
+        &AtomicBool::new(false),
+    )
+    .unwrap()
+}
+
+pub(super) fn value(observed: &Observed, metric: &str) -> f64 {
+    match &observed.readings[metric] {
+        Reading::Value { value } => *value,
+        other => panic!("{metric}: {other:?}"),
+    }
+}
+
+pub(super) fn missing(observed: &Observed, metric: &str) -> Missing {
+    match &observed.readings[metric] {
+        Reading::Missing { missing } => missing.clone(),
+        other => panic!("{metric}: {other:?}"),
+    }
+}
+
+pub(super) fn said(observed: &Observed) -> String {
+    String::from_utf8(observed.output.clone()).unwrap()
+}
+
+pub(super) fn nobody() -> Identity {
+    Identity {
+        uid: 65534,
+        gid: 65534,
+        groups: Vec::new(),
+        home: PathBuf::from("/"),
+        name: "nobody".to_owned(),
+    }
+}
+
+/// Ourselves, and somebody else where we may.
+pub(super) fn identities() -> Vec<Option<Identity>> {
+    if is_root() {
+        vec![None, Some(nobody())]
+    } else {
+        vec![None]
+    }
+}
+
+pub(super) fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+pub(super) fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !condition() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn number(path: &str) -> u64 {
+    std::fs::read_to_string(path)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
+}
+
+/// As much of this machine as a trial asks about.
+pub(super) fn host() -> Host {
+    Host {
+        kernel: String::new(),
+        arch: String::new(),
+        boot_line: String::new(),
+        boot_id: String::new(),
+        cpu_model: String::new(),
+        cpus: u32::try_from(thread::available_parallelism().unwrap().get()).unwrap(),
+        numa_nodes: 1,
+        memory_bytes: 0,
+        swap_bytes: 0,
+        page_bytes: rustix::param::page_size() as u64,
+        hypervisor: None,
+        governor: None,
+        thp: Ok(ThpSettings {
+            enabled: String::new(),
+            defrag: String::new(),
+            zero_page: true,
+            pmd_bytes: number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"),
+            shmem_enabled: None,
+            khugepaged: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+        }),
+        hugetlb: BTreeMap::new(),
+        thp_disable: ThpDisable::Off,
+        except_advised: false,
+        cgroup: Cgroup {
+            version: 0,
+            path: String::new(),
+            limit_bytes: None,
+        },
+        user: User {
+            uid: 0,
+            workload_uid: 0,
+            can_write_thp: false,
+        },
+        glibc: None,
+        allocators: BTreeMap::new(),
+        load_1min: 0.0,
+        free_blocks: Vec::new(),
+    }
+}
+
+/// A trial in which each of the 44 places became huge.
+pub(super) fn all_huge(launch: &Launch) -> Observed {
+    showing(launch, "huge_anon_exit_bytes", 88.0)
+}
+
+/// A trial that shows so many MiB of a metric. Now and then a huge page is not to be had, on a
+/// machine that others use too, or whose settings others change for a moment.
+pub(super) fn showing(launch: &Launch, metric: &str, mib: f64) -> Observed {
+    let mut last = f64::NAN;
+    for _ in 0..20 {
+        let seen = observe(launch);
+        last = value(&seen, metric) / MIB;
+        if last == mib {
+            return seen;
+        }
+    }
+    panic!("{metric}: {last} MiB instead of {mib}");
+}

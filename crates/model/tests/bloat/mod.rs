@@ -1,0 +1,73 @@
+//! Growth that comes with huge pages, and growth that only comes at the same time.
+
+use expect_test::expect;
+use hugewise_model::findings::Outcome;
+use hugewise_model::policy::Policy;
+use hugewise_model::record::Record;
+
+use super::sample::{self, Figures, huge_pages, small_pages, with};
+use super::{judge, says};
+
+/// A heap that is touched at the start is larger with and without huge pages.
+fn touched(with_pages: f64, without: f64) -> Record {
+    let policy = |name: &str, settings: &str| Policy {
+        name: name.to_owned(),
+        settings: settings.parse().expect("good settings"),
+    };
+    let peak = |figures: &Figures, bytes: f64| with(figures, &[("peak_rss_bytes", bytes)]);
+    let arms = [
+        (
+            policy("off", "thp=never,java.AlwaysPreTouch=-"),
+            peak(&small_pages(), 8e8),
+        ),
+        (
+            policy("always+touch", "thp=always,java.AlwaysPreTouch=+"),
+            peak(&huge_pages(), with_pages),
+        ),
+        (
+            policy("off+touch", "thp=never,java.AlwaysPreTouch=+"),
+            peak(&small_pages(), without),
+        ),
+    ];
+    sample::record(&arms, 12)
+}
+
+#[test]
+fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
+    let id = "memory-bloat";
+    says(
+        &judge(&touched(1.2e9, 1.198e9)),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0, and by 380 MiB under off+touch, which sets the same but for the huge pages: it is not the huge pages
+        "#]],
+    );
+    says(
+        &judge(&touched(1.2e9, 9e8)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0; 286 MiB of it more than under off+touch, which sets the same but for the huge pages
+        "#]],
+    );
+    says(
+        &judge(&touched(2e9, 9e8)),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            always+touch: peak memory rose by 1.12 GiB (+150 %), with 806 MiB huge against 0: more than the huge pages can have added
+        "#]],
+    );
+    let mut alone = touched(1.2e9, 9e8);
+    alone.header.plan.policies.pop();
+    alone.trials.retain(|trial| trial.policy != "off+touch");
+    says(
+        &judge(&alone),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0: the huge pages or what else the policy sets
+        "#]],
+    );
+}

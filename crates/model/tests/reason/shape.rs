@@ -1,0 +1,75 @@
+//! Where ranges begin and end, how a mapping grew, and how large a page is.
+
+use hugewise_model::inspection::Inspection;
+use hugewise_model::reason::{Code, Told, judge};
+use hugewise_model::space::Run;
+
+use super::planted::{HUGE, PAGE, Planted, START, huge, pages, single};
+
+/// Steps of three ranges that do not end at borders: each third range is small.
+#[test]
+fn growth_across_borders_is_told_by_even_distances() {
+    let mut planted = Planted::with(huge());
+    let mapping = planted.mapping();
+    mapping.end = START + 12 * HUGE;
+    mapping.runs = (0..12)
+        .map(|place| Run {
+            start: START + place * HUGE,
+            end: START + (place + 1) * HUGE,
+            pages: if place % 3 == 1 { single(512) } else { huge() },
+        })
+        .collect();
+    let even = Inspection::of(planted.space.clone(), planted.settings.clone());
+    let [growth] = &even.growth[..] else {
+        panic!("{:?}", even.growth);
+    };
+    assert_eq!((growth.ranges, growth.step_bytes), (4, Some(3 * HUGE)));
+    planted.mapping().runs[11].pages = single(512);
+    let uneven = Inspection::of(planted.space, planted.settings);
+    assert!(uneven.growth.is_empty(), "{:?}", uneven.growth);
+}
+
+#[test]
+fn the_ends_of_a_mapping_are_judged_apart_from_its_middle() {
+    let mut planted = Planted::with(huge());
+    let mapping = planted.mapping();
+    mapping.start -= PAGE;
+    mapping.end += 3 * PAGE;
+    mapping.runs.insert(
+        0,
+        Run {
+            start: START - PAGE,
+            end: START,
+            pages: pages(1),
+        },
+    );
+    let judgements = judge(&planted.space, &planted.settings, &Told::All);
+    let seen: Vec<_> = judgements
+        .iter()
+        .map(|one| (one.start, one.end, one.ranges, one.code))
+        .collect();
+    let end = START + 4 * HUGE;
+    assert_eq!(
+        seen,
+        [
+            (START - PAGE, START, 1, Code::VmaSmall),
+            (START, end, 4, Code::AlreadyPmd),
+            (end, end + 3 * PAGE, 1, Code::Untouched),
+        ]
+    );
+}
+
+#[test]
+fn sizes_of_other_hosts_are_no_constants() {
+    let huge = 32 << 20;
+    let mut planted = Planted::with(single(2048));
+    planted.space.page_bytes = 16 << 10;
+    planted.space.huge_bytes = huge;
+    planted.thp().pmd_bytes = huge;
+    planted.thp().sizes.clear();
+    planted.cut(START, START + huge);
+    let one = planted.only();
+    assert_eq!((one.code, one.ranges), (Code::PteTableExists, 1));
+    assert_eq!(one.resident_bytes, Some(huge));
+    assert!(one.evidence[0].starts_with("2048 of 2048 pages"), "{one:?}");
+}

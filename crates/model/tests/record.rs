@@ -200,6 +200,7 @@ fn missing() -> impl Strategy<Value = Missing> {
         Just(Missing::NotPrinted),
         Just(Missing::NotAsked),
         Just(Missing::TrialFailed),
+        Just(Missing::NotRun),
     ]
 }
 

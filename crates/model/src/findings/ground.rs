@@ -182,7 +182,9 @@ impl<'a> Ground<'a> {
             Ok(Said::NotShown(text)) => (Outcome::NotShown, text),
             Ok(Said::CannotTell(text)) => (Outcome::CannotTell, text),
             // The report counts failed trials; every rule saying so again would be noise.
-            Err(absent) if absent.missing == Missing::TrialFailed => return None,
+            Err(absent) if matches!(absent.missing, Missing::TrialFailed | Missing::NotRun) => {
+                return None;
+            }
             Err(absent) => {
                 look.evidence.absence(&absent);
                 (Outcome::CannotTell, look.absence(&absent))

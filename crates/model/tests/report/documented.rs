@@ -84,6 +84,7 @@ pub(super) fn missing() -> Vec<Missing> {
         Missing::NotPrinted,
         Missing::NotAsked,
         Missing::TrialFailed,
+        Missing::NotRun,
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Trials that failed, readings that are missing, a policy by itself.
 
 use expect_test::expect;
+use hugewise_model::compare::{self, Options};
 use hugewise_model::latency::distribution::{Distribution, Grain};
 use hugewise_model::observation::{Missing, Outcome, Reading};
 use hugewise_model::policy::{Policy, Thp};
@@ -153,4 +154,27 @@ fn numbers_that_are_none_never_appear_in_json() {
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["comparisons"][0]["ratio"], Value::Null);
     check_json(&report);
+}
+
+/// Ctrl-C in the first round: of some policies there is no trial.
+#[test]
+fn a_policy_that_was_never_run_is_told_as_such() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let mut record = sample::record(&arms, 1);
+    record.trials.retain(|trial| trial.policy == "as-is");
+    let table = compare::table(&record, &Options::default()).unwrap();
+    let report = Report::new(&record, table, Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    assert!(text.contains("\n¹ no trial of it was run\n"), "{text}");
+    assert!(!text.contains("not asked for"), "{text}");
+}
+
+#[test]
+fn a_floor_is_told_as_people_read_sizes() {
+    let floor = 12_869_632;
+    let told = Missing::BelowFloor { floor }.to_string();
+    assert!(told.ends_with("(12.3 MiB)"), "{told}");
 }

@@ -95,3 +95,17 @@ fn doubts_of_two_records_are_those_of_both() {
     );
     assert!(!text.contains("before.jsonl: "), "{text}");
 }
+
+#[test]
+fn settings_in_which_two_records_differ_are_named_one_by_one() {
+    let before = sample::record(&[(Policy::as_is(), small_pages())], 6);
+    let mut after = before.clone();
+    let thp = after.header.host.thp.as_mut().unwrap();
+    thp.enabled = "always".to_owned();
+    thp.khugepaged.insert("max_ptes_none".to_owned(), 0);
+    thp.sizes.insert(64, "inherit".to_owned());
+    let refused = between(&before, &after, Across::Refused).unwrap_err();
+    let told = "(THP enabled: madvise → always; khugepaged/max_ptes_none: none → 0; \
+                hugepages-64kB: never → inherit)";
+    assert!(refused.to_string().contains(told), "{refused}");
+}

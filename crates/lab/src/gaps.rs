@@ -8,7 +8,8 @@ use crate::arguments::Arguments;
 use crate::region::{Advice, Align, Region, huge_bytes, page_bytes};
 
 /// `gaps`: writes to one small page in each of N places of the size of a huge page, then advises
-/// them, and waits until all of each is resident, or for `--hold` milliseconds.
+/// them, and waits until all of each is resident, or for `--hold` milliseconds. Where huge pages
+/// are off for the process it waits for nothing.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let huge_pages = arguments.needed("--huge-pages")?;
     let hold = Duration::from_millis(arguments.needed("--hold")? as u64);
@@ -19,10 +20,16 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     region.write(each);
     region.advise(Advice::Huge)?;
     let since = Instant::now();
-    while resident_pages()? < pages && since.elapsed() < hold {
+    while !is_switched_off() && resident_pages()? < pages && since.elapsed() < hold {
         std::thread::sleep(Duration::from_millis(10));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether `PR_SET_THP_DISABLE` holds here, also for advised memory: any other answer has more bits.
+fn is_switched_off() -> bool {
+    // SAFETY: it only answers.
+    unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
 }
 
 /// Of this process, by `/proc/self/statm`.

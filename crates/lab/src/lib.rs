@@ -48,7 +48,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   sparse --huge-pages N       write one byte to each of N advised huge pages
   gaps --huge-pages N --hold MS
         write to one small page in the place of each of N huge pages, advise them, and wait
-        until khugepaged has filled the gaps, MS ms at most
+        until khugepaged has filled the gaps, MS ms at most, or for nothing if it may not
   split --huge-pages N        fill N huge pages, then split their mappings
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over

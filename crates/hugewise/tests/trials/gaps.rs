@@ -11,7 +11,7 @@ const FAST: &str = "filled:thp=madvise,khugepaged.pages_to_scan=65536,\
 
 const RULE: &str = "khugepaged-filled-gaps";
 
-fn report(case: &Case, policy: &str, rounds: &str) -> Value {
+fn report(case: &Case, policy: &str, rounds: &str, hold: &str) -> Value {
     let json = case.path("report.json");
     let words = ["run", "--system", "--warmup", "0", "--max-rounds", rounds];
     case.hugewise()
@@ -20,7 +20,7 @@ fn report(case: &Case, policy: &str, rounds: &str) -> Value {
         .arg(&json)
         .arg("--")
         .arg(lab())
-        .args(["gaps", "--huge-pages", "16", "--hold", "900"])
+        .args(["gaps", "--huge-pages", "16", "--hold", hold])
         .assert()
         .success();
     case.json(&json)
@@ -34,7 +34,7 @@ fn memory_that_khugepaged_filled_is_found() {
     }
     let _turn = one_at_a_time();
     let (case, before) = (Case::new(), settings());
-    let filled = report(&case, FAST, "7");
+    let filled = report(&case, FAST, "7", "5000");
     assert_eq!(settings(), before);
     if readings(&filled, "filled", "khugepaged_collapsed_total").contains(&0.0) {
         return skip(name, "khugepaged made no huge page in some trial");
@@ -46,6 +46,11 @@ fn memory_that_khugepaged_filled_is_found() {
     // Of each huge page one small page was there before.
     assert!((0.5 * huge..16.0 * huge).contains(&grown), "{found:#}");
     // The same, with no gap that may be filled.
-    let kept = report(&case, &format!("{FAST},khugepaged.max_ptes_none=0"), "1");
+    let kept = report(
+        &case,
+        &format!("{FAST},khugepaged.max_ptes_none=0"),
+        "1",
+        "500",
+    );
     assert_eq!(readings(&kept, "filled", "huge_anon_peak_bytes"), [0.0]);
 }

@@ -7,9 +7,6 @@ const SHORTEST: Duration = Duration::from_millis(2);
 /// A pass that takes longer is repeated less often.
 const LONG: Duration = Duration::from_millis(50);
 const REPEATS: usize = 5;
-/// Repeats of which the fastest counts: short, so that some are left alone by others.
-const SHORTEST_OF_MANY: Duration = Duration::from_millis(1);
-const MANY: usize = 11;
 const REPEATS_OF_LONG: usize = 3;
 
 /// The repeats of one measurement.
@@ -59,11 +56,32 @@ pub(crate) fn time(mut run: impl FnMut(u64) -> Duration) -> Timed {
     repeated(&mut run, passes, repeats)
 }
 
-/// The same in more and shorter repeats, for what others can only make slower: the fastest is
+/// Repeats of which the fastest counts, because others can only make it slower: the fastest is
 /// that which they disturbed least.
-pub(crate) fn time_fastest(mut run: impl FnMut(u64) -> Duration) -> Timed {
-    let (passes, _) = enough(&mut run, SHORTEST_OF_MANY);
-    repeated(&mut run, passes, MANY)
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeats {
+    /// A repeat takes at least this long.
+    shortest: Duration,
+    count: usize,
+}
+
+impl Repeats {
+    /// Many and short, so that some are left alone by others.
+    pub(crate) const MANY: Self = Self {
+        shortest: Duration::from_millis(1),
+        count: 11,
+    };
+
+    /// Five of this length, as other programs have them: what disturbs all the time is in each.
+    pub(crate) fn five_of(shortest: Duration) -> Self {
+        Self { shortest, count: 5 }
+    }
+}
+
+/// The same in such repeats.
+pub(crate) fn time_fastest(repeats: Repeats, mut run: impl FnMut(u64) -> Duration) -> Timed {
+    let (passes, _) = enough(&mut run, repeats.shortest);
+    repeated(&mut run, passes, repeats.count)
 }
 
 /// So many passes that they take long enough, and how long they took.
@@ -122,14 +140,26 @@ mod tests {
     #[test]
     fn the_fastest_repeat_is_free_of_what_disturbed_the_others() {
         let mut calls = 0;
-        let timed = time_fastest(|passes| {
+        let timed = time_fastest(Repeats::MANY, |passes| {
             calls += 1;
             let disturbed = if calls % 3 == 0 { 1 } else { 5 };
             Duration::from_nanos(100 * passes * disturbed + 1000)
         });
         let without = timed.fastest_without(1e-6);
         assert!((without - 100e-9).abs() < 1e-12, "{without}");
-        assert_eq!(timed.repeats(), MANY);
+        assert_eq!(timed.repeats(), Repeats::MANY.count);
+    }
+
+    #[test]
+    fn repeats_are_as_many_and_as_long_as_was_asked() {
+        let half = Duration::from_millis(500);
+        let mut longest = Duration::ZERO;
+        let timed = time_fastest(Repeats::five_of(half), |passes| {
+            longest = longest.max(Duration::from_micros(passes));
+            Duration::from_micros(passes)
+        });
+        assert_eq!(timed.repeats(), 5);
+        assert!(longest >= half && longest < 2 * half, "{longest:?}");
     }
 
     #[test]

@@ -84,6 +84,9 @@ fn measured(report: &Report<'_>) -> String {
             typical(&metric, &summary)
         );
     }
+    if report.record.trials.is_empty() {
+        return format!("{what}: nothing was measured: no trial came to its end.");
+    }
     let why = Medians::of(report.record).get(policy, &metric.name).err();
     let why = why.map_or_else(String::new, |missing| {
         format!(": {}", plain(&missing.to_string()))

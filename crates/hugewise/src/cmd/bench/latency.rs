@@ -6,15 +6,11 @@ use hugewise_linux::tlb::read_tlb;
 use hugewise_model::bench::processor::Processor;
 use hugewise_model::bench::{Bench, latency};
 use hugewise_model::host::Host;
-use hugewise_model::quantity::{KIB, MIB, bytes_text, parse_size};
+use hugewise_model::quantity::{KIB, bytes_text, parse_size};
 
-use super::{Common, flag_text, of_cells, room};
+use super::{Common, calibrate, flag_text, of_cells, room};
 use crate::exit;
 
-/// What a round takes at most for each GiB of its largest footprint.
-const ROUND_SECONDS: f64 = 15.0;
-/// Larger than most last caches: below it there is no curve worth having.
-const LEAST_LARGEST: u64 = 256 * MIB;
 const SMALLEST: u64 = 4 * KIB;
 /// No cache line is longer; footprints are whole lines.
 const LINE: u64 = 256;
@@ -26,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// The largest footprint [default: 1G; with a longer --max-time more, to a quarter of memory]
+    /// The largest footprint [default: what fits into --max-time, to a quarter of memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "sizes")]
     to: Option<u64>,
 
@@ -36,12 +32,13 @@ pub(super) struct Arguments {
 
 /// The cells that were asked for, ascending: what is there of one is there for the next.
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let (time, memory) = (asked.common.time(), host.memory_bytes);
-    let usual = room::usual_largest(time, ROUND_SECONDS, LEAST_LARGEST, memory);
-    let mut sizes = if asked.sizes.is_empty() {
-        latency::footprints(asked.to.unwrap_or(usual))
-    } else {
-        asked.sizes.clone()
+    let usual = match (asked.sizes.is_empty(), asked.to) {
+        (true, None) => Some(usual(asked, host, root)?),
+        _ => None,
+    };
+    let mut sizes = match usual.or(asked.to) {
+        Some(largest) => latency::footprints(largest),
+        None => asked.sizes.clone(),
     };
     sizes.sort_unstable();
     let flag = if asked.to.is_some() {
@@ -52,21 +49,33 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     check_sizes(flag, asked.to.into_iter().chain(sizes.iter().copied()))?;
     let largest = asked.to.or(sizes.last().copied());
     room::check(flag, largest.as_slice(), 1, host, root)?;
-    let cells = sizes.iter().map(|size| vec![size.to_string()]).collect();
     Ok(Bench {
         processor: Some(Processor {
             caches: read_caches(root),
             tlb: read_tlb(root),
         }),
-        left_out: left_out(asked, usual, host),
-        ..of_cells("latency", cells)?
+        left_out: usual.and_then(|usual| left_out(usual, host)),
+        ..of_cells("latency", cells(&sizes))?
+    })
+}
+
+fn cells(sizes: &[u64]) -> Vec<Vec<String>> {
+    sizes.iter().map(|size| vec![size.to_string()]).collect()
+}
+
+/// The largest footprint of which ten rounds fit into the time.
+fn usual(asked: &Arguments, host: &Host, root: &Root) -> Result<u64> {
+    let budget = asked.common.budget("latency", host);
+    let most = room::usual_most(1, host, root)?;
+    calibrate::largest("latency", budget, most, |largest| {
+        Ok(cells(&latency::footprints(largest)))
     })
 }
 
 /// What the usual footprints do not reach.
-fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
+fn left_out(usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
-    (asked.sizes.is_empty() && asked.to.is_none() && usual < more).then(|| {
+    (usual < more).then(|| {
         format!(
             "Left out: footprints above {}; --to {} or a longer --max-time brings them in.",
             bytes_text(usual),

@@ -6,23 +6,19 @@ use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{GIB, KIB, MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, flag_text, of_cells, or_usual, room};
+use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;
 
-/// A block for each cache, and then for memory: a processor whose last cache is larger than those
-/// of the usual time has to be told.
-const USUAL_SIZES: [u64; 6] = [64 * KIB, MIB, 32 * MIB, USUAL_LARGEST, GIB, 4 * GIB];
-/// The largest block of the usual time.
-const USUAL_LARGEST: u64 = 256 * MIB;
-/// What a round takes at most for each GiB of its largest block.
-const ROUND_SECONDS: f64 = 60.0;
+/// A block for each cache, and then for memory, as far as the time allows.
+const USUAL_SIZES: [u64; 6] = [64 * KIB, MIB, 32 * MIB, 256 * MIB, GIB, LARGEST_USUAL];
+const LARGEST_USUAL: u64 = 4 * GIB;
 
 const USUAL_OPERATIONS: &[&str] = &["copy", "fill", "read"];
 
 /// Flags of `bench memory`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a block [default: 64K,1M,32M,256M; with a longer --max-time 1G,4G too]
+    /// Sizes of a block [default: of 64K,1M,32M,256M,1G,4G what fits into --max-time]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
@@ -56,70 +52,82 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         .filter_map(|name| OPERATIONS.iter().find(|operation| operation.name == *name))
         .collect();
     let states = chosen("--source", &asked.source, SOURCES, &SOURCES[..1])?;
-    let (time, memory) = (asked.common.time(), host.memory_bytes);
-    let usual = room::usual_largest(time, ROUND_SECONDS, USUAL_LARGEST, memory);
-    let usual = USUAL_SIZES.map(|size| size.min(usual));
-    let sizes = or_usual(&asked.sizes, &usual);
     let threads = or_usual(&asked.threads, &[1]);
-    check_sizes(&sizes)?;
-    let most = operations.iter().map(|operation| operation.blocks).max();
-    let count = most.unwrap_or(1) * threads.iter().max().unwrap_or(&1);
-    room::check("--sizes", &sizes, count, host, root)?;
-
-    let mut cells = Vec::new();
-    for operation in operations {
-        for kernel in kernels(operation, &asked.kernels, host)? {
-            for state in states
-                .iter()
-                .filter(|&&state| state == "written" || operation.reads)
-            {
-                for threads in &threads {
-                    cells.extend(sizes.iter().map(|size| {
-                        let words = [operation.name, kernel, &size.to_string(), state];
-                        let mut words: Vec<String> = words.map(str::to_owned).into();
-                        words.push(threads.to_string());
-                        words
-                    }));
-                }
-            }
-        }
-    }
-    if cells.is_empty() {
+    check_sizes(&asked.sizes)?;
+    let cells = |sizes: &[u64]| cells(asked, host, (&operations, &states), sizes, &threads);
+    if cells(&[0])?.is_empty() {
         return Err(exit::usage(format!(
             "--source {}: none of these operations reads what it does not write; copy, read and \
              triad do",
             states.join(",")
         )));
     }
+    let most = operations.iter().map(|operation| operation.blocks).max();
+    let count = most.unwrap_or(1) * threads.iter().max().unwrap_or(&1);
+    room::check("--sizes", &asked.sizes, count, host, root)?;
+    if !asked.sizes.is_empty() {
+        return of_cells("memory", cells(&asked.sizes)?);
+    }
+    let usual = |largest: u64| cells(&USUAL_SIZES.map(|size| size.min(largest)));
+    let most = room::usual_most(count, host, root)?.min(LARGEST_USUAL);
+    let largest = calibrate::largest("memory", asked.common.budget("memory", host), most, usual)?;
     Ok(Bench {
-        left_out: left_out(asked, usual.into_iter().max().unwrap_or(0), host),
-        ..of_cells("memory", cells)?
+        left_out: left_out(asked, largest, host),
+        ..of_cells("memory", usual(largest)?)?
     })
 }
 
-/// What is not measured where nothing was chosen.
-fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
-    let chosen = [&asked.ops, &asked.kernels, &asked.source];
-    if !(asked.sizes.is_empty()
-        && asked.threads.is_empty()
-        && chosen.iter().all(|it| it.is_empty()))
-    {
-        return None;
+/// The words of the cells of these operations and states over blocks of these sizes.
+fn cells(
+    asked: &Arguments,
+    host: &Host,
+    (operations, states): (&[&Operation], &[&str]),
+    sizes: &[u64],
+    threads: &[u64],
+) -> Result<Vec<Vec<String>>> {
+    let mut cells = Vec::new();
+    for operation in operations {
+        for kernel in kernels(operation, &asked.kernels, host)? {
+            let sensible = |state: &&&str| **state == "written" || operation.reads;
+            for state in states.iter().filter(sensible) {
+                for threads in threads {
+                    cells.extend(sizes.iter().map(|size| {
+                        let numbers = [size.to_string(), threads.to_string()];
+                        [operation.name, kernel, &numbers[0], state, &numbers[1]]
+                            .map(str::to_owned)
+                            .into()
+                    }));
+                }
+            }
+        }
     }
-    let others = OPERATIONS.iter().map(|operation| operation.name);
-    let others: Vec<&str> = others
-        .filter(|name| !USUAL_OPERATIONS.contains(name))
-        .collect();
+    Ok(cells)
+}
+
+/// What is not measured where no sizes were chosen, or nothing at all.
+fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
+    let longer = if usual < LARGEST_USUAL {
+        " or a longer --max-time"
+    } else {
+        ""
+    };
     let larger = (usual < more).then(|| {
         let (largest, to) = (bytes_text(usual), flag_text(more));
-        format!("blocks above {largest} (--sizes up to {to} or a longer --max-time), ")
+        format!("blocks above {largest} (--sizes up to {to}{longer})")
     });
-    Some(format!(
-        "Left out: {}--ops {}, other --kernels, --source and --threads.",
-        larger.unwrap_or_default(),
-        others.join(",")
-    ))
+    let chosen = [&asked.ops, &asked.kernels, &asked.source];
+    let nothing = asked.threads.is_empty() && chosen.iter().all(|it| it.is_empty());
+    let others = nothing.then(|| {
+        let names = OPERATIONS.iter().map(|operation| operation.name);
+        let names: Vec<&str> = names
+            .filter(|name| !USUAL_OPERATIONS.contains(name))
+            .collect();
+        let names = names.join(",");
+        format!("--ops {names}, other --kernels, --source and --threads")
+    });
+    let parts: Vec<String> = larger.into_iter().chain(others).collect();
+    (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
 }
 
 /// Loops work on words of 8 bytes, and fewer than 64 bytes are no block.

@@ -27,6 +27,9 @@ use crate::options::Options;
 use crate::places;
 use crate::say::say;
 
+use calibrate::Budget;
+
+mod calibrate;
 mod fork;
 mod fragment;
 mod growth;
@@ -172,6 +175,18 @@ impl Common {
     /// After which no new round begins.
     fn time(&self) -> Duration {
         self.max_time.unwrap_or(USUAL_TIME)
+    }
+
+    /// What ten rounds have to fit into: of each policy one trial, and the control.
+    fn budget(&self, suite: &str, host: &Host) -> Budget {
+        let policies = match self.pages.len() {
+            0 => arms::of_suite(suite, host, self.reach()).usual.len(),
+            named => named,
+        };
+        Budget {
+            time: self.time(),
+            trials: u32::try_from(policies + 1).unwrap_or(u32::MAX),
+        }
     }
 
     /// The experiment that goes through the cells. The workload is not held at its end, because

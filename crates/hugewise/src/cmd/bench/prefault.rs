@@ -4,9 +4,9 @@ use hugewise_linux::root::Root;
 use hugewise_model::bench::Bench;
 use hugewise_model::bench::prefault::{METHODS, USUAL};
 use hugewise_model::host::Host;
-use hugewise_model::quantity::{MIB, parse_size};
+use hugewise_model::quantity::{MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, flag_text, of_cells, or_usual, room};
+use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;
 
 const USUAL_SIZE: u64 = 256 * MIB;
@@ -14,7 +14,7 @@ const USUAL_SIZE: u64 = 256 * MIB;
 /// Flags of `bench prefault`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Amounts of memory to bring in [default: 256M]
+    /// Amounts of memory to bring in [default: 256M, or what of it fits into --max-time]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
@@ -36,10 +36,10 @@ pub(super) struct Arguments {
 /// The cells that were asked for.
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let methods = chosen("--methods", &asked.methods, METHODS, USUAL)?;
-    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
     let threads = or_usual(&asked.threads, &[1]);
     let whole = host.pmd_bytes().unwrap_or(host.page_bytes);
-    if sizes
+    if asked
+        .sizes
         .iter()
         .any(|&size| size == 0 || !size.is_multiple_of(whole))
     {
@@ -48,14 +48,37 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
             flag_text(whole)
         )));
     }
-    room::check("--sizes", &sizes, 1, host, root)?;
+    room::check("--sizes", &asked.sizes, 1, host, root)?;
+    let cells = |sizes: &[u64]| cells(&methods, sizes, &threads);
+    if !asked.sizes.is_empty() {
+        return of_cells("prefault", cells(&asked.sizes));
+    }
+    let most = room::usual_most(1, host, root)?.min(USUAL_SIZE);
+    let budget = asked.common.budget("prefault", host);
+    let usual = |largest: u64| cells(&[largest.max(whole)]);
+    let largest = calibrate::largest("prefault", budget, most, |size| Ok(usual(size)))?;
+    let left_out = (largest < USUAL_SIZE).then(|| {
+        format!(
+            "Left out: more than {}, of which ten rounds would not fit; --sizes {} or a longer \
+             --max-time brings it in.",
+            bytes_text(largest.max(whole)),
+            flag_text(USUAL_SIZE)
+        )
+    });
+    Ok(Bench {
+        left_out,
+        ..of_cells("prefault", usual(largest))?
+    })
+}
+
+fn cells(methods: &[&str], sizes: &[u64], threads: &[u64]) -> Vec<Vec<String>> {
     let mut cells = Vec::new();
-    for size in &sizes {
-        for threads in &threads {
+    for size in sizes {
+        for threads in threads {
             let words =
                 |method: &&str| vec![(*method).to_owned(), size.to_string(), threads.to_string()];
             cells.extend(methods.iter().map(words));
         }
     }
-    of_cells("prefault", cells)
+    cells
 }

@@ -1,37 +1,30 @@
-use std::time::Duration;
-
 use anyhow::Result;
 use hugewise_linux::proc::meminfo;
 use hugewise_linux::root::Root;
 use hugewise_model::host::Host;
-use hugewise_model::quantity::{GIB, bytes_text};
+use hugewise_model::quantity::bytes_text;
 
 use crate::exit;
 
 /// The part of all memory that is left to others.
 const RESERVE_PARTS: u64 = 8;
 
-/// Rounds that have to fit into the time that was given, so that there is an answer.
-const ROUNDS: f64 = 10.0;
-
 /// The part of all memory that is used at most where nothing is asked for.
 const PARTS: u64 = 4;
 
-/// The largest size that is usual: a power of two, so that ten rounds of so many seconds for each
-/// GiB of it fit into the time, at most a quarter of memory, and at least `least` where that
-/// quarter holds it.
-pub(super) fn usual_largest(time: Duration, seconds: f64, least: u64, memory: u64) -> u64 {
-    let gibs = time.as_secs_f64() / (ROUNDS * seconds);
-    let fits = (gibs * GIB as f64) as u64;
-    power_below(fits).max(least).min(quarter(memory))
+/// The largest size that is usual where so many blocks of it are used at a time: a power of two,
+/// at most a quarter of what may be used.
+pub(super) fn usual_most(count: u64, host: &Host, root: &Root) -> Result<u64> {
+    let room = bytes(host, root)?;
+    Ok(power_below(room / count.max(1)).min(quarter(room)))
 }
 
-/// The largest power of two within a quarter of memory.
+/// The largest power of two within a quarter of so much memory.
 pub(super) fn quarter(memory: u64) -> u64 {
     power_below(memory / PARTS)
 }
 
-fn power_below(bytes: u64) -> u64 {
+pub(super) fn power_below(bytes: u64) -> u64 {
     bytes.checked_ilog2().map_or(0, |power| 1 << power)
 }
 
@@ -71,23 +64,4 @@ pub(super) fn bytes(host: &Host, root: &Root) -> Result<u64> {
     Ok(least
         .unwrap_or(host.memory_bytes)
         .saturating_sub(host.memory_bytes / RESERVE_PARTS))
-}
-
-#[cfg(test)]
-mod tests {
-    use hugewise_model::quantity::MIB;
-
-    use super::*;
-
-    #[test]
-    fn the_usual_largest_size_fits_into_time_and_memory() {
-        let largest =
-            |seconds, memory| usual_largest(Duration::from_secs(seconds), 15.0, 256 * MIB, memory);
-        // 180 s are ten rounds of 18 s, which is 1.2 GiB.
-        assert_eq!(largest(180, 64 * GIB), GIB);
-        assert_eq!(largest(1800, 64 * GIB), 8 * GIB);
-        assert_eq!(largest(1800, 24 * GIB), 4 * GIB);
-        assert_eq!(largest(1, 64 * GIB), 256 * MIB);
-        assert_eq!(largest(1, 300 * MIB), 64 * MIB);
-    }
 }

@@ -1,6 +1,7 @@
 //! `bench latency`: how long a load takes that the next one waits for.
 //!
-//! Cells are `FOOTPRINT`, in bytes. All of them lie at the beginning of one buffer, so the
+//! Cells are `FOOTPRINT`, in bytes, or `FOOTPRINT/MILLISECONDS`, to be held against programs with
+//! repeats of that length. All of them lie at the beginning of one buffer, so the
 //! memory of a small one is a part of the memory of the next: in ascending order each page
 //! is brought in once and each line is put into the cycle once.
 
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::backing::{Buffer, Request};
 use super::line::{Line, Reason, print_missing};
 use super::memory::node;
-use super::timing::{self, time, time_fastest};
+use super::timing::{self, Repeats, time, time_fastest};
 use super::{room, words::Words};
 use crate::Trouble;
 
@@ -28,7 +29,7 @@ const WARM_LOADS: u64 = 1 << 20;
 pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
     let request = Request::from_environment()?;
     let line = line_bytes();
-    let parsed: Vec<usize> = cells
+    let parsed: Vec<(usize, Repeats)> = cells
         .iter()
         .map(|cell| parse(cell, line))
         .collect::<Result<_, _>>()?;
@@ -36,11 +37,12 @@ pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
     let clock = harness();
     let fitting = parsed
         .iter()
-        .filter(|&&bytes| check_room(bytes, request).is_ok());
-    let largest = fitting.max().copied().unwrap_or(0);
+        .map(|&(bytes, _)| bytes)
+        .filter(|&bytes| check_room(bytes, request).is_ok());
+    let largest = fitting.max().unwrap_or(0);
     let mut course = None;
-    for (name, &bytes) in cells.iter().zip(&parsed) {
-        match measure(&mut course, (bytes, largest), line, request) {
+    for (name, &(bytes, repeats)) in cells.iter().zip(&parsed) {
+        match measure(&mut course, (bytes, largest), line, (request, repeats)) {
             Ok(timed) => told(name, &timed, clock, &course, bytes).print(),
             Err(reason) => print_missing(name, &reason),
         }
@@ -48,12 +50,17 @@ pub(super) fn run(cells: &[&str]) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn parse(cell: &str, line: usize) -> Result<usize, Trouble> {
+fn parse(cell: &str, line: usize) -> Result<(usize, Repeats), Trouble> {
     let mut words = Words::of(cell);
     let bytes = words.number()?;
+    let repeats = if cell.contains('/') {
+        Repeats::five_of(Duration::from_millis(words.number()? as u64))
+    } else {
+        Repeats::MANY
+    };
     words.finish()?;
     if bytes >= FEWEST_LINES * line && bytes.is_multiple_of(line) {
-        return Ok(bytes);
+        return Ok((bytes, repeats));
     }
     Err(Trouble::Usage(format!(
         "`{cell}` is no cell of bench latency: at least {FEWEST_LINES} lines of {line} bytes, and \
@@ -96,7 +103,7 @@ fn measure(
     course: &mut Option<Course>,
     (bytes, largest): (usize, usize),
     line: usize,
-    request: Request,
+    (request, repeats): (Request, Repeats),
 ) -> Result<timing::Timed, Reason> {
     let lines = bytes / line;
     let known = course.take().filter(|known| known.cycle.lines() <= lines);
@@ -112,7 +119,7 @@ fn measure(
     };
     // SAFETY: the buffer is at least that long.
     unsafe { ready.cycle.grow(lines) };
-    let timed = ready.time(lines as u64);
+    let timed = ready.time(lines as u64, repeats);
     *course = Some(ready);
     Ok(timed)
 }
@@ -127,7 +134,7 @@ impl Course {
 
     /// Walks on from where the last repeat ended, so that a cycle that is longer than a repeat
     /// is measured in several places.
-    fn time(&self, lines: u64) -> timing::Timed {
+    fn time(&self, lines: u64, repeats: Repeats) -> timing::Timed {
         let mut at = self.cycle.start();
         let mut go = |rounds: u64| {
             let began = Instant::now();
@@ -136,7 +143,7 @@ impl Course {
             began.elapsed()
         };
         let _: Duration = go(lines.min(WARM_LOADS).div_ceil(ROUND));
-        time_fastest(go)
+        time_fastest(repeats, go)
     }
 }
 
@@ -164,10 +171,14 @@ fn told<'a>(
 mod tests {
     use super::*;
 
+    const PLAIN: (Request, Repeats) = (Request::Plain, Repeats::MANY);
+    const SMALL: (Request, Repeats) = (Request::Small, Repeats::MANY);
+
     #[test]
     fn cells_are_whole_lines() {
-        assert_eq!(parse("4096", 64).expect("a cell"), 4096);
-        for cell in ["", "x", "0", "64", "4100", "4096/1"] {
+        assert_eq!(parse("4096", 64).expect("a cell").0, 4096);
+        assert_eq!(parse("4096/500", 64).expect("a cell").0, 4096);
+        for cell in ["", "x", "0", "64", "4100", "4096/0", "4096/1/1", "4096/"] {
             assert!(parse(cell, 64).is_err(), "{cell}");
         }
     }
@@ -177,7 +188,7 @@ mod tests {
         let mut course = None;
         for bytes in [4096, 65_536, 16_384, 1 << 20] {
             let largest = 1 << 20;
-            let timed = measure(&mut course, (bytes, largest), 64, Request::Small);
+            let timed = measure(&mut course, (bytes, largest), 64, SMALL);
             assert!(timed.expect("a measurement").median() > 0.0);
             let known = course.as_ref().expect("a course");
             assert_eq!(known.cycle.lines(), bytes / 64);
@@ -191,7 +202,7 @@ mod tests {
     fn memory_takes_longer_than_the_first_cache() {
         let mut course = None;
         let mut seconds = |bytes: usize| {
-            let timed = measure(&mut course, (bytes, 256 << 20), 64, Request::Plain);
+            let timed = measure(&mut course, (bytes, 256 << 20), 64, PLAIN);
             timed.expect("a measurement").median()
         };
         let (near, far) = (seconds(4096), seconds(256 << 20));
@@ -200,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_before_anything_is_mapped() {
-        let measured = measure(&mut None, (1 << 40, 0), 64, Request::Plain);
+        let measured = measure(&mut None, (1 << 40, 0), 64, PLAIN);
         assert!(matches!(measured, Err(Reason::NotSupported(_))));
     }
 }

@@ -1,0 +1,120 @@
+//! How large the usual sizes may be, so that enough rounds fit into the time: tried on this
+//! machine, because another one is three times as slow.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hugewise_model::quantity::MIB;
+
+use super::room::power_below;
+use crate::places;
+
+/// Rounds that have to fit into the time that was given, so that there is an answer.
+const ROUNDS: u32 = 10;
+
+/// The size that is tried first.
+const FIRST: u64 = 64 * MIB;
+
+/// No cells are usual whose largest is smaller, however slow the machine is.
+const LEAST: u64 = 16 * MIB;
+
+/// What there is to spend.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    /// After which no new round begins.
+    pub(super) time: Duration,
+    /// Trials of one round.
+    pub(super) trials: u32,
+}
+
+/// The largest size, a power of two up to `most`, of whose cells ten rounds fit into the time.
+pub(super) fn largest(
+    suite: &str,
+    budget: Budget,
+    most: u64,
+    cells: impl Fn(u64) -> Result<Vec<Vec<String>>>,
+) -> Result<u64> {
+    let each = budget.time / (ROUNDS * budget.trials.max(1));
+    choose(each, most, |size| trial(suite, &cells(size)?))
+}
+
+/// The larger cells of a trial take time by their size, and the smaller ones what they take. So a
+/// trial four times as large takes at most four times as long, and the second try, nearer to
+/// what is chosen, tells better.
+fn choose(
+    each: Duration,
+    most: u64,
+    mut trial: impl FnMut(u64) -> Result<Duration>,
+) -> Result<u64> {
+    let first = FIRST.min(most);
+    let fits = |size: u64, took: Duration| {
+        let times = each.as_secs_f64() / took.as_secs_f64().max(1e-9);
+        power_below((size as f64 * times) as u64)
+    };
+    let mut chosen = fits(first, trial(first)?);
+    if (4 * first..most).contains(&chosen) {
+        chosen = fits(4 * first, trial(4 * first)?);
+    }
+    Ok(chosen.max(LEAST).min(most))
+}
+
+/// How long one trial takes: with small pages, which are the slowest.
+fn trial(suite: &str, cells: &[Vec<String>]) -> Result<Duration> {
+    let cells: Vec<String> = cells.iter().map(|words| words.join("/")).collect();
+    let began = Instant::now();
+    // What it cannot measure it says again in the rounds.
+    Command::new(places::laboratory()?)
+        .args(["bench", suite, "--cells", &cells.join(",")])
+        .env("HUGEWISE_LAB_PAGES", "small")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .context("trying how long a trial takes")?;
+    Ok(began.elapsed())
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::quantity::GIB;
+
+    use super::*;
+
+    /// A machine on which a trial takes so many seconds, and so many for each GiB.
+    fn chosen(each: f64, most: u64, fixed: f64, per_gib: f64) -> (u64, Vec<u64>) {
+        let mut tried = Vec::new();
+        let chosen = choose(Duration::from_secs_f64(each), most, |size| {
+            tried.push(size);
+            let gibs = size as f64 / GIB as f64;
+            Ok(Duration::from_secs_f64(fixed + gibs * per_gib))
+        });
+        (chosen.unwrap(), tried)
+    }
+
+    #[test]
+    fn what_is_chosen_fits_on_fast_and_slow_machines() {
+        for (fixed, per_gib) in [(1.0, 3.0), (3.0, 9.0), (0.2, 0.5), (2.0, 60.0)] {
+            let (size, _) = chosen(6.0, 4 * GIB, fixed, per_gib);
+            let took = fixed + size as f64 / GIB as f64 * per_gib;
+            assert!(took <= 6.0, "{fixed} {per_gib}: {took} s");
+            assert!(size == 4 * GIB || size <= 1 << size.ilog2(), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_second_try_finds_more_room() {
+        let (size, tried) = chosen(6.0, 4 * GIB, 1.0, 3.0);
+        assert_eq!((size, tried), (512 * MIB, vec![64 * MIB, 256 * MIB]));
+        // Where there is no more to choose from, none is needed.
+        let (size, tried) = chosen(60.0, 256 * MIB, 1.0, 3.0);
+        assert_eq!((size, tried), (256 * MIB, vec![64 * MIB]));
+    }
+
+    #[test]
+    fn there_are_cells_on_the_slowest_machine_and_none_beyond_its_memory() {
+        assert_eq!(chosen(0.1, 4 * GIB, 10.0, 100.0).0, LEAST);
+        assert_eq!(chosen(0.1, MIB, 10.0, 100.0), (MIB, vec![MIB]));
+        assert_eq!(chosen(6.0, 0, 0.0, 0.0).0, 0);
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::quantity::bytes_text;
 
-use super::range::Range;
+use super::range::{Range, could_be_one};
 use super::rules::{difference, exceeded, shmem_mode};
 use super::totals::Totals;
 use super::{Certainty, Code};
@@ -100,6 +100,7 @@ fn vma_split(range: &Range<'_>) -> Vec<String> {
             (other.end == mapping.start && range.start == mapping.start)
                 || (other.start == mapping.end && range.end == mapping.end)
         })
+        .filter(|other| could_be_one(mapping, other))
         .map(|other| {
             let side = if other.start < mapping.start {
                 "below"

@@ -15,7 +15,7 @@ pub(super) struct Whole {
     pub(super) registered: bool,
     /// Devices of which some mapping shows a folio of more than one page.
     pub(super) large_folios: BTreeSet<(u32, u32)>,
-    /// Stretches of address space without a gap between mappings, by rising address.
+    /// Stretches of mappings without a gap that hold the same kind of memory, by rising address.
     covered: Vec<(u64, u64)>,
     /// Page tables, where they could be added up.
     pub(super) tables: Option<Tables>,
@@ -36,7 +36,7 @@ impl Whole {
         }
     }
 
-    /// Whether mappings without a gap between them cover all of a span.
+    /// Whether mappings of one kind of memory, without a gap between them, cover all of a span.
     pub(super) fn covers(&self, start: u64, end: u64) -> bool {
         let place = self.covered.partition_point(|&(_, behind)| behind <= start);
         let stretch = self.covered.get(place);
@@ -45,10 +45,19 @@ impl Whole {
 }
 
 fn covered(space: &Space) -> Vec<(u64, u64)> {
-    let touching = space.mappings.chunk_by(|one, next| one.end == next.start);
+    let touching = space
+        .mappings
+        .chunk_by(|one, next| one.end == next.start && could_be_one(one, next));
     touching
         .filter_map(|all| Some((all.first()?.start, all.last()?.end)))
         .collect()
+}
+
+/// Whether nothing but access, advice and the like keeps two mappings apart. Private memory and
+/// shared memory, or two files, are never one mapping, so that one is no repair for the other.
+pub(super) fn could_be_one(one: &Mapping, other: &Mapping) -> bool {
+    let memory = |mapping: &Mapping| (mapping.permissions.shared(), mapping.device, mapping.inode);
+    memory(one) == memory(other)
 }
 
 /// Advice and huge-page faults register a process with khugepaged. Both leave traces: the flag,

@@ -2,9 +2,9 @@
 
 use hugewise_model::inspection::Inspection;
 use hugewise_model::reason::{Code, Told, judge};
-use hugewise_model::space::Run;
+use hugewise_model::space::{Mapping, Permissions, Run};
 
-use super::planted::{HUGE, PAGE, Planted, START, huge, pages, single};
+use super::planted::{HUGE, PAGE, Planted, START, huge, mapping, pages, single};
 
 /// Steps of three ranges that do not end at borders: each third range is small.
 #[test]
@@ -27,6 +27,26 @@ fn growth_across_borders_is_told_by_even_distances() {
     planted.mapping().runs[11].pages = single(512);
     let uneven = Inspection::of(planted.space, planted.settings);
     assert!(uneven.growth.is_empty(), "{:?}", uneven.growth);
+}
+
+/// A mapping that begins within a range, behind one of another kind of memory: the two could never
+/// be one, so it is the place of the mapping that keeps a huge page out.
+#[test]
+fn neighbours_of_another_kind_of_memory_split_nothing() {
+    let beside = |change: fn(&mut Mapping)| {
+        let mut planted = Planted::with(single(100));
+        planted.cut(START, START + 100 * PAGE);
+        let mut other = mapping();
+        (other.start, other.end) = (START + 100 * PAGE, START + HUGE);
+        other.permissions = Permissions(*b"r--p");
+        change(&mut other);
+        planted.space.mappings.push(other);
+        judge(&planted.space, &planted.settings, &Told::All)[0].code
+    };
+    assert_eq!(beside(|_| {}), Code::VmaSplit);
+    let shared = beside(|other| other.permissions = Permissions(*b"rw-s"));
+    assert_eq!(shared, Code::VmaSmall);
+    assert_eq!(beside(|other| other.inode = 7), Code::VmaSmall);
 }
 
 #[test]

@@ -31,10 +31,6 @@ pub(in crate::reason) fn difference(one: &Mapping, other: &Mapping) -> String {
         let text = |mapping: &Mapping| String::from(mapping.permissions);
         return format!("permissions: {} against {}", text(one), text(other));
     }
-    let file = |mapping: &Mapping| (mapping.device, mapping.inode);
-    if file(one) != file(other) {
-        return "they map different files".to_owned();
-    }
     if one.name != other.name {
         return format!("names: `{}` against `{}`", one.name, other.name);
     }

@@ -92,7 +92,7 @@ pub(super) const MAPPING: &[Row] = &[
     (
         Code::VmaSplit,
         "Together with its neighbours the mapping would cover the range, but they could not be \
-         merged: permissions, file, name, policy or advice differ. mprotect, madvise or \
+         merged: permissions, name, policy or advice differ. mprotect, madvise or \
          prctl(PR_SET_VMA) on a part of a range parts mappings so.",
         "all",
         "Neighbouring lines of /proc/PID/maps touch; the difference is in permissions, name or \

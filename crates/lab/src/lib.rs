@@ -14,6 +14,7 @@ mod double_fault;
 mod fault_mix;
 mod fragment;
 mod fragmented;
+mod gaps;
 mod group;
 mod late;
 mod mappings;
@@ -25,6 +26,7 @@ mod pressure;
 mod reads;
 mod region;
 mod serve;
+mod stacks;
 mod stride;
 mod threads;
 mod touch;
@@ -44,6 +46,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         touch N advised huge pages without writing, then write; print
         `huge-pages N faults F splits S`
   sparse --huge-pages N       write one byte to each of N advised huge pages
+  gaps --huge-pages N --hold MS
+        write to one small page in the place of each of N huge pages, advise them, and wait
+        until khugepaged has filled the gaps, MS ms at most, or for nothing if it may not
   split --huge-pages N        fill N huge pages, then split their mappings
   stride --pages N --rounds R [--step S]
         read one byte in every S-th of N times S pages, R times over
@@ -77,9 +82,9 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         print `mappings PID` and hold them until stdin closes
   reads --pid PID             read what `hugewise inspect` reads, and throw it away
   serve --port P --pages N [--huge] [--folder DIR] [--fail start|load|end]
-        [--late stall|sleep]
+        [--late stall|sleep] [--stacks N]
         print `listening`, and answer each byte after writing to each of N pages and giving
-        them back; some answers come 20 ms late, by a page fault or asleep
+        them back; some answers come 20 ms late, by a page fault or asleep; N threads wait
   ask --port P --requests R [--times]
         send R bytes, one by one; print a table of their `latency_ns`, and when each ended
   plant NAME [--folder DIR] [--all-memory] [--hold MS | --hold-until-stdin-closes]
@@ -169,6 +174,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),
         "sparse" => planted::sparse(&mut rest),
+        "gaps" => gaps::run(&mut rest),
         "split" => planted::split(&mut rest),
         "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),

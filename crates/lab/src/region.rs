@@ -111,7 +111,8 @@ impl Region {
         }
     }
 
-    fn advise(&self, advice: Advice) -> Result<(), Trouble> {
+    /// Tells the kernel something about all of it.
+    pub(crate) fn advise(&self, advice: Advice) -> Result<(), Trouble> {
         let advice = match advice {
             Advice::None => return Ok(()),
             Advice::Huge => libc::MADV_HUGEPAGE,

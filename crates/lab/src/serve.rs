@@ -10,6 +10,7 @@ use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::late::LatePage;
 use crate::region::{Advice, Align, Region, page_bytes};
+use crate::stacks;
 
 /// What goes wrong with a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,18 +79,19 @@ fn is_square(number: usize) -> bool {
 /// `serve`: listens at `--port` of this machine, prints `listening`, and answers each byte that
 /// it is sent with the same byte, after writing one byte to each of N fresh pages and giving them
 /// back. `--huge` advises them. With `--folder` it keeps a file there. With `--late` some requests
-/// take 20 ms more: `stall`, in a page fault that takes that long, or `sleep`.
+/// take 20 ms more: `stall`, in a page fault that takes that long, or `sleep`. With `--stacks` so
+/// many threads wait beside it.
 pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let port = port(arguments)?;
     let pages = arguments.needed("--pages")?;
-    let advice = if arguments.switch("--huge") {
-        Advice::Huge
-    } else {
-        Advice::None
+    let advice = match arguments.switch("--huge") {
+        true => Advice::Huge,
+        false => Advice::None,
     };
     let folder = arguments.word("--folder")?;
     let failing = failing(arguments)?;
     let late = Late::read(arguments)?;
+    let threads = arguments.number("--stacks")?.unwrap_or(0);
     arguments.finish()?;
     if failing == Failing::AtStart {
         eprintln!("no configuration");
@@ -100,9 +102,9 @@ pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
     }
     if let Some(folder) = folder {
-        std::fs::write(Path::new(&folder).join("data"), "x")
-            .map_err(|error| Trouble::Kernel("writing into the folder", error))?;
+        keep_a_file(Path::new(&folder))?;
     }
+    stacks::start(threads)?;
     let region = Region::fresh(pages, Align::Huge, advice)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .map_err(|error| Trouble::Kernel("listening", error))?;
@@ -111,6 +113,11 @@ pub(crate) fn serve(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         answer(stream, &region, failing, &late)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn keep_a_file(folder: &Path) -> Result<(), Trouble> {
+    std::fs::write(folder.join("data"), "x")
+        .map_err(|error| Trouble::Kernel("writing into the folder", error))
 }
 
 /// Until the client goes. Whoever only looks whether somebody listens sends nothing.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::ThpDisable;
 use crate::latency::distribution::Distribution;
+use crate::quantity::bytes_text;
 use crate::reader::Pacing;
 use crate::timeline::Timeline;
 
@@ -211,7 +212,7 @@ pub enum Missing {
     },
     /// The value is not larger than what the measuring itself leaves there.
     BelowFloor {
-        /// The floor, in the metric's unit.
+        /// The floor, in bytes: sizes alone have one.
         floor: u64,
     },
     /// The workload printed nothing that matches.
@@ -225,6 +226,9 @@ pub enum Missing {
     NotAsked,
     /// The trial failed, so that its readings mean nothing.
     TrialFailed,
+    /// The experiment ended before the first trial of the policy did. Reports alone say it: in a
+    /// record there is no trial that could.
+    NotRun,
 }
 
 impl fmt::Display for Missing {
@@ -238,12 +242,14 @@ impl fmt::Display for Missing {
             Self::TooShort => write!(f, "the workload ended before it could be read"),
             Self::Unreadable { error } => write!(f, "unreadable: {error}"),
             Self::BelowFloor { floor } => {
+                let floor = bytes_text(*floor);
                 write!(f, "not larger than what measuring itself takes ({floor})")
             }
             Self::NotPrinted => write!(f, "the workload printed nothing that matches"),
             Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
             Self::NotAsked => write!(f, "not asked for"),
             Self::TrialFailed => write!(f, "the trial failed"),
+            Self::NotRun => write!(f, "no trial of it was run"),
         }
     }
 }

@@ -200,6 +200,7 @@ fn missing() -> impl Strategy<Value = Missing> {
         Just(Missing::NotPrinted),
         Just(Missing::NotAsked),
         Just(Missing::TrialFailed),
+        Just(Missing::NotRun),
     ]
 }
 
@@ -291,6 +292,7 @@ prop_compose! {
     ) -> Second {
         let requests = requests.map(|(count, max_seconds)| Requests {
             count, p50_seconds: max_seconds / 3.0, p99_seconds: max_seconds / 2.0, max_seconds,
+            over_seconds: (count > 9).then_some(max_seconds),
         });
         Second { to_seconds, minor_faults, resident_bytes, huge_bytes, stalls, requests }
     }

@@ -50,6 +50,7 @@ fn second(trial: &Trial, number: u32) -> Second {
             p50_seconds: 0.000_12,
             p99_seconds: 0.0009,
             max_seconds: tail + f64::from(trial.round) * 0.0001,
+            over_seconds: None,
         }),
     }
 }
@@ -118,7 +119,7 @@ fn more_than_chance_is_shown_and_chance_is_not() {
         .map(|it| format!("{:?} {}\n", it.outcome, it.text))
         .collect();
     expect![[r#"
-        Shown thp=always: of the slowest 0.1 % of requests (288, from 1.90 ms on) 83.3 % overlapped with a stall of the service of 100 µs or more (in direct compaction 240); by chance 5.7 % would, 0.0 to 27.8 %
+        Shown thp=always: of the slowest 0.1 % of requests (288, from 1.90 ms on) 83.3 % overlapped with a stall of the service of 100 µs or more (240 in direct compaction); by chance 5.7 % would, 0.0 to 27.8 %
         NotShown as-is: of the slowest 0.1 % of requests (288, from 1.90 ms on) 6.2 % overlapped with a stall of the service of 100 µs or more; by chance 5.7 % would, 0.0 to 27.8 %
     "#]]
     .assert_eq(&texts.concat());

@@ -8,7 +8,7 @@ use hugewise_model::observation::{Outcome, Trial};
 use hugewise_model::plan::Plan;
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::runtime::Answers;
-use hugewise_model::reader::{Pacing, Timed};
+use hugewise_model::reader::{Pacing, Times};
 use hugewise_model::record::Header;
 use hugewise_model::timeline::{Timeline, Unrelated, join};
 
@@ -78,8 +78,8 @@ impl Rounds<'_> {
             .ask(self.options, policy, realisation, identity);
         let mut observed = self.observe(header, place, &sought)?;
         drop(applied);
-        let (pacing, timed) = self.read_latencies(&mut observed, sought);
-        let timeline = timeline(&mut observed, &timed);
+        let (pacing, times) = self.read_latencies(&mut observed, sought);
+        let timeline = timeline(&mut observed, &times);
         runtimes::note_complaints(&mut observed, &policy.settings);
         if let Some(fragmentation) = self.fragmentation {
             fragmentation.judge(&mut observed);
@@ -106,20 +106,20 @@ impl Rounds<'_> {
         &self,
         observed: &mut Observed,
         sought: Sought,
-    ) -> (Option<Pacing>, Result<Vec<Timed>, Unrelated>) {
+    ) -> (Option<Pacing>, Result<Times, Unrelated>) {
         let Some(source) = self.options.latency.as_ref() else {
             return (None, Err(Unrelated::NotAsked));
         };
         let reply = written::read(source, &observed.output, sought);
         observed.readings.extend(reply.readings);
-        (reply.pacing, reply.timed)
+        (reply.pacing, reply.times)
     }
 }
 
 /// The trial second by second, of a service that was seen under its load.
-fn timeline(observed: &mut Observed, timed: &Result<Vec<Timed>, Unrelated>) -> Option<Timeline> {
+fn timeline(observed: &mut Observed, times: &Result<Times, Unrelated>) -> Option<Timeline> {
     let seen = observed.served.as_mut()?.seen.take()?;
-    Some(join(&seen, timed.as_deref().map_err(Unrelated::clone)))
+    Some(join(&seen, times.as_ref().map_err(Unrelated::clone)))
 }
 
 /// The row of a trial.

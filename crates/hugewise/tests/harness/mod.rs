@@ -52,6 +52,14 @@ pub fn readings(report: &Value, policy: &str, metric: &str) -> Vec<f64> {
         .collect()
 }
 
+/// What a rule says of a policy.
+pub fn finding<'a>(report: &'a Value, rule: &str, policy: &str) -> &'a Value {
+    let findings = report["findings"].as_array().expect("findings");
+    let mut said = findings.iter();
+    said.find(|said| said["id"] == rule && said["policy"] == policy)
+        .unwrap_or_else(|| panic!("{rule} says nothing of {policy}: {findings:#?}"))
+}
+
 /// The laboratory, built beside the program.
 pub fn lab() -> PathBuf {
     let path = Path::new(HUGEWISE).with_file_name("hugewise-lab");

@@ -85,8 +85,8 @@ fn go() {
         allocators: &[],
         programs: &["go", "wrk"],
         measured: &["throughput", "latency_seconds", "peak_rss_bytes"],
-        huge: ("thp=always,go.GOGC=100", "huge_anon_peak_bytes"),
-        small: "thp=never,go.GOGC=100",
+        huge: ("always", "huge_anon_peak_bytes"),
+        small: "off",
         pool_mib: 0,
     });
 }

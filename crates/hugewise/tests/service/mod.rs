@@ -2,6 +2,7 @@
 
 mod death;
 mod examples;
+mod stacks;
 mod timeline;
 
 use std::net::{Ipv4Addr, TcpListener};

@@ -125,3 +125,43 @@ fn seconds_are_drawn_again_from_the_record() {
     shown(&["--format", "csv"]).code(2);
     shown(&["--baseline", "as-is"]).code(2);
 }
+
+/// A log of intervals of a second, and of one of five seconds.
+#[test]
+fn intervals_of_a_log_are_in_their_seconds() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let log = include_str!("../../../../fixtures/readers/hdr.hlog");
+    let line = log
+        .lines()
+        .find_map(|line| line.strip_prefix("0.000,1.000,"));
+    let line = line.expect("an interval");
+    let service = format!("{} serve --port {{port}} --pages 1", lab().display());
+    for (length, found) in [("1.000", true), ("5.000", false)] {
+        let load = format!(
+            "date '+#[StartTime: %s.%N (seconds since epoch)]'; sleep 1.1; \
+             echo 0.000,{length},{line}"
+        );
+        let json = case.path("report.json");
+        let more = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "1"];
+        run(&case, &service, &load, &more)
+            .args(["--latency", "hdr-log", "--json"])
+            .arg(&json)
+            .assert()
+            .success();
+        let report = case.json(&json);
+        let timeline = &report["trials"][0]["timeline"];
+        let seconds = timeline["seconds"].as_array().expect("seconds");
+        let requests: Vec<&Value> = seconds.iter().map(|it| &it["requests"]).collect();
+        let held: Vec<&&Value> = requests.iter().filter(|it| it.is_object()).collect();
+        assert_eq!(held.len(), usize::from(found), "{timeline:#}");
+        if found {
+            assert_eq!(held[0]["over_seconds"], 1.0);
+            let all = &report["trials"][0]["readings"]["latency_seconds"]["histogram"]["count"];
+            assert_eq!(&held[0]["count"], all);
+        } else {
+            let why = &timeline["slowest"]["cannot_tell"];
+            assert_eq!(why["longest_ms"], 5000, "{timeline:#}");
+        }
+    }
+}

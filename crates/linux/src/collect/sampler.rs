@@ -31,8 +31,9 @@ const FIRST_COST: Duration = Duration::from_micros(50);
 
 /// When samples are due, as a pure calculation.
 ///
-/// Reading a process walks its page tables under its mmap lock, about 2 ms a GiB of small
-/// pages; so the cost that was seen decides how soon there may be another sample.
+/// Reading a process walks its page tables under its mmap lock: 13 ms a GiB of small pages and
+/// 0.1 ms a GiB of huge ones (4 GiB, medians of 50 readings of smaps_rollup, Linux 6.18, a KVM
+/// guest on an AMD EPYC). So the cost that was seen decides how soon there may be another sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     interval: Duration,

@@ -13,7 +13,7 @@ use crate::proc::vmstat::parse_vmstat;
 use crate::root::Root;
 
 /// Share of the time that reading memory may take: it walks page tables under the lock of
-/// the process that is observed, about 2 ms a GiB of small pages.
+/// the process that is observed ([`Pace`](crate::collect::sampler::Pace) says for how long).
 const BUDGET: f64 = 0.01;
 
 /// Reads memory no oftener than it is cheap.

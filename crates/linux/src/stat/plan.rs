@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::perf::count::{Plan, Planned};
 use crate::perf::events::Event;
 use crate::perf::events::sources::{Source, read_sources};
-use crate::perf::fit::{fit, general, missing, permitted};
+use crate::perf::fit::{Chosen, Permitted, fit, general, missing, permitted};
 use crate::perf::open::{Code, Observed, PerfOpen, Request, Start};
 use crate::probe::Grants;
 use crate::root::Root;
@@ -80,41 +80,50 @@ pub fn plan(
     let grants = Grants::read(root);
     let sources = sources(root)?;
     let mut planned = Vec::new();
-    let mut refused: Vec<Refused> = Vec::new();
+    let mut refused = Vec::new();
     let mut last = Missing::NoHardware;
     let mut modes = None;
     for source in &sources {
         let [cycles, _] = general(source);
-        let found = match permitted(opener, cycles.code, mode, &grants) {
-            Ok(found) => found,
-            Err(missing) => {
-                last = missing;
-                continue;
+        match permitted(opener, cycles.code, mode, &grants) {
+            Ok(found) => {
+                let (groups, unfit) = groups(opener, source, found, events, &grants);
+                refused.extend(unfit);
+                modes.get_or_insert(found);
+                planned.push(Planned {
+                    name: source.name.clone(),
+                    family: source.family.map(|family| family.name.clone()),
+                    groups,
+                });
             }
-        };
-        let all = source.family.map_or(&[][..], |family| &family.events[..]);
-        let (lacked, wanted): (Vec<&Event>, Vec<&Event>) = all
-            .iter()
-            .filter(|one| events.wants(source, one))
-            .partition(|one| source.lacks(one));
-        refused.extend(lacked.into_iter().map(lacking));
-        let fitted = fit(opener, source, found, &wanted, &grants);
-        refused.extend(fitted.refused);
-        modes.get_or_insert(found);
-        planned.push(Planned {
-            name: source.name.clone(),
-            family: source.family.map(|family| family.name.clone()),
-            groups: fitted.groups,
-        });
+            Err(missing) => last = missing,
+        }
     }
-    match modes {
-        None => Err(last),
-        Some(permitted) => Ok(Plan {
-            permitted,
-            sources: planned,
-            refused,
-        }),
-    }
+    let permitted = modes.ok_or(last)?;
+    Ok(Plan {
+        permitted,
+        sources: planned,
+        refused,
+    })
+}
+
+/// The groups of one source, and what of the wanted events it cannot count.
+fn groups(
+    opener: &dyn PerfOpen,
+    source: &Source,
+    found: Permitted,
+    events: &Events,
+    grants: &Grants,
+) -> (Vec<Vec<Chosen>>, Vec<Refused>) {
+    let all = source.family.map_or(&[][..], |family| &family.events[..]);
+    let (lacked, wanted): (Vec<&Event>, Vec<&Event>) = all
+        .iter()
+        .filter(|one| events.wants(source, one))
+        .partition(|one| source.lacks(one));
+    let mut refused: Vec<Refused> = lacked.into_iter().map(lacking).collect();
+    let fitted = fit(opener, source, found, &wanted, grants);
+    refused.extend(fitted.refused);
+    (fitted.groups, refused)
 }
 
 /// The event sources of the processors.

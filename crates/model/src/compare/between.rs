@@ -4,7 +4,7 @@
 //! else changed from one to the other. It is the Mann–Whitney test and no more, it refuses
 //! records whose circumstances differ, and it gives no tails and no coverage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use crate::compare::effect::{Effect, Level};
@@ -14,9 +14,10 @@ use crate::compare::verdict::word;
 use crate::compare::{
     Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, columns,
 };
-use crate::host::Host;
+use crate::host::{Fact, Host, ThpSettings};
 use crate::metric::Better;
 use crate::observation::Missing;
+use crate::quantity::MIB;
 use crate::record::Record;
 
 /// Whether records of different circumstances may be compared.
@@ -194,20 +195,72 @@ fn of_hosts(x: &Host, y: &Host, found: &mut Vec<String>) {
     compare("processors", &x.cpus, &y.cpus, found);
     compare("NUMA nodes", &x.numa_nodes, &y.numa_nodes, found);
     compare("page size", &x.page_bytes, &y.page_bytes, found);
-    compare("swap", &x.swap_bytes, &y.swap_bytes, found);
-    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let swap = [x, y].map(|host| mib(host.swap_bytes));
+    compare("swap", &swap[0], &swap[1], found);
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(none);
     let hypervisors = [&x.hypervisor, &y.hypervisor].map(shown);
     compare("hypervisor", &hypervisors[0], &hypervisors[1], found);
     let governors = [&x.governor, &y.governor].map(shown);
     compare("governor", &governors[0], &governors[1], found);
     // The kernel keeps a little more or less of the memory for itself from boot to boot.
     if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
-        compare("memory", &x.memory_bytes, &y.memory_bytes, found);
+        let memory = [x, y].map(|host| mib(host.memory_bytes));
+        compare("memory", &memory[0], &memory[1], found);
     }
-    if x.thp != y.thp {
-        let told = |host: &Host| format!("{:?}", host.thp);
-        compare("THP settings", &told(x), &told(y), found);
+    match (&x.thp, &y.thp) {
+        (Ok(x), Ok(y)) => thp_differences(x, y, found),
+        (x, y) if x != y => {
+            let told = |thp: &Fact<ThpSettings>| match thp {
+                Ok(_) => "known".to_owned(),
+                Err(missing) => missing.to_string(),
+            };
+            compare("THP settings", &told(x), &told(y), found);
+        }
+        _ => {}
     }
+}
+
+/// The settings of transparent huge pages in which two hosts differ, each under its own name.
+fn thp_differences(x: &ThpSettings, y: &ThpSettings, found: &mut Vec<String>) {
+    compare("THP enabled", &x.enabled, &y.enabled, found);
+    compare("THP defrag", &x.defrag, &y.defrag, found);
+    compare("use_zero_page", &x.zero_page, &y.zero_page, found);
+    let huge = [x, y].map(|thp| mib(thp.pmd_bytes));
+    compare("huge page size", &huge[0], &huge[1], found);
+    let shmem = [x, y].map(|thp| thp.shmem_enabled.clone().unwrap_or_else(none));
+    compare("shmem_enabled", &shmem[0], &shmem[1], found);
+    each("khugepaged/", &x.khugepaged, &y.khugepaged, found);
+    let named = |thp: &ThpSettings| -> BTreeMap<String, String> {
+        let sizes = thp.sizes.iter();
+        sizes
+            .map(|(kib, mode)| (format!("hugepages-{kib}kB"), mode.clone()))
+            .collect()
+    };
+    each("", &named(x), &named(y), found);
+}
+
+/// What two tables of settings say differently, entry by entry.
+fn each<K: Ord + Display, V: PartialEq + Display>(
+    prefix: &str,
+    x: &BTreeMap<K, V>,
+    y: &BTreeMap<K, V>,
+    found: &mut Vec<String>,
+) {
+    let names: BTreeSet<&K> = x.keys().chain(y.keys()).collect();
+    let told = |value: Option<&V>| value.map_or_else(none, ToString::to_string);
+    for name in names {
+        let field = format!("{prefix}{name}");
+        compare(&field, &told(x.get(name)), &told(y.get(name)), found);
+    }
+}
+
+/// In a unit that is small enough to tell two machines apart.
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes / MIB)
+}
+
+fn none() -> String {
+    "none".to_owned()
 }
 
 fn compare<T: PartialEq + Display>(field: &str, a: &T, b: &T, found: &mut Vec<String>) {

@@ -9,16 +9,18 @@ use crate::quantity::{GIB, MIB};
 
 /// A bare machine with nothing to complain about.
 fn healthy() -> Examination {
-    let thp = ThpSettings {
-        enabled: "madvise".to_owned(),
-        defrag: "madvise".to_owned(),
-        zero_page: true,
-        pmd_bytes: 2 * MIB,
-        shmem_enabled: Some("advise".to_owned()),
-        khugepaged: BTreeMap::from([("max_ptes_none".to_owned(), 64), ("defrag".to_owned(), 1)]),
-        sizes: BTreeMap::from([(64, "never".to_owned()), (2048, "inherit".to_owned())]),
+    let wall_time = Support::Yes {
+        found: String::new(),
     };
-    let host = Host {
+    Examination {
+        host: healthy_host(),
+        ladder: BTreeMap::from([(Rung::WallTime, wall_time)]),
+        facts: Facts::default(),
+    }
+}
+
+fn healthy_host() -> Host {
+    Host {
         kernel: "6.18.0".to_owned(),
         arch: "x86_64".to_owned(),
         boot_line: "quiet".to_owned(),
@@ -31,7 +33,7 @@ fn healthy() -> Examination {
         page_bytes: 4096,
         hypervisor: None,
         governor: Some("performance".to_owned()),
-        thp: Ok(thp),
+        thp: Ok(usual_settings()),
         hugetlb: BTreeMap::new(),
         thp_disable: ThpDisable::Off,
         except_advised: true,
@@ -49,16 +51,18 @@ fn healthy() -> Examination {
         allocators: BTreeMap::new(),
         load_1min: 0.1,
         free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1000],
-    };
-    Examination {
-        host,
-        ladder: BTreeMap::from([(
-            Rung::WallTime,
-            Support::Yes {
-                found: String::new(),
-            },
-        )]),
-        facts: Facts::default(),
+    }
+}
+
+fn usual_settings() -> ThpSettings {
+    ThpSettings {
+        enabled: "madvise".to_owned(),
+        defrag: "madvise".to_owned(),
+        zero_page: true,
+        pmd_bytes: 2 * MIB,
+        shmem_enabled: Some("advise".to_owned()),
+        khugepaged: BTreeMap::from([("max_ptes_none".to_owned(), 64), ("defrag".to_owned(), 1)]),
+        sizes: BTreeMap::from([(64, "never".to_owned()), (2048, "inherit".to_owned())]),
     }
 }
 
@@ -87,7 +91,7 @@ fn a_healthy_machine_gets_no_remark() {
 
 #[test]
 fn hazards_are_found_one_by_one() {
-    let found = [
+    assert_each([
         (
             after(|seen| seen.host.thp_disable = ThpDisable::Disabled),
             "inherited-thp-disable",
@@ -117,10 +121,7 @@ fn hazards_are_found_one_by_one() {
             }),
             "cgroup-limit",
         ),
-    ];
-    for (ids, expected) in found {
-        assert_eq!(ids, [expected]);
-    }
+    ]);
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn khugepaged_needs_eleven_minutes_for_a_gibibyte_by_default() {
 
 #[test]
 fn settings_are_found_one_by_one() {
-    let found = [
+    assert_each([
         (
             after(|seen| {
                 let error = "enabled: torn".to_owned();
@@ -164,15 +165,6 @@ fn settings_are_found_one_by_one() {
             "pmd-size-silenced",
         ),
         (
-            after(|seen| {
-                seen.facts.shrink_underused = Some(true);
-                settings(seen)
-                    .khugepaged
-                    .insert("max_ptes_none".to_owned(), 511);
-            }),
-            "shrinker-disarmed",
-        ),
-        (
             after(|seen| settings(seen).defrag = "always".to_owned()),
             "defrag-always",
         ),
@@ -186,18 +178,37 @@ fn settings_are_found_one_by_one() {
         ),
         (
             after(|seen| {
-                settings(seen).khugepaged.insert("defrag".to_owned(), 0);
-            }),
-            "khugepaged-never-compacts",
-        ),
-        (
-            after(|seen| {
                 settings(seen).enabled = "never".to_owned();
                 settings(seen).shmem_enabled = None;
                 let found = String::new();
                 seen.ladder.insert(Rung::Collapse, Support::Yes { found });
             }),
             "never-is-not-never",
+        ),
+        (
+            after(|seen| seen.facts.thp_read_only = Some(true)),
+            "settings-read-only",
+        ),
+    ]);
+}
+
+#[test]
+fn khugepaged_and_pools_are_found_one_by_one() {
+    assert_each([
+        (
+            after(|seen| {
+                seen.facts.shrink_underused = Some(true);
+                settings(seen)
+                    .khugepaged
+                    .insert("max_ptes_none".to_owned(), 511);
+            }),
+            "shrinker-disarmed",
+        ),
+        (
+            after(|seen| {
+                settings(seen).khugepaged.insert("defrag".to_owned(), 0);
+            }),
+            "khugepaged-never-compacts",
         ),
         (
             after(|seen| {
@@ -211,10 +222,12 @@ fn settings_are_found_one_by_one() {
             }),
             "idle-hugetlb-pool",
         ),
-        (
-            after(|seen| seen.facts.thp_read_only = Some(true)),
-            "settings-read-only",
-        ),
+    ]);
+}
+
+#[test]
+fn boot_lines_are_found_one_by_one() {
+    assert_each([
         (
             after(|seen| seen.host.boot_line = "transparent_huagepage=never".to_owned()),
             "boot-line-misspelt",
@@ -227,7 +240,10 @@ fn settings_are_found_one_by_one() {
             after(|seen| seen.host.boot_line = "transparent_hugepage=never".to_owned()),
             "boot-line-overridden",
         ),
-    ];
+    ]);
+}
+
+fn assert_each<const N: usize>(found: [(Vec<String>, &str); N]) {
     for (ids, expected) in found {
         assert_eq!(ids, [expected]);
     }

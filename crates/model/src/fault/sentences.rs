@@ -78,23 +78,38 @@ impl Shape {
                 count(*huge_pages)
             ),
             Self::SmallInsteadOfHuge { .. } => self.small_instead_of_huge(conditions),
-            Self::CopiesAfterFork {
-                forks,
-                copies,
-                time_ns,
-                largest,
-                span_ns,
-            } => format!(
-                "{} pages were touched for the first time since one of {} forks ({} in all): \
-                 copies, or the taking over of a last copy. The most after one fork: {} within {}.",
-                count(*copies),
-                count(*forks),
-                duration(*time_ns),
-                count(*largest),
-                duration(*span_ns)
-            ),
+            Self::CopiesAfterFork { .. } => self.copies_after_fork(),
             Self::TwoHumps { .. } => self.two_humps(conditions),
         }
+    }
+
+    fn copies_after_fork(&self) -> String {
+        let Self::CopiesAfterFork {
+            forks,
+            copies,
+            time_ns,
+            largest,
+            span_ns,
+        } = self
+        else {
+            return String::new();
+        };
+        let copies = count(*copies);
+        let time = duration(*time_ns);
+        let span = duration(*span_ns);
+        if *forks == 1 {
+            return format!(
+                "{copies} pages were touched for the first time since a fork ({time} in all), \
+                 within {span}: copies, or the taking over of a last copy."
+            );
+        }
+        format!(
+            "{copies} pages were touched for the first time since one of {} forks ({time} in \
+             all): copies, or the taking over of a last copy. The most after one fork: {} within \
+             {span}.",
+            count(*forks),
+            count(*largest)
+        )
     }
 
     fn double_fault(&self) -> String {

@@ -272,6 +272,28 @@ fn zero_pages_and_what_follows_them_are_known_to_the_privileged() {
 }
 
 #[test]
+fn copies_after_one_fork_are_told_once() {
+    let told = |forks| {
+        let shape = Shape::CopiesAfterFork {
+            forks,
+            copies: 2570,
+            time_ns: 7_310_000,
+            largest: 2570,
+            span_ns: 23_500_000,
+        };
+        shape.sentence(&conditions())
+    };
+    let one = told(1);
+    assert!(
+        one.contains("since a fork (7.31 ms in all), within 23.5 ms"),
+        "{one}"
+    );
+    assert_eq!(one.matches("2570").count(), 1, "{one}");
+    let several = told(3);
+    assert!(several.contains("since one of 3 forks"), "{several}");
+}
+
+#[test]
 fn second_faults_are_added_up_by_site_and_equal_sites_stand_in_order_of_name() {
     let site = |chains: &[u64]| {
         let mut script = Script::new(conditions());

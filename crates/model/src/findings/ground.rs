@@ -73,6 +73,14 @@ impl<'a> Ground<'a> {
         &self.record.header.plan.policies
     }
 
+    /// What takes the wall time of a trial.
+    pub(super) fn runner(&self) -> &'static str {
+        match self.record.header.plan.service {
+            Some(_) => "load",
+            None => "program",
+        }
+    }
+
     /// What a policy sets; nothing for a name that is not in the plan.
     pub(super) fn settings(&self, policy: &str) -> Settings {
         let found = self.policies().iter().find(|known| known.name == policy);
@@ -174,7 +182,9 @@ impl<'a> Ground<'a> {
             Ok(Said::NotShown(text)) => (Outcome::NotShown, text),
             Ok(Said::CannotTell(text)) => (Outcome::CannotTell, text),
             // The report counts failed trials; every rule saying so again would be noise.
-            Err(absent) if absent.missing == Missing::TrialFailed => return None,
+            Err(absent) if matches!(absent.missing, Missing::TrialFailed | Missing::NotRun) => {
+                return None;
+            }
             Err(absent) => {
                 look.evidence.absence(&absent);
                 (Outcome::CannotTell, look.absence(&absent))

@@ -83,7 +83,8 @@ fn verdict(
     huge_page: f64,
 ) -> Result<Said, Absent> {
     let (there, here) = look.both(FAULTED)?;
-    if collapsed * huge_page < growth {
+    // The rest of the program is not of one size either.
+    if (collapsed + 1.0) * huge_page < growth {
         return Ok(Said::CannotTell(format!(
             "{lead}: more than khugepaged can have filled"
         )));

@@ -41,19 +41,21 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     };
     let seen = look.here("huge_anon_peak_bytes")?;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
-    // What lived between two samples was still counted when it was made.
+    // What lived between two samples was still counted when it was made, perhaps by others.
     let made = look.here("thp_fault_alloc_total").unwrap_or(0.0) * huge_page;
-    let huge = seen.max(made.min(peak));
-    if peak < huge_page || huge * 2.0 >= peak || look.here("thp_collapse_alloc_total")? > 0.0 {
+    if peak < huge_page
+        || seen.max(made) * 2.0 >= peak
+        || look.here("thp_collapse_alloc_total")? > 0.0
+    {
         return Ok(Said::Nothing);
     }
     let ran = look.here("wall_seconds")?;
     let needed = peak / pace;
     look.evidence.figure("khugepaged_bytes_per_second", pace);
     look.evidence.figure("khugepaged_seconds_needed", needed);
-    let part = match huge {
+    let part = match seen {
         0.0 => "nothing".to_owned(),
-        _ => format!("{} %", percent(huge / peak)),
+        _ => format!("{} %", percent(seen / peak)),
     };
     let lead = format!(
         "{}: {} of {} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
@@ -64,8 +66,9 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     );
     Ok(if needed > ran {
         Said::Shown(format!(
-            "{lead} and would need at least {}; the program ran {}",
+            "{lead} and would need at least {}; the {} ran {}",
             long_time(needed),
+            look.ground.runner(),
             told("wall_seconds", ran)
         ))
     } else {

@@ -10,7 +10,8 @@ use crate::stats::{Sample, median};
 #[derive(Clone, Debug)]
 pub struct Medians<'a> {
     cells: BTreeMap<(&'a str, &'a str), Result<f64, Missing>>,
-    failed: BTreeMap<&'a str, bool>,
+    /// Of policies without a successful trial: why they have none.
+    without: BTreeMap<&'a str, Missing>,
 }
 
 impl<'a> Medians<'a> {
@@ -18,18 +19,24 @@ impl<'a> Medians<'a> {
     #[must_use]
     pub fn of(record: &'a Record) -> Self {
         let mut cells = BTreeMap::new();
-        let mut failed = BTreeMap::new();
+        let mut without = BTreeMap::new();
         for policy in &record.header.plan.policies {
             let trials: Vec<&Trial> = arm_trials(record, &policy.name).collect();
             let good: Vec<&Trial> = trials.iter().copied().filter(|t| t.succeeded()).collect();
-            failed.insert(policy.name.as_str(), good.is_empty() && !trials.is_empty());
+            if good.is_empty() {
+                let why = match trials.is_empty() {
+                    true => Missing::NotRun,
+                    false => Missing::TrialFailed,
+                };
+                without.insert(policy.name.as_str(), why);
+            }
             for name in good.iter().flat_map(|trial| trial.readings.keys()) {
                 cells
                     .entry((policy.name.as_str(), name.as_str()))
                     .or_insert_with(|| middle_reading(&good, name));
             }
         }
-        Self { cells, failed }
+        Self { cells, without }
     }
 
     /// The median of a metric under a policy.
@@ -37,10 +44,10 @@ impl<'a> Medians<'a> {
     /// # Errors
     /// Why there is none: the first reason that a trial gave.
     pub fn get(&self, policy: &str, metric: &str) -> Result<f64, Missing> {
-        match self.cells.get(&(policy, metric)) {
-            Some(cell) => cell.clone(),
-            None if self.failed.get(policy) == Some(&true) => Err(Missing::TrialFailed),
-            None => Err(Missing::NotAsked),
+        match (self.cells.get(&(policy, metric)), self.without.get(policy)) {
+            (Some(cell), _) => cell.clone(),
+            (None, Some(why)) => Err(why.clone()),
+            (None, None) => Err(Missing::NotAsked),
         }
     }
 }

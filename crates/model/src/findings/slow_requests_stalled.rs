@@ -123,7 +123,7 @@ fn causes(held: &[&Held]) -> String {
     sums.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let told = sums
         .iter()
-        .map(|(metric, count)| format!("{} {count}", label(metric)));
+        .map(|(metric, count)| format!("{count} {}", label(metric)));
     told.collect::<Vec<_>>().join(", ")
 }
 
@@ -151,7 +151,11 @@ fn why_not(ground: &Ground<'_>) -> Option<Unrelated> {
     });
     let expected = |why: &Unrelated| {
         let silent = [Unrelated::NotAsked, Unrelated::Unread];
-        !silent.contains(why) && !matches!(why, Unrelated::NoTimes { .. })
+        let untimed = matches!(
+            why,
+            Unrelated::NoTimes { .. } | Unrelated::LongIntervals { .. }
+        );
+        !silent.contains(why) && !untimed
     };
     whys.into_iter().find(expected)
 }

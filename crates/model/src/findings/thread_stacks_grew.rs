@@ -43,7 +43,7 @@ impl Rule for ThreadStacksGrew {
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     // A policy all of whose trials failed has said so already.
-    let unasked = [Missing::NotAsked, Missing::TrialFailed].map(Err);
+    let unasked = [Missing::NotAsked, Missing::TrialFailed, Missing::NotRun].map(Err);
     if unasked.contains(&look.median_or_missing(STACKS)) {
         return Ok(Said::Nothing);
     }

@@ -44,8 +44,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (data, code) = match (look.median_or_missing(DATA), look.median_or_missing(CODE)) {
         (Ok(data), Ok(code)) => (data, code),
         // A record of before there were counters, or an experiment without them.
-        (Err(Missing::NotAsked | Missing::TrialFailed), _)
-        | (_, Err(Missing::NotAsked | Missing::TrialFailed)) => return Ok(Said::Nothing),
+        (Err(Missing::NotAsked | Missing::TrialFailed | Missing::NotRun), _)
+        | (_, Err(Missing::NotAsked | Missing::TrialFailed | Missing::NotRun)) => {
+            return Ok(Said::Nothing);
+        }
         (Err(missing), _) | (_, Err(missing)) => return Ok(untold(look, &missing)),
     };
     let (data, code) = (look.noted(DATA, data), look.noted(CODE, code));

@@ -77,9 +77,12 @@ fn followers(settings: &Settings, host: &Host) -> Option<String> {
         .then(|| format!("the sizes on `inherit` follow it: {sizes}"))
 }
 
-/// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`).
+/// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`). Who lets it sleep
+/// for less than a second knows.
 fn khugepaged_is_slow(settings: &Settings) -> Option<String> {
-    (!settings.khugepaged.is_empty()).then(|| {
+    let sleep = settings.khugepaged.get("scan_sleep_millisecs");
+    let is_hurried = sleep.is_some_and(|&sleep| sleep < 1000);
+    (!settings.khugepaged.is_empty() && !is_hurried).then(|| {
         "khugepaged serves the whole machine, in minutes; a short run does not show its settings"
             .to_owned()
     })

@@ -9,6 +9,21 @@ use crate::latency::distribution::{Distribution, Grain};
 const AS_EXACT: u64 = 256;
 
 pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
+    let all = distribution(&rows(bytes, unit)?, unit);
+    if all.count() == 0 {
+        return Err(ReadError::of("table", "there is no table of percentiles"));
+    }
+    Ok(Told {
+        loads: vec![Load {
+            requests: Some(all.count()),
+            latency: Some(Latency::Counted(all)),
+            ..Load::default()
+        }],
+        pacing: Pacing::Unknown,
+    })
+}
+
+fn rows(bytes: &[u8], unit: TimeUnit) -> Result<Vec<Row>, ReadError> {
     let mut rows = Vec::new();
     let mut before = (0, 0);
     let mut within = false;
@@ -24,32 +39,20 @@ pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
                 let ns = exact_nanos(value, unit).filter(|ns| *ns >= before.0);
                 let ns = ns.ok_or_else(|| fault("Value", value))?;
                 number(percentile).ok_or_else(|| fault("Percentile", percentile))?;
-                let count = count.parse().ok().filter(|count| *count >= before.1);
-                let count: u64 = count.ok_or_else(|| fault("TotalCount", words[2]))?;
-                if count > before.1 {
-                    rows.push(Row {
-                        after: before.0,
-                        ns,
-                        count: count - before.1,
-                    });
-                }
-                before = (ns, count);
+                let total = count.parse().ok().filter(|total| *total >= before.1);
+                let total: u64 = total.ok_or_else(|| fault("TotalCount", count))?;
+                rows.push(Row {
+                    after: before.0,
+                    ns,
+                    count: total - before.1,
+                });
+                before = (ns, total);
             }
             _ => {}
         }
     }
-    let all = distribution(&rows, unit);
-    if all.count() == 0 {
-        return Err(ReadError::of("table", "there is no table of percentiles"));
-    }
-    Ok(Told {
-        loads: vec![Load {
-            requests: Some(all.count()),
-            latency: Some(Latency::Counted(all)),
-            ..Load::default()
-        }],
-        pacing: Pacing::Unknown,
-    })
+    rows.retain(|row| row.count > 0);
+    Ok(rows)
 }
 
 /// Requests that took longer than `after` nanoseconds, and no longer than `ns`.

@@ -57,6 +57,36 @@ pub struct Load {
     pub errors: Option<u64>,
     /// Each request with its time, where the source has one; else nothing.
     pub timed: Vec<Timed>,
+    /// Requests that were counted together, with their time, where the source has those.
+    pub intervals: Vec<Interval>,
+}
+
+/// When requests were.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Times {
+    /// Each for itself.
+    Requests(Vec<Timed>),
+    /// Those of a stretch of time together.
+    Intervals(Vec<Interval>),
+}
+
+/// The requests of a stretch of time; times in nanoseconds since 1970 (UTC).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Its beginning.
+    pub from_unix_ns: u64,
+    /// Its end.
+    pub to_unix_ns: u64,
+    /// How long they took.
+    pub requests: Distribution,
+}
+
+impl Interval {
+    /// How long it is, in nanoseconds.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        self.to_unix_ns.saturating_sub(self.from_unix_ns)
+    }
 }
 
 /// One request and when it was.

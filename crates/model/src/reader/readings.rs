@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Latency, LatencySource, Load, Pacing, ReadError, Reader, Timed, Told, csv, go,
+    Latency, LatencySource, Load, Pacing, ReadError, Reader, Times, Told, csv, go,
     google_benchmark, hdr, hgrm, hyperfine, jmh, jsonl, memtier, pgbench, redis, wrk,
 };
 use crate::metric::{Better, Metric, Scope, Shown, Unit};
@@ -24,8 +24,8 @@ pub struct Reply {
     pub readings: BTreeMap<String, Reading>,
     /// Whether requests waited for each other; `None` where nothing could be read.
     pub pacing: Option<Pacing>,
-    /// The requests one by one, or why not.
-    pub timed: Result<Vec<Timed>, Unrelated>,
+    /// When the requests were, or why that is not known.
+    pub times: Result<Times, Unrelated>,
 }
 
 /// The reply of one trial from what it wrote, each document with its name for errors; or
@@ -36,7 +36,7 @@ pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, St
         Ok(mut told) => Reply {
             readings: readings(&told),
             pacing: Some(told.pacing),
-            timed: timed(source, &mut told),
+            times: times(source, &mut told),
         },
         Err(error) => {
             let missing = Missing::Unreadable { error };
@@ -46,22 +46,26 @@ pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, St
                     .map(|name| (name, Reading::missing(missing.clone())))
                     .collect(),
                 pacing: None,
-                timed: Err(Unrelated::Unread),
+                times: Err(Unrelated::Unread),
             }
         }
     }
 }
 
-fn timed(source: &LatencySource, told: &mut Told) -> Result<Vec<Timed>, Unrelated> {
-    let loads = told.loads.iter_mut();
-    let timed: Vec<Timed> = loads
-        .flat_map(|load| std::mem::take(&mut load.timed))
-        .collect();
-    if timed.is_empty() {
-        let source = source.reader.program();
-        return Err(Unrelated::NoTimes { source });
+fn times(source: &LatencySource, told: &mut Told) -> Result<Times, Unrelated> {
+    let (mut timed, mut intervals) = (Vec::new(), Vec::new());
+    for load in &mut told.loads {
+        timed.append(&mut load.timed);
+        intervals.append(&mut load.intervals);
     }
-    Ok(timed)
+    if !timed.is_empty() {
+        return Ok(Times::Requests(timed));
+    }
+    if !intervals.is_empty() {
+        return Ok(Times::Intervals(intervals));
+    }
+    let source = source.reader.program();
+    Err(Unrelated::NoTimes { source })
 }
 
 /// The metrics that a reader gives where all is well; the one of all readers where their names
@@ -133,6 +137,7 @@ fn merge(mut one: Told, two: &Told) -> Option<Told> {
     };
     all.merge(more);
     a.timed.extend(&b.timed);
+    a.intervals.extend(b.intervals.iter().cloned());
     let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
     a.requests = sum(a.requests, b.requests);
     a.errors = sum(a.errors, b.errors);

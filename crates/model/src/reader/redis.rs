@@ -37,42 +37,46 @@ fn table(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
             .collect();
         if cells[0] == "test" {
             heading = cells;
-            continue;
+        } else if cells.len() == heading.len() {
+            loads.push(row(line_number, &heading, &cells)?);
         }
-        if cells.len() != heading.len() || heading.is_empty() {
-            continue;
-        }
-        let named = |name: &str| {
-            let at = heading.iter().position(|cell| cell == name);
-            at.map(|at| (name.to_owned(), cells[at].clone()))
-        };
-        let (_, rate) = named("rps").unwrap_or_default();
-        let rate = number(&rate)
-            .ok_or_else(|| ReadError::at(line_number, "rps", format!("`{rate}` is no number")))?;
-        let quantiles = [
-            "p50_latency_ms",
-            "p95_latency_ms",
-            "p99_latency_ms",
-            "max_latency_ms",
-        ];
-        let quantiles = quantiles
-            .into_iter()
-            .filter_map(named)
-            .map(|(name, value)| {
-                let name = name.split('_').next().unwrap_or_default().to_owned();
-                (name, value)
-            });
-        loads.push(Load {
-            name: Some(cells[0].clone()),
-            latency: Some(read_quantiles(line_number, quantiles)?),
-            throughput: vec![rate],
-            ..Load::default()
-        });
     }
     Ok(loads)
 }
 
+/// One line of the table below its heading; a column that is not there has no percentile.
+fn row(line: usize, heading: &[String], cells: &[String]) -> Result<Load, ReadError> {
+    let named = |name: &str| {
+        let at = heading.iter().position(|cell| cell == name);
+        at.map(|at| cells[at].clone())
+    };
+    let rate = named("rps").unwrap_or_default();
+    let rate = number(&rate)
+        .ok_or_else(|| ReadError::at(line, "rps", format!("`{rate}` is no number")))?;
+    let quantiles = ["p50", "p95", "p99", "max"]
+        .into_iter()
+        .filter_map(|word| Some((word.to_owned(), named(&format!("{word}_latency_ms"))?)));
+    Ok(Load {
+        name: Some(cells[0].clone()),
+        latency: Some(read_quantiles(line, quantiles)?),
+        throughput: vec![rate],
+        ..Load::default()
+    })
+}
+
 fn text(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
+    let mut loads = summaries(bytes)?;
+    for (load, tail) in loads.iter_mut().zip(tails(bytes)) {
+        if let (Some(Latency::Quantiles(quantiles)), Some(seconds)) = (&mut load.latency, tail) {
+            quantiles.push((Quantile::P999, seconds));
+        }
+    }
+    loads.retain(|load| load.latency.is_some());
+    Ok(loads)
+}
+
+/// One for each test, with what its summary says.
+fn summaries(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
     let mut loads: Vec<Load> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for (line_number, line) in lines(bytes) {
@@ -106,12 +110,6 @@ fn text(bytes: &[u8]) -> Result<Vec<Load>, ReadError> {
             _ => {}
         }
     }
-    for (load, tail) in loads.iter_mut().zip(tails(bytes)) {
-        if let (Some(Latency::Quantiles(quantiles)), Some(seconds)) = (&mut load.latency, tail) {
-            quantiles.push((Quantile::P999, seconds));
-        }
-    }
-    loads.retain(|load| load.latency.is_some());
     Ok(loads)
 }
 

@@ -108,6 +108,21 @@ impl Reader {
 }
 
 impl LatencySource {
+    /// One of each reader, for whoever tries them all: what takes a field has `a`, in
+    /// milliseconds.
+    pub fn of_each_reader() -> impl Iterator<Item = Self> {
+        let field = || "a".to_owned();
+        let with_field = [Reader::Csv(field()), Reader::Jsonl(field())];
+        let plain = WORDS.into_iter().map(|(_, reader)| (reader, None));
+        let with_field = with_field.map(|reader| (reader, Some(TimeUnit::Millis)));
+        plain.chain(with_field).map(|(reader, unit)| Self {
+            reader,
+            unit,
+            stamp: None,
+            place: Place::Stdout,
+        })
+    }
+
     /// The unit of the numbers: as it was asked for, as the name of the field says, or as the
     /// format has it by custom (nanoseconds in logs, milliseconds in tables of percentiles).
     #[must_use]
@@ -310,6 +325,16 @@ mod tests {
             let error = text.parse::<LatencySource>().expect_err(text);
             assert!(error.contains(word), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn each_reader_is_typed_as_it_is_shown() {
+        let all: Vec<LatencySource> = LatencySource::of_each_reader().collect();
+        for (place, source) in all.iter().enumerate() {
+            assert_eq!(source.to_string().parse().as_ref(), Ok(source));
+            assert!(!all[..place].contains(source), "{source} is there twice");
+        }
+        assert_eq!(all.len(), WORDS.len() + 2, "csv and jsonl take a field");
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Latency, LatencySource, Load, Pacing, Told, read};
+use super::{Latency, LatencySource, Load, Pacing, Times, Told, read};
 use crate::observation::{Missing, Reading};
 use crate::stats::Quantile;
 use crate::timeline::Unrelated;
@@ -32,7 +32,9 @@ fn docs(text: &str, documents: &[(String, &[u8])]) -> (BTreeMap<String, Reading>
 
 fn timed(text: &str, bytes: &[u8]) -> Result<Vec<(u64, u64)>, Unrelated> {
     let documents = vec![("log".to_owned(), bytes.to_vec())];
-    let timed = read(&source(text), Ok(documents)).timed?;
+    let Times::Requests(timed) = read(&source(text), Ok(documents)).times? else {
+        panic!("requests one by one");
+    };
     let plain = timed.iter().map(|one| (one.ended_unix_ns, one.took_ns));
     Ok(plain.collect())
 }
@@ -343,27 +345,11 @@ fn several_files_are_one_only_where_requests_were_counted() {
     assert!(format!("{one:?}").contains("would be one metric"));
 }
 
-const READERS: [&str; 13] = [
-    "wrk",
-    "wrk2",
-    "redis-benchmark",
-    "memtier",
-    "pgbench-log",
-    "hdr-log",
-    "hgrm",
-    "jmh",
-    "google-benchmark",
-    "go",
-    "hyperfine",
-    "csv:a@ms",
-    "jsonl:a@ms",
-];
-
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
-        for reader in READERS {
-            let _ = docs(reader, &[("x".into(), bytes.as_slice())]);
+        for source in LatencySource::of_each_reader() {
+            let _ = read(&source, Ok(vec![("x".to_owned(), bytes.clone())]));
         }
     }
 

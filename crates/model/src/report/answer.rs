@@ -11,6 +11,7 @@ use crate::compare::{Answer, Comparison, Statistic, Summary, summary};
 use crate::findings::medians::Medians;
 use crate::findings::{Finding, Outcome};
 use crate::metric::{Better, Metric};
+use crate::plan::service::CommandLine;
 use crate::record::StopReason;
 
 /// Longer commands are cut in sentences; the record has them in full.
@@ -60,8 +61,14 @@ pub(super) fn command(report: &Report<'_>) -> String {
         };
         return format!("the {which} cell of bench {}", plain(&bench.suite));
     }
-    let words = &report.record.header.plan.command;
-    shortened(&plain(&words.join(" ")), COMMAND_WIDTH)
+    let plan = &report.record.header.plan;
+    let words = plan.command.join(" ");
+    // What begins with the preparations of a shell names no server.
+    let prepares = plan.shell && CommandLine::Line(words.clone()).program().is_none();
+    if plan.service.is_some() && prepares {
+        return "the service".to_owned();
+    }
+    shortened(&plain(&words), COMMAND_WIDTH)
 }
 
 /// A single policy: nothing is compared, so that it is a measurement only.

@@ -242,7 +242,9 @@ pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
 
 impl Row<'_> {
     fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
-        let asked = |value: &Result<f64, Missing>| *value != Err(Missing::NotAsked);
+        let asked = |value: &Result<f64, Missing>| {
+            !matches!(value, Err(Missing::NotAsked | Missing::NotRun))
+        };
         if !self.values.iter().any(asked) {
             return false;
         }

@@ -11,7 +11,6 @@ use crate::metric::Scope;
 use crate::observation::{Missing, Reading};
 
 pub(super) fn header() -> Header {
-    let group = |kinds: &[&str]| kinds.iter().map(|kind| (*kind).to_owned()).collect();
     Header {
         version: VERSION,
         program: "hugewise test".to_owned(),
@@ -26,31 +25,7 @@ pub(super) fn header() -> Header {
             comm: "mysqld".to_owned(),
         },
         interval_ns: 1_000_000_000,
-        hardware: Hardware::Counting {
-            mode: Mode::UserAndKernel,
-            pmus: vec![Pmu {
-                name: "cpu".to_owned(),
-                family: Some("skylake".to_owned()),
-                groups: vec![
-                    group(&[
-                        CYCLES,
-                        INSTRUCTIONS,
-                        "dtlb_load_walks",
-                        "dtlb_load_walk_active",
-                    ]),
-                    group(&[CYCLES, INSTRUCTIONS, "itlb_walks", "itlb_walk_active"]),
-                ],
-            }],
-            turn_ns: 50_000_000,
-            walk_cycles: WalkCycles::Whole,
-            refused: vec![Refused {
-                kind: "ept_walk_cycles".to_owned(),
-                event: "EPT.WALK_PENDING".to_owned(),
-                missing: Missing::NotSupported {
-                    what: "this event on this processor".to_owned(),
-                },
-            }],
-        },
+        hardware: hardware(),
         scopes: BTreeMap::from([
             ("minor_faults_total".to_owned(), Scope::Tree),
             ("thp_fault_alloc_total".to_owned(), Scope::Machine),
@@ -59,7 +34,63 @@ pub(super) fn header() -> Header {
     }
 }
 
+fn hardware() -> Hardware {
+    let group = |kinds: &[&str]| kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    Hardware::Counting {
+        mode: Mode::UserAndKernel,
+        pmus: vec![Pmu {
+            name: "cpu".to_owned(),
+            family: Some("skylake".to_owned()),
+            groups: vec![
+                group(&[
+                    CYCLES,
+                    INSTRUCTIONS,
+                    "dtlb_load_walks",
+                    "dtlb_load_walk_active",
+                ]),
+                group(&[CYCLES, INSTRUCTIONS, "itlb_walks", "itlb_walk_active"]),
+            ],
+        }],
+        turn_ns: 50_000_000,
+        walk_cycles: WalkCycles::Whole,
+        refused: vec![Refused {
+            kind: "ept_walk_cycles".to_owned(),
+            event: "EPT.WALK_PENDING".to_owned(),
+            missing: Missing::NotSupported {
+                what: "this event on this processor".to_owned(),
+            },
+        }],
+    }
+}
+
 pub(super) fn interval(index: u64) -> Interval {
+    let counts = counts();
+    let readings = [
+        ("minor_faults_total", 1234.0),
+        ("major_faults_total", 3.0),
+        ("thp_fault_alloc_total", 41.0),
+        ("thp_fault_fallback_total", 2.0),
+        ("thp_collapse_alloc_total", 0.0),
+        ("compact_stall_total", 7.0),
+        ("khugepaged_seconds", 0.012),
+        ("rss_bytes", 1_288_490_188.0),
+        ("huge_ratio", 0.831),
+        ("free_huge_pages_total", 2101.0),
+    ];
+    Interval {
+        index,
+        start_ns: index * 1_000_000_000,
+        end_ns: (index + 1) * 1_000_000_000,
+        derived: derive(&counts, None),
+        counts,
+        readings: readings
+            .map(|(name, value)| (name.to_owned(), Reading::of(value)))
+            .into(),
+    }
+}
+
+/// Two groups, each of which counted half of the time.
+fn counts() -> Vec<Count> {
     let mut counts = Vec::new();
     let groups: [&[(&str, u64)]; 2] = [
         &[
@@ -94,26 +125,5 @@ pub(super) fn interval(index: u64) -> Interval {
             },
         }));
     }
-    let readings = [
-        ("minor_faults_total", 1234.0),
-        ("major_faults_total", 3.0),
-        ("thp_fault_alloc_total", 41.0),
-        ("thp_fault_fallback_total", 2.0),
-        ("thp_collapse_alloc_total", 0.0),
-        ("compact_stall_total", 7.0),
-        ("khugepaged_seconds", 0.012),
-        ("rss_bytes", 1_288_490_188.0),
-        ("huge_ratio", 0.831),
-        ("free_huge_pages_total", 2101.0),
-    ];
-    Interval {
-        index,
-        start_ns: index * 1_000_000_000,
-        end_ns: (index + 1) * 1_000_000_000,
-        derived: derive(&counts, None),
-        counts,
-        readings: readings
-            .map(|(name, value)| (name.to_owned(), Reading::of(value)))
-            .into(),
-    }
+    counts
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::chance::{Circle, Stretch};
-use super::{Held, LONG_NS, Requests, Slowest, Timeline, Unrelated};
+use super::{Held, LONG_NS, Requests, Slowest, Timeline, Unrelated, intervals};
 use crate::observation::Missing;
-use crate::reader::Timed;
+use crate::reader::{Timed, Times};
 
 /// One in so many requests is slow.
 const ONE_IN: usize = 1000;
@@ -45,14 +45,14 @@ pub struct Clock {
 
 impl Clock {
     /// Whether somebody set the clock meanwhile, other than by letting it go slower or faster.
-    fn was_set(self) -> bool {
+    pub(super) fn was_set(self) -> bool {
         let span = self.last.0.saturating_sub(self.first.0);
         let allowed = (span as f64 * SLEW) as u64 + APART_NS;
         self.last.1.abs_diff(self.first.1) > allowed
     }
 
     /// A time since 1970 as one of the monotonic clock; `None` before its beginning.
-    fn monotonic(self, since_1970_ns: u64) -> Option<u64> {
+    pub(super) fn monotonic(self, since_1970_ns: u64) -> Option<u64> {
         let at = since_1970_ns.checked_sub(self.first.1)?;
         let span = self.last.0.saturating_sub(self.first.0).max(1) as f64;
         let part = (at.saturating_sub(self.first.0) as f64 / span).clamp(0.0, 1.0);
@@ -63,17 +63,31 @@ impl Clock {
 
 /// The timeline of a trial, with what its source of latencies told.
 #[must_use]
-pub fn join(seen: &Seen, requests: Result<&[Timed], Unrelated>) -> Timeline {
-    let placed = requests.and_then(|requests| placed(seen, requests));
+pub fn join(seen: &Seen, times: Result<&Times, Unrelated>) -> Timeline {
     let mut timeline = seen.timeline.clone();
-    if let Ok(placed) = &placed {
-        add_requests(&mut timeline, seen.began_ns, placed);
-    }
-    timeline.slowest = match placed.and_then(|placed| held(seen, &placed)) {
+    let held = times.and_then(|times| match times {
+        Times::Requests(requests) => {
+            let placed = placed(seen, requests)?;
+            add_requests(&mut timeline, seen.began_ns, &placed);
+            held(seen, &placed)
+        }
+        Times::Intervals(counted) => {
+            intervals::add(&mut timeline, seen, counted)?;
+            let source = "an interval log".to_owned();
+            Err(Unrelated::NoTimes { source })
+        }
+    });
+    timeline.slowest = match held {
         Ok(held) => Slowest::Held(held),
         Err(why) => Slowest::CannotTell(why),
     };
     timeline
+}
+
+/// Whether a moment of the monotonic clock lies in the trial, as far as clocks agree.
+pub(super) fn within(seen: &Seen, at: u64) -> bool {
+    let (first, last) = (seen.clock.first.0, seen.clock.last.0);
+    at + APART_NS >= first && at <= last.saturating_add(APART_NS)
 }
 
 /// The requests in monotonic time, by their ends.
@@ -81,12 +95,10 @@ fn placed(seen: &Seen, requests: &[Timed]) -> Result<Vec<Stretch>, Unrelated> {
     if seen.clock.was_set() {
         return Err(Unrelated::ClockSet);
     }
-    let within = (seen.clock.first.0, seen.clock.last.0);
     let place = |request: &Timed| {
         let end = seen.clock.monotonic(request.ended_unix_ns)?;
         let begin = end.checked_sub(request.took_ns)?;
-        let inside = begin + APART_NS >= within.0 && end <= within.1.saturating_add(APART_NS);
-        inside.then_some((begin, end))
+        (within(seen, begin) && within(seen, end)).then_some((begin, end))
     };
     let mut placed: Vec<Stretch> = requests.iter().filter_map(place).collect();
     let outside = requests.len() - placed.len();
@@ -128,6 +140,7 @@ fn summary(requests: &[Stretch]) -> Option<Requests> {
         p50_seconds: seconds(50)?,
         p99_seconds: seconds(99)?,
         max_seconds: seconds(100)?,
+        over_seconds: None,
     })
 }
 

@@ -10,6 +10,8 @@ use crate::observation::Missing;
 
 /// What chance would give.
 mod chance;
+/// Requests that were counted together.
+mod intervals;
 /// Requests and stalls on one clock.
 mod join;
 /// Several trials of one policy together.
@@ -90,6 +92,9 @@ pub struct Requests {
     pub p99_seconds: f64,
     /// The longest.
     pub max_seconds: f64,
+    /// The time that they are of, where it is not the second but that of a log's intervals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_seconds: Option<f64>,
 }
 
 /// The slowest requests against the stalls of one trial.
@@ -143,6 +148,11 @@ pub enum Unrelated {
         /// Who sends the requests.
         source: String,
     },
+    /// The source counts requests together, for longer than a second.
+    LongIntervals {
+        /// The longest of its intervals, in milliseconds.
+        longest_ms: u64,
+    },
     /// No stall is timed here.
     NotTraced {
         /// Why.
@@ -175,6 +185,12 @@ impl fmt::Display for Unrelated {
                 f,
                 "{source} gives no times of single requests; pgbench-log does, csv:COLUMN and \
                  jsonl:FIELD with `,began=` or `,ended=`"
+            ),
+            Self::LongIntervals { longest_ms } => write!(
+                f,
+                "the log counts requests together for up to {} s, so that no second has its own; \
+                 let it be written once a second",
+                *longest_ms as f64 / 1e3
             ),
             Self::NotTraced { missing } => write!(f, "no stall was timed: {missing}"),
             Self::OtherClock { outside, requests } => write!(

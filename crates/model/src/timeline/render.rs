@@ -31,7 +31,8 @@ fn columns() -> [Column; 8] {
     let column = |head, unit, value| Column { head, unit, value };
     [
         column("requests/s", Unit::Count, |second, length| {
-            Some(second.requests?.count as f64 / length)
+            let requests = second.requests?;
+            Some(requests.count as f64 / requests.over_seconds.unwrap_or(length))
         }),
         column("p50", Unit::Seconds, |second, _| {
             Some(second.requests?.p50_seconds)

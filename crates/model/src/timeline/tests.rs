@@ -1,9 +1,9 @@
 use super::*;
-use crate::reader::Timed;
+use crate::reader::{Timed, Times};
 
-const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
 /// What lies between 1970 and the beginning of the monotonic clock here.
-const OFFSET: u64 = 1_789_000_000 * SECOND;
+pub(super) const OFFSET: u64 = 1_789_000_000 * SECOND;
 /// How long the trials of these tests last.
 const LENGTH: u64 = 20 * SECOND;
 
@@ -15,7 +15,7 @@ fn timed(begin: u64, took_ns: u64) -> Timed {
 }
 
 /// A trial that begins at second 100 of the monotonic clock.
-fn seen(stalls: &[(u64, u64)]) -> Seen {
+pub(super) fn seen(stalls: &[(u64, u64)]) -> Seen {
     let began_ns = 100 * SECOND;
     let mut seen = Seen {
         began_ns,
@@ -42,7 +42,7 @@ fn held_of(timeline: &Timeline) -> &Held {
     }
 }
 
-fn why_not(timeline: &Timeline) -> &Unrelated {
+pub(super) fn why_not(timeline: &Timeline) -> &Unrelated {
     match &timeline.slowest {
         Slowest::Held(held) => panic!("{held:?}"),
         Slowest::CannotTell(why) => why,
@@ -81,7 +81,11 @@ fn no_relation_is_called_one_at_its_rate() {
         let held: Vec<Held> = (0..3)
             .map(|_| {
                 let (requests, stalls) = unrelated(&mut random);
-                held_of(&join(&seen(&stalls), Ok(&requests))).clone()
+                held_of(&join(
+                    &seen(&stalls),
+                    Ok(&Times::Requests(requests.to_vec())),
+                ))
+                .clone()
             })
             .collect();
         let p = |held: &[&Held]| pool(held).expect("slow requests").p;
@@ -100,7 +104,7 @@ fn a_relation_is_found() {
     // Each slow request has its stall.
     let slow = requests.iter().filter(|one| one.took_ns > 10_000_000);
     stalls.extend(slow.map(|one| (one.ended_unix_ns - OFFSET - 9_000_000, 8_000_000)));
-    let timeline = join(&seen(&stalls), Ok(&requests));
+    let timeline = join(&seen(&stalls), Ok(&Times::Requests(requests.to_vec())));
     let held = held_of(&timeline);
     assert_eq!(held.slow_in_stall, held.slow);
     assert_eq!(held.slow, requests.len().div_ceil(1000) as u64);
@@ -143,7 +147,7 @@ fn requests_are_in_the_second_in_which_they_ended() {
         timed(at(1) + 100_000_000, 1_000_000),
         timed(at(19) + 500_000_000, 3_000_000),
     ];
-    let timeline = join(&seen(&[]), Ok(&requests));
+    let timeline = join(&seen(&[]), Ok(&Times::Requests(requests.to_vec())));
     let counts: Vec<u64> = timeline
         .seconds
         .iter()
@@ -163,12 +167,15 @@ fn what_cannot_be_told_says_why() {
         .collect();
     let mut set = seen(&[]);
     set.clock.last.1 += SECOND;
-    assert_eq!(why_not(&join(&set, Ok(&requests))), &Unrelated::ClockSet);
+    assert_eq!(
+        why_not(&join(&set, Ok(&Times::Requests(requests.to_vec())))),
+        &Unrelated::ClockSet
+    );
     let mut other = requests.clone();
     other[7].ended_unix_ns -= 600 * SECOND;
     let (outside, count) = (1, 3000);
     assert_eq!(
-        why_not(&join(&seen(&[]), Ok(&other))),
+        why_not(&join(&seen(&[]), Ok(&Times::Requests(other.to_vec())))),
         &Unrelated::OtherClock {
             outside,
             requests: count
@@ -176,7 +183,7 @@ fn what_cannot_be_told_says_why() {
     );
     let mut lost = seen(&[]);
     lost.lost = 4;
-    let lost = join(&lost, Ok(&requests));
+    let lost = join(&lost, Ok(&Times::Requests(requests.to_vec())));
     assert_eq!(why_not(&lost), &Unrelated::StallsLost { lost: 4 });
     // The latencies are there all the same.
     assert!(lost.seconds[3].requests.is_some());
@@ -187,7 +194,10 @@ fn what_cannot_be_told_says_why() {
             ..*one
         })
         .collect();
-    assert_eq!(why_not(&join(&seen(&[]), Ok(&equal))), &Unrelated::Coarse);
+    assert_eq!(
+        why_not(&join(&seen(&[]), Ok(&Times::Requests(equal.to_vec())))),
+        &Unrelated::Coarse
+    );
     let none = join(&seen(&[]), Err(Unrelated::NotAsked));
     assert_eq!(why_not(&none), &Unrelated::NotAsked);
     assert!(none.seconds.iter().all(|second| second.requests.is_none()));
@@ -215,6 +225,6 @@ fn a_clock_that_is_slewed_is_followed() {
         .collect();
     let mut slewed = seen(&stalls);
     slewed.clock.last.1 += ahead;
-    let timeline = join(&slewed, Ok(&requests));
+    let timeline = join(&slewed, Ok(&Times::Requests(requests.to_vec())));
     assert_eq!(held_of(&timeline).slow_in_stall, 5);
 }

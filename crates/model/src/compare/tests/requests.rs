@@ -1,6 +1,6 @@
 //! Percentiles of requests: merged, called with the stated error, and covered by their interval.
 
-use super::{plan, policy, read, record_of};
+use super::experiment::{plan, policy, read, record_of};
 use crate::compare::{Change, Comparison, Options, PERCENTILES, Statistic, percentile, table};
 use crate::latency::distribution::{Distribution, Grain};
 use crate::observation::{Reading, Trial};

@@ -47,65 +47,21 @@ fn switched(enabled: &str, switch: ThpDisable) -> Host {
 #[test]
 fn never_and_madvise_take_the_least_invasive_means() {
     use Reach::{Process, System};
+    #[rustfmt::skip]
     let rows = [
         ("as-is", host("always"), Process, "Leave"),
-        (
-            "thp=inherit",
-            switched("always", ThpDisable::Disabled),
-            Process,
-            "Leave",
-        ),
-        (
-            "thp=never",
-            host("always").unprivileged(),
-            Process,
-            "Disable",
-        ),
+        ("thp=inherit", switched("always", ThpDisable::Disabled), Process, "Leave"),
+        ("thp=never", host("always").unprivileged(), Process, "Disable"),
         ("thp=never", host("never").old(), System, "Disable"),
         ("thp=never", host("x").without_thp(), Process, "Leave"),
-        (
-            "thp=madvise",
-            host("madvise").unprivileged(),
-            Process,
-            "Leave",
-        ),
-        (
-            "thp=madvise",
-            switched("madvise", ThpDisable::Disabled),
-            Process,
-            "Clear",
-        ),
-        (
-            "thp=madvise",
-            host("always").unprivileged(),
-            Process,
-            "ExceptAdvised",
-        ),
+        ("thp=madvise", host("madvise").unprivileged(), Process, "Leave"),
+        ("thp=madvise", switched("madvise", ThpDisable::Disabled), Process, "Clear"),
+        ("thp=madvise", host("always").unprivileged(), Process, "ExceptAdvised"),
         ("thp=madvise", host("always"), System, "ExceptAdvised"),
-        (
-            "thp=madvise",
-            host("always").old(),
-            System,
-            "Leave; enabled=madvise",
-        ),
-        (
-            "thp=madvise",
-            host("never"),
-            System,
-            "Leave; enabled=madvise",
-        ),
-        (
-            "thp=madvise",
-            host("never").size(2048, "madvise"),
-            Process,
-            "Leave",
-        ),
-        (
-            "thp=madvise",
-            host("never").size(2048, "always"),
-            Process,
-            "ExceptAdvised",
-        ),
+        ("thp=madvise", host("always").old(), System, "Leave; enabled=madvise"),
+        ("thp=madvise", host("never"), System, "Leave; enabled=madvise"),
+        ("thp=madvise", host("never").size(2048, "madvise"), Process, "Leave"),
+        ("thp=madvise", host("never").size(2048, "always"), Process, "ExceptAdvised"),
     ];
     assert_done(rows);
 }
@@ -113,49 +69,17 @@ fn never_and_madvise_take_the_least_invasive_means() {
 #[test]
 fn always_takes_the_least_invasive_means() {
     use Reach::{Process, System};
+    #[rustfmt::skip]
     let rows = [
-        (
-            "thp=always",
-            host("always").unprivileged(),
-            Process,
-            "Leave",
-        ),
-        (
-            "thp=always",
-            switched("always", ThpDisable::ExceptAdvised),
-            Process,
-            "Clear",
-        ),
-        (
-            "thp=always",
-            host("madvise"),
-            System,
-            "Leave; enabled=always",
-        ),
-        (
-            "thp=always",
-            host("madvise").size(2048, "always"),
-            Process,
-            "Leave",
-        ),
-        (
-            "thp=always",
-            host("madvise").size(2048, "never"),
-            System,
-            "Leave; enabled=always; hugepages-2048kB/enabled=inherit",
-        ),
-        (
-            "thp=always",
-            host("always").size(2048, "never"),
-            System,
-            "Leave; hugepages-2048kB/enabled=inherit",
-        ),
-        (
-            "thp=always",
-            switched("never", ThpDisable::Disabled),
-            System,
-            "Clear; enabled=always",
-        ),
+        ("thp=always", host("always").unprivileged(), Process, "Leave"),
+        ("thp=always", switched("always", ThpDisable::ExceptAdvised), Process, "Clear"),
+        ("thp=always", host("madvise"), System, "Leave; enabled=always"),
+        ("thp=always", host("madvise").size(2048, "always"), Process, "Leave"),
+        ("thp=always", host("madvise").size(2048, "never"), System,
+            "Leave; enabled=always; hugepages-2048kB/enabled=inherit"),
+        ("thp=always", host("always").size(2048, "never"), System,
+            "Leave; hugepages-2048kB/enabled=inherit"),
+        ("thp=always", switched("never", ThpDisable::Disabled), System, "Clear; enabled=always"),
     ];
     assert_done(rows);
 }
@@ -267,71 +191,22 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     use Reach::{Process, System};
     let disabled = || switched("always", ThpDisable::Disabled);
     let contained = host("madvise").with(|host| host.user.can_write_thp = false);
+    #[rustfmt::skip]
     let rows = [
         ("thp=always", host("madvise"), Process, "run with --system"),
-        (
-            "thp=always",
-            host("madvise").unprivileged(),
-            Process,
-            "run as root with --system",
-        ),
-        (
-            "thp=always",
-            host("madvise").unprivileged(),
-            System,
-            "run as root, outside",
-        ),
+        ("thp=always", host("madvise").unprivileged(), Process, "run as root with --system"),
+        ("thp=always", host("madvise").unprivileged(), System, "run as root, outside"),
         ("thp=always", contained, System, "even by root"),
-        (
-            "thp=madvise",
-            host("never"),
-            Process,
-            "reads `never` and must read `madvise`",
-        ),
+        ("thp=madvise", host("never"), Process, "reads `never` and must read `madvise`"),
         ("thp=madvise", host("always").old(), Process, "--system"),
-        (
-            "thp=always",
-            host("x").without_thp(),
-            System,
-            "no transparent huge pages",
-        ),
-        (
-            "malloc=thp",
-            host("x").without_thp(),
-            System,
-            "no transparent huge pages",
-        ),
-        (
-            "mthp=128K:always",
-            host("never"),
-            System,
-            "sizes here are 64K, 1M, 2M",
-        ),
+        ("thp=always", host("x").without_thp(), System, "no transparent huge pages"),
+        ("malloc=thp", host("x").without_thp(), System, "no transparent huge pages"),
+        ("mthp=128K:always", host("never"), System, "sizes here are 64K, 1M, 2M"),
         ("mthp=128K:always", host("never").old(), System, "Linux 6.8"),
-        (
-            "khugepaged.nonsense=1",
-            host("never"),
-            System,
-            "defrag or max_ptes_none",
-        ),
-        (
-            "thp=never,mthp=64K:always",
-            host("never"),
-            System,
-            "every size",
-        ),
-        (
-            "thp=always,mthp=2M:never",
-            host("never"),
-            System,
-            "same pages",
-        ),
-        (
-            "mthp=64K:always",
-            disabled(),
-            System,
-            "inherited PR_SET_THP_DISABLE",
-        ),
+        ("khugepaged.nonsense=1", host("never"), System, "defrag or max_ptes_none"),
+        ("thp=never,mthp=64K:always", host("never"), System, "every size"),
+        ("thp=always,mthp=2M:never", host("never"), System, "same pages"),
+        ("mthp=64K:always", disabled(), System, "inherited PR_SET_THP_DISABLE"),
     ];
     assert_refused(rows);
 }
@@ -340,64 +215,20 @@ fn what_cannot_be_is_refused_with_a_remedy() {
 fn allocators_that_cannot_act_are_refused() {
     use Reach::{Process, System};
     let disabled = || switched("always", ThpDisable::Disabled);
+    #[rustfmt::skip]
     let rows = [
-        (
-            "malloc=thp",
-            disabled().with(|host| host.glibc = Some((2, 43))),
-            System,
-            "inherited",
-        ),
+        ("malloc=thp", disabled().with(|host| host.glibc = Some((2, 43))), System, "inherited"),
         ("malloc=thp", host("always"), Process, "only while /sys"),
         ("malloc=thp", host("madvise").old(), Process, "glibc 2.31"),
-        (
-            "malloc=thp",
-            host("madvise").with(|host| host.glibc = None),
-            Process,
-            "do not use glibc",
-        ),
-        (
-            "malloc=thp",
-            host("madvise").size(2048, "never"),
-            Process,
-            "no huge page to advised",
-        ),
-        (
-            "malloc=thp,thp=never",
-            host("madvise"),
-            Process,
-            "leave one of them out",
-        ),
-        (
-            "malloc=thp,thp=always",
-            host("madvise"),
-            System,
-            "leave malloc=thp out",
-        ),
-        (
-            "malloc=hugetlb",
-            host("never"),
-            Process,
-            "sysctl vm.nr_hugepages=",
-        ),
-        (
-            "malloc=tcmalloc",
-            host("never"),
-            Process,
-            "libtcmalloc-minimal4",
-        ),
+        ("malloc=thp", host("madvise").with(|host| host.glibc = None), Process, "do not use glibc"),
+        ("malloc=thp", host("madvise").size(2048, "never"), Process, "no huge page to advised"),
+        ("malloc=thp,thp=never", host("madvise"), Process, "leave one of them out"),
+        ("malloc=thp,thp=always", host("madvise"), System, "leave malloc=thp out"),
+        ("malloc=hugetlb", host("never"), Process, "sysctl vm.nr_hugepages="),
+        ("malloc=tcmalloc", host("never"), Process, "libtcmalloc-minimal4"),
         ("malloc=mimalloc", host("never"), Process, "libmimalloc2.0"),
-        (
-            "malloc=jemalloc,env.LD_PRELOAD=x",
-            host("never"),
-            Process,
-            "both decide LD_PRELOAD",
-        ),
-        (
-            "malloc=thp,env.GLIBC_TUNABLES=x",
-            host("madvise"),
-            Process,
-            "both decide GLIBC_TUNABLES",
-        ),
+        ("malloc=jemalloc,env.LD_PRELOAD=x", host("never"), Process, "both decide LD_PRELOAD"),
+        ("malloc=thp,env.GLIBC_TUNABLES=x", host("madvise"), Process, "both decide GLIBC_TUNABLES"),
     ];
     assert_refused(rows);
 }

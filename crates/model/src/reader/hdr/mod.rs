@@ -1,14 +1,18 @@
 //! HdrHistogram's compressed form V2 (base64 of zlib of zigzag LEB128 counts), and its interval
 //! logs.
 //!
-//! Source: `AbstractHistogram.encodeIntoCompressedByteBuffer` and `HistogramLogWriter` of
-//! HdrHistogram; the fixture was written by its version 2.1.11.
+//! Source: `AbstractHistogram.encodeIntoCompressedByteBuffer` of HdrHistogram; the fixture was
+//! written by its version 2.1.11.
 
 use data_encoding::BASE64;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use super::{Latency, Load, Pacing, ReadError, TimeUnit, Told, lines};
+use super::TimeUnit;
 use crate::latency::distribution::{Distribution, Grain};
+
+mod log;
+
+pub(super) use log::parse_log;
 
 /// Of V2, with or without the word size in its second-lowest digit.
 const COOKIE: u32 = 0x1c84_9303;
@@ -16,58 +20,6 @@ const COMPRESSED_COOKIE: u32 = 0x1c84_9304;
 
 /// Longer than any histogram that makes sense: one of five digits and all of 64 bits.
 const LARGEST_BYTES: usize = 64 << 20;
-
-/// An interval log: comments, a legend, and lines of
-/// `[Tag=NAME,]start,length,max,histogram`. All intervals and tags are added up.
-pub(super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
-    let mut all = Distribution::new(Grain::Bucket, 1);
-    let (mut seconds, mut intervals) = (0.0, 0_u32);
-    for (number, line) in lines(bytes) {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', '"']) {
-            continue;
-        }
-        let (length, histogram) =
-            fields(line).map_err(|problem| ReadError::at(number, "interval", problem))?;
-        let part = decode(histogram, unit)
-            .map_err(|problem| ReadError::at(number, "histogram", problem))?;
-        all.merge(&part);
-        seconds += length;
-        intervals += 1;
-    }
-    if intervals == 0 {
-        return Err(ReadError::of("log", "it holds no interval"));
-    }
-    // Intervals of different tags overlap, so their lengths are no time that passed.
-    let tagged = lines(bytes).any(|(_, line)| line.trim_start().starts_with("Tag="));
-    let throughput = (seconds > 0.0 && !tagged).then(|| all.count() as f64 / seconds);
-    Ok(Told {
-        loads: vec![Load {
-            requests: Some(all.count()),
-            latency: Some(Latency::Counted(all)),
-            throughput: throughput.into_iter().collect(),
-            ..Load::default()
-        }],
-        pacing: Pacing::Unknown,
-    })
-}
-
-/// Length in seconds and the histogram of one line.
-fn fields(line: &str) -> Result<(f64, &str), String> {
-    let mut fields = line.split(',').peekable();
-    fields.next_if(|field| field.starts_with("Tag="));
-    let (Some(_), Some(length), Some(_), Some(histogram), None) = (
-        fields.next(),
-        fields.next(),
-        fields.next(),
-        fields.next(),
-        fields.next(),
-    ) else {
-        return Err("expected [Tag=NAME,]start,length,max,histogram".to_owned());
-    };
-    let length = super::number(length).ok_or_else(|| format!("`{length}` is not a length"))?;
-    Ok((length, histogram.trim()))
-}
 
 /// One histogram as text.
 pub(super) fn decode(text: &str, unit: TimeUnit) -> Result<Distribution, String> {
@@ -214,6 +166,7 @@ impl<'a> Bytes<'a> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Latency;
     use super::*;
 
     const LOG: &[u8] = include_bytes!("../../../../../fixtures/readers/hdr.hlog");

@@ -250,19 +250,19 @@ impl Drawn<'_> {
             Ok(minor) => minor,
             Err(missing) => return why(&missing),
         };
-        let seconds = self.summary.seconds();
-        let rate = if seconds > 0.0 { minor / seconds } else { 0.0 };
-        let at_least = if self.summary.at_least.contains("minor_faults_total") {
-            "at least "
-        } else {
-            ""
-        };
-        let minor = format!("{at_least}{}", quantity(&Unit::Count, minor));
+        let count = quantity(&Unit::Count, minor);
         let major = match self.get("major_faults_total") {
             Ok(major) => format!("; {} more waited for I/O", quantity(&Unit::Count, major)),
             Err(_) => String::new(),
         };
-        format!("{minor}, {} a second{major}", short(rate))
+        if self.summary.at_least.contains("minor_faults_total") {
+            return format!(
+                "at least {count}{major}; those between the last look and the end are not known"
+            );
+        }
+        let seconds = self.summary.seconds();
+        let rate = if seconds > 0.0 { minor / seconds } else { 0.0 };
+        format!("{count}, {} a second{major}", short(rate))
     }
 
     fn huge_faults(&self) -> String {

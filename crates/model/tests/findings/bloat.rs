@@ -2,11 +2,12 @@
 
 use expect_test::expect;
 use hugewise_model::findings::Outcome;
+use hugewise_model::observation::Missing;
 use hugewise_model::policy::Policy;
 use hugewise_model::record::Record;
 
-use super::sample::{self, Figures, huge_pages, small_pages, with};
-use super::{judge, says};
+use super::judged::{always, judge, says};
+use crate::sample::{self, Figures, huge_pages, small_pages, with};
 
 /// A heap that is touched at the start is larger with and without huge pages.
 fn touched(with_pages: f64, without: f64) -> Record {
@@ -68,6 +69,63 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         Outcome::CannotTell,
         &expect![[r#"
             always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0: the huge pages or what else the policy sets
+        "#]],
+    );
+}
+
+#[test]
+fn growth_beyond_the_huge_pages_is_not_theirs() {
+    let figures = with(
+        &huge_pages(),
+        &[
+            ("peak_rss_bytes", 1.2e9),
+            ("huge_anon_peak_bytes", 33_554_432.0),
+        ],
+    );
+    says(
+        &judge(&always(figures)),
+        "memory-bloat",
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: peak memory rose by 332 MiB (+40.9 %), with 32.0 MiB huge against 0: more than the huge pages can have added
+        "#]],
+    );
+}
+
+#[test]
+fn memory_bloat_is_told_from_other_growth() {
+    let id = "memory-bloat";
+    let findings = judge(&always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)])));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: peak memory rose by 332 MiB (+40.9 %), with 806 MiB huge against 0
+    "#]],
+    );
+
+    let findings = judge(&always(with(&small_pages(), &[("peak_rss_bytes", 1.2e9)])));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: peak memory rose by 332 MiB (+40.9 %), but no more of it was huge: it is not the huge pages
+        "#]],
+    );
+
+    let mut record = always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)]));
+    let refused = Missing::NotPermitted {
+        grant: "root".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: huge pages seen was not measured under as-is: not permitted; needs root
         "#]],
     );
 }

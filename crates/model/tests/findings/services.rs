@@ -9,8 +9,8 @@ use hugewise_model::plan::service::{CommandLine, LoadPolicy, Service, StopSignal
 use hugewise_model::policy::{Policy, Thp};
 use hugewise_model::record::Record;
 
-use super::sample::{self, huge_pages, small_pages, thp, with};
-use super::{always, judge, of, says, two_arms};
+use super::judged::{always, judge, of, says, two_arms};
+use crate::sample::{self, huge_pages, small_pages, thp, with};
 
 /// A service under load, whose figures are these under `as-is` and under `thp=always`.
 fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {

@@ -1,0 +1,39 @@
+//! Stacks of threads that a huge page holds.
+
+use super::{asking, nothing_is_left, run, server};
+use crate::harness::{Case, finding, is_root, one_at_a_time, readings, settings, skip};
+
+const THREADS: f64 = 5.0;
+
+#[test]
+fn stacks_that_grew_to_huge_pages_are_found() {
+    let name = "stacks_that_grew_to_huge_pages_are_found";
+    if !is_root() {
+        return skip(name, "needs root to write the machine's settings");
+    }
+    let _turn = one_at_a_time();
+    let (case, before) = (Case::new(), settings());
+    let json = case.path("report.json");
+    let service = server(&case, &format!("--stacks {THREADS}"));
+    let policies = ["thp=never", "huge:thp=always,defrag=always"];
+    run(&case, &service, &asking(3), &["--system", "--warmup", "0"])
+        .args(["--policy", policies[0], "--policy", policies[1]])
+        .args(["--max-rounds", "7", "--json"])
+        .arg(&json)
+        .assert()
+        .success();
+    nothing_is_left(&case);
+    assert_eq!(settings(), before);
+    let report = case.json(&json);
+    let huge = report["host"]["thp"]["pmd_bytes"].as_f64().expect("a size");
+    let stacks = |policy: &str| readings(&report, policy, "thread_stacks_bytes");
+    for small in stacks("thp=never") {
+        assert!((1.0..huge).contains(&small), "{small}");
+    }
+    if stacks("huge").iter().any(|&bytes| bytes < THREADS * huge) {
+        return skip(name, "there was no huge page for some stack");
+    }
+    let found = finding(&report, "thread-stacks-grew", "huge");
+    assert_eq!(found["outcome"], "shown", "{found:#}");
+    assert_eq!(readings(&report, "huge", "threads_total")[0], THREADS);
+}

@@ -1,0 +1,303 @@
+//! Fewer faults, zeroing, refusals of huge pages, memory that was only read.
+
+use expect_test::expect;
+use hugewise_model::compare::{Answer, Change};
+use hugewise_model::findings::{self, Outcome};
+use hugewise_model::observation::Missing;
+use hugewise_model::policy::{Policy, Thp};
+
+use super::judged::{always, judge, of, says};
+use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
+
+#[test]
+fn fewer_faults_explain_a_part_of_the_gain() {
+    let findings = judge(&always(huge_pages()));
+    let id = "fewer-faults-explain-gain";
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms: about 47 % of the 825 ms gained. The other 435 ms or so are cheaper translation, other effects in user mode or less waiting; which of them cannot be told without counters of page walks
+        "#]],
+    );
+    let evidence = &of(&findings, id).unwrap().evidence;
+    assert_eq!(evidence["minor_faults_total"]["as-is"], 51_200.0);
+    assert_eq!(evidence["minor_faults_total"]["thp=always"], 1_340.0);
+    let share = evidence["kernel_share_of_gain"].as_f64().unwrap();
+    assert!((0.46..0.49).contains(&share), "{share}");
+
+    let same_kernel_time = with(&huge_pages(), &[("system_seconds", 0.58)]);
+    let findings = judge(&always(same_kernel_time));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: 51.2 k faults became 1340, but kernel time did not clearly fall (580 ms and 580 ms)
+        "#]],
+    );
+
+    let waits = with(&huge_pages(), &[("wall_seconds", 4.1)]);
+    let findings = judge(&always(waits));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms, more than the 104 ms gained, as 286 ms were lost elsewhere
+        "#]],
+    );
+}
+
+#[test]
+fn threads_side_by_side_forbid_a_share() {
+    let threads = |figures: &Figures| with(figures, &[("user_seconds", 14.0)]);
+    let arms = [
+        (Policy::as_is(), threads(&small_pages())),
+        (thp("thp=always", Thp::Always), threads(&huge_pages())),
+    ];
+    let findings = judge(&sample::record(&arms, 12));
+    let id = "fewer-faults-explain-gain";
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms, wall time by 825 ms; kernel time is summed over threads that ran side by side, so that its share of the gain cannot be told
+        "#]],
+    );
+    assert!(
+        !of(&findings, id)
+            .unwrap()
+            .evidence
+            .contains_key("kernel_share_of_gain")
+    );
+}
+
+#[test]
+fn a_cause_is_claimed_only_where_the_time_is_decided() {
+    let record = always(huge_pages());
+    let mut table = table(&record, 0.005);
+    for comparison in &mut table.comparisons {
+        if comparison.metric == "wall_seconds" {
+            comparison.change = Change::CannotTell;
+        }
+    }
+    table
+        .verdict
+        .policies
+        .insert("thp=always".to_owned(), Answer::CannotTell);
+    let findings = findings::judge(&record, &table);
+    assert_eq!(of(&findings, "fewer-faults-explain-gain"), None);
+    assert_eq!(of(&findings, "win-with-a-loss"), None);
+}
+
+#[test]
+fn zeroing_ate_the_gain() {
+    let id = "zeroing-ate-the-gain";
+    let slow = with(
+        &huge_pages(),
+        &[("wall_seconds", 4.22), ("system_seconds", 0.61)],
+    );
+    let findings = judge(&always(with(&slow, &[("compact_stall_total", 40.0)])));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: 51.2 k faults became 1340, and kernel time went from 580 ms to 610 ms: to make its huge pages cost more than the faults saved; that is 1.51 ms of kernel time for each of the machine's 403 huge faults; clearing them is the usual cost; 40 compaction stalls on the machine may be part of it; in a virtual machine (here: KVM) it may be the host, which has to find memory at the first touch
+        "#]],
+    );
+
+    let timed = [
+        ("zeroing_seconds", 0.31),
+        ("direct_compaction_seconds", 0.05),
+        ("direct_reclaim_seconds", 0.0),
+    ];
+    let findings = judge(&always(with(&slow, &timed)));
+    let text = &of(&findings, id).unwrap().text;
+    let told = "; clearing them took 310 ms, 49.9 ms in direct compaction; in a virtual machine";
+    assert!(text.contains(told), "{text}");
+
+    let faster_kernel = with(
+        &huge_pages(),
+        &[("wall_seconds", 4.21), ("system_seconds", 0.5)],
+    );
+    let findings = judge(&always(faster_kernel));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 51.2 k faults became 1340, and kernel time went from 580 ms to 500 ms: the faults saved were too small a part of the time to show in it
+    "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+/// `sort -n` of six million lines in a virtual machine, at an early look: the time is open, and
+/// the correction for four policies still holds every other row back.
+#[test]
+fn what_explains_need_not_wait_for_the_correction() {
+    let small = with(
+        &small_pages(),
+        &[("minor_faults_total", 109_000.0), ("system_seconds", 0.33)],
+    );
+    let huge = with(
+        &huge_pages(),
+        &[
+            ("wall_seconds", 4.24),
+            ("system_seconds", 0.74),
+            ("minor_faults_total", 1_100.0),
+        ],
+    );
+    let arms = [
+        (Policy::as_is(), small.clone()),
+        (thp("thp=never", Thp::Never), small),
+        (thp("thp=always", Thp::Always), huge),
+    ];
+    let record = sample::record(&arms, 12);
+    let mut table = table(&record, 0.005);
+    for comparison in &mut table.comparisons {
+        comparison.change = Change::CannotTell;
+    }
+    let findings = findings::judge(&record, &table);
+    says(
+        &findings,
+        "zeroing-ate-the-gain",
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: 109 k faults became 1100, and kernel time went from 330 ms to 741 ms: to make its huge pages cost more than the faults saved; that is 1.84 ms of kernel time for each of the machine's 403 huge faults; clearing them is the usual cost; in a virtual machine (here: KVM) it may be the host, which has to find memory at the first touch
+        "#]],
+    );
+    for absent in [
+        "fewer-faults-explain-gain",
+        "win-with-a-loss",
+        "memory-bloat",
+    ] {
+        assert_eq!(of(&findings, absent), None, "{absent}");
+    }
+}
+
+#[test]
+fn memory_that_was_only_read_is_recognised() {
+    let id = "read-first-zero-page";
+    let findings = judge(&always(with(
+        &huge_pages(),
+        &[("huge_zero_exit_bytes", 6.4e8)],
+    )));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 610 MiB still mapped the shared huge zero page at exit: memory that was read and never written; no speed of reading it is that of memory
+    "#]],
+    );
+
+    let split = with(&small_pages(), &[("thp_split_pmd_total", 90.0)]);
+    let of_kernel = |kernel: &str| {
+        let mut record = always(split.clone());
+        record.header.host.kernel = kernel.to_owned();
+        record
+    };
+    assert_eq!(
+        of(&judge(&of_kernel("6.13.0")), id),
+        None,
+        "a write makes a huge page there: the splits have another cause"
+    );
+    says(
+        &judge(&of_kernel("6.1.0-18-amd64")),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: 90 huge mappings were split on the machine, which may account for half of the faults: reading before writing does that on this kernel, and so do munmap, mprotect or MADV_DONTNEED of a part, and fork
+        "#]],
+    );
+
+    let mut record = of_kernel("6.1.0-18-amd64");
+    let old = Missing::NotSupported {
+        what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_zero_exit_bytes"], &old);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: huge zero page, at exit was not measured under thp=always: not on this machine: PAGEMAP_SCAN (Linux 6.7)
+    "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+#[test]
+fn refused_huge_faults_are_counted() {
+    let id = "huge-allocation-fell-back";
+    let refused = with(
+        &huge_pages(),
+        &[
+            ("thp_fault_fallback_total", 97.0),
+            ("thp_fault_fallback_charge_total", 12.0),
+            ("free_huge_pages_before_total", 310.0),
+        ],
+    );
+    says(
+        &judge(&always(refused)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 97 of 500 huge faults on the machine were refused (19.4 %), 12 of them by the limit of a memory cgroup; 310 huge pages were free before
+    "#]],
+    );
+    says(
+        &judge(&always(huge_pages())),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: 0 of 403 huge faults on the machine were refused (0.0 %)
+        "#]],
+    );
+}
+
+#[test]
+fn khugepaged_needs_time() {
+    let id = "khugepaged-had-no-time";
+    says(
+        &judge(&always(small_pages())),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: nothing of 812 MiB was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here and would need at least 8.46 min; the program ran 4.22 s
+        "#]],
+    );
+
+    let long = with(
+        &small_pages(),
+        &[("wall_seconds", 900.0), ("huge_anon_peak_bytes", 1e8)],
+    );
+    says(
+        &judge(&always(long)),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: 11.7 % of 812 MiB was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here, and may have had the time
+        "#]],
+    );
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+
+    let mut record = always(small_pages());
+    let small = Missing::NotPermitted {
+        grant: "root".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &small);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: huge pages seen was not measured under thp=always: not permitted; needs root
+        "#]],
+    );
+}

@@ -1,0 +1,116 @@
+//! Policies that changed nothing, and why.
+
+use expect_test::{Expect, expect};
+use hugewise_model::compare::{Answer, Table};
+use hugewise_model::findings::{self, Outcome};
+use hugewise_model::observation::Missing;
+use hugewise_model::policy::{Policy, Settings, Thp};
+use hugewise_model::record::Record;
+
+use super::judged::{always, judge, of, says};
+use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
+
+fn no_effect(record: &Record) -> Table {
+    let mut table = table(record, 0.005);
+    table
+        .verdict
+        .policies
+        .insert("thp=always".to_owned(), Answer::NoEffect);
+    table
+}
+
+#[test]
+fn no_effect_has_a_reason() {
+    let id = "policy-had-no-effect";
+    let cases: [(Figures, Expect); 4] = [
+        (
+            small_pages(),
+            expect![[r#"
+                thp=always: no page was huge under either (51,200 against 51,200 minor faults): under thp=always the kernel refused none, so no anonymous mapping was fit for one at its first fault (smaller than a huge page, not aligned, grown in small steps, or forbidden by the program)
+            "#]],
+        ),
+        (
+            with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]),
+            expect![[r#"
+                thp=always: no page was huge under either (51,200 against 51,200 minor faults): its largest process never held more than 1.14 MiB, which is less than one huge page (2.00 MiB)
+            "#]],
+        ),
+        (
+            with(&small_pages(), &[("thp_fault_fallback_total", 400.0)]),
+            expect![[r#"
+                thp=always: no page was huge under either (51,200 against 51,200 minor faults): under thp=always 400 huge faults were refused on the machine for want of a free huge block or by the limit of a cgroup, or no mapping of this program was fit for one
+            "#]],
+        ),
+        (
+            with(&small_pages(), &[("huge_anon_peak_bytes", 8.0e8)]),
+            expect![[r#"
+                thp=always: 763 MiB was huge under it and 763 MiB under as-is
+            "#]],
+        ),
+    ];
+    for (figures, expected) in cases {
+        let arms = [
+            (Policy::as_is(), figures.clone()),
+            (thp("thp=always", Thp::Always), figures),
+        ];
+        let record = sample::record(&arms, 12);
+        let findings = findings::judge(&record, &no_effect(&record));
+        says(&findings, id, Outcome::Shown, &expected);
+    }
+    assert_eq!(
+        of(&judge(&always(small_pages())), id),
+        None,
+        "only where the verdict says so"
+    );
+}
+
+#[test]
+fn no_effect_without_the_pages_cannot_be_explained() {
+    let mut record = always(small_pages());
+    let refused = Missing::NotPermitted {
+        grant: "CAP_SYS_PTRACE".to_owned(),
+    };
+    sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
+    let findings = findings::judge(&record, &no_effect(&record));
+    says(
+        &findings,
+        "policy-had-no-effect",
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: huge pages seen was not measured under as-is: not permitted; needs CAP_SYS_PTRACE
+        "#]],
+    );
+}
+
+#[test]
+fn an_allocator_that_changes_no_page_is_no_verdict() {
+    let id = "equal-coverage";
+    let policy = |figures| {
+        let settings = Settings {
+            env: [("ARENAS".to_owned(), "1".to_owned())].into(),
+            ..Settings::default()
+        };
+        let policy = Policy {
+            name: "env.ARENAS=1".to_owned(),
+            settings,
+        };
+        sample::record(&[(Policy::as_is(), small_pages()), (policy, figures)], 12)
+    };
+    says(
+        &judge(&policy(small_pages())),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            env.ARENAS=1: no page was huge under it or under as-is: whatever it changes is hardly done through huge pages
+        "#]],
+    );
+    says(
+        &judge(&policy(huge_pages())),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            env.ARENAS=1: 806 MiB was huge under it and 0 under as-is
+        "#]],
+    );
+    assert_eq!(of(&judge(&always(small_pages())), id), None);
+}

@@ -1,0 +1,202 @@
+//! Where the time went, and stalls.
+
+use expect_test::expect;
+use hugewise_model::findings::{Finding, Outcome};
+use hugewise_model::observation::{Missing, Reading};
+use hugewise_model::policy::{Policy, Thp};
+
+use super::judged::{always, judge, of, says, two_arms};
+use crate::sample::{self, huge_pages, small_pages, thp, with};
+
+const STALLS: [(&str, f64); 3] = [
+    ("direct_compaction_seconds", 0.002),
+    ("direct_reclaim_seconds", 0.0),
+    ("zeroing_seconds", 0.0),
+];
+
+#[test]
+fn where_the_time_went() {
+    let id = "where-the-time-went";
+    let arms = |stalls: &[(&'static str, f64)]| {
+        let arms = [
+            (Policy::as_is(), with(&small_pages(), &STALLS)),
+            (thp("thp=always", Thp::Always), with(&huge_pages(), stalls)),
+        ];
+        sample::record(&arms, 12)
+    };
+    let stalled = [
+        ("direct_compaction_seconds", 0.022),
+        ("direct_reclaim_seconds", 0.0),
+        ("zeroing_seconds", 0.08),
+    ];
+    let findings = judge(&arms(&stalled));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: −826 ms a run on average: user mode −439 ms, in direct compaction +20.0 ms, zeroing huge pages +80.1 ms, other kernel time (page faults in it) −490 ms, neither +3.16 ms; 2 of 5 causes were not timed here
+    "#]],
+    );
+    let evidence = &of(&findings, id).unwrap().evidence;
+    let figure = |name: &str| evidence[name].as_f64().unwrap();
+    let sum = figure("mean_change_user_seconds")
+        + figure("mean_change_direct_compaction_seconds")
+        + figure("mean_change_zeroing_seconds")
+        + figure("mean_change_other_kernel_seconds")
+        + figure("mean_change_unexplained_seconds");
+    assert!(
+        (sum - figure("mean_change_wall_seconds")).abs() < 1e-9,
+        "parts add up"
+    );
+
+    assert_eq!(
+        of(&judge(&always(huge_pages())), id),
+        None,
+        "nothing was timed"
+    );
+    let mut torn = arms(&stalled);
+    let one = torn
+        .trials
+        .iter_mut()
+        .find(|trial| trial.policy == "thp=always");
+    one.unwrap().readings.insert(
+        "zeroing_seconds".to_owned(),
+        Reading::missing(Missing::NotAsked),
+    );
+    let findings = judge(&torn);
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains("3 of 5 causes were not timed"), "{text}");
+}
+
+/// These parts of where the time went, and no others, are the whole of it.
+fn assert_whole(findings: &[Finding], parts: &[&str]) {
+    let evidence = &of(findings, "where-the-time-went")
+        .expect("the finding")
+        .evidence;
+    let sum: f64 = parts
+        .iter()
+        .map(|part| evidence[&format!("mean_change_{part}_seconds")].as_f64())
+        .sum::<Option<f64>>()
+        .expect("every part");
+    let wall = evidence["mean_change_wall_seconds"]
+        .as_f64()
+        .expect("the whole");
+    assert!((sum - wall).abs() < 1e-9, "{sum} of {wall}");
+}
+
+#[test]
+fn page_faults_are_a_part_of_their_own_where_they_were_timed() {
+    let id = "where-the-time-went";
+    let before = [("page_fault_seconds", 0.5), ("zeroing_seconds", 0.0)];
+    let after = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.08)];
+    let findings = judge(&two_arms(&before, &after));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: −826 ms a run on average: user mode −439 ms, zeroing huge pages +79.9 ms, page faults without these −459 ms, other kernel time −10.4 ms, neither +3.16 ms; 4 of 5 causes were not timed here
+    "#]],
+    );
+    let parts = [
+        "user",
+        "zeroing",
+        "other_fault",
+        "other_kernel",
+        "unexplained",
+    ];
+    assert_whole(&findings, &parts);
+
+    // Cleared for longer than all faults took: not in faults, then, and no such part.
+    let elsewhere = [("page_fault_seconds", 0.12), ("zeroing_seconds", 0.2)];
+    let findings = judge(&two_arms(&before, &elsewhere));
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains("(page faults in it)"), "{text}");
+    assert!(!text.contains("page faults without"), "{text}");
+
+    let only = |seconds| [("page_fault_seconds", seconds)];
+    let findings = judge(&two_arms(&only(0.5), &only(0.1)));
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains(", page faults −399 ms, other"), "{text}");
+}
+
+#[test]
+fn what_is_told_beside_the_parts_is_not_added_to_them() {
+    let id = "where-the-time-went";
+    let timed = |faults, copies, waits| {
+        [
+            ("page_fault_seconds", faults),
+            ("copy_on_write_seconds", copies),
+            ("direct_reclaim_seconds", 0.0),
+            ("mmap_lock_wait_seconds", waits),
+        ]
+    };
+    let findings = judge(&two_arms(&timed(0.5, 0.2, 0.0), &timed(0.12, 0.01, 0.001)));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: −826 ms a run on average: user mode −439 ms, page faults −379 ms, other kernel time −10.4 ms, neither +3.16 ms; of page faults, copying on write −190 ms; waiting for mmap_lock +1.00 ms over all threads, no processor time; 4 of 5 causes were not timed here
+    "#]],
+    );
+    let parts = ["user", "other_fault", "other_kernel", "unexplained"];
+    assert_whole(&findings, &parts);
+
+    // Much of the faults may have been waiting, and waiting is not kernel time.
+    let findings = judge(&two_arms(&timed(0.5, 0.0, 0.0), &timed(0.5, 0.0, 0.3)));
+    let text = &of(&findings, id).unwrap().text;
+    assert!(text.contains("(page faults in it)"), "{text}");
+    assert!(text.contains("; waiting for mmap_lock +3"), "{text}");
+    assert!(!text.contains("copying"), "{text}");
+}
+
+#[test]
+fn stalls_explain_a_loss() {
+    let id = "stalls-explain-loss";
+    let slow = |seconds| {
+        [
+            ("wall_seconds", 5.1),
+            ("direct_compaction_seconds", seconds),
+            ("direct_reclaim_seconds", 0.0),
+        ]
+    };
+    let findings = judge(&two_arms(&STALLS, &slow(0.7)));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 899 ms were lost, and the program spent 698 ms in direct compaction more, for allocations of its own: the kernel had nothing fit free; defrag=defer leaves that work to its own threads
+    "#]],
+    );
+    let share = &of(&findings, id).unwrap().evidence["stalls_share_of_loss"];
+    assert!(share.as_f64().is_some_and(|share| share > 0.5), "{share}");
+    let findings = judge(&two_arms(&STALLS, &slow(0.003)));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 899 ms were lost, and hardly any of it in compaction or reclaim
+    "#]],
+    );
+    // Nothing was lost, or nothing was timed.
+    assert_eq!(of(&judge(&two_arms(&STALLS, &STALLS)), id), None);
+    let slow = with(&huge_pages(), &[("wall_seconds", 5.1)]);
+    assert_eq!(of(&judge(&always(slow)), id), None);
+}
+
+#[test]
+fn a_win_that_is_paid_for_with_stalls_says_so() {
+    let stalled = [("direct_compaction_seconds", 0.2)];
+    let findings = judge(&two_arms(&STALLS[..1], &stalled));
+    let found = of(&findings, "win-with-a-loss").unwrap();
+    assert_eq!(found.outcome, Outcome::Shown, "{}", found.text);
+    assert!(
+        found.text.contains("in direct compaction"),
+        "{}",
+        found.text
+    );
+}

@@ -1,0 +1,179 @@
+//! Whether a run can be believed: noise, its start, what was read back,
+//! memory that was cold in the host.
+
+use expect_test::expect;
+use hugewise_model::findings::{self, Outcome};
+use hugewise_model::observation::{Mark, ReadBack, Reading};
+use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::record::Record;
+
+use super::judged::{always, judge, of, says};
+use crate::sample::{self, huge_pages, small_pages, table, thp, with};
+
+#[test]
+fn a_control_that_differs_from_itself_is_noise() {
+    let id = "run-too-noisy";
+    let mut record = always(huge_pages());
+    says(
+        &judge(&record),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        as-is against itself is known to ±0.5 %
+    "#]],
+    );
+
+    sample::mark(&mut record, 2, Mark::Steal { permille: 31 });
+    sample::mark(&mut record, 3, Mark::OtherLoad { permille: 400 });
+    let mut table = table(&record, 0.005);
+    let control = table.control.as_mut().unwrap();
+    control.passed = false;
+    control.comparison.ratio = Some(1.034);
+    let findings = findings::judge(&record, &table);
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            as-is differs from itself by +3.4 %: something other than the policies acted on the trials, unless it is the one run in twenty in which chance does it; marked trials: other load in 1, steal in 1
+        "#]],
+    );
+    assert_eq!(findings[0].id, id, "doubts about the whole run come first");
+}
+
+#[test]
+fn short_workloads_are_mostly_their_start() {
+    let id = "workload-too-short";
+    for (wall, expected) in [
+        (
+            0.031,
+            expect![[r#"
+                a trial takes 31.0 ms under as-is: starting and ending the program may be a good part of it, and its memory is sampled a few times at most (here: 2)
+            "#]],
+        ),
+        (
+            0.004,
+            expect![[r#"
+                a trial takes 4.00 ms under as-is: starting and ending the program may be most of it, and its memory is sampled a few times at most (here: 2)
+            "#]],
+        ),
+    ] {
+        let arms = [
+            (
+                Policy::as_is(),
+                with(
+                    &small_pages(),
+                    &[("wall_seconds", wall), ("samples_total", 2.0)],
+                ),
+            ),
+            (
+                thp("thp=always", Thp::Always),
+                with(&small_pages(), &[("wall_seconds", wall)]),
+            ),
+        ];
+        says(
+            &judge(&sample::record(&arms, 12)),
+            id,
+            Outcome::Shown,
+            &expected,
+        );
+    }
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+#[test]
+fn what_was_read_back_is_believed() {
+    let id = "policy-not-applied";
+    let mut record = always(small_pages());
+    let trials = record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.policy == "thp=always");
+    for trial in trials.take(4) {
+        let path = "sys/kernel/mm/transparent_hugepage/enabled".to_owned();
+        trial.read_back.files.insert(path, "never".to_owned());
+    }
+    let findings = judge(&record);
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 4 of 12 trials did not run under it: /sys/kernel/mm/transparent_hugepage/enabled said never instead of always
+    "#]],
+    );
+    let applied = findings.iter().filter(|finding| finding.id == id).nth(1);
+    assert_eq!(applied, None, "as-is sets nothing");
+
+    let mut record = always(small_pages());
+    says(
+        &judge(&record),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 12 of 12 trials were read back, all as set
+    "#]],
+    );
+    for trial in &mut record.trials {
+        trial.read_back = ReadBack::default();
+    }
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        thp=always: in none of 12 trials could what was set be read back
+    "#]],
+    );
+}
+
+/// Every third trial under the policy meets memory that the host has not backed.
+fn with_cold_trials(mut record: Record, slow_seconds: f64) -> Record {
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.policy == "thp=always")
+    {
+        if trial.round % 3 == 0 {
+            let slow = Reading::of(slow_seconds);
+            trial.readings.insert("system_seconds".to_owned(), slow);
+        }
+    }
+    record
+}
+
+#[test]
+fn host_cold_memory_shows_in_the_slow_quarter() {
+    let id = "host-cold-memory";
+    let still = [("compact_stall_total", 0.0), ("allocstall_total", 0.0)];
+    let quick = with(&with(&huge_pages(), &still), &[("system_seconds", 0.1)]);
+    let findings = judge(&with_cold_trials(always(quick.clone()), 1.6));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: kernel time was 99.5 ms in the quickest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more for each), with no compaction or reclaim: the pattern of memory that the hypervisor (KVM) had to find first. Where memory is backed, expect the quick price
+        "#]],
+    );
+
+    assert_eq!(
+        of(&judge(&always(quick.clone())), id),
+        None,
+        "no slow quarter"
+    );
+    let stalled = with(&quick, &[("compact_stall_total", 9.0)]);
+    let findings = judge(&with_cold_trials(always(stalled), 1.6));
+    says(
+        &findings,
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: kernel time was 99.5 ms in the quickest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more for each); the machine also compacted or reclaimed memory
+        "#]],
+    );
+
+    let mut bare_metal = with_cold_trials(always(quick), 1.6);
+    bare_metal.header.host.hypervisor = None;
+    assert_eq!(of(&judge(&bare_metal), id), None);
+}

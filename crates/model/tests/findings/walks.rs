@@ -1,0 +1,162 @@
+//! Page walks: what cheaper translation can save.
+
+use expect_test::expect;
+use hugewise_model::findings::Outcome;
+use hugewise_model::observation::Missing;
+use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::record::Record;
+
+use super::judged::{always, judge, of, says};
+use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
+
+fn walks(figures: &Figures, walks: f64, cycles: f64, data: f64, code: f64) -> Figures {
+    let counts = [
+        ("dtlb_walks_total", walks),
+        ("instructions_total", 9e9),
+        ("cycles_total", cycles),
+        ("data_walk_cycles_ratio", data),
+        ("code_walk_cycles_ratio", code),
+    ];
+    with(figures, &counts)
+}
+
+fn two(baseline: Figures, always: Figures) -> Record {
+    let arms = [
+        (Policy::as_is(), baseline),
+        (thp("thp=always", Thp::Always), always),
+    ];
+    sample::record(&arms, 12)
+}
+
+#[test]
+fn the_share_of_walks_bounds_what_translation_can_save() {
+    let id = "translation-bound";
+    let huge = walks(&huge_pages(), 2e6, 10.2e9, 0.02, 0.001);
+    let findings = judge(&two(
+        walks(&small_pages(), 9e7, 12e9, 0.11, 0.004),
+        huge.clone(),
+    ));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            address translation may cost up to 11.4 % of the processor time: under as-is at most 11.4 % of cycles had a page walk under way (data 11.0 %, code 0.4 %); cheaper walks cannot save more
+        "#]],
+    );
+    assert_eq!(of(&findings, id).unwrap().policy, None);
+
+    // A rate of misses that looks bad means nothing where hardly a cycle has a walk.
+    let findings = judge(&two(
+        walks(&small_pages(), 9e7, 12e9, 0.004, 0.001),
+        huge.clone(),
+    ));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        address translation is not the bottleneck: under as-is at most 0.5 % of cycles had a page walk under way (data 0.4 %, code 0.1 %), so cheaper walks cannot save more than that
+    "#]],
+    );
+
+    let findings = judge(&two(walks(&small_pages(), 9e6, 12e9, 0.01, 0.09), huge));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            address translation may cost up to 10.0 % of the processor time: under as-is at most 10.0 % of cycles had a page walk under way (data 1.0 %, code 9.0 %): it is the code more than the data, which huge pages for the heap do not help; cheaper walks cannot save more
+        "#]],
+    );
+}
+
+#[test]
+fn without_walk_cycles_no_bound_is_claimed() {
+    let id = "translation-bound";
+    let mut record = two(
+        walks(&small_pages(), 9e7, 12e9, 0.11, 0.004),
+        walks(&huge_pages(), 2e6, 10.2e9, 0.02, 0.001),
+    );
+    let missing = Missing::NotSupported {
+        what: "an event for the cycles of page walks".to_owned(),
+    };
+    let cycles = ["data_walk_cycles_ratio", "code_walk_cycles_ratio"];
+    sample::take_away(&mut record, &cycles, &missing);
+    says(
+        &judge(&record),
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        whether address translation is the bottleneck: the cycles of page walks were not measured: not on this machine: an event for the cycles of page walks; there were 90.0 M walks for data, 10.00 for 1000 instructions
+    "#]],
+    );
+    let all = [&cycles[..], &["dtlb_walks_total", "instructions_total"]].concat();
+    sample::take_away(&mut record, &all, &Missing::NoHardware);
+    let findings = judge(&record);
+    says(
+        &findings,
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+        whether address translation is the bottleneck: the cycles of page walks were not measured: this machine has no hardware counters
+    "#]],
+    );
+    assert_eq!(of(&findings, "cheaper-walks"), None);
+    // A record of before there were counters says nothing at all.
+    assert_eq!(of(&judge(&always(huge_pages())), id), None);
+}
+
+#[test]
+fn cheaper_walks_are_a_bounded_part_of_the_gain() {
+    let id = "cheaper-walks";
+    let baseline = walks(&small_pages(), 9e7, 12e9, 0.11, 0.004);
+    let findings = judge(&two(
+        baseline.clone(),
+        walks(&huge_pages(), 2e6, 10e9, 0.02, 0.001),
+    ));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 90.0 M page walks for data became 2.00 M, and the cycles with one under way from 11.0 % to 2.0 %: at most 56.0 % of the cycles gained are cheaper walks
+    "#]],
+    );
+    let faults = of(&findings, "fewer-faults-explain-gain").unwrap();
+    assert!(
+        faults.text.contains("finding on page walks"),
+        "{}",
+        faults.text
+    );
+    let part = of(&findings, id).unwrap().evidence["walk_share_of_gain_at_most"]
+        .as_f64()
+        .unwrap();
+    // 0.11 of 12e9 less 0.02 of 10e9 are 1.12e9 of the 2e9 cycles gained.
+    assert!((part - 0.56).abs() < 0.01, "{part}");
+
+    let no_gain = with(
+        &walks(&huge_pages(), 2e6, 12e9, 0.02, 0.001),
+        &[("wall_seconds", 4.21)],
+    );
+    let findings = judge(&two(baseline.clone(), no_gain));
+    says(
+        &findings,
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+        thp=always: 90.0 M page walks for data became 2.00 M, but wall time did not clearly fall
+    "#]],
+    );
+
+    let elsewhere = walks(&huge_pages(), 9e7, 12e9, 0.11, 0.004);
+    let findings = judge(&two(baseline, elsewhere));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: 806 MiB was huge under it and 0 under as-is, and there were as many page walks for data: the misses are not in the memory that became huge
+    "#]],
+    );
+}

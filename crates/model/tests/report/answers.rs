@@ -1,0 +1,312 @@
+//! The answer: a win, a loss, both, neither, and not yet.
+
+use expect_test::expect_file;
+use hugewise_model::compare::{self, Answer, Change, Comparison, Options, Scale, Statistic, Table};
+use hugewise_model::findings;
+use hugewise_model::metric::Better;
+use hugewise_model::observation::{Mark, Missing};
+use hugewise_model::plan::PrintedMetric;
+use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::record::StopReason;
+use hugewise_model::report::{
+    Color, Report, Style, Verbosity, render_csv, render_json, render_markdown,
+};
+use hugewise_model::stats::Quantile;
+
+use super::checked::{check, check_json, comparison, draw, golden};
+use crate::sample::{self, huge_pages, small_pages, table, thp, with};
+
+#[test]
+fn a_clear_win_in_every_format() {
+    let record = sample::clear_win();
+    let text = check("clear-win", &record, table(&record, 0.005));
+    assert!(text.starts_with("thp=never makes no difference"), "{text}");
+
+    let table = table(&record, 0.005);
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, Some("clear-win.jsonl".to_owned()));
+    let verbose = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    expect_file![golden("clear-win-verbose.txt")].assert_eq(&draw(&report, &verbose));
+    let mut out = String::new();
+    render_json(&report, &mut out).unwrap();
+    expect_file![golden("clear-win.json")].assert_eq(&out);
+    let mut out = String::new();
+    render_csv(&report, &mut out).unwrap();
+    expect_file![golden("clear-win.csv")].assert_eq(&out);
+    let mut out = String::new();
+    render_markdown(&report, &mut out).unwrap();
+    expect_file![golden("clear-win.md")].assert_eq(&out);
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let record = sample::clear_win();
+    let table = table(&record, 0.008);
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, None);
+    let coloured = draw(
+        &report,
+        &Style {
+            color: Color::Always,
+            ..Style::default()
+        },
+    );
+    let mut bare = coloured.clone();
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m"] {
+        assert!(
+            coloured.contains(code) || code == "\x1b[31m",
+            "{code:?} is never used"
+        );
+        bare = bare.replace(code, "");
+    }
+    assert_eq!(bare, draw(&report, &Style::default()));
+}
+
+#[test]
+fn one_policy_against_the_baseline_shows_intervals() {
+    let record = sample::record(
+        &[
+            (thp("thp=never", Thp::Never), small_pages()),
+            (thp("thp=always", Thp::Always), huge_pages()),
+        ],
+        12,
+    );
+    let text = check("two-policies", &record, table(&record, 0.008));
+    assert!(text.contains('['), "{text}");
+}
+
+#[test]
+fn no_effect_is_no_claim_about_speed() {
+    let mut record = sample::record(
+        &[
+            (Policy::as_is(), small_pages()),
+            (
+                thp("thp=always", Thp::Always),
+                with(&small_pages(), &[("wall_seconds", 4.2)]),
+            ),
+        ],
+        12,
+    );
+    let mut table = table(&record, 0.004);
+    table
+        .verdict
+        .policies
+        .insert("thp=always".to_owned(), Answer::NoEffect);
+    table.verdict.reasons.insert(
+        "thp=always".to_owned(),
+        "no page was huge under either; 51,200 against 51,200 minor faults".to_owned(),
+    );
+    sample::take_away(
+        &mut record,
+        &["huge_zero_exit_bytes"],
+        &Missing::NotSupported {
+            what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
+        },
+    );
+    let text = check("no-effect", &record, table);
+    assert!(
+        text.starts_with("thp=always had no effect on the pages of sort -n numbers.txt, so no"),
+        "{text}"
+    );
+    assert!(text.contains("the kernel refused none"), "{text}");
+    assert!(
+        !text.contains("policy-had-no-effect"),
+        "it is said once: {text}"
+    );
+}
+
+#[test]
+fn noise_says_how_much_more_is_needed() {
+    let mut record = sample::record(
+        &[
+            (Policy::as_is(), small_pages()),
+            (
+                thp("thp=always", Thp::Always),
+                with(&huge_pages(), &[("wall_seconds", 4.16)]),
+            ),
+        ],
+        8,
+    );
+    for index in [1, 5, 9] {
+        sample::mark(&mut record, index, Mark::Steal { permille: 31 });
+    }
+    sample::mark(&mut record, 5, Mark::OtherLoad { permille: 240 });
+    record.end.as_mut().unwrap().reason = StopReason::MaxRounds;
+    let mut table = table(&record, 0.045);
+    comparison(&mut table, "wall_seconds", "thp=always").more_rounds = Some(41);
+    table.verdict.best = None;
+    let text = check("noise", &record, table);
+    assert!(
+        text.contains("about 41 more rounds would tell: --max-rounds 49"),
+        "{text}"
+    );
+    assert!(text.contains("run-too-noisy"), "{text}");
+}
+
+#[test]
+fn what_stopped_the_run_is_what_is_asked_for() {
+    let mut record = sample::clear_win();
+    let mut table = table(&record, 0.05);
+    let open = comparison(&mut table, "wall_seconds", "thp=never");
+    open.change = Change::CannotTell;
+    let cases = [
+        (
+            StopReason::MaxTime,
+            Some(5),
+            "; about 5 more rounds would tell: a longer --max-time.",
+        ),
+        (
+            StopReason::MaxTime,
+            Some(50),
+            "; about 50 more rounds would tell: --max-rounds 62 and a longer --max-time.",
+        ),
+        (
+            StopReason::Interrupted,
+            Some(1),
+            "; about 1 more round would tell: let it run to its end.",
+        ),
+        (
+            StopReason::MaxRounds,
+            None,
+            "another --threshold would tell sooner.",
+        ),
+    ];
+    for (reason, more, expected) in cases {
+        record.end.as_mut().unwrap().reason = reason;
+        comparison(&mut table, "wall_seconds", "thp=never").more_rounds = more;
+        let report = Report::new(&record, table.clone(), Vec::new(), None);
+        let answer = report.answers().remove(0);
+        assert!(answer.ends_with(expected), "{answer}");
+    }
+}
+
+#[test]
+fn what_the_correction_holds_back_is_shown_as_such() {
+    let record = sample::clear_win();
+    let mut table = table(&record, 0.005);
+    comparison(&mut table, "minor_faults_total", "thp=always").change = Change::CannotTell;
+    let report = Report::new(&record, table, Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    assert!(text.contains("1340  ~ −97.4 %\n"), "{text}");
+    assert!(text.contains("~ with a figure: clear by itself"), "{text}");
+}
+
+/// The columns, the words and the advice of another baseline are that one's.
+#[test]
+fn another_baseline_is_the_first_column() {
+    let record = sample::clear_win();
+    let options = Options {
+        baseline: Some("thp=always".to_owned()),
+        threshold: Some(0.05),
+        ..Options::default()
+    };
+    let table = compare::table(&record, &options).unwrap();
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, None);
+    let text = draw(&report, &Style::default());
+    assert!(text.starts_with("as-is is 24."), "{text}");
+    assert!(text.contains("slower than thp=always"), "{text}");
+    assert!(
+        text.contains("Keep thp=always: nothing tried is better by more than 5 %."),
+        "{text}"
+    );
+    assert!(
+        text.contains("thp=always    as-is     change  thp=never     change\n"),
+        "{text}"
+    );
+    check_json(&report);
+}
+
+#[test]
+fn a_win_with_a_loss_says_both() {
+    let mut record = sample::record(
+        &[
+            (Policy::as_is(), with(&small_pages(), &[("p99_ms", 12.1)])),
+            (
+                thp("thp=always", Thp::Always),
+                with(
+                    &huge_pages(),
+                    &[
+                        ("peak_rss_bytes", 1.1e9),
+                        ("p99_ms", 31.0),
+                        ("thp_fault_fallback_total", 96.0),
+                        ("thp_fault_fallback_charge_total", 12.0),
+                        ("free_huge_pages_before_total", 310.0),
+                    ],
+                ),
+            ),
+        ],
+        12,
+    );
+    record.header.plan.printed = vec![PrintedMetric {
+        name: "p99_ms".to_owned(),
+        pattern: "p99: ([0-9.]+)".to_owned(),
+        unit: "ms".to_owned(),
+        better: Better::Lower,
+    }];
+    let mut table = table(&record, 0.008);
+    let mut printed = sample::comparison(&record, "p99_ms", "thp=always", 0.0);
+    printed.change = Change::Higher;
+    let tail = Comparison {
+        statistic: Statistic::Quantile(Quantile::P99),
+        metric: "wall_seconds".to_owned(),
+        ratio: Some(1.31),
+        low: Some(1.1),
+        high: Some(1.6),
+        baseline_value: Some(4.3),
+        policy_value: Some(5.6),
+        ..printed.clone()
+    };
+    table.comparisons.extend([printed, tail]);
+    let text = check("win-with-a-loss", &record, table);
+    assert!(text.contains("but worse in"), "{text}");
+}
+
+/// A change is taken round by round, so the two medians beside it may give another one.
+#[test]
+fn a_change_that_its_medians_do_not_give_is_explained() {
+    let said = "need not be the\n  change of the medians";
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+    ];
+    let record = sample::record(&arms, 12);
+    let table = table(&record, 0.002);
+    let shown = |table: Table| {
+        let report = Report::new(&record, table, Vec::new(), None);
+        draw(&report, &Style::default())
+    };
+    assert!(!shown(table.clone()).contains(said));
+    let mut apart = table;
+    let wall = comparison(&mut apart, "wall_seconds", "thp=always");
+    wall.ratio = wall.ratio.map(|ratio| ratio * 0.9);
+    let text = shown(apart);
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn changes_beside_zeros_have_a_prefix_that_suits_them() {
+    let arms = [
+        (
+            Policy::as_is(),
+            with(&small_pages(), &[("system_seconds", 0.0)]),
+        ),
+        (
+            thp("thp=always", Thp::Always),
+            with(&huge_pages(), &[("system_seconds", 0.0)]),
+        ),
+    ];
+    let record = sample::record(&arms, 12);
+    let mut table = table(&record, 0.005);
+    let system = comparison(&mut table, "system_seconds", "thp=always");
+    system.scale = Scale::Difference;
+    system.change = Change::CannotTell;
+    (system.ratio, system.difference) = (None, Some(0.0));
+    (system.low, system.high) = (Some(-473e-6), Some(599e-6));
+    let report = Report::new(&record, table, Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    assert!(text.contains("~ [−473 µs, +599 µs]"), "{text}");
+}

@@ -1,0 +1,17 @@
+//! Reports of records made by hand, in every format, against `fixtures/golden`.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p hugewise-model --test report` rewrites the expected files;
+//! read the difference before it is committed.
+
+#![expect(clippy::unwrap_used, reason = "a panic is a test that fails")]
+
+mod advice;
+mod answers;
+mod benches;
+mod checked;
+mod documented;
+mod incomplete;
+mod records;
+#[path = "../sample/mod.rs"]
+mod sample;
+mod width;

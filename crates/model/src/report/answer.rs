@@ -7,7 +7,8 @@ use super::scale::{
     Scaler, chosen_percent, percent, percent_change, quantity, three_digits, whole,
 };
 use super::section::sections;
-use crate::compare::{Answer, Comparison, Statistic, Summary, summary};
+use super::typical::typical;
+use crate::compare::{Answer, Comparison, Statistic, summary};
 use crate::findings::medians::Medians;
 use crate::findings::{Finding, Outcome};
 use crate::metric::{Better, Metric};
@@ -92,23 +93,6 @@ fn measured(report: &Report<'_>) -> String {
         format!(": {}", plain(&missing.to_string()))
     });
     format!("{what}: nothing was measured{why}.")
-}
-
-/// `3.37 s (median of 8 trials; 95 %: 3.36 s to 3.39 s)`.
-fn typical(metric: &Metric, summary: &Summary) -> String {
-    let median = quantity(&metric.unit, summary.median);
-    let trials = match summary.n {
-        1 => return format!("{median} (1 trial; a median with its interval needs 6)"),
-        n => format!("median of {n} trials"),
-    };
-    let interval = match (summary.low, summary.high) {
-        (Some(low), Some(high)) => {
-            let scaler = Scaler::for_row(&metric.unit, &[low, high]);
-            format!("95 %: {} to {}", scaler.show(low), scaler.show(high))
-        }
-        _ => "its interval needs 6".to_owned(),
-    };
-    format!("{median} ({trials}; {interval})")
 }
 
 /// What a metric is called where no table marks whose it is.

@@ -25,6 +25,7 @@ mod rows;
 mod section;
 mod service;
 mod text;
+mod typical;
 
 pub use csv::render_csv;
 pub use json::{FORMAT, render_json};

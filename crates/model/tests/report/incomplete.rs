@@ -103,6 +103,15 @@ fn a_single_policy_is_a_measurement() {
         answer.ends_with("(median of 5 trials; its interval needs 6)."),
         "{answer}"
     );
+
+    let mut none = few;
+    none.trials.clear();
+    let report = Report::new(&none, table(&none, 0.01), Vec::new(), None);
+    let answer = report.answers().remove(0);
+    assert!(
+        answer.ends_with("nothing was measured: no trial came to its end."),
+        "{answer}"
+    );
 }
 
 #[test]

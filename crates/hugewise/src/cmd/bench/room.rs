@@ -6,7 +6,7 @@ use hugewise_model::quantity::bytes_text;
 
 use crate::exit;
 
-/// The part of all memory that is left to others.
+/// The part of all memory, and of a cgroup's limit, that is left to others.
 const RESERVE_PARTS: u64 = 8;
 
 /// The part of all memory that is used at most where nothing is asked for.
@@ -56,12 +56,34 @@ pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &R
     )))
 }
 
-/// What may be used: what is available to this process's cgroup, less a reserve for others.
+/// What may be used: what the machine has available, and what this process's cgroup may hold, each
+/// less an eighth of the whole for others.
 pub(super) fn bytes(host: &Host, root: &Root) -> Result<u64> {
     let available = meminfo::read_meminfo(root)?.get("MemAvailable");
-    let limits = [available, host.cgroup.limit_bytes];
-    let least = limits.into_iter().flatten().min();
-    Ok(least
-        .unwrap_or(host.memory_bytes)
-        .saturating_sub(host.memory_bytes / RESERVE_PARTS))
+    Ok(left(host.memory_bytes, available, host.cgroup.limit_bytes))
+}
+
+fn left(memory: u64, available: Option<u64>, limit: Option<u64>) -> u64 {
+    let machine = available.unwrap_or(memory);
+    let machine = machine.saturating_sub(memory / RESERVE_PARTS);
+    let group = limit.map(|limit| limit - limit / RESERVE_PARTS);
+    group.unwrap_or(machine).min(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::quantity::{GIB, MIB};
+
+    use super::*;
+
+    #[test]
+    fn a_reserve_is_a_part_of_what_it_is_taken_from() {
+        assert_eq!(left(24 * GIB, Some(20 * GIB), None), 17 * GIB);
+        assert_eq!(left(24 * GIB, Some(2 * GIB), None), 0);
+        // A small cgroup on a large machine.
+        let small = left(24 * GIB, Some(20 * GIB), Some(400 * MIB));
+        assert_eq!(small, 350 * MIB);
+        assert_eq!(left(24 * GIB, Some(4 * GIB), Some(20 * GIB)), GIB);
+        assert_eq!(left(24 * GIB, None, Some(1 << 63)), 21 * GIB);
+    }
 }

@@ -25,6 +25,12 @@ impl Cell {
         parts.join("/").parse()
     }
 
+    /// What is no cell: what measuring itself costs, and where it was done.
+    #[must_use]
+    pub fn harness() -> Self {
+        Self("harness".to_owned())
+    }
+
     /// All words, in the order of the axes.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')

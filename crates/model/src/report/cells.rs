@@ -1,15 +1,17 @@
 //! A bench: its cells as the rows of the table, and what pages lay under them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
 use super::lines::plain;
+use super::scale::quantity;
 use super::section::{Column, Section};
 use crate::bench::label::{self, varies, word};
 use crate::bench::metric::{self, PageKind};
 use crate::bench::suite::{HUGE, Suite, Words};
 use crate::bench::{Bench, Cell, latency};
 use crate::findings::medians::Medians;
+use crate::metric::Unit;
 use crate::quantity::bytes_text;
 use crate::record::Record;
 
@@ -75,6 +77,7 @@ pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> 
     lines.extend(zero_source(bench));
     lines.extend(common(bench, suite));
     lines.push(suite.counted.to_owned());
+    lines.extend(harness(report.record));
     lines.extend(bench.left_out.clone());
     if report.other.is_none()
         && let Some(told) = latency::told(report.record)
@@ -82,6 +85,33 @@ pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> 
         lines.extend(told.sentences());
     }
     lines
+}
+
+/// What measuring itself costs, and where it was done; `None` for a suite that does not say.
+fn harness(record: &Record) -> Option<String> {
+    let medians = Medians::of(record);
+    let baseline = record.header.plan.baseline.as_str();
+    let took = |name: &str| {
+        let seconds = medians.get(baseline, &Cell::harness().reading(name)).ok()?;
+        Some(quantity(&Unit::Seconds, seconds))
+    };
+    let mut costs = vec![format!("Reading the clock took {}", took("timer_seconds")?)];
+    costs.extend(took("empty_seconds").map(|it| format!("an empty pass {it}")));
+    let place = nodes(record).map(|it| format!("; measured on NUMA node {it}"));
+    Some(format!(
+        "{}{}.",
+        costs.join(", "),
+        place.unwrap_or_default()
+    ))
+}
+
+/// The NUMA nodes on which trials were measured, in order.
+fn nodes(record: &Record) -> Option<String> {
+    let name = Cell::harness().reading("node_total");
+    let readings = record.trials.iter().filter_map(|trial| trial.value(&name));
+    let nodes: BTreeSet<u64> = readings.map(|node| node as u64).collect();
+    let nodes: Vec<String> = nodes.iter().map(u64::to_string).collect();
+    (!nodes.is_empty()).then(|| nodes.join(", "))
 }
 
 /// What the heading of a row leaves out.
@@ -147,7 +177,7 @@ fn beneath(column: &Column<'_>, medians: &Medians<'_>, cell: &Cell) -> String {
     let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
     let prefix = cell.reading("");
     let trials = crate::findings::medians::arm_trials(column.record, column.policy);
-    let names: std::collections::BTreeSet<&str> = trials
+    let names: BTreeSet<&str> = trials
         .flat_map(|trial| trial.readings.keys())
         .filter(|name| name.starts_with(&prefix))
         .map(String::as_str)

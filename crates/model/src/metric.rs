@@ -136,6 +136,8 @@ pub static METRICS: &[Metric] = metrics![
         "Largest sum of the resident sets of all processes of the tree, sampled; shared pages count once for each process.";
     "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group WhenNonZero
         "memory.peak (v2) or memory.max_usage_in_bytes (v1) of the trial's cgroup: page cache and kernel memory included.";
+    "anon_peak_bytes" "anonymous memory, peak" Bytes Neither Tree OnRequest
+        "Largest sum of anonymous memory (smaps_rollup Anonymous) of the tree that a sample or the exit reading saw: what shared memory and files hold is not in it, and a page that processes share after a fork counts in each.";
     "huge_anon_peak_bytes" "huge pages seen" Bytes Neither Tree Always
         "Largest sum of PMD-mapped anonymous memory (smaps_rollup AnonHugePages) of the tree that a sample or the exit reading saw: what lived between two samples is not in it.";
     "huge_anon_mean_bytes" "huge pages, mean" Bytes Neither Tree OnRequest

@@ -85,6 +85,7 @@ impl Evidence<'_> {
             "peak_tree_rss_bytes" => self.peak_tree_rss(),
             "cgroup_peak_bytes" => self.cgroup_peak.clone().map(|bytes| bytes as f64),
             "rss_mean_bytes" => self.mean(|mean| mean.rss),
+            "anon_peak_bytes" => self.peak(|sum| sum.anon_bytes),
             "fork_shared_peak_bytes" => self.sharing(Sharing::shared_peak),
             "fork_copied_bytes" => self.sharing(Sharing::copied),
             "huge_zero_exit_bytes" => self

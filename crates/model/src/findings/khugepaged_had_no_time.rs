@@ -1,8 +1,8 @@
 //! Claims that a run was too short for khugepaged to make its memory huge.
 //!
-//! Evidence: the policy allows huge pages, less than half of peak memory was huge, nothing was
+//! Evidence: the policy allows huge pages, less than half of anonymous memory was huge, nothing was
 //! collapsed, and khugepaged, which scans `pages_to_scan` pages and then sleeps
-//! `scan_sleep_millisecs`, could not have passed over the peak memory in the time of the run.
+//! `scan_sleep_millisecs`, could not have passed over it in the time of the run.
 //! Refuted when coverage stays low in a run that is long enough. Next: MADV_COLLAPSE, or a
 //! policy with another khugepaged setting.
 
@@ -23,8 +23,8 @@ impl Rule for KhugepagedHadNoTime {
     fn explain(&self) -> &'static str {
         "Claims that the run was too short for khugepaged, so that only faults could make huge \
          pages and a longer run may come out otherwise. Evidence: huge pages are allowed, less than \
-         half of peak memory was huge, nothing was collapsed, and the pace that pages_to_scan and \
-         scan_sleep_millisecs allow needs longer for the peak memory than the run took. Refuted \
+         half of anonymous memory was huge, nothing was collapsed, and the pace that pages_to_scan and \
+         scan_sleep_millisecs allow needs longer for it than the run took. Refuted \
          when coverage stays low in a long run. Next: madvise(MADV_COLLAPSE) in the program, or a policy with \
          khugepaged.scan_sleep_millisecs."
     }
@@ -35,8 +35,7 @@ impl Rule for KhugepagedHadNoTime {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let (Some(pace), Ok(peak), true) = (pace(look), look.here("peak_rss_bytes"), allowed(look))
-    else {
+    let (Some(pace), Ok((kind, peak)), true) = (pace(look), candidates(look), allowed(look)) else {
         return Ok(Said::Nothing);
     };
     let seen = look.here("huge_anon_peak_bytes")?;
@@ -58,7 +57,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         _ => format!("{} %", percent(seen / peak)),
     };
     let lead = format!(
-        "{}: {} of {} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
+        "{}: {} of {}{kind} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
         look.policy,
         part,
         told("peak_rss_bytes", peak),
@@ -73,6 +72,16 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         ))
     } else {
         Said::NotShown(format!("{lead}, and may have had the time"))
+    })
+}
+
+/// What khugepaged may take at most: anonymous memory, because shared memory and files have
+/// settings of their own; all that was resident where that was not read.
+fn candidates(look: &mut Look<'_, '_>) -> Result<(&'static str, f64), Absent> {
+    let all = look.here("peak_rss_bytes")?;
+    Ok(match look.here("anon_peak_bytes") {
+        Ok(anonymous) if anonymous < all => (" of anonymous memory", anonymous),
+        _ => ("", all),
     })
 }
 

@@ -1,8 +1,8 @@
 //! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
 //!
 //! Evidence: at most half of the faults remain, and kernel time did not fall, each by its own
-//! interval. Kernel time over
-//! huge faults says what one may have cost.
+//! interval. The growth of kernel time over
+//! huge faults says what one cost at least, where it grew.
 //! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
 //! compaction or reclaim stalls account for it; where clearing and stalls were timed, they are told. In a virtual machine, the first touch of memory
 //! that the host has not backed costs milliseconds and looks the same.
@@ -24,7 +24,7 @@ impl Rule for ZeroingAteTheGain {
     fn explain(&self) -> &'static str {
         "Claims that making huge pages, above all clearing them, cost as much kernel time as the \
          faults that they saved. Evidence: at most half of the faults remain, yet kernel time did \
-         not fall; kernel time over huge faults says what one may have cost. Refuted when \
+         not fall; its growth over huge faults says what one cost at least. Refuted when \
          kernel time fell, or when compaction or reclaim stalls account for it. In a virtual \
          machine the first touch of memory that the host has not backed looks the same. Next: \
          trace the latency of huge faults with perf; two humps point to the host."
@@ -56,11 +56,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     );
     match look.change_by_itself("system_seconds") {
         Some(change @ (Change::NoDifference | Change::Higher)) => {
-            let much = match change {
-                Change::Higher => "more than",
-                _ => "as much as",
+            let (much, cost) = match change {
+                Change::Higher => ("more than", cost(look, after - before)),
+                _ => ("as much as", String::new()),
             };
-            let cost = cost(look, after);
             Ok(Said::Shown(format!(
                 "{lead}: to make its huge pages cost {much} the faults saved{cost}{}",
                 others(look)
@@ -76,15 +75,16 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
 }
 
-/// Kernel time for each huge fault. No bound: the kernel also does other work, and other
-/// programs' huge faults are counted too.
-fn cost(look: &mut Look<'_, '_>, system: f64) -> String {
+/// How much more kernel time there is for each huge fault. Its cost is that and the part of the
+/// faults that it saved; other programs' huge faults are counted too.
+fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
     match look.here("thp_fault_alloc_total") {
-        Ok(huge) if huge > 0.0 => {
-            let cost = system / huge;
-            look.evidence.figure("kernel_seconds_per_huge_fault", cost);
+        Ok(huge) if huge > 0.0 && growth > 0.0 => {
+            let cost = growth / huge;
+            look.evidence
+                .figure("kernel_growth_per_huge_fault_seconds", cost);
             format!(
-                "; that is {} of kernel time for each of the machine's {} huge faults",
+                "; that is {} more kernel time for each of the machine's {} huge faults",
                 told("system_seconds", cost),
                 told("thp_fault_alloc_total", huge)
             )

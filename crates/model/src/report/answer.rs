@@ -8,7 +8,7 @@ use super::scale::{
 };
 use super::section::sections;
 use super::typical::typical;
-use crate::compare::{Answer, Comparison, Statistic, summary};
+use crate::compare::{Answer, Change, Comparison, Statistic, summary};
 use crate::findings::medians::Medians;
 use crate::findings::{Finding, Outcome};
 use crate::metric::{Better, Metric};
@@ -270,14 +270,23 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     // More rounds do not remove a reason.
     let yet = if reason.is_some() { "" } else { " yet" };
     format!(
-        "{} against {}: cannot tell{yet}{}{} {}{}.",
+        "{} against {}: cannot tell{yet}{}{} {}{}{}.",
         pair.here,
         pair.there,
         of_cell(&metric),
         pair.subject,
         evidence(&metric, comparison, Sign::Kept),
+        among_many(report, comparison),
         more.trim_end_matches('.'),
     )
+}
+
+/// Why an interval without 0 in it decides nothing.
+fn among_many(report: &Report<'_>, comparison: &Comparison) -> &'static str {
+    match comparison.by_itself(report.table.verdict.threshold) {
+        Change::Higher | Change::Lower => ", clear by itself, not among so many comparisons",
+        _ => "",
+    }
 }
 
 /// About how many rounds would tell, and what to ask for so that they are run.

@@ -192,6 +192,22 @@ fn what_the_correction_holds_back_is_shown_as_such() {
     let text = draw(&report, &Style::default());
     assert!(text.contains("1340  ~ −97.4 %\n"), "{text}");
     assert!(text.contains("~ with a figure: clear by itself"), "{text}");
+
+    // An answer with an interval beside 0 says why it is none.
+    let mut table = sample::table(&record, 0.005);
+    let held_back = |table: &Table| {
+        let report = Report::new(&record, table.clone(), Vec::new(), None);
+        let answer = report.answers().remove(1);
+        assert!(answer.starts_with("thp=always against"), "{answer}");
+        answer.contains("rounds), clear by itself, not among so many comparisons;")
+    };
+    let answers = &mut table.verdict.policies;
+    answers.insert("thp=always".to_owned(), Answer::CannotTell);
+    let open = comparison(&mut table, "wall_seconds", "thp=always");
+    (open.change, open.more_rounds) = (Change::CannotTell, Some(1));
+    assert!(held_back(&table));
+    comparison(&mut table, "wall_seconds", "thp=always").high = Some(1.2);
+    assert!(!held_back(&table));
 }
 
 /// The columns, the words and the advice of another baseline are that one's.

@@ -17,7 +17,7 @@ fn other_metrics_say_which_way_is_good() {
         high: Some(1.09),
         p: None,
         n: 1,
-        change: crate::compare::Change::Higher,
+        change: Change::Higher,
         more_rounds: None,
         warnings: Vec::new(),
     };

@@ -72,13 +72,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let (tracer, missing) = Tracer::start_by(&root, &points, arguments.pid, |rung| {
         arguments.means.is_empty() || arguments.means.contains(&rung)
     })?;
-    if !arguments.output.quiet {
-        announce(&tracer, &missing);
-    }
-    let nothing = tracer.traced().is_empty();
     let mut session = Session::new(tracer, arguments);
+    let nothing = session.points.is_empty();
     if !nothing {
         session.begin()?;
+    }
+    // Who waits for this line to do what is to be seen is in the first window.
+    if !arguments.output.quiet {
+        announce(&session.points, &missing);
+    }
+    if !nothing {
         session.run(|| interrupt.asked() || process.as_ref().is_some_and(Watched::has_ended))?;
         if process.is_some_and(|process| process.has_ended()) && !arguments.output.quiet {
             say("the process has ended");
@@ -160,8 +163,7 @@ fn named_function(word: &str, functions: &Functions) -> Result<Point> {
     )))
 }
 
-fn announce(tracer: &Tracer, missing: &[Untraced]) {
-    let traced = tracer.traced();
+fn announce(traced: &[Traced], missing: &[Untraced]) {
     if traced.is_empty() {
         say("nothing of this can be traced here");
         return;

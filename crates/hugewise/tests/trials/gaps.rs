@@ -48,8 +48,8 @@ fn memory_that_khugepaged_filled_is_found() {
     assert_eq!(found["outcome"], "shown", "{found:#}");
     let huge = filled["host"]["thp"]["pmd_bytes"].as_f64().expect("a size");
     let grown = found["evidence"]["growth_bytes"].as_f64().expect("growth");
-    // Of each huge page one small page was there before.
-    assert!((0.5 * huge..16.0 * huge).contains(&grown), "{found:#}");
+    // Of each of 16 huge pages one small page was there before; a program differs by some.
+    assert!((0.5 * huge..17.0 * huge).contains(&grown), "{found:#}");
     // The same, with no gap that may be filled.
     let kept = report(
         &case,

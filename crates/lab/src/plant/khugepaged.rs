@@ -16,7 +16,7 @@ pub(super) fn not_registered(_: &Place) -> Result<Planted, Trouble> {
     enable_again()?;
     Ok(Planted::small(
         span,
-        [Fact::NoFlag("hg"), Fact::NoFlag("nh")],
+        [Fact::NothingKnownToKhugepaged, Fact::NoFlag("nh")],
     ))
 }
 

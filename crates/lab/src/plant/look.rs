@@ -33,11 +33,15 @@ impl Mapping {
 
 /// The mappings of this process that overlap the span.
 pub(crate) fn mappings(span: Span) -> Result<Vec<Mapping>, Trouble> {
+    let overlapping = |each: &Mapping| each.start < span.end && span.start < each.end;
+    Ok(all_mappings()?.into_iter().filter(overlapping).collect())
+}
+
+/// All mappings of this process.
+pub(crate) fn all_mappings() -> Result<Vec<Mapping>, Trouble> {
     let bytes = fs::read("/proc/self/smaps")
         .map_err(|error| Trouble::Kernel("reading /proc/self/smaps", error))?;
-    let all = parse_smaps(&String::from_utf8_lossy(&bytes));
-    let overlapping = |each: &Mapping| each.start < span.end && span.start < each.end;
-    Ok(all.into_iter().filter(overlapping).collect())
+    Ok(parse_smaps(&String::from_utf8_lossy(&bytes)))
 }
 
 /// Unknown lines are passed over: they come with new kernels.

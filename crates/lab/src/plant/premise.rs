@@ -28,6 +28,9 @@ pub(crate) enum Fact {
     Field(&'static str, usize),
     /// The same, at least.
     FieldAtLeast(&'static str, usize),
+    /// No mapping of the whole process is advised or has an anonymous huge page, the plant's or
+    /// not: malloc may have seen to its heap before the plant (glibc 2.43 on Arm does).
+    NothingKnownToKhugepaged,
 }
 
 impl Fact {
@@ -79,6 +82,15 @@ impl Fact {
                 let found = field(span, name)?;
                 demand(found >= bytes, || {
                     format!("{name} is only {found}, not {bytes}")
+                })
+            }
+            Self::NothingKnownToKhugepaged => {
+                let known =
+                    |each: &Mapping| each.flag("hg") || each.field("AnonHugePages") > Some(0);
+                let found = look::all_mappings()?.into_iter().find(known);
+                demand(found.is_none(), || {
+                    let at = found.map_or(0, |each| each.start);
+                    format!("the mapping at {at:x} is advised or has huge pages")
                 })
             }
         }

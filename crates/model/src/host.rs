@@ -85,6 +85,15 @@ impl Host {
             .map(|kib| kib * 1024)
             .collect()
     }
+
+    /// Whether programs here advise their heaps without being told to: malloc of glibc does on
+    /// Arm, from 2.43 on (`thp_init`, malloc/malloc.c), while `enabled` reads `madvise`.
+    #[must_use]
+    pub fn malloc_advises_by_itself(&self) -> bool {
+        const FIRST_GLIBC: (u32, u32) = (2, 43);
+        let mode = self.thp.as_ref().ok().map(|thp| thp.enabled.as_str());
+        self.arch == "aarch64" && self.glibc >= Some(FIRST_GLIBC) && mode == Some("madvise")
+    }
 }
 
 /// The settings below [`THP_DIR`].

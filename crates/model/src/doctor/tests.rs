@@ -280,6 +280,25 @@ fn the_tunable_of_glibc_depends_on_mode_and_version() {
 }
 
 #[test]
+fn malloc_that_advises_unasked_is_named() {
+    let with = |arch: &str, glibc, enabled: &str, tunables: Option<&str>| {
+        after(|seen| {
+            seen.host.arch = arch.to_owned();
+            seen.host.glibc = Some(glibc);
+            settings(seen).enabled = enabled.to_owned();
+            seen.facts.glibc_tunables = tunables.map(str::to_owned);
+        })
+    };
+    let off = Some("glibc.malloc.hugetlb=0");
+    let found = with("aarch64", (2, 43), "madvise", None);
+    assert_eq!(found, ["glibc-advises-by-itself"]);
+    assert!(with("x86_64", (2, 43), "madvise", None).is_empty());
+    assert!(with("aarch64", (2, 42), "madvise", None).is_empty());
+    assert!(with("aarch64", (2, 43), "always", None).is_empty());
+    assert!(with("aarch64", (2, 43), "madvise", off).is_empty());
+}
+
+#[test]
 fn the_least_grant_holds_capabilities_and_never_root() {
     let mut seen = healthy();
     let refused = |grant: &str| Support::No {

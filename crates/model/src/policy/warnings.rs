@@ -15,6 +15,7 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         followers(settings, host),
         khugepaged_is_slow(settings),
         malloc_may_not_act(settings),
+        asked_for_already(settings, host),
         advice_by_chance(settings, host),
     ]
     .into_iter()
@@ -104,6 +105,17 @@ fn malloc_may_not_act(settings: &Settings) -> Option<String> {
     Some(doubt.to_owned())
 }
 
+/// The tunable changes nothing where it is the default. Of no weight where the policy sets the
+/// machine's mode: glibc reads it when the program starts.
+fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
+    let asked = settings.malloc == Some(Malloc::Thp) && settings.thp.is_none();
+    (asked && host.malloc_advises_by_itself()).then(|| {
+        "malloc advises its heap by itself on this machine, so that this is what as-is does too; \
+         glibc.malloc.hugetlb=0 stops it"
+            .to_owned()
+    })
+}
+
 /// The last glibc seen that takes `glibc.malloc.hugetlb=1` by chance: it reads the machine's mode
 /// into room for one character more, and compares it as a string without having put an end there
 /// (`__malloc_thp_mode`, sysdeps/unix/sysv/linux/malloc-hugepages.c of 2.35 and 2.36). What lay on
@@ -188,6 +200,20 @@ mod tests {
             assert!(!of(text, (2, 41)), "{text}");
         }
         assert!(!of("glibc.malloc.hugetlb=2", (2, 36)));
+    }
+
+    #[test]
+    fn advice_that_malloc_gives_unasked_is_named() {
+        let of = |text: &str, arch: &str| {
+            let mut host = host("madvise");
+            (host.glibc, host.arch) = (Some((2, 43)), arch.to_owned());
+            let said = warnings(&text.parse().unwrap(), &host);
+            said.iter().any(|doubt| doubt.contains("as-is does too"))
+        };
+        assert!(of("malloc=thp", "aarch64"));
+        assert!(!of("malloc=thp,thp=always", "aarch64"));
+        assert!(!of("malloc=default", "aarch64"));
+        assert!(!of("malloc=thp", "x86_64"));
     }
 
     #[test]

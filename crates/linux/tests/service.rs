@@ -287,8 +287,26 @@ fn what_writes_copy_after_a_fork_is_seen() {
         (written - 8.0..written + 40.0).contains(&copied),
         "{copied} of {written}"
     );
+    // What is shared is in each of the two resident sets and once in the memory of both.
+    let once = value(&seen, "peak_tree_pss_bytes") / page;
+    let each = value(&seen, "peak_tree_rss_bytes") / page;
+    assert!(
+        once >= SHARED as f64 && once <= each - planted,
+        "{once} {each}"
+    );
+    let timeline = seen.served.and_then(|served| served.seen).unwrap().timeline;
+    let resident = timeline
+        .seconds
+        .iter()
+        .find_map(|second| second.resident_bytes);
+    let resident = resident.expect("a second with a sample") as f64 / page;
+    assert!((SHARED as f64..=once).contains(&resident), "{resident}");
     let alone = observe(&plan(), &[], folder.path(), &Heard::default());
     assert!(value(&alone, "fork_shared_peak_bytes") < 1.0);
+    match &alone.readings["peak_tree_pss_bytes"] {
+        Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
+        other => panic!("{other:?}"),
+    }
     match &alone.readings["fork_copied_bytes"] {
         Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
         other => panic!("{other:?}"),

@@ -83,6 +83,7 @@ impl Evidence<'_> {
         Some(match name {
             "peak_rss_bytes" => self.peak_rss().map(|bytes| bytes as f64),
             "peak_tree_rss_bytes" => self.peak_tree_rss(),
+            "peak_tree_pss_bytes" => self.peak_tree_pss(),
             "cgroup_peak_bytes" => self.cgroup_peak.clone().map(|bytes| bytes as f64),
             "rss_mean_bytes" => self.mean(|mean| mean.rss),
             "anon_peak_bytes" => self.peak(|sum| sum.anon_bytes),
@@ -188,6 +189,17 @@ impl Evidence<'_> {
         Ok(self
             .peak_rss()
             .map_or(sampled, |one| sampled.max(one as f64)))
+    }
+
+    /// Of one process it would be a worse `peak_rss_bytes`: sampled, and less what it shares.
+    fn peak_tree_pss(&self) -> Value {
+        match self.samples.processes {
+            0 => Err(self.no_samples()),
+            1 => Err(Missing::NotCounted {
+                obstacle: "no sample saw two processes; peak_rss_bytes is of the one".to_owned(),
+            }),
+            _ => Ok(self.samples.peak.pss_bytes as f64),
+        }
     }
 
     fn of_machine(&self, name: &str) -> Option<Value> {

@@ -90,6 +90,8 @@ pub struct Samples {
     pub count: u64,
     /// The largest sum over the tree, each field for itself.
     pub peak: Rollup,
+    /// The most processes that one of them saw.
+    pub processes: usize,
     /// Time-weighted means over the trial, by field; `None` without samples.
     pub mean: Option<Mean>,
     /// What processes shared after a fork.
@@ -224,6 +226,11 @@ impl<'a> Sampler<'a> {
         (count > 0).then_some((count, self.last.1))
     }
 
+    /// How many processes the last sample saw.
+    pub(super) fn processes(&self) -> usize {
+        self.processes
+    }
+
     fn add(&mut self, now: Duration, sum: Rollup) {
         let now = now.as_secs_f64();
         let (then, previous) = self.last;
@@ -249,6 +256,7 @@ impl<'a> Sampler<'a> {
             }
         }
         self.processes = readable.len();
+        self.samples.processes = self.samples.processes.max(self.processes);
         self.samples.sharing.add(&readable);
         let hugetlb_bytes = self.pools.held(&readable);
         let sum = readable.into_values().reduce(Rollup::plus);

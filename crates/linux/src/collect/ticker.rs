@@ -1,7 +1,8 @@
 //! What is read about once a second while a service is under load.
 //!
-//! What is huge is taken from the samples that are taken anyway: reading it walks page tables, and
-//! a second in which that would have been too dear has none. The rest is counters.
+//! What is huge, and what several processes share, is taken from the samples that are taken
+//! anyway: reading it walks page tables, and a second in which that would have been too dear has
+//! none. The rest is counters.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -85,13 +86,12 @@ impl<'a> Ticker<'a> {
         let processes = tree::read_descendants(self.root, self.keeper);
         let mut second = Second {
             to_seconds: now.as_secs_f64(),
-            resident_bytes: read_resident(self.root, &processes),
+            resident_bytes: self.resident(&processes, sampler),
             minor_faults: self.faults(processes),
             ..Second::default()
         };
         if let Some((count, rollup)) = sampler.latest().filter(|(count, _)| *count > self.samples) {
             self.samples = count;
-            second.resident_bytes = Some(rollup.rss_bytes);
             second.huge_bytes = Some(rollup.huge_bytes());
         }
         match self.ticks() {
@@ -128,6 +128,15 @@ impl<'a> Ticker<'a> {
         {
             last.absorb(rest);
         }
+    }
+
+    /// Of one process its counter; of several, which may share memory, what the samples say.
+    fn resident(&self, processes: &BTreeSet<u32>, sampler: &Sampler<'_>) -> Option<u64> {
+        if processes.len() <= 1 {
+            return read_resident(self.root, processes);
+        }
+        let (count, rollup) = sampler.latest()?;
+        (count > self.samples && sampler.processes() > 1).then_some(rollup.pss_bytes)
     }
 
     fn faults(&mut self, processes: BTreeSet<u32>) -> Option<u64> {

@@ -9,6 +9,10 @@ use crate::root::Root;
 pub struct Rollup {
     /// `Rss`: resident memory; hugetlb and the huge zero page are not in it.
     pub rss_bytes: u64,
+    /// `Pss`: each resident page divided by the number of those who map it, so that the sum over
+    /// processes counts what they share once. What they share with others is in it in part.
+    #[serde(default)]
+    pub pss_bytes: u64,
     /// `AnonHugePages`: anonymous memory that a PMD maps; smaller folios are not in it.
     pub huge_anon_bytes: u64,
     /// `ShmemPmdMapped`.
@@ -42,6 +46,7 @@ impl Rollup {
     pub fn plus(self, other: Self) -> Self {
         Self {
             rss_bytes: self.rss_bytes.saturating_add(other.rss_bytes),
+            pss_bytes: self.pss_bytes.saturating_add(other.pss_bytes),
             huge_anon_bytes: self.huge_anon_bytes.saturating_add(other.huge_anon_bytes),
             huge_shmem_bytes: self.huge_shmem_bytes.saturating_add(other.huge_shmem_bytes),
             huge_file_bytes: self.huge_file_bytes.saturating_add(other.huge_file_bytes),
@@ -59,6 +64,7 @@ impl Rollup {
     pub fn largest(self, other: Self) -> Self {
         Self {
             rss_bytes: self.rss_bytes.max(other.rss_bytes),
+            pss_bytes: self.pss_bytes.max(other.pss_bytes),
             huge_anon_bytes: self.huge_anon_bytes.max(other.huge_anon_bytes),
             huge_shmem_bytes: self.huge_shmem_bytes.max(other.huge_shmem_bytes),
             huge_file_bytes: self.huge_file_bytes.max(other.huge_file_bytes),
@@ -87,6 +93,7 @@ pub fn parse_smaps_rollup(bytes: &[u8]) -> Parsed<Rollup> {
                 seen_rss = true;
                 &mut rollup.rss_bytes
             }
+            "Pss" => &mut rollup.pss_bytes,
             "AnonHugePages" => &mut rollup.huge_anon_bytes,
             "ShmemPmdMapped" => &mut rollup.huge_shmem_bytes,
             "FilePmdMapped" => &mut rollup.huge_file_bytes,
@@ -141,6 +148,7 @@ Swap:                  0 kB
             parse_smaps_rollup(REAL),
             Ok(Rollup {
                 rss_bytes: 91_876 << 10,
+                pss_bytes: 389 << 10,
                 huge_anon_bytes: 88 << 20,
                 huge_shmem_bytes: 0,
                 huge_file_bytes: 2 << 20,

@@ -45,8 +45,9 @@ pub(super) fn every_metric_has_a_reading() {
     ];
     for (name, reading) in &seen.readings {
         assert!(hugewise_model::metric::find(name).is_some(), "{name}");
-        // One process shares nothing that could be copied.
-        let is_seen = !COUNTED.contains(&name.as_str()) && name != "fork_copied_bytes";
+        // One process shares nothing, neither to be copied nor to be counted once.
+        let of_several = ["fork_copied_bytes", "peak_tree_pss_bytes"].contains(&name.as_str());
+        let is_seen = !COUNTED.contains(&name.as_str()) && !of_several;
         if !ON_REQUEST.contains(&name.as_str()) && is_seen {
             assert!(
                 matches!(reading, Reading::Value { .. }),
@@ -110,6 +111,8 @@ pub(super) fn trees_are_summed() {
         tree >= 3.0 * each && tree < 3.0 * each + 40.0 * MIB,
         "{tree}"
     );
+    let once = value(&seen, "peak_tree_pss_bytes");
+    assert!(once >= 3.0 * each && once <= tree, "{once} {tree}");
     let one = value(&seen, "peak_rss_bytes");
     assert!(one >= each && one < each + 8.0 * MIB, "{one}");
     let mean = value(&seen, "rss_mean_bytes");

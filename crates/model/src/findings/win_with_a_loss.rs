@@ -19,7 +19,7 @@ pub(super) struct WinWithALoss;
 /// What counts as a loss beside tails and what the workload prints.
 const COSTS: &[&str] = &[
     "peak_rss_bytes",
-    "peak_tree_rss_bytes",
+    "peak_tree_pss_bytes",
     "cgroup_peak_bytes",
     "major_faults_total",
     "swapped_pages_total",

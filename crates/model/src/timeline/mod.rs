@@ -51,7 +51,8 @@ pub struct Second {
     /// Minor faults of the service's tree in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
-    /// Resident memory of the tree's processes at its end, shared pages in each, without hugetlb.
+    /// Resident memory of the tree's processes, without hugetlb: of one at the end of the second,
+    /// of several when that was last looked at in it, what they share counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_bytes: Option<u64>,
     /// What of their memory was mapped huge when that was last looked at in this second:

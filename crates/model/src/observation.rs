@@ -11,6 +11,7 @@ use crate::host::ThpDisable;
 use crate::latency::distribution::Distribution;
 use crate::quantity::bytes_text;
 use crate::reader::Pacing;
+use crate::stats::{Sample, median};
 use crate::timeline::Timeline;
 
 /// One workload under one policy in one round.
@@ -165,6 +166,20 @@ impl Reading {
     #[must_use]
     pub fn of(value: f64) -> Self {
         Self::Value { value }
+    }
+
+    /// The number, or the middle of several.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn middle(&self) -> Result<f64, Missing> {
+        let middle = match self {
+            Self::Value { value } => Some(*value),
+            Self::Values { values } => median(values),
+            Self::Histogram { histogram } => Sample::Counted(histogram).middle(),
+            Self::Missing { missing } => return Err(missing.clone()),
+        };
+        middle.ok_or(Missing::NotPrinted)
     }
 
     /// A reading that could not be taken.

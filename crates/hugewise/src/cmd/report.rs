@@ -9,7 +9,7 @@ use hugewise_model::compare::{self, Across, Table};
 use hugewise_model::findings;
 use hugewise_model::gate::Gate;
 use hugewise_model::record::Record;
-use hugewise_model::report::{Other, Report};
+use hugewise_model::report::{Other, Report, render_trials};
 use hugewise_model::timeline::render_text as render_timeline;
 
 use crate::cli::{Format, Output};
@@ -54,6 +54,11 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["baseline", "verdict_metric", "threshold", "fail_if", "svg"])]
     timeline: bool,
 
+    /// Show every trial of the metric that decides instead: how they are spread, and how they
+    /// went from round to round
+    #[arg(long, conflicts_with_all = ["baseline", "threshold", "fail_if", "svg", "timeline"])]
+    trials: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -67,6 +72,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         .collect::<Result<_>>()?;
     if arguments.timeline {
         return timeline(&records, &arguments.output);
+    }
+    if arguments.trials {
+        return trials(&records, arguments);
     }
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
@@ -104,17 +112,38 @@ fn report<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>
     }
 }
 
-/// The seconds of one record.
-fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
+/// The one record that is drawn as text and as nothing else.
+fn drawn<'a>(flag: &str, also: &str, records: &'a [Record], output: &Output) -> Result<&'a Record> {
     let [record] = records else {
-        return Err(exit::usage("--timeline shows one record; name only one"));
+        return Err(exit::usage(format!(
+            "{flag} shows one record; name only one"
+        )));
     };
     if output.format != Format::Text || output.json.is_some() {
-        return Err(exit::usage(
-            "--timeline is drawn as text; without it, --format json has the `timeline` of each \
-             trial",
-        ));
+        return Err(exit::usage(format!(
+            "{flag} is drawn as text; without it, {also}"
+        )));
     }
+    Ok(record)
+}
+
+/// The trials of one record.
+fn trials(records: &[Record], arguments: &Arguments) -> Result<Exit> {
+    let output = &arguments.output;
+    let also = "--format csv has the readings of each trial";
+    let record = drawn("--trials", also, records, output)?;
+    let metric = within(record, arguments)?.verdict.metric;
+    let mut text = String::new();
+    render_trials(record, &metric, output::style(output).width, &mut text)
+        .context("drawing the trials")?;
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// The seconds of one record.
+fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
+    let also = "--format json has the `timeline` of each trial";
+    let record = drawn("--timeline", also, records, output)?;
     if record.trials.iter().all(|trial| trial.timeline.is_none()) {
         return Err(exit::usage(
             "--timeline: no trial of this record was watched second by second; `hugewise run \

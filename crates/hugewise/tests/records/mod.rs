@@ -59,6 +59,9 @@ fn what_a_report_cannot_do_is_refused() {
             "--verdict-metric",
         ),
         (&["two.jsonl", "--across"], "of one experiment"),
+        (&["two.jsonl", "--trials"], "name only one"),
+        (&["--trials", "--format", "json"], "drawn as text"),
+        (&["--trials", "--verdict-metric", "nosuch"], "nosuch"),
     ];
     for (arguments, reason) in cases {
         case.hugewise()
@@ -69,6 +72,24 @@ fn what_a_report_cannot_do_is_refused() {
             .stdout("")
             .stderr(contains(*reason));
     }
+}
+
+#[test]
+fn every_trial_is_drawn() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    case.quick_run(&record);
+    let shown = |more: &[&str]| {
+        let mut command = case.hugewise();
+        command.arg("report").arg(&record).arg("--trials");
+        command.args(more).assert().success()
+    };
+    shown(&[])
+        .stdout(contains("wall time of each trial"))
+        .stdout(contains("Round by round"));
+    shown(&["--verdict-metric", "minor_faults_total"])
+        .stdout(contains("minor faults of each trial"));
 }
 
 /// Another than this one has no end, and would fill the machine's memory before it was found to

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::observation::{Missing, Reading, Role, Trial};
+use crate::observation::{Missing, Role, Trial};
 use crate::record::Record;
-use crate::stats::{Sample, median};
+use crate::stats::median;
 
 /// Medians over the successful trials of each policy, the control left out.
 #[derive(Clone, Debug)]
@@ -64,13 +64,9 @@ fn middle_reading(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {
     let mut values = Vec::new();
     let mut why = None;
     for reading in trials.iter().filter_map(|trial| trial.readings.get(metric)) {
-        match reading {
-            Reading::Value { value } => values.push(*value),
-            Reading::Values { values: many } => values.extend(median(many)),
-            Reading::Histogram { histogram } => {
-                values.extend(Sample::Counted(histogram).middle());
-            }
-            Reading::Missing { missing } => why = why.or(Some(missing.clone())),
+        match reading.middle() {
+            Ok(value) => values.push(value),
+            Err(missing) => why = why.or(Some(missing)),
         }
     }
     median(&values).ok_or_else(|| why.unwrap_or(Missing::NotAsked))

@@ -25,12 +25,14 @@ mod rows;
 mod section;
 mod service;
 mod text;
+mod trials;
 mod typical;
 
 pub use csv::render_csv;
 pub use json::{FORMAT, render_json};
 pub use markdown::render_markdown;
 pub use text::render_text;
+pub use trials::render_trials;
 
 pub(crate) use csv::field as csv_field;
 pub(crate) use notes::count_marks;

@@ -18,7 +18,7 @@ pub use proportion::{Share, wilson};
 pub use quantile::{Quantile, median};
 pub use sample::Sample;
 pub use shift::{Shift, paired, unpaired};
-pub use tail::{Tail, tail};
+pub use tail::{Tail, quantile, tail};
 
 /// The error that a whole experiment may make in one family of comparisons.
 pub const ALPHA: f64 = 0.05;

@@ -14,4 +14,5 @@ mod incomplete;
 mod records;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod trials;
 mod width;

@@ -1,0 +1,259 @@
+//! Every trial of one metric: where the trials of a policy lie, and how they went from round to
+//! round. What a median hides shows here: two modes, a few that are far off, a drift.
+
+use std::fmt::{self, Write};
+
+use super::lines::{plain, shortened, wrapped};
+use super::rows::metric_of;
+use super::scale::Scaler;
+use super::table::{Cell, Grid};
+use crate::metric::Metric;
+use crate::observation::{Role, Trial};
+use crate::record::Record;
+use crate::stats::{Sample, median, quantile};
+
+/// Eighths of a line, from the least to the most.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// A trial that failed.
+const FAILED: char = '×';
+/// The longest name that leaves room beside it.
+const LONGEST_NAME: usize = 22;
+/// More columns tell no more of as many trials as an experiment has.
+const MOST_COLUMNS: usize = 64;
+
+/// Draws the trials of `metric` under each policy of the record.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_trials(
+    record: &Record,
+    metric: &str,
+    width: usize,
+    out: &mut impl Write,
+) -> fmt::Result {
+    let arms = arms(record, metric);
+    let metric = metric_of(record, metric);
+    let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
+    let (Some(range), label) = (Range::of(&values), plain(&metric.label)) else {
+        return writeln!(out, "No trial has a value of {}.", plain(&metric.label));
+    };
+    writeln!(out, "{label} of each trial\n")?;
+    lines(&numbers(&arms, &metric, &values, width), out)?;
+    if range.least == range.most {
+        return writeln!(out, "\nAll of them are alike.");
+    }
+    let names = arms.iter().map(|arm| arm.name.chars().count());
+    let columns = width.saturating_sub(names.max().unwrap_or(0) + 2);
+    let columns = columns.clamp(8, MOST_COLUMNS);
+    let scaler = Scaler::for_row(&metric.unit, &values);
+    writeln!(
+        out,
+        "\nWhere they lie, {} on the left to {} on the right:",
+        scaler.show(range.least),
+        scaler.show(range.most)
+    )?;
+    lines(&places(&arms, range, columns), out)?;
+    writeln!(out, "\nRound by round, the lowest bar the least:")?;
+    lines(&rounds(&arms, range, columns), out)?;
+    if arms.iter().any(|arm| arm.failed() > 0) {
+        let note = format!("{FAILED} a trial that failed");
+        writeln!(out, "{}", wrapped(&note, width.max(40), 2).join("\n"))?;
+    }
+    Ok(())
+}
+
+/// The trials of one policy, or of the control.
+struct Arm<'a> {
+    name: String,
+    /// In the order of the rounds, with what was read.
+    trials: Vec<(&'a Trial, Option<f64>)>,
+}
+
+impl Arm<'_> {
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.trials.iter().filter_map(|(_, value)| *value)
+    }
+
+    fn failed(&self) -> usize {
+        let failed = self.trials.iter().filter(|(trial, _)| !trial.succeeded());
+        failed.count()
+    }
+
+    fn marked(&self) -> usize {
+        let marked = self.trials.iter().filter(|(it, _)| !it.marks.is_empty());
+        marked.count()
+    }
+}
+
+/// The policies in the order of the plan, the control behind the policy that it repeats.
+fn arms<'a>(record: &'a Record, metric: &str) -> Vec<Arm<'a>> {
+    let arm = |policy: &str, role: Role, name: String| {
+        let its_own = move |trial: &&Trial| trial.role == role && trial.policy == policy;
+        let value = |trial: &'a Trial| {
+            let reading = trial.readings.get(metric).filter(|_| trial.succeeded());
+            (trial, reading.and_then(|reading| reading.middle().ok()))
+        };
+        let trials: Vec<_> = record.trials.iter().filter(its_own).map(value).collect();
+        let name = shortened(&plain(&name), LONGEST_NAME);
+        (!trials.is_empty()).then_some(Arm { name, trials })
+    };
+    let policies = record.header.plan.policies.iter();
+    policies
+        .flat_map(|policy| {
+            let name = policy.name.as_str();
+            [
+                arm(name, Role::Arm, name.to_owned()),
+                arm(name, Role::Control, format!("{name}, control")),
+            ]
+        })
+        .flatten()
+        .collect()
+}
+
+/// What all values lie between.
+#[derive(Clone, Copy)]
+struct Range {
+    least: f64,
+    most: f64,
+}
+
+impl Range {
+    fn of(values: &[f64]) -> Option<Self> {
+        Some(Self {
+            least: values.iter().copied().min_by(f64::total_cmp)?,
+            most: values.iter().copied().max_by(f64::total_cmp)?,
+        })
+    }
+
+    /// In which of `count` equal parts a value lies.
+    fn part(self, value: f64, count: usize) -> usize {
+        let share = (value - self.least) / (self.most - self.least);
+        ((share * count as f64) as usize).min(count - 1)
+    }
+}
+
+/// What is said of an arm in one column; nothing where it has no values.
+type Told = (&'static str, Vec<Option<String>>);
+
+/// Five numbers that say how the values are spread, how many trials there are, and how many of
+/// them are to be doubted. Where that is too wide, three.
+fn numbers(arms: &[Arm<'_>], metric: &Metric, all: &[f64], width: usize) -> Grid {
+    let mut columns = spread(arms, &Scaler::for_row(&metric.unit, all));
+    columns.extend(counts(arms));
+    let grid = grid(arms, &columns);
+    if grid.width() <= width {
+        return grid;
+    }
+    columns.retain(|(head, _)| !head.ends_with('%'));
+    self::grid(arms, &columns)
+}
+
+fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Told> {
+    let shares = [
+        ("least", 0.0),
+        ("25 %", 0.25),
+        ("median", 0.5),
+        ("75 %", 0.75),
+        ("most", 1.0),
+    ];
+    let of = |share: f64, values: &[f64]| {
+        let range = Range::of(values)?;
+        match share {
+            0.0 => Some(range.least),
+            0.5 => median(values),
+            1.0 => Some(range.most),
+            share => quantile(&[Sample::Plain(values)], share),
+        }
+    };
+    let values: Vec<Vec<f64>> = arms.iter().map(|arm| arm.values().collect()).collect();
+    let column = |(head, share)| {
+        let shown = values
+            .iter()
+            .map(|values| of(share, values).map(|value| scaler.show(value)));
+        (head, shown.collect())
+    };
+    shares.map(column).into()
+}
+
+/// Trials, and those that failed or have a mark, where there are any.
+fn counts(arms: &[Arm<'_>]) -> Vec<Told> {
+    type Count = fn(&Arm<'_>) -> usize;
+    let columns: [(&str, Count); 3] = [
+        ("trials", |arm| arm.trials.len()),
+        ("failed", |arm| arm.failed()),
+        ("marked", |arm| arm.marked()),
+    ];
+    let some = columns
+        .into_iter()
+        .filter(|(_, count)| arms.iter().any(|arm| count(arm) > 0));
+    let text = |count: Count| arms.iter().map(move |arm| Some(count(arm).to_string()));
+    some.map(|(head, count)| (head, text(count).collect()))
+        .collect()
+}
+
+fn grid(arms: &[Arm<'_>], columns: &[Told]) -> Grid {
+    let heads = columns.iter().map(|(head, _)| Cell::plain(*head));
+    let mut rows = vec![std::iter::once(Cell::plain("")).chain(heads).collect()];
+    rows.extend(arms.iter().enumerate().map(|(index, arm)| {
+        let told = columns.iter().map(|(_, told)| {
+            let text = told[index].as_deref().unwrap_or("\u{2013}");
+            Cell::plain(text)
+        });
+        std::iter::once(Cell::plain(&arm.name))
+            .chain(told)
+            .collect()
+    }));
+    Grid { rows }
+}
+
+/// How many trials lie in each part of the range, the fullest part of all the highest bar.
+fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
+    let counted = arms.iter().map(|arm| {
+        let mut counts = vec![0_usize; columns];
+        for value in arm.values() {
+            counts[range.part(value, columns)] += 1;
+        }
+        counts
+    });
+    let counted: Vec<Vec<usize>> = counted.collect();
+    let fullest = counted.iter().flatten().max().copied().unwrap_or(1).max(1);
+    let bar = |&count: &usize| match count {
+        0 => ' ',
+        count => BARS[(count * BARS.len()).div_ceil(fullest) - 1],
+    };
+    strips(arms, counted.iter().map(|it| it.iter().map(bar).collect()))
+}
+
+/// One column for each round, or for as many rounds as it takes to fit: the middle of them, or
+/// that one of them failed.
+fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
+    let last = arms.iter().flat_map(|arm| &arm.trials);
+    let last = last.map(|(trial, _)| trial.round as usize).max();
+    let each = (last.unwrap_or(0) + 1).div_ceil(columns);
+    let sign = |arm: &Arm<'_>, column: usize| {
+        let there = arm.trials.iter();
+        let there = there.filter(|(trial, _)| trial.round as usize / each == column);
+        if there.clone().any(|(trial, _)| !trial.succeeded()) {
+            return FAILED;
+        }
+        let values: Vec<f64> = there.filter_map(|(_, value)| *value).collect();
+        median(&values).map_or(' ', |value| BARS[range.part(value, BARS.len())])
+    };
+    let used = (last.unwrap_or(0) + 1).div_ceil(each);
+    let strip = |arm: &Arm<'_>| (0..used).map(|column| sign(arm, column)).collect();
+    strips(arms, arms.iter().map(strip))
+}
+
+fn strips(arms: &[Arm<'_>], strips: impl Iterator<Item = String>) -> Grid {
+    let row = |(arm, strip): (&Arm<'_>, String)| vec![Cell::plain(&arm.name), Cell::plain(strip)];
+    Grid {
+        rows: arms.iter().zip(strips).map(row).collect(),
+    }
+}
+
+fn lines(grid: &Grid, out: &mut impl Write) -> fmt::Result {
+    for line in grid.lines(|text, _| text.to_owned()) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

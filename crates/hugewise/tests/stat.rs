@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "other tests need the rest of it")]
 mod harness;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -94,6 +94,38 @@ fn stat_follows_a_process_until_it_ends() {
     lines.for_each(drop);
     assert!(child.wait().expect("its end").success());
     assert!(began.elapsed() < Duration::from_secs(30));
+}
+
+/// What a process did in the interval in which it ended is known but for its last moments.
+#[test]
+fn stat_counts_the_faults_of_the_interval_in_which_a_process_ended() {
+    let line = format!(
+        "read word; exec {} touch --pages 23029 --hold 2000",
+        lab().display()
+    );
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", &line])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let pid = shell.id().to_string();
+    let case = Case::new();
+    let mut command = case.plain();
+    command.args(["stat", "-p", &pid, "-I", "1h", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("hugewise");
+    let stdout = BufReader::new(child.stdout.take().expect("its stdout"));
+    let mut said = stdout.lines().map_while(Result::ok);
+    let header = said.next().expect("a header");
+    assert!(header.contains(&pid), "{header}");
+    let mut stdin = shell.stdin.take().expect("its stdin");
+    stdin.write_all(b"\n").expect("a word");
+    shell.wait().expect("our own child");
+    let last = said.last().expect("a summary");
+    let summary: Value = serde_json::from_str(&last).expect("a line of JSON");
+    let faults = summary["readings"]["minor_faults_total"]["value"].as_f64();
+    let faults = faults.expect("faults");
+    assert!((23_029.0..23_029.0 + 1500.0).contains(&faults), "{faults}");
+    assert!(child.wait().expect("its end").success());
 }
 
 #[test]

@@ -66,6 +66,12 @@ impl TreeUsage {
         Self(processes.iter().filter_map(one).collect())
     }
 
+    /// Whether no process was there to read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What was used since `before`; `None` when nothing is left to read.
     ///
     /// A child that is waited for hands its account to its parent, so the sum over the tree only

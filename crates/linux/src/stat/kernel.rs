@@ -9,6 +9,7 @@ use hugewise_model::observation::{Missing, Reading};
 
 use super::memory::{Memory, read_group};
 use super::subject::Subject;
+use crate::clock::thread_cpu;
 use crate::error::{Error, Kind, Result as KernelResult};
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
 use crate::proc::tree_usage::TreeUsage;
@@ -44,7 +45,21 @@ pub(super) struct Kernel<'a> {
     khugepaged: Option<u32>,
     memory: Memory,
     before: Look,
+    kept: Kept,
 }
+
+/// What a process that is not ours had used when it was last looked at: when it has ended, nobody
+/// but its parent is told.
+#[derive(Debug, Default)]
+struct Kept {
+    faults: Option<TreeUsage>,
+    due: Duration,
+}
+
+/// The time between two looks that are kept, and what a process may have used unseen.
+const EACH: Duration = Duration::from_millis(50);
+/// Of the time until the next look, one part in so many may be taken: half a percent.
+const DEAR: u32 = 200;
 
 /// One look.
 #[derive(Clone, Debug)]
@@ -66,8 +81,23 @@ impl<'a> Kernel<'a> {
             khugepaged,
             memory: Memory::new(interval),
             before,
+            kept: Kept::default(),
             subject,
         }
+    }
+
+    /// Within an interval, `now` after the begin: looks at a process that may end before its end.
+    pub(super) fn keep(&mut self, now: Duration) {
+        if !matches!(self.subject, Subject::Process(_)) || now < self.kept.due {
+            return;
+        }
+        let before = thread_cpu();
+        let faults = usage(self.root, &self.subject);
+        if !faults.is_empty() {
+            self.kept.faults = Some(faults);
+        }
+        let cost = thread_cpu().saturating_sub(before);
+        self.kept.due = now + EACH.max(cost * DEAR);
     }
 
     /// Of whom each reading speaks.
@@ -132,7 +162,8 @@ impl<'a> Kernel<'a> {
             };
             values.push((format!("{event}_total"), value));
         }
-        let (minor, major) = self.faults(&now);
+        let kept = self.kept.faults.take();
+        let (minor, major) = self.faults(&now, kept.as_ref());
         values.push(("minor_faults_total".to_owned(), minor));
         values.push(("major_faults_total".to_owned(), major));
         values.push(("khugepaged_seconds".to_owned(), self.khugepaged(&now)));
@@ -143,12 +174,13 @@ impl<'a> Kernel<'a> {
         named.map(|(name, value)| (name, value.into())).collect()
     }
 
-    fn faults(&self, now: &Look) -> (Value, Value) {
+    fn faults(&self, now: &Look, kept: Option<&TreeUsage>) -> (Value, Value) {
         match &self.subject {
             Subject::Machine => of_stat(&self.before.machine, &now.machine, "/proc/vmstat"),
             Subject::Cgroup(_) => of_stat(&self.before.group, &now.group, "memory.stat"),
             Subject::Command { .. } | Subject::Process(_) => {
-                match now.faults.since(&self.before.faults) {
+                let since = |later: &TreeUsage| later.since(&self.before.faults);
+                match since(&now.faults).or_else(|| kept.and_then(since)) {
                     Some(used) => (Ok(used.minor_faults as f64), Ok(used.major_faults as f64)),
                     None => (Err(Missing::TooShort), Err(Missing::TooShort)),
                 }
@@ -196,9 +228,13 @@ fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
     Look {
         machine: read_vmstat(root).map_err(|error| error.into_missing("root")),
         group,
-        faults: TreeUsage::read(root, &subject.processes(root), subject.keeper()),
+        faults: usage(root, subject),
         khugepaged_ns: khugepaged_ns(root, khugepaged),
     }
+}
+
+fn usage(root: &Root, subject: &Subject) -> TreeUsage {
+    TreeUsage::read(root, &subject.processes(root), subject.keeper())
 }
 
 fn growth(before: &Events, now: &Events, event: &str, file: &str) -> Value {
@@ -273,6 +309,7 @@ mod tests {
             khugepaged: None,
             memory: Memory::new(Duration::from_secs(1)),
             before: look(&root, &subject, None),
+            kept: Kept::default(),
             root: &root,
             subject,
         };

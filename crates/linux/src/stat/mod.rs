@@ -138,6 +138,7 @@ impl<'a> Observation<'a> {
             if state == Waited::Over || now >= end {
                 break;
             }
+            self.kernel.keep(now);
             let of_turn = (turn_began + self.turn).saturating_sub(now);
             state = wait(of_turn.min(end.saturating_sub(now)));
             let now = self.begun.elapsed();

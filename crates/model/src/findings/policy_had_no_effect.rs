@@ -87,6 +87,11 @@ fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     } else {
         look.policy
     };
+    if matches!(ground.mode(wider), "always" | "madvise")
+        && let Some(why) = mostly_no_anonymous_memory(look, wider)
+    {
+        return Ok(why);
+    }
     match ground.mode(wider) {
         "always" => unfit(look, wider),
         "madvise" => Ok(format!(
@@ -118,6 +123,32 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
         )
     }))
 }
+
+/// `enabled` decides over anonymous memory alone. Records of before that was read say nothing.
+fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<String> {
+    let peak = look.median(policy, "peak_rss_bytes").ok()?;
+    // Of the whole tree, so that it is no less than that of the largest process.
+    let anonymous = look.median(policy, "anon_peak_bytes").ok()?;
+    let samples = look.median(policy, "samples_total").ok()?;
+    if anonymous > MOSTLY_OTHER * peak || samples < ENOUGH_SAMPLES {
+        return None;
+    }
+    let shared = look.ground.host().thp.as_ref().ok()?;
+    let shared = shared.shmem_enabled.as_deref().unwrap_or("not there");
+    Some(format!(
+        "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
+         {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from a hugetlb pool, \
+         that of files by their file system",
+        told("anon_peak_bytes", anonymous),
+        told("peak_rss_bytes", peak),
+    ))
+}
+
+/// At most this share of a process is anonymous where the rest is what matters.
+const MOSTLY_OTHER: f64 = 0.5;
+
+/// A peak that lies between few samples is not in them.
+const ENOUGH_SAMPLES: f64 = 20.0;
 
 fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
     let refused = look.median(policy, "thp_fault_fallback_total")?;

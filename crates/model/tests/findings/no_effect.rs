@@ -22,7 +22,7 @@ fn no_effect(record: &Record) -> Table {
 #[test]
 fn no_effect_has_a_reason() {
     let id = "policy-had-no-effect";
-    let cases: [(Figures, Expect); 4] = [
+    let cases: [(Figures, Expect); 5] = [
         (
             small_pages(),
             expect![[r#"
@@ -39,6 +39,16 @@ fn no_effect_has_a_reason() {
             with(&small_pages(), &[("thp_fault_fallback_total", 400.0)]),
             expect![[r#"
                 thp=always: no page was huge under either (51,200 against 51,200 minor faults): under thp=always 400 huge faults were refused on the machine for want of a free huge block or by the limit of a cgroup, or no mapping of this program was fit for one
+            "#]],
+        ),
+        (
+            // As PostgreSQL, whose buffers are shared.
+            with(
+                &small_pages(),
+                &[("anon_peak_bytes", 4.0e7), ("samples_total", 90.0)],
+            ),
+            expect![[r#"
+                thp=always: no page was huge under either (51,200 against 51,200 minor faults): no more than 38.1 MiB were seen to be anonymous memory, for which these policies decide, of the 812 MiB of its largest process; shared memory is huge by shmem_enabled (never here) or from a hugetlb pool, that of files by their file system
             "#]],
         ),
         (

@@ -16,6 +16,7 @@ use rounds::{interval, ratio};
 
 mod faults;
 mod inspect;
+mod latency;
 mod load;
 mod memory;
 mod rounds;
@@ -33,7 +34,8 @@ pub struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
-    /// Pairs of a bare run and a measured one [default: 30; for `faults` and `trace`: 10]
+    /// Pairs of a bare run and a measured one [default: 30; for `faults`, `memory` and
+    /// `trace`: 10; for `latency`: 10 and 60]
     #[arg(long)]
     pairs: Option<u32>,
     /// Seed of the order within pairs
@@ -42,7 +44,7 @@ pub struct Arguments {
     /// For `inspect`: the script tools/mm/thpmaps of the kernel's sources, to compare with
     #[arg(long, value_name = "PATH")]
     thpmaps: Option<PathBuf>,
-    /// For `memory`: the program of that name, built from github.com/google/multichase
+    /// For `latency`: the program of that name, built from github.com/google/multichase
     #[arg(long, value_name = "PATH")]
     multichase: Option<PathBuf>,
 }
@@ -56,8 +58,10 @@ enum What {
     Inspect,
     /// `faults` against others that watch page faults one by one
     Faults,
-    /// The loops of `bench memory` and `bench latency` against `perf bench mem` and multichase
+    /// The loops of `bench memory` against `perf bench mem`
     Memory,
+    /// The loads of `bench latency` against those of multichase
+    Latency,
     /// `trace` of the whole machine against others, at page faults and at a cgroup's limit
     Trace,
     /// `stat` against `perf stat` on the same events, and against the bare workload
@@ -71,6 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Inspect => inspect::run(arguments),
         What::Faults => faults::run(arguments),
         What::Memory => memory::run(arguments),
+        What::Latency => latency::run(arguments),
         What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
     }

@@ -1,5 +1,5 @@
-//! The loops of `hugewise bench memory` and `bench latency` against other programs that measure
-//! the same: in each round every program once, in a shuffled order, and ratios by rounds.
+//! The loops of `hugewise bench memory` against other programs that measure the same: in each
+//! round every program once, in a shuffled order, and ratios by rounds.
 //!
 //! All get the same pages: the laboratory asks for none (`plain`), as the others do. All write
 //! and copy the same: what of `perf` copies or writes zeros stands beside what of ours does so.
@@ -21,10 +21,6 @@ use crate::program;
 const ROUNDS: u32 = 10;
 /// The block of copies and fills.
 const BLOCK: u64 = 1 << 30;
-/// The footprint of loads.
-const FOOTPRINT: u64 = 256 << 20;
-/// Milliseconds of a sample of multichase, of whose five the best counts.
-const SAMPLE: u64 = 500;
 /// Loops of a call of `perf bench mem memcpy`, of which it tells the mean.
 const COPIES: u32 = 3;
 /// And of one of `memset`: so many that its first, which differs, weighs little.
@@ -40,20 +36,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     println!("|---|---|--:|--:|---|--:|");
     for (what, cells, perf) in comparisons()? {
         let told = rounds(
-            arguments,
+            arguments.seed,
+            arguments.pairs.unwrap_or(ROUNDS),
             &mut [&mut || of_lab(&lab, &cells), &mut || perf()],
         )?;
         table(what, &told, Unit::Rate)?;
     }
-    let Some(multichase) = &arguments.multichase else {
-        println!("\nNo latencies were compared: --multichase PATH names that program.");
-        return Ok(());
-    };
-    let told = rounds(
-        arguments,
-        &mut [&mut || our_latency(&lab), &mut || of_multichase(multichase)],
-    )?;
-    table("load over 256 MiB", &told, Unit::Latency)
+    Ok(())
 }
 
 /// What is compared: its name, our cells, and what `perf` does of the same.
@@ -93,14 +82,15 @@ fn kernels(operation: &str) -> Result<&'static [&'static str]> {
 }
 
 /// Values of one round, by program; those of others begin with another name than `hugewise`.
-type Values = BTreeMap<String, f64>;
-type Measure<'a> = &'a mut dyn FnMut() -> Result<Values>;
+pub(super) type Values = BTreeMap<String, f64>;
+pub(super) type Measure<'a> = &'a mut dyn FnMut() -> Result<Values>;
 
-fn rounds(arguments: &Arguments, programs: &mut [Measure<'_>]) -> Result<Vec<Values>> {
-    let mut random = fastrand::Rng::with_seed(arguments.seed);
-    let mut rounds = Vec::new();
+/// So many rounds, in each every program once.
+pub(super) fn rounds(seed: u64, count: u32, programs: &mut [Measure<'_>]) -> Result<Vec<Values>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut told = Vec::new();
     // The first round has the host back the memory.
-    for round in 0..=arguments.pairs.unwrap_or(ROUNDS) {
+    for round in 0..=count {
         let mut values = Values::new();
         let mut order: Vec<usize> = (0..programs.len()).collect();
         random.shuffle(&mut order);
@@ -108,10 +98,10 @@ fn rounds(arguments: &Arguments, programs: &mut [Measure<'_>]) -> Result<Vec<Val
             values.extend(programs[index]()?);
         }
         if round > 0 {
-            rounds.push(values);
+            told.push(values);
         }
     }
-    Ok(rounds)
+    Ok(told)
 }
 
 /// What the laboratory measures in one round.
@@ -141,19 +131,8 @@ fn of_lab(lab: &Path, ours: &Cells) -> Result<Values> {
     Ok(values)
 }
 
-/// The best of five repeats as long as the other's samples: the fastest of shorter ones is lower
-/// wherever something else disturbs now and then.
-fn our_latency(lab: &Path) -> Result<Values> {
-    let cell = format!("{FOOTPRINT}/{SAMPLE}");
-    let lines = bench(lab, "latency", &cell)?;
-    let seconds = lines
-        .get(&cell)
-        .and_then(|it| it["latency_seconds"].as_f64());
-    Ok([("hugewise".to_owned(), seconds.context("no latency")?)].into())
-}
-
 /// The metrics of each cell.
-fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Value>> {
+pub(super) fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Value>> {
     let output = Command::new(lab)
         .args(["bench", suite, "--cells", cells])
         .env("HUGEWISE_LAB_PAGES", "plain")
@@ -209,31 +188,14 @@ fn of_perf(what: &str, loops: u32) -> Result<Values> {
     Ok(values)
 }
 
-/// The best of five samples of half a second each, over all lines of the footprint in an order
-/// that spares no translation, as ours is.
-fn of_multichase(program: &Path) -> Result<Values> {
-    let size = FOOTPRINT.to_string();
-    let output = Command::new(program)
-        .args(["-s", "64", "-n", "5", "-m", &size, "-T", &size])
-        .output()
-        .with_context(|| format!("starting {}", program.display()))?;
-    ensure!(output.status.success(), "multichase failed: {output:?}");
-    let text = String::from_utf8(output.stdout)?;
-    let nanoseconds: f64 = text
-        .trim()
-        .parse()
-        .with_context(|| format!("multichase said {text:?}"))?;
-    Ok([("multichase".to_owned(), nanoseconds * 1e-9)].into())
-}
-
 #[derive(Clone, Copy, PartialEq)]
-enum Unit {
+pub(super) enum Unit {
     Rate,
     Latency,
 }
 
 /// Every program beside the best of the others, by medians.
-fn table(what: &str, rounds: &[Values], unit: Unit) -> Result<()> {
+pub(super) fn table(what: &str, rounds: &[Values], unit: Unit) -> Result<()> {
     let first = rounds.first().context("no round")?;
     let of = |name: &str| -> Vec<f64> {
         let values = rounds.iter().filter_map(|round| round.get(name));
@@ -261,7 +223,7 @@ fn row(values: &[f64], best: &[f64], unit: Unit) -> Result<String> {
     let middle = median(values).context("nothing was measured")?;
     let middle = match unit {
         Unit::Rate => format!("{:.2} GB/s", middle / 1e9),
-        Unit::Latency => format!("{:.1} ns", middle * 1e9),
+        Unit::Latency => format!("{:.2} ns", middle * 1e9),
     };
     Ok(format!(
         " {middle} | {:.3} | {interval} | {} |",

@@ -1,0 +1,73 @@
+//! The loads of `hugewise bench latency` against those of multichase: in each round both, in a
+//! shuffled order, and their ratio by rounds.
+//!
+//! Both get small pages, and tell the best of five repeats of half a second: the fastest of
+//! shorter ones is lower wherever something else disturbs now and then.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use hugewise_model::quantity::bytes_text;
+
+use super::Arguments;
+use super::memory::{Unit, Values, bench, rounds, table};
+use crate::program;
+
+/// Bytes that are walked over, and rounds unless the command line says otherwise. Memory that a host
+/// shares out is a tenth faster or slower from one round to the next, so that few would not tell
+/// three percent; caches are steady.
+const FOOTPRINTS: [(u64, u32); 4] = [
+    (16 << 10, 10),
+    (256 << 10, 10),
+    (4 << 20, 10),
+    (256 << 20, 60),
+];
+/// Milliseconds of a repeat.
+const REPEAT: u64 = 500;
+
+/// Measures, and prints a table in Markdown.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let multichase = arguments
+        .multichase
+        .as_deref()
+        .context("what to compare with: --multichase PATH names the program")?;
+    let lab = program::build()?.with_file_name("hugewise-lab");
+    println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
+    println!("|---|---|--:|--:|---|--:|");
+    for (bytes, count) in FOOTPRINTS {
+        let told = rounds(
+            arguments.seed,
+            arguments.pairs.unwrap_or(count),
+            &mut [&mut || ours(&lab, bytes), &mut || theirs(multichase, bytes)],
+        )?;
+        let what = format!("load over {}", bytes_text(bytes));
+        table(&what, &told, Unit::Latency)?;
+    }
+    Ok(())
+}
+
+fn ours(lab: &Path, bytes: u64) -> Result<Values> {
+    let cell = format!("{bytes}/{REPEAT}");
+    let lines = bench(lab, "latency", &cell)?;
+    let seconds = lines
+        .get(&cell)
+        .and_then(|it| it["latency_seconds"].as_f64());
+    Ok([("hugewise".to_owned(), seconds.context("no latency")?)].into())
+}
+
+/// Over all lines of the footprint in an order that spares no translation, as ours is.
+fn theirs(program: &Path, bytes: u64) -> Result<Values> {
+    let size = bytes.to_string();
+    let output = Command::new(program)
+        .args(["-s", "64", "-n", "5", "-m", &size, "-T", &size])
+        .output()
+        .with_context(|| format!("starting {}", program.display()))?;
+    ensure!(output.status.success(), "multichase failed: {output:?}");
+    let text = String::from_utf8(output.stdout)?;
+    let nanoseconds: f64 = text
+        .trim()
+        .parse()
+        .with_context(|| format!("multichase said {text:?}"))?;
+    Ok([("multichase".to_owned(), nanoseconds * 1e-9)].into())
+}

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::observation::Missing;
 
+#[cfg(test)]
+pub(crate) mod test_host;
+
 /// Where the THP settings live, relative to the root of the machine.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Examination, Facts, Rung, Severity, Support, diagnose};
-use crate::host::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
+use crate::host::test_host::host;
+use crate::host::{Host, HugetlbPool, ThpDisable, ThpSettings};
 use crate::observation::Missing;
-use crate::quantity::{GIB, MIB};
+use crate::quantity::MIB;
 
 /// A bare machine with nothing to complain about.
 fn healthy() -> Examination {
@@ -21,36 +22,13 @@ fn healthy() -> Examination {
 
 fn healthy_host() -> Host {
     Host {
-        kernel: "6.18.0".to_owned(),
-        arch: "x86_64".to_owned(),
-        boot_line: "quiet".to_owned(),
-        boot_id: "0".to_owned(),
-        cpu_model: "CPU".to_owned(),
         cpus: 8,
-        numa_nodes: 1,
-        memory_bytes: 16 * GIB,
-        swap_bytes: 0,
-        page_bytes: 4096,
-        hypervisor: None,
         governor: Some("performance".to_owned()),
         thp: Ok(usual_settings()),
         hugetlb: BTreeMap::new(),
-        thp_disable: ThpDisable::Off,
-        except_advised: true,
-        cgroup: Cgroup {
-            version: 2,
-            path: "/".to_owned(),
-            limit_bytes: None,
-        },
-        user: User {
-            uid: 0,
-            workload_uid: 1000,
-            can_write_thp: true,
-        },
         glibc: Some((2, 36)),
-        allocators: BTreeMap::new(),
-        load_1min: 0.1,
         free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1000],
+        ..host("madvise")
     }
 }
 

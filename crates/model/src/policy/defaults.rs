@@ -93,7 +93,7 @@ fn named(settings: Settings) -> Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::test_host::host;
+    use crate::host::test_host::host;
 
     fn names(host: &Host, reach: Reach) -> String {
         let names: Vec<String> = defaults(host, reach)

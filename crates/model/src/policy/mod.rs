@@ -20,8 +20,6 @@ pub mod realise;
 pub mod runtime;
 /// Policies that differ in nothing but huge pages.
 mod siblings;
-#[cfg(test)]
-mod test_host;
 /// Doubts that do not stop a run.
 pub mod warnings;
 mod words;

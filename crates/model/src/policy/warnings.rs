@@ -146,7 +146,7 @@ fn advice_by_chance(settings: &Settings, host: &Host) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::test_host::host;
+    use crate::host::test_host::host;
 
     #[test]
     fn doubts_leave_the_name_to_who_prints_them() {

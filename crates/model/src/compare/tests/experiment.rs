@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare::*;
-use crate::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use crate::host::test_host::host;
 use crate::metric::Better;
 use crate::observation::{Outcome, ReadBack, Reading, Trial};
 use crate::plan::{Bounds, Plan, PrintedMetric, Slot};
@@ -11,49 +11,6 @@ use crate::policy::{Policy, Settings, Thp};
 use crate::record::{Header, Record, VERSION};
 
 pub(super) const MIB: f64 = 1_048_576.0;
-
-fn host() -> Host {
-    Host {
-        kernel: "6.18.0".to_owned(),
-        arch: "x86_64".to_owned(),
-        boot_line: String::new(),
-        boot_id: String::new(),
-        cpu_model: "some processor".to_owned(),
-        cpus: 2,
-        numa_nodes: 1,
-        memory_bytes: 1 << 34,
-        swap_bytes: 0,
-        page_bytes: 4096,
-        hypervisor: None,
-        governor: None,
-        thp: Ok(ThpSettings {
-            enabled: "madvise".to_owned(),
-            defrag: "madvise".to_owned(),
-            zero_page: true,
-            pmd_bytes: 2 << 20,
-            shmem_enabled: None,
-            khugepaged: BTreeMap::new(),
-            sizes: BTreeMap::new(),
-        }),
-        hugetlb: BTreeMap::new(),
-        thp_disable: ThpDisable::Off,
-        except_advised: true,
-        cgroup: Cgroup {
-            version: 2,
-            path: "/".to_owned(),
-            limit_bytes: None,
-        },
-        user: User {
-            uid: 0,
-            workload_uid: 0,
-            can_write_thp: true,
-        },
-        glibc: None,
-        allocators: BTreeMap::new(),
-        load_1min: 0.0,
-        free_blocks: Vec::new(),
-    }
-}
 
 pub(super) fn policy(name: &str, thp: Option<Thp>) -> Policy {
     let settings = Settings {
@@ -107,7 +64,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         program: "test".to_owned(),
         made_by: Vec::new(),
         created_unix_ms: 0,
-        host: host(),
+        host: host("madvise"),
         plan,
         realisations: BTreeMap::new(),
     });

@@ -3,8 +3,8 @@ use proptest::sample::select;
 
 use super::*;
 use crate::host::ThpDisable;
+use crate::host::test_host::{host, pool};
 use crate::policy::parse::tests::any_settings;
-use crate::policy::test_host::{host, pool};
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
 

@@ -1,12 +1,12 @@
-//! Hosts for the tests of policies, built from the settings that decide.
+//! Hosts for tests, built from the settings that decide.
 
 use std::collections::BTreeMap;
 
-use crate::host::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
+use super::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
 use crate::observation::Missing;
 
 /// A root shell on Linux 6.18 with the kernel's defaults and `enabled` as given.
-pub(super) fn host(enabled: &str) -> Host {
+pub(crate) fn host(enabled: &str) -> Host {
     Host {
         kernel: "6.18.0".into(),
         arch: "x86_64".into(),
@@ -54,7 +54,7 @@ fn thp_settings(enabled: &str) -> ThpSettings {
     }
 }
 
-pub(super) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
+pub(crate) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
     HugetlbPool {
         total: free,
         free,
@@ -64,13 +64,13 @@ pub(super) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
 }
 
 impl Host {
-    pub(super) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
     /// The same with one per-size file changed.
-    pub(super) fn size(self, kib: u64, mode: &str) -> Self {
+    pub(crate) fn size(self, kib: u64, mode: &str) -> Self {
         self.with(|host| {
             if let Ok(thp) = &mut host.thp {
                 thp.sizes.insert(kib, mode.to_owned());
@@ -79,7 +79,7 @@ impl Host {
     }
 
     /// The same machine as an ordinary user sees it.
-    pub(super) fn unprivileged(self) -> Self {
+    pub(crate) fn unprivileged(self) -> Self {
         self.with(|host| {
             host.user = User {
                 uid: 1000,
@@ -90,7 +90,7 @@ impl Host {
     }
 
     /// A kernel from before `PR_THP_DISABLE_EXCEPT_ADVISED` and per-size settings.
-    pub(super) fn old(self) -> Self {
+    pub(crate) fn old(self) -> Self {
         self.with(|host| {
             host.except_advised = false;
             host.glibc = Some((2, 31));
@@ -100,7 +100,7 @@ impl Host {
         })
     }
 
-    pub(super) fn without_thp(self) -> Self {
+    pub(crate) fn without_thp(self) -> Self {
         self.with(|host| {
             host.thp = Err(Missing::NotSupported {
                 what: "transparent huge pages".into(),

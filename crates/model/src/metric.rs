@@ -134,8 +134,8 @@ pub static METRICS: &[Metric] = metrics![
         "Largest resident set of any single process of the tree: ru_maxrss under a launcher whose own size is known, or VmHWM at exit. Huge zero pages are not in it.";
     "peak_tree_rss_bytes" "peak memory (tree)" Bytes Lower Tree OnRequest
         "Largest sum of the resident sets of all processes of the tree, sampled; shared pages count once for each process.";
-    "peak_tree_pss_bytes" "peak memory, shared once" Bytes Lower Tree WhenNonZero
-        "Largest sum of the proportional sets (Pss of smaps_rollup) of all processes of the tree, sampled: a page that processes share counts once in all; what they share with strangers counts in part. Only of a tree in which a sample saw several processes.";
+    "peak_tree_pss_bytes" "peak memory, shared once" Bytes Lower Tree OnRequest
+        "Largest sum of the proportional sets (Pss of smaps_rollup) of all processes of the tree, sampled: a page that processes share counts once in all; what they share with strangers counts in part. Only of a tree in which a sample saw several processes; what came and went between two samples, which are fewer where pages are small, is not in it.";
     "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group WhenNonZero
         "memory.peak (v2) or memory.max_usage_in_bytes (v1) of the trial's cgroup: page cache and kernel memory included.";
     "anon_peak_bytes" "anonymous memory, peak" Bytes Neither Tree OnRequest

@@ -129,8 +129,10 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
     let peak = look.median(policy, "peak_rss_bytes").ok()?;
     // Of the whole tree, so that it is no less than that of the largest process.
     let anonymous = look.median(policy, "anon_peak_bytes").ok()?;
-    let samples = look.median(policy, "samples_total").ok()?;
-    if anonymous > MOSTLY_OTHER * peak || samples < ENOUGH_SAMPLES {
+    let usual = look.median(policy, "rss_mean_bytes").ok()?;
+    // A peak that lies between two samples is in neither of the latter: where they missed it,
+    // nothing is said.
+    if anonymous > MOSTLY_OTHER * peak.min(usual) || usual < peak / 2.0 {
         return None;
     }
     let shared = look.ground.host().thp.as_ref().ok()?;
@@ -146,9 +148,6 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
 
 /// At most this share of a process is anonymous where the rest is what matters.
 const MOSTLY_OTHER: f64 = 0.5;
-
-/// A peak that lies between few samples is not in them.
-const ENOUGH_SAMPLES: f64 = 20.0;
 
 fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
     let refused = look.median(policy, "thp_fault_fallback_total")?;

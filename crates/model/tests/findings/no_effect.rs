@@ -45,7 +45,7 @@ fn no_effect_has_a_reason() {
             // As PostgreSQL, whose buffers are shared.
             with(
                 &small_pages(),
-                &[("anon_peak_bytes", 4.0e7), ("samples_total", 90.0)],
+                &[("anon_peak_bytes", 4.0e7), ("rss_mean_bytes", 7.0e8)],
             ),
             expect![[r#"
                 thp=always: no page was huge under either (51,200 against 51,200 minor faults): no more than 38.1 MiB were seen to be anonymous memory, for which these policies decide, of the 812 MiB of its largest process; shared memory is huge by shmem_enabled (never here) or from a hugetlb pool, that of files by their file system

@@ -19,6 +19,7 @@ mod inspect;
 mod latency;
 mod load;
 mod memory;
+mod peers;
 mod rounds;
 mod stat;
 mod trace;

@@ -34,6 +34,14 @@ pub fn thread_cpu() -> Duration {
     Duration::from_nanos(read_ns(ClockId::ThreadCPUTime))
 }
 
+/// When to look again that is done each `each`, after a look at `now` that took `cost` of a
+/// processor: so late that looking takes no more than half a percent of it.
+#[must_use]
+pub fn next_look(now: Duration, each: Duration, cost: Duration) -> Duration {
+    const DEAR: u32 = 200;
+    now + each.max(cost * DEAR)
+}
+
 /// Time of the monotonic clock, in nanoseconds: that in which BPF programs time, and that of the
 /// records of perf events.
 #[must_use]

@@ -303,13 +303,11 @@ fn what_writes_copy_after_a_fork_is_seen() {
     assert!((SHARED as f64..=once).contains(&resident), "{resident}");
     let alone = observe(&plan(), &[], folder.path(), &Heard::default());
     assert!(value(&alone, "fork_shared_peak_bytes") < 1.0);
-    match &alone.readings["peak_tree_pss_bytes"] {
-        Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
-        other => panic!("{other:?}"),
-    }
-    match &alone.readings["fork_copied_bytes"] {
-        Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
-        other => panic!("{other:?}"),
+    for name in ["peak_tree_pss_bytes", "fork_copied_bytes"] {
+        match &alone.readings[name] {
+            Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
+            other => panic!("{name}: {other:?}"),
+        }
     }
 }
 

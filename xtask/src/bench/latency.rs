@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use hugewise_model::quantity::bytes_text;
 
 use super::Arguments;
-use super::memory::{Unit, Values, bench, rounds, table};
+use super::peers::{Measure, Unit, Values, bench, head, rounds, table};
 use crate::program;
 
 /// Bytes that are walked over, and rounds unless the command line says otherwise. Memory that a host
@@ -33,14 +33,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .as_deref()
         .context("what to compare with: --multichase PATH names the program")?;
     let lab = program::build()?.with_file_name("hugewise-lab");
-    println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
-    println!("|---|---|--:|--:|---|--:|");
+    head();
     for (bytes, count) in FOOTPRINTS {
-        let told = rounds(
-            arguments.seed,
-            arguments.pairs.unwrap_or(count),
-            &mut [&mut || ours(&lab, bytes), &mut || theirs(multichase, bytes)],
-        )?;
+        let programs: &mut [Measure<'_>] =
+            &mut [&mut || ours(&lab, bytes), &mut || theirs(multichase, bytes)];
+        let told = rounds(arguments, count, programs)?;
         let what = format!("load over {}", bytes_text(bytes));
         table(&what, &told, Unit::Latency)?;
     }

@@ -4,17 +4,14 @@
 //! All get the same pages: the laboratory asks for none (`plain`), as the others do. All write
 //! and copy the same: what of `perf` copies or writes zeros stands beside what of ours does so.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use hugewise_model::bench::memory::{CLEARING, OPERATIONS};
-use hugewise_model::stats::median;
-use serde_json::Value;
 
 use super::Arguments;
-use super::rounds::{interval, ratio};
+use super::peers::{Measure, Unit, Values, bench, head, rounds, table};
 use crate::program;
 
 /// Rounds, unless the command line says otherwise.
@@ -32,14 +29,10 @@ const GB_OF_PERF: f64 = 1_073_741_824.0;
 pub fn run(arguments: &Arguments) -> Result<()> {
     let program = program::build()?;
     let lab = program.with_file_name("hugewise-lab");
-    println!("| what | program | median | ÷ best other | 95 % interval | rounds |");
-    println!("|---|---|--:|--:|---|--:|");
+    head();
     for (what, cells, perf) in comparisons()? {
-        let told = rounds(
-            arguments.seed,
-            arguments.pairs.unwrap_or(ROUNDS),
-            &mut [&mut || of_lab(&lab, &cells), &mut || perf()],
-        )?;
+        let programs: &mut [Measure<'_>] = &mut [&mut || of_lab(&lab, &cells), &mut || perf()];
+        let told = rounds(arguments, ROUNDS, programs)?;
         table(what, &told, Unit::Rate)?;
     }
     Ok(())
@@ -81,29 +74,6 @@ fn kernels(operation: &str) -> Result<&'static [&'static str]> {
     Ok(known.kernels(std::env::consts::ARCH))
 }
 
-/// Values of one round, by program; those of others begin with another name than `hugewise`.
-pub(super) type Values = BTreeMap<String, f64>;
-pub(super) type Measure<'a> = &'a mut dyn FnMut() -> Result<Values>;
-
-/// So many rounds, in each every program once.
-pub(super) fn rounds(seed: u64, count: u32, programs: &mut [Measure<'_>]) -> Result<Vec<Values>> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut told = Vec::new();
-    // The first round has the host back the memory.
-    for round in 0..=count {
-        let mut values = Values::new();
-        let mut order: Vec<usize> = (0..programs.len()).collect();
-        random.shuffle(&mut order);
-        for index in order {
-            values.extend(programs[index]()?);
-        }
-        if round > 0 {
-            told.push(values);
-        }
-    }
-    Ok(told)
-}
-
 /// What the laboratory measures in one round.
 struct Cells {
     operation: &'static str,
@@ -129,23 +99,6 @@ fn of_lab(lab: &Path, ours: &Cells) -> Result<Values> {
         }
     }
     Ok(values)
-}
-
-/// The metrics of each cell.
-pub(super) fn bench(lab: &Path, suite: &str, cells: &str) -> Result<BTreeMap<String, Value>> {
-    let output = Command::new(lab)
-        .args(["bench", suite, "--cells", cells])
-        .env("HUGEWISE_LAB_PAGES", "plain")
-        .output()
-        .context("starting the laboratory")?;
-    ensure!(output.status.success(), "the laboratory failed: {output:?}");
-    let text = String::from_utf8(output.stdout)?;
-    let lines = text.lines().map(|line| {
-        let mut line: Value = serde_json::from_str(line)?;
-        let cell = line["cell"].as_str().context("a line without a cell")?;
-        Ok((cell.to_owned(), line["metrics"].take()))
-    });
-    lines.collect()
 }
 
 /// What `perf bench mem memset` takes for bytes that are not zero. Its first loop writes zeros,
@@ -186,47 +139,4 @@ fn of_perf(what: &str, loops: u32) -> Result<Values> {
     }
     ensure!(!values.is_empty(), "perf said {text:?}");
     Ok(values)
-}
-
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Unit {
-    Rate,
-    Latency,
-}
-
-/// Every program beside the best of the others, by medians.
-pub(super) fn table(what: &str, rounds: &[Values], unit: Unit) -> Result<()> {
-    let first = rounds.first().context("no round")?;
-    let of = |name: &str| -> Vec<f64> {
-        let values = rounds.iter().filter_map(|round| round.get(name));
-        values.copied().collect()
-    };
-    let score = |name: &str| {
-        let middle = median(&of(name)).unwrap_or(0.0);
-        if unit == Unit::Rate { middle } else { -middle }
-    };
-    let others = first.keys().filter(|name| !name.starts_with("hugewise"));
-    let best = others
-        .max_by(|a, b| score(a).total_cmp(&score(b)))
-        .context("no other program")?;
-    let mut names: Vec<&String> = first.keys().collect();
-    names.sort_by(|a, b| score(b).total_cmp(&score(a)));
-    for name in names {
-        println!("| {what} | {name} |{}", row(&of(name), &of(best), unit)?);
-    }
-    Ok(())
-}
-
-fn row(values: &[f64], best: &[f64], unit: Unit) -> Result<String> {
-    let shift = ratio(values.iter().copied(), best.iter().copied()).context("too few rounds")?;
-    let interval = interval(&shift, 3).unwrap_or_else(|| "too few rounds".to_owned());
-    let middle = median(values).context("nothing was measured")?;
-    let middle = match unit {
-        Unit::Rate => format!("{:.2} GB/s", middle / 1e9),
-        Unit::Latency => format!("{:.2} ns", middle * 1e9),
-    };
-    Ok(format!(
-        " {middle} | {:.3} | {interval} | {} |",
-        shift.estimate, shift.n
-    ))
 }

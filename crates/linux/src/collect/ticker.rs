@@ -13,7 +13,7 @@ use hugewise_model::timeline::{Second, Seen};
 
 use super::sampler::Sampler;
 use super::stalls::{Stalls, Tick};
-use crate::clock::{monotonic_and_offset, monotonic_ns, thread_cpu};
+use crate::clock::{monotonic_and_offset, monotonic_ns, next_look, thread_cpu};
 use crate::error::{Error, Result};
 use crate::proc::statm::read_resident;
 use crate::proc::tree;
@@ -22,8 +22,6 @@ use crate::root::Root;
 
 /// The time between two looks.
 const EACH: Duration = Duration::from_secs(1);
-/// A look may take one part in so many of the time until the next: half a percent of a processor.
-const DEAR: u32 = 200;
 
 /// Looks at the tree below a keeper, second by second.
 #[derive(Debug)]
@@ -83,24 +81,31 @@ impl<'a> Ticker<'a> {
     pub(super) fn look(&mut self, sampler: &Sampler<'_>) {
         let before = thread_cpu();
         let now = self.begun.elapsed();
+        let sample = sampler.latest().filter(|(count, _)| *count > self.samples);
+        self.samples = sample.map_or(self.samples, |(count, _)| count);
+        let rollup = sample.map(|(_, rollup)| rollup);
         let processes = tree::read_descendants(self.root, self.keeper);
+        // Of one process its counter; of several, which may share memory, what the samples say.
+        let resident_bytes = match processes.len() {
+            0 | 1 => read_resident(self.root, &processes),
+            _ => rollup
+                .filter(|_| sampler.processes() > 1)
+                .map(|it| it.pss_bytes),
+        };
         let mut second = Second {
             to_seconds: now.as_secs_f64(),
-            resident_bytes: self.resident(&processes, sampler),
+            resident_bytes,
+            huge_bytes: rollup.map(|rollup| rollup.huge_bytes()),
             minor_faults: self.faults(processes),
             ..Second::default()
         };
-        if let Some((count, rollup)) = sampler.latest().filter(|(count, _)| *count > self.samples) {
-            self.samples = count;
-            second.huge_bytes = Some(rollup.huge_bytes());
-        }
         match self.ticks() {
             Ok(ticks) => self.add(&ticks, &mut second),
             Err(error) => self.trouble = Some(error),
         }
         self.seen.timeline.seconds.push(second);
         let cost = thread_cpu().saturating_sub(before);
-        self.due = now + EACH.max(cost * DEAR);
+        self.due = next_look(now, EACH, cost);
     }
 
     /// The load has ended: the rest of its last second, and the whole.
@@ -128,15 +133,6 @@ impl<'a> Ticker<'a> {
         {
             last.absorb(rest);
         }
-    }
-
-    /// Of one process its counter; of several, which may share memory, what the samples say.
-    fn resident(&self, processes: &BTreeSet<u32>, sampler: &Sampler<'_>) -> Option<u64> {
-        if processes.len() <= 1 {
-            return read_resident(self.root, processes);
-        }
-        let (count, rollup) = sampler.latest()?;
-        (count > self.samples && sampler.processes() > 1).then_some(rollup.pss_bytes)
     }
 
     fn faults(&mut self, processes: BTreeSet<u32>) -> Option<u64> {

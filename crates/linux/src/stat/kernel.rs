@@ -9,7 +9,7 @@ use hugewise_model::observation::{Missing, Reading};
 
 use super::memory::{Memory, read_group};
 use super::subject::Subject;
-use crate::clock::thread_cpu;
+use crate::clock::{next_look, thread_cpu};
 use crate::error::{Error, Kind, Result as KernelResult};
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
 use crate::proc::tree_usage::TreeUsage;
@@ -58,8 +58,6 @@ struct Kept {
 
 /// The time between two looks that are kept, and what a process may have used unseen.
 const EACH: Duration = Duration::from_millis(50);
-/// Of the time until the next look, one part in so many may be taken: half a percent.
-const DEAR: u32 = 200;
 
 /// One look.
 #[derive(Clone, Debug)]
@@ -97,7 +95,7 @@ impl<'a> Kernel<'a> {
             self.kept.faults = Some(faults);
         }
         let cost = thread_cpu().saturating_sub(before);
-        self.kept.due = now + EACH.max(cost * DEAR);
+        self.kept.due = next_look(now, EACH, cost);
     }
 
     /// Of whom each reading speaks.
@@ -152,7 +150,11 @@ impl<'a> Kernel<'a> {
 
     /// Growth since the last call, and the state of what does not grow.
     pub(super) fn grown(&mut self) -> BTreeMap<String, Reading> {
-        let now = look(self.root, &self.subject, self.khugepaged);
+        let mut now = look(self.root, &self.subject, self.khugepaged);
+        let kept = self.kept.faults.take();
+        if now.faults.is_empty() {
+            now.faults = kept.unwrap_or_default();
+        }
         let mut values: Vec<(String, Value)> = Vec::new();
         for event in EVENTS {
             let value = if self.of_group(event) {
@@ -162,8 +164,7 @@ impl<'a> Kernel<'a> {
             };
             values.push((format!("{event}_total"), value));
         }
-        let kept = self.kept.faults.take();
-        let (minor, major) = self.faults(&now, kept.as_ref());
+        let (minor, major) = self.faults(&now);
         values.push(("minor_faults_total".to_owned(), minor));
         values.push(("major_faults_total".to_owned(), major));
         values.push(("khugepaged_seconds".to_owned(), self.khugepaged(&now)));
@@ -174,13 +175,12 @@ impl<'a> Kernel<'a> {
         named.map(|(name, value)| (name, value.into())).collect()
     }
 
-    fn faults(&self, now: &Look, kept: Option<&TreeUsage>) -> (Value, Value) {
+    fn faults(&self, now: &Look) -> (Value, Value) {
         match &self.subject {
             Subject::Machine => of_stat(&self.before.machine, &now.machine, "/proc/vmstat"),
             Subject::Cgroup(_) => of_stat(&self.before.group, &now.group, "memory.stat"),
             Subject::Command { .. } | Subject::Process(_) => {
-                let since = |later: &TreeUsage| later.since(&self.before.faults);
-                match since(&now.faults).or_else(|| kept.and_then(since)) {
+                match now.faults.since(&self.before.faults) {
                     Some(used) => (Ok(used.minor_faults as f64), Ok(used.major_faults as f64)),
                     None => (Err(Missing::TooShort), Err(Missing::TooShort)),
                 }

@@ -124,6 +124,9 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     }))
 }
 
+/// At most this share of a process is anonymous where the rest is what matters.
+const MOSTLY_OTHER: f64 = 0.5;
+
 /// `enabled` decides over anonymous memory alone. Records of before that was read say nothing.
 fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<String> {
     let peak = look.median(policy, "peak_rss_bytes").ok()?;
@@ -139,15 +142,12 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
     let shared = shared.shmem_enabled.as_deref().unwrap_or("not there");
     Some(format!(
         "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
-         {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from a hugetlb pool, \
-         that of files by their file system",
+         {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from \
+         a hugetlb pool, that of files by their file system",
         told("anon_peak_bytes", anonymous),
         told("peak_rss_bytes", peak),
     ))
 }
-
-/// At most this share of a process is anonymous where the rest is what matters.
-const MOSTLY_OTHER: f64 = 0.5;
 
 fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
     let refused = look.median(policy, "thp_fault_fallback_total")?;

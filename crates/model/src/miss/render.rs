@@ -33,10 +33,7 @@ pub fn render_text(summary: &Summary, style: &Style, out: &mut impl Write) -> fm
         .filter(|(_, rows)| !rows.is_empty())
     {
         writeln!(out)?;
-        let grid = grid(title, rows, summary, style);
-        for line in grid.lines(|text, _| text.to_owned()) {
-            writeln!(out, "{}", line.trim_end())?;
-        }
+        write!(out, "{}", grid(title, rows, summary, style))?;
     }
     writeln!(out)?;
     for text in notes(summary) {

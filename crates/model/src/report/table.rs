@@ -1,5 +1,7 @@
 //! Aligned columns: the first to the left, the others to the right.
 
+use std::fmt;
+
 use super::Tone;
 
 /// One cell: what it says, and how it is meant.
@@ -72,6 +74,14 @@ impl Grid {
             .iter()
             .map(|row| line(row, &widths, &paint))
             .collect()
+    }
+}
+
+/// The rows without tones, each with its end of line.
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.lines(|text, _| text.to_owned());
+        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 

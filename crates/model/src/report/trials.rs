@@ -3,11 +3,10 @@
 
 use std::fmt::{self, Write};
 
-use super::lines::{plain, shortened, wrapped};
+use super::lines::{plain, shortened};
 use super::rows::metric_of;
 use super::scale::Scaler;
 use super::table::{Cell, Grid};
-use crate::metric::Metric;
 use crate::observation::{Role, Trial};
 use crate::record::Record;
 use crate::stats::{Sample, median, quantile};
@@ -34,30 +33,30 @@ pub fn render_trials(
     let arms = arms(record, metric);
     let metric = metric_of(record, metric);
     let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
-    let (Some(range), label) = (Range::of(&values), plain(&metric.label)) else {
-        return writeln!(out, "No trial has a value of {}.", plain(&metric.label));
+    let label = plain(&metric.label);
+    let Some(range) = Range::of(&values) else {
+        return writeln!(out, "No trial has a value of {label}.");
     };
+    let scaler = Scaler::for_row(&metric.unit, &values);
     writeln!(out, "{label} of each trial\n")?;
-    lines(&numbers(&arms, &metric, &values, width), out)?;
+    write!(out, "{}", numbers(&arms, &scaler, width))?;
     if range.least == range.most {
         return writeln!(out, "\nAll of them are alike.");
     }
     let names = arms.iter().map(|arm| arm.name.chars().count());
     let columns = width.saturating_sub(names.max().unwrap_or(0) + 2);
     let columns = columns.clamp(8, MOST_COLUMNS);
-    let scaler = Scaler::for_row(&metric.unit, &values);
     writeln!(
         out,
         "\nWhere they lie, {} on the left to {} on the right:",
         scaler.show(range.least),
         scaler.show(range.most)
     )?;
-    lines(&places(&arms, range, columns), out)?;
+    write!(out, "{}", places(&arms, range, columns))?;
     writeln!(out, "\nRound by round, the lowest bar the least:")?;
-    lines(&rounds(&arms, range, columns), out)?;
+    write!(out, "{}", rounds(&arms, range, columns))?;
     if arms.iter().any(|arm| arm.failed() > 0) {
-        let note = format!("{FAILED} a trial that failed");
-        writeln!(out, "{}", wrapped(&note, width.max(40), 2).join("\n"))?;
+        writeln!(out, "{FAILED} a trial that failed")?;
     }
     Ok(())
 }
@@ -137,8 +136,8 @@ type Told = (&'static str, Vec<Option<String>>);
 
 /// Five numbers that say how the values are spread, how many trials there are, and how many of
 /// them are to be doubted. Where that is too wide, three.
-fn numbers(arms: &[Arm<'_>], metric: &Metric, all: &[f64], width: usize) -> Grid {
-    let mut columns = spread(arms, &Scaler::for_row(&metric.unit, all));
+fn numbers(arms: &[Arm<'_>], scaler: &Scaler, width: usize) -> Grid {
+    let mut columns = spread(arms, scaler);
     columns.extend(counts(arms));
     let grid = grid(arms, &columns);
     if grid.width() <= width {
@@ -149,30 +148,20 @@ fn numbers(arms: &[Arm<'_>], metric: &Metric, all: &[f64], width: usize) -> Grid
 }
 
 fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Told> {
-    let shares = [
-        ("least", 0.0),
-        ("25 %", 0.25),
-        ("median", 0.5),
-        ("75 %", 0.75),
-        ("most", 1.0),
+    type Number = fn(&[f64]) -> Option<f64>;
+    let columns: [(&str, Number); 5] = [
+        ("least", |all| Some(Range::of(all)?.least)),
+        ("25 %", |all| quantile(&[Sample::Plain(all)], 0.25)),
+        ("median", median),
+        ("75 %", |all| quantile(&[Sample::Plain(all)], 0.75)),
+        ("most", |all| Some(Range::of(all)?.most)),
     ];
-    let of = |share: f64, values: &[f64]| {
-        let range = Range::of(values)?;
-        match share {
-            0.0 => Some(range.least),
-            0.5 => median(values),
-            1.0 => Some(range.most),
-            share => quantile(&[Sample::Plain(values)], share),
-        }
-    };
     let values: Vec<Vec<f64>> = arms.iter().map(|arm| arm.values().collect()).collect();
-    let column = |(head, share)| {
-        let shown = values
-            .iter()
-            .map(|values| of(share, values).map(|value| scaler.show(value)));
-        (head, shown.collect())
+    let show = |number: Number| {
+        let shown = values.iter().map(|all| Some(scaler.show(number(all)?)));
+        shown.collect()
     };
-    shares.map(column).into()
+    columns.map(|(head, number)| (head, show(number))).into()
 }
 
 /// Trials, and those that failed or have a mark, where there are any.
@@ -196,7 +185,7 @@ fn grid(arms: &[Arm<'_>], columns: &[Told]) -> Grid {
     let mut rows = vec![std::iter::once(Cell::plain("")).chain(heads).collect()];
     rows.extend(arms.iter().enumerate().map(|(index, arm)| {
         let told = columns.iter().map(|(_, told)| {
-            let text = told[index].as_deref().unwrap_or("\u{2013}");
+            let text = told[index].as_deref().unwrap_or("–");
             Cell::plain(text)
         });
         std::iter::once(Cell::plain(&arm.name))
@@ -216,7 +205,7 @@ fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
         counts
     });
     let counted: Vec<Vec<usize>> = counted.collect();
-    let fullest = counted.iter().flatten().max().copied().unwrap_or(1).max(1);
+    let fullest = counted.iter().flatten().max().copied().unwrap_or(1);
     let bar = |&count: &usize| match count {
         0 => ' ',
         count => BARS[(count * BARS.len()).div_ceil(fullest) - 1],
@@ -227,9 +216,10 @@ fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
 /// One column for each round, or for as many rounds as it takes to fit: the middle of them, or
 /// that one of them failed.
 fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
-    let last = arms.iter().flat_map(|arm| &arm.trials);
-    let last = last.map(|(trial, _)| trial.round as usize).max();
-    let each = (last.unwrap_or(0) + 1).div_ceil(columns);
+    let all = arms.iter().flat_map(|arm| &arm.trials);
+    let last = all.map(|(trial, _)| trial.round as usize).max();
+    let count = last.map_or(1, |last| last + 1);
+    let each = count.div_ceil(columns);
     let sign = |arm: &Arm<'_>, column: usize| {
         let there = arm.trials.iter();
         let there = there.filter(|(trial, _)| trial.round as usize / each == column);
@@ -239,7 +229,7 @@ fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
         let values: Vec<f64> = there.filter_map(|(_, value)| *value).collect();
         median(&values).map_or(' ', |value| BARS[range.part(value, BARS.len())])
     };
-    let used = (last.unwrap_or(0) + 1).div_ceil(each);
+    let used = count.div_ceil(each);
     let strip = |arm: &Arm<'_>| (0..used).map(|column| sign(arm, column)).collect();
     strips(arms, arms.iter().map(strip))
 }
@@ -249,11 +239,4 @@ fn strips(arms: &[Arm<'_>], strips: impl Iterator<Item = String>) -> Grid {
     Grid {
         rows: arms.iter().zip(strips).map(row).collect(),
     }
-}
-
-fn lines(grid: &Grid, out: &mut impl Write) -> fmt::Result {
-    for line in grid.lines(|text, _| text.to_owned()) {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
 }

@@ -83,9 +83,7 @@ pub fn render_text(record: &Record, width: usize, out: &mut impl Write) -> fmt::
             "{name}: seconds of the load, medians of {} trials",
             timelines.len()
         )?;
-        for line in grid(&timelines).lines(|text, _| text.to_owned()) {
-            writeln!(out, "{line}")?;
-        }
+        write!(out, "{}", grid(&timelines))?;
         for why in why_not(&timelines) {
             paragraph(
                 &format!("Slow requests and stalls: cannot tell: {}.", plain(&why)),

@@ -38,9 +38,7 @@ pub fn render_text(summary: &Summary, style: &Style, out: &mut impl Write) -> io
     }
     for (heading, grid) in tables(summary, style) {
         writeln!(out, "\n{heading}")?;
-        for line in grid.lines(|text, _| text.to_owned()) {
-            writeln!(out, "{}", line.trim_end())?;
-        }
+        write!(out, "{grid}")?;
     }
     histograms(summary, style, out)?;
     let all = style.verbose == Verbosity::Verbose;

@@ -2,8 +2,8 @@
 #![no_main]
 
 use hugewise_linux::perf::sample::{Layout, Record, parse_record};
-use hugewise_model::recording::read;
-use hugewise_model::{fault, miss};
+use hugewise_model::base::recording::read;
+use hugewise_model::observe::{faults, misses};
 
 /// Every layout that is asked for, by the lowest bits of the identity.
 fn layout(id: u64) -> Option<Layout> {
@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         assert!(8 * frames <= bytes.len(), "no more frames than bytes");
     }
     for line in [1, 2] {
-        let _ = read::<fault::Analysis>(line, bytes);
-        let _ = read::<miss::Analysis>(line, bytes);
+        let _ = read::<faults::Analysis>(line, bytes);
+        let _ = read::<misses::Analysis>(line, bytes);
     }
 });

@@ -10,8 +10,8 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use hugewise_model::compare::Statistic;
-use hugewise_model::stats::Quantile;
+use hugewise_model::run::compare::Statistic;
+use hugewise_model::run::stats::Quantile;
 
 mod experiment;
 mod noise;

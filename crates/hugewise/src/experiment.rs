@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use hugewise_model::gate::Gate;
-use hugewise_model::host::Host;
-use hugewise_model::metric;
-use hugewise_model::plan::{Bounds, Plan, PrintedMetric};
-use hugewise_model::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::policy::{Policy, cross, defaults};
-use hugewise_model::reader::{LatencySource, Place};
+use hugewise_model::base::host::Host;
+use hugewise_model::run::gate::Gate;
+use hugewise_model::run::metric;
+use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
+use hugewise_model::run::plan::{LatencySource, Place};
+use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
+use hugewise_model::run::policy::{Policy, cross, defaults};
 
 use crate::options::{Options, Streams};
 use crate::rounds::command_words;
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn one_name_for_two_policies_is_refused() {
         let mut other = Policy::as_is();
-        other.settings.thp = Some(hugewise_model::policy::Thp::Never);
+        other.settings.thp = Some(hugewise_model::run::policy::Thp::Never);
         let error = name_apart(&mut [Policy::as_is(), other]).expect_err("one name, two policies");
         assert!(error.to_string().contains("as-is"), "{error}");
     }

@@ -13,12 +13,12 @@ use hugewise_linux::stat::walks::Walks;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
+use hugewise_model::base::missing::Fact;
+use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
-use hugewise_model::forecast::{Forecast, bloat, worth};
-use hugewise_model::host::Fact;
-use hugewise_model::observation::Missing;
-use hugewise_model::space::Space;
-use hugewise_model::stat::WalkShare;
+use hugewise_model::observe::forecast::{Forecast, bloat, worth};
+use hugewise_model::observe::inspect::address_space::Space;
+use hugewise_model::observe::stat::WalkShare;
 
 use crate::{exit, places};
 

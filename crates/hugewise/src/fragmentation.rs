@@ -6,10 +6,10 @@ use anyhow::Result;
 use hugewise_linux::collect::Observed;
 use hugewise_linux::fragment::{Fragmented, State, compact, share_now};
 use hugewise_linux::root::Root;
-use hugewise_model::host::Host;
-use hugewise_model::observation::{Mark, Reading};
-use hugewise_model::quantity::bytes_text;
-use hugewise_model::record::Header;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::bytes_text;
+use hugewise_model::run::record::Header;
+use hugewise_model::run::trial::{Mark, Reading};
 
 use crate::exit;
 use crate::places;

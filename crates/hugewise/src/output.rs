@@ -4,10 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_model::bench::plot::{self, render_svg};
-use hugewise_model::gate::{Gate, Judgement};
-use hugewise_model::report::{Color, Report, Style, Verbosity};
-use hugewise_model::report::{render_csv, render_json, render_markdown, render_text};
+use hugewise_model::bench::plot;
+use hugewise_model::bench::plot::render_svg;
+use hugewise_model::run::gate::{Gate, Judgement};
+use hugewise_model::run::report::Report;
+use hugewise_model::run::report::{render_csv, render_json, render_markdown, render_text};
+use hugewise_model::text::{Color, Style, Verbosity};
 
 use crate::cli::{Colour, Format, Output};
 use crate::exit;

@@ -12,8 +12,8 @@ use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::Identity;
 use hugewise_linux::undo::{self, Place};
-use hugewise_model::host::Host;
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::base::host::Host;
+use hugewise_model::run::policy::realise::Realisation;
 
 use crate::exit;
 

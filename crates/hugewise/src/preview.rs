@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use hugewise_model::plan::Plan;
-use hugewise_model::plan::service::{LoadPolicy, Service};
-use hugewise_model::policy::realise::Realisation;
-use hugewise_model::report::advice::describe;
-use hugewise_model::report::lines::{plain, wrapped};
-use hugewise_model::report::scale::chosen_percent;
+use hugewise_model::run::plan::Plan;
+use hugewise_model::run::plan::service::{LoadPolicy, Service};
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::report::advice::describe;
+use hugewise_model::text::number::chosen_percent;
+use hugewise_model::text::wrap::{plain, wrapped};
 use serde_json::json;
 
 use crate::cli::{Format, Output};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hugewise_model::plan::Plan;
+use hugewise_model::run::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::say::plainly;

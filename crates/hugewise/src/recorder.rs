@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use hugewise_linux::spawn::Identity;
-use hugewise_model::observation::Trial;
-use hugewise_model::record::{self, End, Header, Line, Record};
+use hugewise_model::run::record;
+use hugewise_model::run::record::{End, Header, Line, Record};
+use hugewise_model::run::trial::Trial;
 
 use crate::exit;
 use crate::file;

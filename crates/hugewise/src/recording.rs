@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_model::recording::{Fault, Recorded, read};
+use hugewise_model::base::recording::{Fault, Recorded, read};
 use serde::Serialize;
 
 use crate::{exit, file};

@@ -8,11 +8,11 @@ use anyhow::Result;
 use hugewise_linux::collect::Observed;
 use hugewise_linux::runtime::{self, Start};
 use hugewise_linux::spawn::Identity;
-use hugewise_model::observation::{Mark, Trial};
-use hugewise_model::policy::realise::Realisation;
-use hugewise_model::policy::runtime::placeholders::{fill, idle};
-use hugewise_model::policy::runtime::{Answers, complaints, not_taken};
-use hugewise_model::policy::{Policy, Settings, environment};
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
+use hugewise_model::run::policy::runtime::{Answers, complaints, not_taken};
+use hugewise_model::run::policy::{Policy, Settings, environment};
+use hugewise_model::run::trial::{Mark, Trial};
 
 use crate::exit;
 use crate::options::Options;

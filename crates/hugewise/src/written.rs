@@ -9,9 +9,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugewise_linux::collect::service::LastLook;
-use hugewise_model::glob::{fits, is_pattern};
-use hugewise_model::plan::service::Places;
-use hugewise_model::reader::{self, LatencySource, Place, Reply};
+use hugewise_model::base::glob::{fits, is_pattern};
+use hugewise_model::loadgen;
+use hugewise_model::loadgen::Reply;
+use hugewise_model::run::plan::service::Places;
+use hugewise_model::run::plan::{LatencySource, Place};
 
 /// More than this is no log of one trial.
 const LARGEST: u64 = 256 << 20;
@@ -219,7 +221,7 @@ pub fn read(source: &LatencySource, stdout: &[u8], sought: Sought) -> Reply {
         )),
         Sought::Printed => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
     };
-    reader::read(source, documents)
+    loadgen::read(source, documents)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::policy::realise::{FileWrite, Realisation};
+use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
 use crate::error::{Error, Kind, Result};
 use crate::lock::Hold;

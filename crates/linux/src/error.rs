@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 /// The result of a contact with the kernel.
 pub type Result<T> = std::result::Result<T, Error>;

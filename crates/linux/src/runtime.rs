@@ -13,10 +13,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_model::policy::runtime::{
+use hugewise_model::run::policy::runtime::{
     Answers, key, parse_flags, parse_tunables, tunables_answers,
 };
-use hugewise_model::policy::{Runtime, Settings};
+use hugewise_model::run::policy::{Runtime, Settings};
 
 use crate::spawn::{Identity, become_identity};
 

@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use hugewise_model::forecast::UsedWhere;
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::forecast::UsedWhere;
 
 use crate::error::{Error, Result};
 use crate::probe::frozen::expand;

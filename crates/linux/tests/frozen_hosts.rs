@@ -11,9 +11,9 @@ use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::root::Root;
 use hugewise_linux::sys::cgroup;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Diagnosis, diagnose, render_csv, render_markdown, render_text};
-use hugewise_model::host::Host;
-use hugewise_model::observation::Missing;
 
 /// Relative to the package, where tests run: errors show the path, and golden files must not
 /// depend on where the sources lie.

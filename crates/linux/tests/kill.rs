@@ -23,7 +23,7 @@ use hugewise_linux::error::Kind;
 use hugewise_linux::lock::{self, Hold};
 use hugewise_linux::root::Root;
 use hugewise_linux::undo::{Found, Place, Steps, undo};
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::run::policy::realise::Realisation;
 
 static TURN: Mutex<()> = Mutex::new(());
 

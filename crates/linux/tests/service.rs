@@ -26,10 +26,12 @@ use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Echo, Launch, Output};
 use hugewise_linux::undo::Steps;
-use hugewise_model::host::Host;
-use hugewise_model::observation::{Missing, Outcome, Party, Reading};
-use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy, Places, StopSignal};
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::plan::service as plan;
+use hugewise_model::run::plan::service::{CommandLine, LoadPolicy, Places, StopSignal};
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::trial::{Outcome, Party, Reading};
 
 mod planted;
 

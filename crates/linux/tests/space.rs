@@ -11,8 +11,8 @@ use std::time::Duration;
 use hugewise_linux::identity::is_root;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
-use hugewise_model::reason::{Code, Told, judge};
-use hugewise_model::space::{Mapping, Pages, Sort, Space};
+use hugewise_model::observe::inspect::address_space::{Mapping, Pages, Sort, Space};
+use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
 use skipping::skip;
 
 const ALL: Depth = Depth::Frames(Duration::from_secs(10));
@@ -108,8 +108,9 @@ fn at(space: &Space, address: usize) -> &Mapping {
 /// The pages of the range at an address.
 fn pages(space: &Space, address: usize) -> Pages {
     let runs = &at(space, address).runs;
-    let inside =
-        |run: &&hugewise_model::space::Run| (run.start..run.end).contains(&(address as u64));
+    let inside = |run: &&hugewise_model::observe::inspect::address_space::Run| {
+        (run.start..run.end).contains(&(address as u64))
+    };
     runs.iter()
         .find(inside)
         .map(|run| run.pages.clone())
@@ -119,8 +120,9 @@ fn pages(space: &Space, address: usize) -> Pages {
 fn code_at(space: &Space, address: usize) -> Code {
     let settings = read_settings(&Root::real(), std::process::id()).unwrap();
     let judgements = judge(space, &settings, &Told::All);
-    let inside =
-        |one: &&hugewise_model::reason::Judgement| (one.start..one.end).contains(&(address as u64));
+    let inside = |one: &&hugewise_model::observe::inspect::reasons::Judgement| {
+        (one.start..one.end).contains(&(address as u64))
+    };
     judgements.iter().find(inside).unwrap().code
 }
 

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use hugewise_linux::bpf::{Sighting, Tracer};
 use hugewise_linux::root::Root;
-use hugewise_model::latency::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
-use hugewise_model::observation::Missing;
-use hugewise_model::trace::Rung;
-use hugewise_model::trace::points::{Point, points};
+use hugewise_model::base::histogram::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::trace::Rung;
+use hugewise_model::observe::trace::points::{Point, points};
 
 mod skipping;
 use skipping::skip;

@@ -9,12 +9,15 @@
 mod sample;
 
 use expect_test::{Expect, expect};
-use hugewise_model::bench::Bench;
-use hugewise_model::compare::{self, Options};
-use hugewise_model::findings::{self, Finding, Outcome};
-use hugewise_model::observation::{Missing, Reading};
-use hugewise_model::policy::Policy;
-use hugewise_model::record::Record;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::cells::Bench;
+use hugewise_model::run::compare;
+use hugewise_model::run::compare::Options;
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::{Finding, Outcome};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::trial::Reading;
 use sample::Figures;
 
 fn bench(suite: &str, cells: &[&str], arms: &[Figures]) -> Record {

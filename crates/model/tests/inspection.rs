@@ -8,12 +8,12 @@
 use std::path::PathBuf;
 
 use expect_test::expect_file;
-use hugewise_model::inspection::{
+use hugewise_model::observe::inspect::reasons::{Certainty, Code};
+use hugewise_model::observe::inspect::view::{
     Brief, Glob, Inspection, changes, render_csv, render_map, render_markdown, render_several,
     render_text,
 };
-use hugewise_model::reason::{Certainty, Code};
-use hugewise_model::report::{Style, Verbosity};
+use hugewise_model::text::{Style, Verbosity};
 
 fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", name]

@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use hugewise_model::miss::{
+use hugewise_model::base::recording::{Recorded, read};
+use hugewise_model::observe::misses::{
     Analysis, Conclusion, Summary, render_csv, render_markdown, render_text,
 };
-use hugewise_model::recording::{Recorded, read};
-use hugewise_model::report::{Color, Style, Verbosity};
+use hugewise_model::text::{Color, Style, Verbosity};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")

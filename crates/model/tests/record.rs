@@ -5,12 +5,14 @@ mod sample;
 use std::collections::BTreeMap;
 
 use expect_test::expect;
-use hugewise_model::host::ThpDisable;
-use hugewise_model::latency::distribution::{Distribution, Grain};
-use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading, Role, Trial};
-use hugewise_model::reader::Pacing;
-use hugewise_model::record::{self, Line, Record, RecordError};
-use hugewise_model::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_model::base::histogram::distribution::{Distribution, Grain};
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::record;
+use hugewise_model::run::record::{Line, Record, RecordError};
+use hugewise_model::run::trial::Pacing;
+use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {
@@ -39,7 +41,7 @@ fn bytes_of(record: &Record) -> Vec<u8> {
 fn small_record() -> Record {
     let mut record = sample::record(
         &[(
-            sample::thp("a", hugewise_model::policy::Thp::Never),
+            sample::thp("a", hugewise_model::run::policy::Thp::Never),
             sample::huge_pages(),
         )],
         3,

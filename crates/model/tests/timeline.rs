@@ -5,11 +5,14 @@ mod sample;
 use std::collections::BTreeMap;
 
 use expect_test::expect;
-use hugewise_model::findings::{self, Finding, Outcome};
-use hugewise_model::observation::{Missing, Trial};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::Record;
-use hugewise_model::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated, render_text};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::{Finding, Outcome};
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
+use hugewise_model::run::timeline::render_text;
+use hugewise_model::run::trial::Trial;
+use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use sample::{small_pages, table, thp};
 
 /// Two policies; under the second the service stalls in its third second.

@@ -1,12 +1,12 @@
 //! What a user types, and the lines of a recording: taken, or refused with a sentence.
 
-use hugewise_model::gate::Gate;
-use hugewise_model::plan::service::StopSignal;
-use hugewise_model::policy::Axis;
-use hugewise_model::quantity::{parse_duration, parse_size};
-use hugewise_model::reader::TimeUnit;
-use hugewise_model::recording::{Recorded, read};
-use hugewise_model::{fault, miss};
+use hugewise_model::base::recording::{Recorded, read};
+use hugewise_model::base::units::{parse_duration, parse_size};
+use hugewise_model::observe::{faults, misses};
+use hugewise_model::run::gate::Gate;
+use hugewise_model::run::plan::TimeUnit;
+use hugewise_model::run::plan::service::StopSignal;
+use hugewise_model::run::policy::Axis;
 use proptest::prelude::*;
 
 const MISSES: &str = include_str!("../../../fixtures/misses/server.jsonl");
@@ -65,8 +65,8 @@ proptest! {
 
     #[test]
     fn any_line_of_a_recording_is_read_or_refused(bytes: Vec<u8>) {
-        try_line::<fault::Analysis>(&bytes);
-        try_line::<miss::Analysis>(&bytes);
+        try_line::<faults::Analysis>(&bytes);
+        try_line::<misses::Analysis>(&bytes);
     }
 
     #[test]
@@ -75,7 +75,7 @@ proptest! {
         let mut bytes = lines[line % lines.len()].as_bytes().to_vec();
         let at = at % bytes.len();
         if cut { bytes.truncate(at) } else { bytes[at] = byte }
-        try_line::<miss::Analysis>(&bytes);
-        try_line::<fault::Analysis>(&bytes);
+        try_line::<misses::Analysis>(&bytes);
+        try_line::<faults::Analysis>(&bytes);
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use hugewise_model::stats::{ALPHA, median, paired};
+use hugewise_model::run::stats::{ALPHA, median, paired};
 
 use super::Arguments;
 use super::load::Load;

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use hugewise_model::compare::{self, Options, Statistic, Table};
-use hugewise_model::host::{Cgroup, Host, ThpDisable, User};
-use hugewise_model::observation::{Missing, Outcome, ReadBack, Reading, Role, Trial};
-use hugewise_model::plan::{Bounds, Plan};
-use hugewise_model::policy::Policy;
-use hugewise_model::record::{Header, Record, VERSION};
-use hugewise_model::stats::looks;
+use hugewise_model::base::host::{Cgroup, Host, ThpDisable, User};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare;
+use hugewise_model::run::compare::{Options, Statistic, Table};
+use hugewise_model::run::plan::looks::looks;
+use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::{Header, Record, VERSION};
+use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
 
 use super::noise::{Noise, Stream};
 

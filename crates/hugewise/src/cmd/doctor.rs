@@ -8,7 +8,8 @@ use clap::Args;
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::undo::{self, Found, Place, UndoReport};
-use hugewise_model::doctor::{self, Diagnosis};
+use hugewise_model::doctor;
+use hugewise_model::doctor::Diagnosis;
 
 use crate::cli::{Format, Output};
 use crate::exit::Exit;

@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Launch};
-use hugewise_model::observation::Outcome;
-use hugewise_model::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::policy::{Policy, environment};
+use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
+use hugewise_model::run::policy::{Policy, environment};
+use hugewise_model::run::trial::Outcome;
 
 use crate::interrupt::Relay;
 use crate::say::say;

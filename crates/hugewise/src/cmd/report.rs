@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use hugewise_model::compare::{self, Across, Table};
-use hugewise_model::findings;
-use hugewise_model::gate::Gate;
-use hugewise_model::record::Record;
-use hugewise_model::report::{Other, Report, render_trials};
-use hugewise_model::timeline::render_text as render_timeline;
+use hugewise_model::run::compare;
+use hugewise_model::run::compare::{Across, Table};
+use hugewise_model::run::findings;
+use hugewise_model::run::gate::Gate;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::report::{Other, Report, render_trials};
+use hugewise_model::run::timeline::render_text as render_timeline;
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};

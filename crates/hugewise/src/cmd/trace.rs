@@ -10,9 +10,10 @@ use hugewise_linux::error::Kind;
 use hugewise_linux::proc::kallsyms::{Functions, read_kallsyms};
 use hugewise_linux::proc::process::{Watched, numbers_are_global};
 use hugewise_linux::root::Root;
-use hugewise_model::quantity::parse_duration;
-use hugewise_model::trace::points::{Means, Point, Preset, of_function, points};
-use hugewise_model::trace::{self, Rung, SCHEMA, Trace, Traced, Untraced, Window};
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::observe::trace;
+use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
+use hugewise_model::observe::trace::{Rung, SCHEMA, Trace, Traced, Untraced, Window};
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use hugewise_model::gate::Gate;
-use hugewise_model::plan::PrintedMetric;
-use hugewise_model::plan::service::{CommandLine, Ready, StopSignal};
-use hugewise_model::policy::{Axis, Policy};
-use hugewise_model::quantity::parse_duration;
-use hugewise_model::reader::LatencySource;
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::run::gate::Gate;
+use hugewise_model::run::plan::LatencySource;
+use hugewise_model::run::plan::PrintedMetric;
+use hugewise_model::run::plan::service::{CommandLine, Ready, StopSignal};
+use hugewise_model::run::policy::{Axis, Policy};
 use serde::Deserialize;
 
 mod choices;

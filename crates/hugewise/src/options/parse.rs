@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use hugewise_model::quantity::parse_duration;
+use hugewise_model::base::units::parse_duration;
 use serde::{Deserialize, Deserializer};
 
 /// A share as `1%` or `0.01`.

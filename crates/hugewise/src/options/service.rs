@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::root::Root;
 use hugewise_linux::sys::cpu;
-use hugewise_model::plan::service::{CommandLine, Service};
+use hugewise_model::run::plan::service::{CommandLine, Service};
 
 use super::{Options, Processors, Switch};
 use crate::{command, exit};

@@ -12,10 +12,11 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::Identity;
 use hugewise_linux::stat::plan::{Events, plan as plan_counters};
-use hugewise_model::compare::{Progress as SoFar, progress as so_far};
-use hugewise_model::observation::{Missing, Reading, Role, Trial};
-use hugewise_model::plan::{Plan, Slot};
-use hugewise_model::record::{Header, Record, StopReason};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare::{Progress as SoFar, progress as so_far};
+use hugewise_model::run::plan::{Plan, Slot};
+use hugewise_model::run::record::{Header, Record, StopReason};
+use hugewise_model::run::trial::{Reading, Role, Trial};
 
 use crate::cli::Output;
 use crate::exit;

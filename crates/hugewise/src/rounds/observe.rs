@@ -7,12 +7,13 @@ use hugewise_linux::collect::service::{self, Ended, Service};
 use hugewise_linux::collect::{self, Counting, Observed, Watch};
 use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
 use hugewise_linux::undo::Unwatched;
-use hugewise_model::plan::Plan;
-use hugewise_model::plan::service::{self as plan, CommandLine, LoadPolicy};
-use hugewise_model::policy::realise::Realisation;
-use hugewise_model::policy::{Settings, environment};
-use hugewise_model::reader::{self, LatencySource};
-use hugewise_model::record::Header;
+use hugewise_model::run::plan::Plan;
+use hugewise_model::run::plan::service as plan;
+use hugewise_model::run::plan::service::{CommandLine, LoadPolicy};
+use hugewise_model::run::plan::{LatencySource, Place as SourcePlace};
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::policy::{Settings, environment};
+use hugewise_model::run::record::Header;
 
 use super::{Place, Rounds};
 use crate::options::{Options, Streams, Switch};
@@ -122,7 +123,7 @@ impl Rounds<'_> {
 
     /// All but the command and what a policy does to it.
     fn surroundings(&self, plan: &Plan) -> Launch {
-        let from_stdout = |source: &LatencySource| source.place == reader::Place::Stdout;
+        let from_stdout = |source: &LatencySource| source.place == SourcePlace::Stdout;
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
         let keep = reads || self.kept.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
         Launch {

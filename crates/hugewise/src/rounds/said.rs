@@ -1,7 +1,7 @@
 //! What is said while the rounds run.
 
-use hugewise_model::compare::{Progress, Running};
-use hugewise_model::observation::Trial;
+use hugewise_model::run::compare::{Progress, Running};
+use hugewise_model::run::trial::Trial;
 
 /// What a person should know at the first failure, before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {

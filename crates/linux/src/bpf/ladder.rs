@@ -1,8 +1,8 @@
 //! From a point to the attempts that are made for it, best first; and the climb, which takes
 //! the first that the kernel accepts.
 
-use hugewise_model::trace::points::{Decode, Edge, Key, Means, Point, Who};
-use hugewise_model::trace::{Kind, Rung};
+use hugewise_model::observe::trace::points::{Decode, Edge, Key, Means, Point, Who};
+use hugewise_model::observe::trace::{Kind, Rung};
 
 use super::types::Types;
 use crate::proc::kallsyms::{Found, Functions};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::latency::Histogram;
-use hugewise_model::trace::points::{Decode, Point};
-use hugewise_model::trace::{Kind, Latencies, Losses, Part, Seen, Traced};
+use hugewise_model::base::histogram::Histogram;
+use hugewise_model::observe::trace::points::{Decode, Point};
+use hugewise_model::observe::trace::{Kind, Latencies, Losses, Part, Seen, Traced};
 
 use super::ladder::{Attempt, Kernel};
 use super::probe::{Probe, Sight};

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use hugewise_model::trace::points::Point;
-use hugewise_model::trace::{Rung, Seen, Traced, Untraced};
+use hugewise_model::observe::trace::points::Point;
+use hugewise_model::observe::trace::{Rung, Seen, Traced, Untraced};
 
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::root::Root;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
-use hugewise_model::latency::{Extremes, Histogram};
-use hugewise_model::trace::points::{Edge, Who};
-use hugewise_model::trace::{Losses, Rung};
+use hugewise_model::base::histogram::{Extremes, Histogram};
+use hugewise_model::observe::trace::points::{Edge, Who};
+use hugewise_model::observe::trace::{Losses, Rung};
 
 use super::ladder::{Attempt, Open, Refusal};
 

@@ -1,8 +1,8 @@
 //! Why a point is not traced.
 
-use hugewise_model::observation::Missing;
-use hugewise_model::trace::Untraced;
-use hugewise_model::trace::points::Point;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::trace::Untraced;
+use hugewise_model::observe::trace::points::Point;
 
 use super::ladder::Refusal;
 use crate::root::Root;
@@ -76,13 +76,13 @@ pub(super) fn lacking(root: &Root) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::trace::Rung;
+    use hugewise_model::observe::trace::Rung;
 
     use super::*;
 
     #[test]
     fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
-        let point = &hugewise_model::trace::points::points()[0];
+        let point = &hugewise_model::observe::trace::points::points()[0];
         let refusal = Refusal {
             rung: Rung::Fentry,
             errno: Some(libc::EPERM),

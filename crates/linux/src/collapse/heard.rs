@@ -1,4 +1,4 @@
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use super::Reasons;
 use crate::root::Root;

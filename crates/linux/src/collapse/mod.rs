@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::collapse::{Done, Ended, Fate, Plan, Refusal};
+use hugewise_model::observe::collapse::{Done, Ended, Fate, Plan, Refusal};
 
 mod heard;
 mod target;

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use hugewise_model::collapse::Planned;
+use hugewise_model::observe::collapse::Planned;
 
 use super::*;
 

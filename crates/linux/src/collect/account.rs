@@ -1,6 +1,6 @@
 //! What a trial's subject used, however it was driven.
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use crate::spawn::{End, ExitReading, Usage};
 

@@ -4,10 +4,11 @@
 //! next round counts the next group. So totals are totals: nothing is stretched, and every
 //! policy of a round is counted alike.
 
-use hugewise_model::host::Host;
-use hugewise_model::observation::{Missing, Reading};
-use hugewise_model::stat::kind::{CYCLES, INSTRUCTIONS};
-use hugewise_model::stat::{Count, Tally, derive};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
+use hugewise_model::observe::stat::{Count, Tally, derive};
+use hugewise_model::run::trial::Reading;
 
 use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
@@ -169,7 +170,7 @@ fn whole(first: &Tally, running_ns: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::stat::Mode;
+    use hugewise_model::observe::stat::Mode;
 
     use super::*;
     use crate::perf::count::Planned;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use super::account::Account;
 use super::stacks::Stacks;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use crate::error::Error;
 use crate::root::Root;

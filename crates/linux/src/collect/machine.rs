@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use hugewise_model::host::{Host, THP_DIR};
-use hugewise_model::observation::Missing;
+use hugewise_model::base::host::{Host, THP_DIR};
+use hugewise_model::base::missing::Missing;
 
 use crate::clock::own_cpu_ns;
 use crate::proc::buddyinfo::read_buddyinfo;

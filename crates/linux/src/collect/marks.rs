@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use hugewise_model::host::ThpDisable;
-use hugewise_model::observation::{Mark, ReadBack};
-use hugewise_model::policy::realise::{Realisation, ThpPrctl};
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
+use hugewise_model::run::trial::{Mark, ReadBack};
 
 /// Share of the machine's processors that others may use without a mark. Below it the effect
 /// on a paired comparison drowns in ordinary noise; above it frequency and caches change.
@@ -158,7 +158,7 @@ fn drifted(seen: &Circumstances<'_>) -> Vec<Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_model::policy::realise::FileWrite;
+    use hugewise_model::run::policy::realise::FileWrite;
 
     fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
         let (expected, read_back, files) =

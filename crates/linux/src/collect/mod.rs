@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::host::{Host, ThpDisable};
-use hugewise_model::metric::METRICS;
-use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading};
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::base::host::{Host, ThpDisable};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::metric::METRICS;
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading};
 
 use crate::clock::unix_ms;
 use crate::error::Result;

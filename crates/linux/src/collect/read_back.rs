@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::run::policy::realise::Realisation;
 
 use super::account::Account;
 use super::sampler::Samples;

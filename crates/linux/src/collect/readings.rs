@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::host::Host;
-use hugewise_model::metric::METRICS;
-use hugewise_model::observation::{Missing, ReadBack, Reading};
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::metric::METRICS;
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::trial::{ReadBack, Reading};
 
 use super::account::Account;
 use super::counts::Counted;

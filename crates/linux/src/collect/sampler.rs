@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use super::machine::nr_anon;
 use super::pools::Pools;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::observation::Missing;
-use hugewise_model::space::Mapping;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::inspect::address_space::Mapping;
 
 use crate::error::Kind;
 use crate::root::Root;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use hugewise_model::observation::Missing;
-use hugewise_model::timeline::LONG_NS;
-use hugewise_model::trace::points::{Point, points};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::trace::points::{Point, points};
+use hugewise_model::run::trial::timeline::LONG_NS;
 
 use crate::bpf::{Long, Sighting, Standing, Tracer};
 use crate::error::Result;
@@ -189,8 +189,8 @@ impl Seconds {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::latency::Histogram;
-    use hugewise_model::metric;
+    use hugewise_model::base::histogram::Histogram;
+    use hugewise_model::run::metric;
 
     use super::*;
 

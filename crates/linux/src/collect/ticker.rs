@@ -8,8 +8,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::Missing;
-use hugewise_model::timeline::{Second, Seen};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::trial::timeline::Second;
 
 use super::sampler::Sampler;
 use super::stalls::{Stalls, Tick};

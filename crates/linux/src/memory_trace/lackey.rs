@@ -1,7 +1,7 @@
 //! The text that valgrind's lackey writes with `--trace-mem=yes` (lackey/lk_main.c): a letter,
 //! the address in hexadecimal, the bytes in decimal.
 
-use hugewise_model::tlb::simulate::{Access, Kind};
+use hugewise_model::observe::simulation::{Access, Kind};
 
 /// What one line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hugewise_model::fault::Map;
-use hugewise_model::observation::{Missing, Outcome};
-use hugewise_model::tlb::simulate::{Access, Cut, PageNow};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::Map;
+use hugewise_model::observe::simulation::{Access, Cut, PageNow};
+use hugewise_model::run::trial::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};

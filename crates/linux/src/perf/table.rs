@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
 
-use hugewise_model::stat::Mode;
+use hugewise_model::observe::stat::Mode;
 
 use super::open::{
     Code, Group, Guests, HARDWARE, Observed, PerfOpen, Raws, Refusal, Request, Start, Switch,

@@ -1,6 +1,6 @@
 //! Which files a machine is made of: what readers read, and nothing else.
 
-use hugewise_model::glob::{fits, is_pattern};
+use hugewise_model::base::glob::{fits, is_pattern};
 
 use crate::root::Root;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
-use hugewise_model::host::Host;
-use hugewise_model::observation::Missing;
 
 use super::answers::{Answer, Answers, PerfAnswers};
 use crate::error::Kind;

@@ -5,8 +5,8 @@
 //! below a [`Root`](crate::root::Root). A frozen machine is therefore a folder of files and one
 //! `host.toml` with the answers, and nothing else differs between it and the real one.
 
+use hugewise_model::base::host::{Host, ThpDisable, User};
 use hugewise_model::doctor::{Examination, Facts};
-use hugewise_model::host::{Host, ThpDisable, User};
 
 use crate::error::{Kind, Result};
 use crate::proc::buddyinfo::read_buddyinfo;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use hugewise_model::fault::Accounted;
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::Accounted;
 
 use super::{Parsed, number};
 use crate::root::Root;

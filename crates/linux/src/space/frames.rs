@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::Missing;
-use hugewise_model::space::{FolioCount, Frames, Kind, Mapping, Pages, Run, Source};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::inspect::address_space::{
+    FolioCount, Frames, Kind, Mapping, Pages, Run, Source,
+};
 
 use super::blocks::{Sizes, push};
 use crate::error::Error;

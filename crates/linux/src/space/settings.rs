@@ -1,6 +1,6 @@
 //! What governs an address space from outside.
 
-use hugewise_model::reason::{CgroupMemory, Settings};
+use hugewise_model::observe::inspect::reasons::{CgroupMemory, Settings};
 
 use super::reach::probe_address_bits;
 use crate::error::Result;

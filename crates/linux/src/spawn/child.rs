@@ -12,8 +12,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr;
 
-use hugewise_model::host::ThpDisable;
-use hugewise_model::policy::realise::ThpPrctl;
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::run::policy::realise::ThpPrctl;
 
 use super::calls::errno;
 use super::image::Image;

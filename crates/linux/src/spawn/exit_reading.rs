@@ -5,7 +5,7 @@ use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::{folios, page_scan};

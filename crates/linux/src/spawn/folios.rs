@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use super::exit_reading::FolioQuestion;
 use super::page_scan::{FILE, HUGE, PRESENT, Wanted, scan};

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::trial::Outcome;
 
 use super::calls::{self, Change};
 use super::child::Child;

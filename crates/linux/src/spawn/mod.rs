@@ -21,7 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugewise_model::policy::realise::ThpPrctl;
+use hugewise_model::run::policy::realise::ThpPrctl;
 use serde::{Deserialize, Serialize};
 
 mod calls;

@@ -4,7 +4,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use hugewise_model::observation::Outcome;
+use hugewise_model::run::trial::Outcome;
 
 use super::child::prctl_words;
 use super::hook::become_identity;

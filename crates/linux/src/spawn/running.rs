@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hugewise_model::host::ThpDisable;
+use hugewise_model::base::host::ThpDisable;
 
 use super::calls::wait_readable;
 use super::drain::{Drain, Echo};

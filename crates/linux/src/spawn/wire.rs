@@ -8,9 +8,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use hugewise_model::host::ThpDisable;
-use hugewise_model::observation::{Missing, Outcome};
-use hugewise_model::policy::realise::ThpPrctl;
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_model::run::trial::Outcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

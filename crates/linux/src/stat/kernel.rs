@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hugewise_model::host::Host;
-use hugewise_model::metric::Scope;
-use hugewise_model::observation::{Missing, Reading};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::metric::Scope;
+use hugewise_model::run::trial::Reading;
 
 use super::memory::{Memory, read_group};
 use super::subject::Subject;
@@ -288,7 +289,7 @@ fn khugepaged_ns(root: &Root, pid: Option<u32>) -> Result<u64, Missing> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::stat::READINGS;
+    use hugewise_model::observe::stat::READINGS;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use super::subject::{Cgroup, Subject};
 use crate::error::{Error, Kind};

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use hugewise_model::host::Host;
-use hugewise_model::observation::Missing;
-use hugewise_model::stat::{Hardware, Header, Interval, Mode, Target, VERSION, derive};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::{Hardware, Header, Interval, Mode, Target, VERSION, derive};
 
 use crate::clock::{nanoseconds, unix_ms};
 use crate::perf::count::Counters;

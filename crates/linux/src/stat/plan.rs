@@ -1,8 +1,8 @@
 //! What this machine can count of what is wanted.
 
-use hugewise_model::host::Host;
-use hugewise_model::observation::Missing;
-use hugewise_model::stat::{Mode, Refused, WalkCycles};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::{Mode, Refused, WalkCycles};
 
 use crate::error::Error;
 use crate::perf::count::{Plan, Planned};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::Arc;
 
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
 
 use crate::error::{Error, Result};
 use crate::perf::count::Target;

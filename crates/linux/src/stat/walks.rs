@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use hugewise_model::host::{Fact, Host};
-use hugewise_model::observation::Missing;
-use hugewise_model::stat::{Target, WalkShare};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Fact;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::{Target, WalkShare};
 
 use super::plan::Events;
 use super::subject::{Process, Subject};
@@ -62,7 +63,7 @@ impl<'a> Walks<'a> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::stat::Mode;
+    use hugewise_model::observe::stat::Mode;
 
     use super::super::plan::plan;
     use super::*;

@@ -2,8 +2,8 @@
 //! (Documentation/ABI/testing/sysfs-devices-system-cpu). A machine with several kinds of cores
 //! is described by its first one.
 
-use hugewise_model::bench::processor::Cache;
-use hugewise_model::observation::Missing;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::cells::processor::Cache;
 
 use crate::error::{Error, Kind, Result};
 use crate::number;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::host::HugetlbPool;
+use hugewise_model::base::host::HugetlbPool;
 
 use crate::error::{Kind, Result};
 use crate::number;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::host::{THP_DIR, ThpSettings};
+use hugewise_model::base::host::{THP_DIR, ThpSettings};
 
 use crate::error::{Error, Kind, Result};
 use crate::number;

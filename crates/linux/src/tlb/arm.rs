@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::observation::Missing;
-use hugewise_model::tlb::{Holds, Structure, Tlb};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::base::tlb::{Holds, Structure, Tlb};
 
 use super::{GIB_1, KIB_4, MIB_2};
 use crate::root::Root;
@@ -117,7 +117,7 @@ fn described(core: &Core) -> Tlb {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::tlb::Room;
+    use hugewise_model::base::tlb::Room;
     use proptest::prelude::*;
 
     use super::*;

@@ -5,8 +5,8 @@
 //! is reported, and `source` names the leaf. A machine with several kinds of cores is described
 //! by the one that this ran on.
 
-use hugewise_model::observation::Missing;
-use hugewise_model::tlb::Tlb;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::base::tlb::Tlb;
 
 use crate::root::Root;
 
@@ -101,7 +101,7 @@ fn real() -> impl Cpuid {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hugewise_model::tlb::Room;
+    use hugewise_model::base::tlb::Room;
     use proptest::prelude::*;
 
     use super::*;

@@ -3,7 +3,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use hugewise_model::host::THP_DIR;
+use hugewise_model::base::host::THP_DIR;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use hugewise_linux::collect::{Watch, trial};
 use hugewise_linux::root::Root;
-use hugewise_model::observation::Outcome;
-use hugewise_model::policy::realise::{Realisation, ThpPrctl};
+use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
+use hugewise_model::run::trial::Outcome;
 
 use super::observing::{counting, eventually, host, is_alive, lab, observe, said, shell, value};
 

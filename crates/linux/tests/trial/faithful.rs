@@ -6,8 +6,9 @@ use std::process::{Command, ExitCode};
 
 use hugewise_linux::identity::is_root;
 use hugewise_linux::spawn::{self, Launch};
-use hugewise_model::observation::{Missing, Outcome, Reading};
-use hugewise_model::policy::realise::ThpPrctl;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_model::run::trial::{Outcome, Reading};
 
 use super::observing::{all_huge, command, lab, missing, nobody, observe, said, shell, value};
 use crate::skipping::skip;

@@ -2,9 +2,10 @@
 
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{AtExit, Group};
-use hugewise_model::metric::METRICS;
-use hugewise_model::observation::{Missing, Outcome, Reading};
-use hugewise_model::policy::realise::ThpPrctl;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::metric::METRICS;
+use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_model::run::trial::{Outcome, Reading};
 
 use super::observing::{MIB, PAGES, all_huge, command, counting, lab, missing, observe, value};
 use super::pool::{self, Pool};
@@ -44,7 +45,7 @@ pub(super) fn every_metric_has_a_reading() {
         "threads_total",
     ];
     for (name, reading) in &seen.readings {
-        assert!(hugewise_model::metric::find(name).is_some(), "{name}");
+        assert!(hugewise_model::run::metric::find(name).is_some(), "{name}");
         // One process shares nothing, neither to be copied nor to be counted once.
         let of_several = ["fork_copied_bytes", "peak_tree_pss_bytes"].contains(&name.as_str());
         let is_seen = !COUNTED.contains(&name.as_str()) && !of_several;

@@ -15,9 +15,10 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{Identity, Launch, Output};
 use hugewise_linux::stat::plan::{self, Events};
-use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
-use hugewise_model::observation::{Missing, Reading};
-use hugewise_model::policy::realise::Realisation;
+use hugewise_model::base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::trial::Reading;
 
 pub(super) const MIB: f64 = 1048576.0;
 

@@ -9,10 +9,10 @@ use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::collect::{Observed, Watch, trial};
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::Launch;
-use hugewise_model::observation::{Outcome, Reading};
-use hugewise_model::policy::realise::Realisation;
-use hugewise_model::trace::Rung;
-use hugewise_model::trace::points::points;
+use hugewise_model::observe::trace::Rung;
+use hugewise_model::observe::trace::points::points;
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::trial::{Outcome, Reading};
 
 use super::observing::{counting, host, lab, said, shell, value};
 use crate::skipping::skip;

@@ -1,8 +1,8 @@
 //! Proof of treatment: whether memory was huge, and whether the policy took.
 
-use hugewise_model::host::ThpDisable;
-use hugewise_model::observation::{Mark, Outcome};
-use hugewise_model::policy::realise::{FileWrite, Realisation, ThpPrctl};
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::run::policy::realise::{FileWrite, Realisation, ThpPrctl};
+use hugewise_model::run::trial::{Mark, Outcome};
 
 use super::observing::{
     MIB, PAGES, all_huge, command, identities, lab, observe, observe_expecting, said, showing,

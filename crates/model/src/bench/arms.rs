@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::{Host, ThpDisable};
-use crate::policy::realise::{Reach, realise};
-use crate::policy::{Policy, Settings, SizeMode, Thp};
-use crate::quantity::{GIB, KIB, MIB};
+use crate::base::host::{Host, ThpDisable};
+use crate::base::units::{GIB, KIB, MIB};
+use crate::run::policy::realise::{Reach, realise};
+use crate::run::policy::{Policy, Settings, SizeMode, Thp};
 
 /// The variable by which the laboratory is told what to ask the kernel for.
 const REQUEST: &str = "HUGEWISE_LAB_PAGES";
@@ -151,7 +151,7 @@ fn folios(host: &Host) -> impl Iterator<Item = Policy> {
 }
 
 fn pools(host: &Host) -> impl Iterator<Item = Policy> {
-    let filled = |(_, pool): &(&u64, &crate::host::HugetlbPool)| pool.free > pool.reserved;
+    let filled = |(_, pool): &(&u64, &crate::base::host::HugetlbPool)| pool.free > pool.reserved;
     host.hugetlb.iter().filter(filled).map(|(&bytes, _)| {
         let request = (REQUEST.to_owned(), format!("hugetlb-{bytes}"));
         Policy {

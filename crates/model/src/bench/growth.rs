@@ -1,7 +1,7 @@
 //! What `bench growth` and `bench heap` can be asked for.
 
-use crate::host::Host;
-use crate::policy::warnings::takes_advice_by_chance;
+use crate::base::host::Host;
+use crate::run::policy::warnings::takes_advice_by_chance;
 
 /// By which means a heap grows.
 pub static MEANS: &[&str] = &["brk", "mmap", "mprotect"];
@@ -46,7 +46,7 @@ pub fn usual_steps(host: &Host) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Cell;
+    use crate::run::cells::Cell;
 
     #[test]
     fn every_word_can_stand_in_a_cell() {

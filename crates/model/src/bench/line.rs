@@ -5,17 +5,22 @@
 //! {"cell":"copy/avx512/1048576/written/1","missing":{"why":"not_supported","what":"AVX-512"}}
 //! ```
 //!
-//! `metrics` are of [`metric`](crate::bench::metric). `pages` is what lay under each buffer once it was
+//! `metrics` are of [`metric`](crate::run::metric::cells). `pages` is what lay under each buffer once it was
 //! measured: bytes by kind, where a kind that is not named held nothing, or `{"missing": reason}`
-//! where nobody could look. Reasons are those of [`Missing`](crate::observation::Missing).
+//! where nobody could look. Reasons are those of [`Missing`](crate::base::missing::Missing).
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::metric::{PageKind, is_buffer, of_cell, pages_name};
-use super::{Bench, Cell};
-use crate::observation::{Missing, Reading};
+use crate::base::missing::Missing;
+use crate::run::cells::Bench;
+use crate::run::cells::Cell;
+use crate::run::metric::cells::PageKind;
+use crate::run::metric::cells::is_buffer;
+use crate::run::metric::cells::of_cell;
+use crate::run::metric::cells::pages_name;
+use crate::run::trial::Reading;
 
 /// A line that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

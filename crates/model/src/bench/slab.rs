@@ -1,6 +1,6 @@
 //! What `bench slab` can be asked for.
 
-use crate::policy::Policy;
+use crate::run::policy::Policy;
 
 /// How slabs are brought in: the word, and that of the cell.
 pub static PREFAULT: &[(&str, &str)] = &[

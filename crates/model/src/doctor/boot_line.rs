@@ -1,7 +1,7 @@
 //! What the boot line says about huge pages (kernel-parameters.txt).
 
 use super::{Evidence, Examination, Remark, Severity};
-use crate::host::THP_DIR;
+use crate::base::host::THP_DIR;
 
 const KNOWN: [&str; 5] = [
     "transparent_hugepage",

@@ -2,10 +2,10 @@
 
 use super::render::seconds;
 use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
-use crate::host::{THP_DIR, ThpDisable};
-use crate::observation::Missing;
-use crate::quantity::bytes_text;
-use crate::quantity::{GIB, MIB};
+use crate::base::host::{THP_DIR, ThpDisable};
+use crate::base::missing::Missing;
+use crate::base::units::bytes_text;
+use crate::base::units::{GIB, MIB};
 
 pub(super) const RULES: &[Rule] = &[
     inherited_thp_disable,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{RungReport, Support};
-use crate::observation::Missing;
+use crate::base::missing::Missing;
 
 /// Something that may or may not be possible here, from the least demanding up.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,8 +9,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{Host, number_keys};
-use crate::observation::Missing;
+use crate::base::host::Host;
+use crate::base::missing::Missing;
+use crate::base::missing::number_keys;
 
 mod boot_line;
 mod hazards;
@@ -209,11 +210,11 @@ fn apply(rules: &[Rule], examination: &Examination) -> Vec<Remark> {
 
 /// The machine in one line, as every report's head has it.
 fn machine(host: &Host) -> String {
-    let pages = crate::quantity::bytes_text(host.page_bytes);
+    let pages = crate::base::units::bytes_text(host.page_bytes);
     let huge = match &host.thp {
         Ok(thp) => format!(
             "{} huge pages, THP {}",
-            crate::quantity::bytes_text(thp.pmd_bytes),
+            crate::base::units::bytes_text(thp.pmd_bytes),
             thp.effective_pmd_mode()
         ),
         Err(Missing::NotSupported { .. }) => "no transparent huge pages".to_owned(),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Diagnosis, Remark, RungReport, Severity, Support};
-use crate::report::csv_field;
+use crate::text::csv_field;
 
 /// Width of a terminal that everybody has.
 const WIDTH: usize = 80;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::boot_line;
 use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
-use crate::host::{THP_DIR, ThpSettings};
-use crate::observation::Missing;
+use crate::base::host::{THP_DIR, ThpSettings};
+use crate::base::missing::Missing;
 
 pub(super) const RULES: &[Rule] = &[
     unreadable,
@@ -256,7 +256,7 @@ fn idle_hugetlb_pool(seen: &Examination) -> Option<Remark> {
         ],
         format!(
             "{} are set aside and nothing uses them; no other program can",
-            crate::quantity::bytes_text(bytes.saturating_mul(pool.total))
+            crate::base::units::bytes_text(bytes.saturating_mul(pool.total))
         ),
         format!("echo 0 > {folder}/nr_hugepages, or find out why its program does not take them"),
     ))

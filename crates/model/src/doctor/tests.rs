@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Examination, Facts, Rung, Severity, Support, diagnose};
-use crate::host::test_host::host;
-use crate::host::{Host, HugetlbPool, ThpDisable, ThpSettings};
-use crate::observation::Missing;
-use crate::quantity::MIB;
+use crate::base::host::test_host::host;
+use crate::base::host::{Host, HugetlbPool, ThpDisable, ThpSettings};
+use crate::base::missing::Missing;
+use crate::base::units::MIB;
 
 /// A bare machine with nothing to complain about.
 fn healthy() -> Examination {

@@ -1,10 +1,10 @@
 //! Growth that comes with huge pages, and growth that only comes at the same time.
 
 use expect_test::expect;
-use hugewise_model::findings::Outcome;
-use hugewise_model::observation::Missing;
-use hugewise_model::policy::Policy;
-use hugewise_model::record::Record;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::record::Record;
 
 use super::judged::{always, judge, says};
 use crate::sample::{self, Figures, huge_pages, small_pages, with};

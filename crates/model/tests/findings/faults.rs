@@ -1,10 +1,11 @@
 //! Fewer faults, zeroing, refusals of huge pages, memory that was only read.
 
 use expect_test::expect;
-use hugewise_model::compare::{Answer, Change};
-use hugewise_model::findings::{self, Outcome};
-use hugewise_model::observation::Missing;
-use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare::{Answer, Change};
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::policy::{Policy, Thp};
 
 use super::judged::{always, judge, of, says};
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};

@@ -1,9 +1,10 @@
 //! What every test needs: records, their findings, and what a rule says of them.
 
 use expect_test::Expect;
-use hugewise_model::findings::{self, Finding, Outcome};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::Record;
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::{Finding, Outcome};
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
 
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};
 

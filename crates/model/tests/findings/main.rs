@@ -12,7 +12,8 @@ mod trust;
 mod walks;
 mod wins;
 
-use hugewise_model::findings::{self, Outcome, RULES};
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::{Outcome, RULES};
 use judged::{always, judge};
 use sample::{huge_pages, table, with};
 

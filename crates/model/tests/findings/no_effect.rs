@@ -1,11 +1,12 @@
 //! Policies that changed nothing, and why.
 
 use expect_test::{Expect, expect};
-use hugewise_model::compare::{Answer, Table};
-use hugewise_model::findings::{self, Outcome};
-use hugewise_model::observation::Missing;
-use hugewise_model::policy::{Policy, Settings, Thp};
-use hugewise_model::record::Record;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare::{Answer, Table};
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::policy::{Policy, Settings, Thp};
+use hugewise_model::run::record::Record;
 
 use super::judged::{always, judge, of, says};
 use crate::sample::{self, Figures, huge_pages, small_pages, table, thp, with};

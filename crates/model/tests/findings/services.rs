@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use hugewise_model::findings::Outcome;
-use hugewise_model::observation::Missing;
-use hugewise_model::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::Record;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
 
 use super::judged::{always, judge, of, says, two_arms};
 use crate::sample::{self, huge_pages, small_pages, thp, with};

@@ -1,9 +1,10 @@
 //! Where the time went, and stalls.
 
 use expect_test::expect;
-use hugewise_model::findings::{Finding, Outcome};
-use hugewise_model::observation::{Missing, Reading};
-use hugewise_model::policy::{Policy, Thp};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::findings::{Finding, Outcome};
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::trial::Reading;
 
 use super::judged::{always, judge, of, says, two_arms};
 use crate::sample::{self, huge_pages, small_pages, thp, with};

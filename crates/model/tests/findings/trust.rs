@@ -2,10 +2,11 @@
 //! memory that was cold in the host.
 
 use expect_test::expect;
-use hugewise_model::findings::{self, Outcome};
-use hugewise_model::observation::{Mark, ReadBack, Reading};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::Record;
+use hugewise_model::run::findings;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
+use hugewise_model::run::trial::{Mark, ReadBack, Reading};
 
 use super::judged::{always, judge, of, says};
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};

@@ -1,10 +1,10 @@
 //! Page walks: what cheaper translation can save.
 
 use expect_test::expect;
-use hugewise_model::findings::Outcome;
-use hugewise_model::observation::Missing;
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::Record;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
 
 use super::judged::{always, judge, of, says};
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};

@@ -1,8 +1,8 @@
 //! Whatever was read.
 
-use hugewise_model::inspection::Inspection;
-use hugewise_model::reason::{Told, judge};
-use hugewise_model::space::{Kind, Pages, Run, VmFlags};
+use hugewise_model::observe::inspect::address_space::{Kind, Pages, Run, VmFlags};
+use hugewise_model::observe::inspect::reasons::{Told, judge};
+use hugewise_model::observe::inspect::view::Inspection;
 
 use super::planted::{HUGE, PAGE, Planted, START, mapping, pages};
 use proptest::prelude::*;

@@ -1,8 +1,10 @@
 //! For each code that can be the reason of a range: a range of which it is.
 
-use hugewise_model::observation::Missing;
-use hugewise_model::reason::{CgroupMemory, Code};
-use hugewise_model::space::{FolioCount, Frames, Kind, Pages, Permissions, Source, VmFlags};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::inspect::address_space::{
+    FolioCount, Frames, Kind, Pages, Permissions, Source, VmFlags,
+};
+use hugewise_model::observe::inspect::reasons::{CgroupMemory, Code};
 
 use super::planted::{
     HUGE, PAGE, Planted, START, changed, file, folios, framed, huge, mapping, pages, shared, single,

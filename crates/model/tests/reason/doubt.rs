@@ -1,8 +1,8 @@
 //! What is proved, what is one of several, and what is excluded.
 
-use hugewise_model::observation::Missing;
-use hugewise_model::reason::{Certainty, Code, Told, judge};
-use hugewise_model::space::{Pages, Source, VmFlags};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::inspect::address_space::{Pages, Source, VmFlags};
+use hugewise_model::observe::inspect::reasons::{Certainty, Code, Told, judge};
 
 use super::cases::case;
 use super::planted::{HUGE, Planted, pages, single};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::host::ThpSettings;
-use hugewise_model::observation::Missing;
-use hugewise_model::reason::{Judgement, Settings, Told, judge};
-use hugewise_model::space::{
+use hugewise_model::base::host::ThpSettings;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::inspect::address_space::{
     FolioCount, Frames, Kind, Mapping, Memory, Pages, Permissions, Process, Run, Sort, Source,
     Sources, Space, VmFlags, WordSize,
 };
+use hugewise_model::observe::inspect::reasons::{Judgement, Settings, Told, judge};
 
 pub(super) const HUGE: u64 = 2 << 20;
 

@@ -1,8 +1,8 @@
 //! Where ranges begin and end, how a mapping grew, and how large a page is.
 
-use hugewise_model::inspection::Inspection;
-use hugewise_model::reason::{Code, Told, judge};
-use hugewise_model::space::{Mapping, Permissions, Run};
+use hugewise_model::observe::inspect::address_space::{Mapping, Permissions, Run};
+use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
+use hugewise_model::observe::inspect::view::Inspection;
 
 use super::planted::{HUGE, PAGE, Planted, START, huge, mapping, pages, single};
 

@@ -1,8 +1,10 @@
 //! Advice: how it is found, and that it can be pasted.
 
-use hugewise_model::policy::{Policy, Settings};
-use hugewise_model::report::advice::Advice;
-use hugewise_model::report::{self, Report, Style};
+use hugewise_model::run::policy::{Policy, Settings};
+use hugewise_model::run::report;
+use hugewise_model::run::report::Report;
+use hugewise_model::run::report::advice::Advice;
+use hugewise_model::text::Style;
 
 use super::checked::draw;
 use crate::sample::{self, huge_pages, small_pages, table};

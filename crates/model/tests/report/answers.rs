@@ -1,17 +1,18 @@
 //! The answer: a win, a loss, both, neither, and not yet.
 
 use expect_test::expect_file;
-use hugewise_model::compare::{self, Answer, Change, Comparison, Options, Scale, Statistic, Table};
-use hugewise_model::findings;
-use hugewise_model::metric::Better;
-use hugewise_model::observation::{Mark, Missing};
-use hugewise_model::plan::PrintedMetric;
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::StopReason;
-use hugewise_model::report::{
-    Color, Report, Style, Verbosity, render_csv, render_json, render_markdown,
-};
-use hugewise_model::stats::Quantile;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare;
+use hugewise_model::run::compare::{Answer, Change, Comparison, Options, Scale, Statistic, Table};
+use hugewise_model::run::findings;
+use hugewise_model::run::metric::Better;
+use hugewise_model::run::plan::PrintedMetric;
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::StopReason;
+use hugewise_model::run::report::{Report, render_csv, render_json, render_markdown};
+use hugewise_model::run::stats::Quantile;
+use hugewise_model::run::trial::Mark;
+use hugewise_model::text::{Color, Style, Verbosity};
 
 use super::checked::{check, check_json, comparison, draw, golden};
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};

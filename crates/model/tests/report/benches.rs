@@ -1,9 +1,12 @@
 //! Reports of benches, from their records.
 
 use expect_test::expect_file;
-use hugewise_model::compare::{self, Options};
-use hugewise_model::report::{self, Report, Style, render_json, render_markdown};
-use hugewise_model::{findings, record};
+use hugewise_model::run::compare;
+use hugewise_model::run::compare::Options;
+use hugewise_model::run::report;
+use hugewise_model::run::report::{Report, render_json, render_markdown};
+use hugewise_model::run::{findings, record};
+use hugewise_model::text::Style;
 use serde_json::Value;
 
 use super::checked::{draw, golden, widest};

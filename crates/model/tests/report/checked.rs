@@ -1,12 +1,12 @@
 //! A report by way of its file, and what every report must have.
 
 use expect_test::expect_file;
-use hugewise_model::compare::{Comparison, Table};
-use hugewise_model::findings;
-use hugewise_model::record::{self, Line, Record};
-use hugewise_model::report::{
-    Report, Style, Verbosity, render_csv, render_json, render_markdown, render_text,
-};
+use hugewise_model::run::compare::{Comparison, Table};
+use hugewise_model::run::findings;
+use hugewise_model::run::record;
+use hugewise_model::run::record::{Line, Record};
+use hugewise_model::run::report::{Report, render_csv, render_json, render_markdown, render_text};
+use hugewise_model::text::{Style, Verbosity};
 use serde_json::Value;
 
 pub(super) fn golden(name: &str) -> std::path::PathBuf {

@@ -1,9 +1,11 @@
 //! Every field of a record is in FORMAT.md.
 
-use hugewise_model::metric::Better;
-use hugewise_model::observation::{Mark, Missing, Reading};
-use hugewise_model::plan::PrintedMetric;
-use hugewise_model::record::{self, Line};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::metric::Better;
+use hugewise_model::run::plan::PrintedMetric;
+use hugewise_model::run::record;
+use hugewise_model::run::record::Line;
+use hugewise_model::run::trial::{Mark, Reading};
 use serde_json::Value;
 
 use crate::sample;

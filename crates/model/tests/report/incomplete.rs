@@ -1,11 +1,14 @@
 //! Trials that failed, readings that are missing, a policy by itself.
 
 use expect_test::expect;
-use hugewise_model::compare::{self, Options};
-use hugewise_model::latency::distribution::{Distribution, Grain};
-use hugewise_model::observation::{Missing, Outcome, Reading};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::report::{Report, Style, render_json};
+use hugewise_model::base::histogram::distribution::{Distribution, Grain};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare;
+use hugewise_model::run::compare::Options;
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::report::{Report, render_json};
+use hugewise_model::run::trial::{Outcome, Reading};
+use hugewise_model::text::Style;
 use serde_json::Value;
 
 use super::checked::{check, check_json, draw};

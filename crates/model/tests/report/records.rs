@@ -1,9 +1,10 @@
 //! Two records against each other.
 
 use expect_test::{expect, expect_file};
-use hugewise_model::compare::{Across, between};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::report::{Other, Report, Style};
+use hugewise_model::run::compare::{Across, between};
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::report::{Other, Report};
+use hugewise_model::text::Style;
 
 use super::checked::{check_json, draw, golden, widest};
 use super::documented::marks;

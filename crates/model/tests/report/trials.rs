@@ -1,10 +1,10 @@
 //! Every trial of one metric, drawn.
 
 use expect_test::{Expect, expect};
-use hugewise_model::observation::{Mark, Outcome, Reading};
-use hugewise_model::policy::{Policy, Thp};
-use hugewise_model::record::Record;
-use hugewise_model::report::render_trials;
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
+use hugewise_model::run::report::render_trials;
+use hugewise_model::run::trial::{Mark, Outcome, Reading};
 
 use crate::sample::{self, huge_pages, small_pages, thp};
 

@@ -1,6 +1,6 @@
 //! Long names and many policies in 80 columns.
 
-use hugewise_model::policy::{Malloc, Policy, Settings, Thp};
+use hugewise_model::run::policy::{Malloc, Policy, Settings, Thp};
 
 use super::checked::check;
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};

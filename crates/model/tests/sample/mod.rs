@@ -9,15 +9,16 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::compare::{
+use hugewise_model::base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare::{
     Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
 };
-use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
-use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading, Role, Trial};
-use hugewise_model::plan::{Bounds, Plan};
-use hugewise_model::policy::realise::{Realisation, ThpPrctl};
-use hugewise_model::policy::{Policy, Settings, Thp};
-use hugewise_model::record::{End, Header, Record, StopReason, VERSION};
+use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
+use hugewise_model::run::policy::{Policy, Settings, Thp};
+use hugewise_model::run::record::{End, Header, Record, StopReason, VERSION};
+use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
 
 /// 2026-11-21 00:00 UTC.
 pub const BEGIN_MS: u64 = 1_795_219_200_000;
@@ -50,7 +51,7 @@ pub fn host() -> Host {
         }),
         hugetlb: BTreeMap::from([(
             2 << 20,
-            hugewise_model::host::HugetlbPool {
+            hugewise_model::base::host::HugetlbPool {
                 total: 0,
                 free: 0,
                 reserved: 0,
@@ -118,7 +119,7 @@ pub fn realisation(policy: &Policy) -> Realisation {
             None => ThpPrctl::Leave,
         },
         files: match policy.settings.thp {
-            Some(Thp::Always) => vec![hugewise_model::policy::realise::FileWrite {
+            Some(Thp::Always) => vec![hugewise_model::run::policy::realise::FileWrite {
                 path: "sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
                 value: "always".to_owned(),
             }],
@@ -371,7 +372,7 @@ pub fn table(record: &Record, half: f64) -> Table {
         .iter()
         .filter(|policy| policy.name != plan.baseline)
         .collect();
-    let metrics: Vec<&str> = hugewise_model::metric::METRICS
+    let metrics: Vec<&str> = hugewise_model::run::metric::METRICS
         .iter()
         .map(|metric| metric.name.as_ref())
         .filter(|name| record.trials.iter().any(|t| t.readings.contains_key(*name)))

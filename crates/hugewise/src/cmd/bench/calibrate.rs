@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_model::quantity::MIB;
+use hugewise_model::base::units::MIB;
 
 use super::room::power_below;
 use crate::places;
@@ -79,7 +79,7 @@ fn trial(suite: &str, cells: &[Vec<String>]) -> Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::quantity::GIB;
+    use hugewise_model::base::units::GIB;
 
     use super::*;
 

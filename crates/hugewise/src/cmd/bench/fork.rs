@@ -1,9 +1,9 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
-use hugewise_model::bench::Bench;
-use hugewise_model::host::Host;
-use hugewise_model::quantity::{MIB, parse_size};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::{MIB, parse_size};
+use hugewise_model::run::cells::Bench;
 
 use super::{Common, of_cells, or_usual, room};
 

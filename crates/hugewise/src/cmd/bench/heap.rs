@@ -1,11 +1,11 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
-use hugewise_model::bench::Bench;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::parse_size;
 use hugewise_model::bench::growth::{PROGRAMS, usual_programs};
-use hugewise_model::host::Host;
-use hugewise_model::policy::warnings::takes_advice_by_chance;
-use hugewise_model::quantity::parse_size;
+use hugewise_model::run::cells::Bench;
+use hugewise_model::run::policy::warnings::takes_advice_by_chance;
 
 use super::growth::USUAL_HEAP;
 use super::{Common, chosen, of_cells, room};

@@ -3,10 +3,11 @@ use clap::Args;
 use hugewise_linux::root::Root;
 use hugewise_linux::sys::cache::read_caches;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_model::bench::processor::Processor;
-use hugewise_model::bench::{Bench, latency};
-use hugewise_model::host::Host;
-use hugewise_model::quantity::{KIB, bytes_text, parse_size};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::{KIB, bytes_text, parse_size};
+use hugewise_model::bench::latency;
+use hugewise_model::run::cells::Bench;
+use hugewise_model::run::cells::processor::Processor;
 
 use super::{Common, calibrate, flag_text, of_cells, room};
 use crate::exit;

@@ -1,10 +1,10 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
-use hugewise_model::bench::Bench;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::{GIB, KIB, MIB, bytes_text, parse_size};
 use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
-use hugewise_model::host::Host;
-use hugewise_model::quantity::{GIB, KIB, MIB, bytes_text, parse_size};
+use hugewise_model::run::cells::Bench;
 
 use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;

@@ -1,10 +1,10 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
-use hugewise_model::bench::Bench;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::{MIB, bytes_text, parse_size};
 use hugewise_model::bench::prefault::{METHODS, USUAL};
-use hugewise_model::host::Host;
-use hugewise_model::quantity::{MIB, bytes_text, parse_size};
+use hugewise_model::run::cells::Bench;
 
 use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
 use crate::exit;

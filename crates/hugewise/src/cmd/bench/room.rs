@@ -1,8 +1,8 @@
 use anyhow::Result;
 use hugewise_linux::proc::meminfo;
 use hugewise_linux::root::Root;
-use hugewise_model::host::Host;
-use hugewise_model::quantity::bytes_text;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::bytes_text;
 
 use crate::exit;
 
@@ -72,7 +72,7 @@ fn left(memory: u64, available: Option<u64>, limit: Option<u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::quantity::{GIB, MIB};
+    use hugewise_model::base::units::{GIB, MIB};
 
     use super::*;
 

@@ -1,11 +1,11 @@
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
-use hugewise_model::bench::Bench;
+use hugewise_model::base::host::Host;
 use hugewise_model::bench::slab::{PREFAULT, allocators as all_allocators};
-use hugewise_model::host::Host;
-use hugewise_model::policy::Policy;
-use hugewise_model::policy::realise::realise;
+use hugewise_model::run::cells::Bench;
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::policy::realise::realise;
 
 use super::{Common, chosen, of_cells, room};
 use crate::exit;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::activity::{Rates, read_activity};
 use hugewise_linux::root::Root;
-use hugewise_model::collapse::Measured;
-use hugewise_model::compare::{FEWEST_WINDOWS, Windows, windows};
-use hugewise_model::metric::Better;
+use hugewise_model::observe::collapse::Measured;
+use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
+use hugewise_model::run::metric::Better;
 
 use crate::exit;
 use crate::interrupt::Interrupt;

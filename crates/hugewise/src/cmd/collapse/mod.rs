@@ -11,13 +11,13 @@ use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_space};
 use hugewise_linux::stat::Waited;
 use hugewise_linux::sys::thp::read_thp;
-use hugewise_model::collapse::{
+use hugewise_model::base::missing::Fact;
+use hugewise_model::base::units::{parse_duration, parse_size};
+use hugewise_model::observe::collapse::{
     Choice, Done, Ended, Plan, Report, plan, render_csv, render_markdown, render_text, report,
 };
-use hugewise_model::host::Fact;
-use hugewise_model::inspection::Glob;
-use hugewise_model::quantity::{parse_duration, parse_size};
-use hugewise_model::space::{Sort, Space};
+use hugewise_model::observe::inspect::address_space::{Sort, Space};
+use hugewise_model::observe::inspect::view::Glob;
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};

@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::fs::File;
 
 use anyhow::{Context, Result};
-use hugewise_model::fault::{self, Analysis, Summary, render_flame};
-use hugewise_model::recording::Fault;
+use hugewise_model::base::recording::Fault;
+use hugewise_model::observe::faults;
+use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
 
 use super::Arguments;
 use crate::cli::Format;
@@ -57,8 +58,8 @@ fn files(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Resul
     if let Some(path) = &arguments.flame {
         let subject = &summary.conditions.subject;
         let title = match weigh {
-            fault::Weigh::Time => format!("Time in page faults: {subject}"),
-            fault::Weigh::Faults => format!("Page faults: {subject}"),
+            faults::Weigh::Time => format!("Time in page faults: {subject}"),
+            faults::Weigh::Faults => format!("Page faults: {subject}"),
         };
         output::write_file(path, &render_flame(&analysis.folded(weigh), &title, weigh))?;
     }
@@ -69,9 +70,9 @@ fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<
     let mut text = Vec::new();
     let style = output::style(&arguments.output);
     match format {
-        Format::Text => fault::render_text(summary, &style, &mut text),
-        Format::Csv => fault::render_csv(summary, &mut text),
-        Format::Markdown => fault::render_markdown(summary, &style, &mut text),
+        Format::Text => faults::render_text(summary, &style, &mut text),
+        Format::Csv => faults::render_csv(summary, &mut text),
+        Format::Markdown => faults::render_markdown(summary, &style, &mut text),
         Format::Json => {
             serde_json::to_writer_pretty(&mut text, summary)?;
             text.push(b'\n');

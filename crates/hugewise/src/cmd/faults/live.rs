@@ -13,11 +13,13 @@ use hugewise_linux::process::Process;
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
-use hugewise_model::fault::{
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Fact;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes, SCHEMA,
 };
-use hugewise_model::host::{Fact, Host};
-use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::run::trial::Outcome;
 
 use super::{Arguments, target};
 use crate::exit::Exit;

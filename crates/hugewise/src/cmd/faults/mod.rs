@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use hugewise_model::fault::Weigh;
-use hugewise_model::policy::Policy;
-use hugewise_model::quantity::parse_duration;
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::observe::faults::Weigh;
+use hugewise_model::run::policy::Policy;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};

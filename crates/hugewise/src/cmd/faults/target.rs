@@ -5,9 +5,9 @@ use hugewise_linux::error::{Error, Kind};
 use hugewise_linux::perf::faults::{Crowd, LEAST_GRANT};
 use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, AtExit, Beginning, Launch, Question, Suspended};
-use hugewise_model::host::Host;
-use hugewise_model::policy::environment;
-use hugewise_model::policy::realise::{Reach, realise};
+use hugewise_model::base::host::Host;
+use hugewise_model::run::policy::environment;
+use hugewise_model::run::policy::realise::{Reach, realise};
 
 use super::Arguments;
 use crate::{command, exit, invoker};

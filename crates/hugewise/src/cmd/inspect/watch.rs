@@ -6,9 +6,11 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread};
-use hugewise_model::inspection::{Change, Inspection, changes, render_map, render_summary};
-use hugewise_model::quantity::bytes_text;
-use hugewise_model::reason::Code;
+use hugewise_model::base::units::bytes_text;
+use hugewise_model::observe::inspect::reasons::Code;
+use hugewise_model::observe::inspect::view::{
+    Change, Inspection, changes, render_map, render_summary,
+};
 use std::io::IsTerminal;
 
 use super::{Arguments, FRAMES, give, inspect, look};
@@ -70,7 +72,9 @@ fn draw(
     let mut text = if terminal { REDRAW } else { "\n" }.to_owned();
     let style = output::style(&arguments.output);
     if arguments.map {
-        let changed = |one: &hugewise_model::reason::Judgement| !last.judgements.contains(one);
+        let changed = |one: &hugewise_model::observe::inspect::reasons::Judgement| {
+            !last.judgements.contains(one)
+        };
         render_map(now, &style, &changed, &mut text).context("drawing the map")?;
     } else if arguments.mapping.is_some() {
         text.push_str(&give::text(now, arguments)?);

@@ -10,9 +10,9 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
 use hugewise_linux::root::Root;
 use hugewise_linux::stat::plan;
-use hugewise_model::observation::Missing;
-use hugewise_model::report::lines::wrapped;
-use hugewise_model::stat::{Mode, READINGS, kind};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::{Mode, READINGS, kind};
+use hugewise_model::text::wrap::wrapped;
 use serde::Serialize;
 
 use crate::cli::{Format, Output};

@@ -13,9 +13,9 @@ use hugewise_linux::spawn::{
 use hugewise_linux::stat::plan::{self, Events};
 use hugewise_linux::stat::subject::{Cgroup, Process, Subject};
 use hugewise_linux::stat::{Observation, Waited, Wanted};
-use hugewise_model::host::Host;
-use hugewise_model::observation::Outcome;
-use hugewise_model::stat::Target;
+use hugewise_model::base::host::Host;
+use hugewise_model::observe::stat::Target;
+use hugewise_model::run::trial::Outcome;
 
 use super::sink::Sink;
 use super::{Arguments, unknown_event};

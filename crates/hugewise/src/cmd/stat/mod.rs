@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hugewise_linux::root::Root;
 use hugewise_linux::stat::plan::Events;
-use hugewise_model::quantity::parse_duration;
-use hugewise_model::stat::Mode;
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::observe::stat::Mode;
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};

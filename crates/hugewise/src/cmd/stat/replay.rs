@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hugewise_model::stat::{Interval, derive, parse};
+use hugewise_model::observe::stat::{Interval, derive, parse};
 
 use super::sink::Sink;
 use crate::cli::Output;

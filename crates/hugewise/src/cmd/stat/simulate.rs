@@ -5,12 +5,12 @@ use hugewise_linux::error::Kind;
 use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
 use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
-use hugewise_model::fault::Map;
-use hugewise_model::observation::Outcome;
-use hugewise_model::tlb::simulate::{
+use hugewise_model::observe::faults::Map;
+use hugewise_model::observe::simulation::{
     Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
     Simulation, Tracer, render_csv, render_json, render_markdown, render_text,
 };
+use hugewise_model::run::trial::Outcome;
 
 use super::Arguments;
 use crate::cli::{Format, Output};

@@ -1,4 +1,4 @@
-use hugewise_model::trace::points::{of_function, points};
+use hugewise_model::observe::trace::points::{of_function, points};
 
 use super::*;
 use crate::proc::kallsyms::parse_kallsyms;

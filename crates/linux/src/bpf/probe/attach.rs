@@ -5,7 +5,7 @@ use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, S
 use aya::programs::{
     BtfTracePoint, FEntry, FExit, KProbe, PerfEvent, Program, RawTracePoint, TracePoint,
 };
-use hugewise_model::trace::{Kind, Rung};
+use hugewise_model::observe::trace::{Kind, Rung};
 
 use super::{Attempt, Probe};
 

@@ -1,7 +1,7 @@
 //! What the programs share with us, as `latency.bpf.c` lays it out.
 
 use aya::Pod;
-use hugewise_model::latency::buckets::{FINE_SLOTS, MICRO_SLOTS};
+use hugewise_model::base::histogram::buckets::{FINE_SLOTS, MICRO_SLOTS};
 
 /// `struct settings` of the programs.
 #[repr(C)]

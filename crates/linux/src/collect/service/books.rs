@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::host::ThpDisable;
-use hugewise_model::observation::{Missing, Outcome, Party, ReadBack};
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::trial::{Outcome, Party, ReadBack};
 
 use super::window::Window;
 use super::{Attempt, Ended, Halt, Served, Server};

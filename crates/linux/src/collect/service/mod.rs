@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::host::{Host, ThpDisable};
-use hugewise_model::observation::{Missing, Outcome, Party};
-use hugewise_model::plan::service::{self as plan, CommandLine, Places};
-use hugewise_model::timeline::Seen;
+use hugewise_model::base::host::{Host, ThpDisable};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::plan::service as plan;
+use hugewise_model::run::plan::service::{CommandLine, Places};
+use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::trial::{Outcome, Party};
 
 use super::group::TrialGroup;
 use super::pools::Pools;

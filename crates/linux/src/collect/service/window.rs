@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hugewise_model::observation::{Missing, Outcome};
-use hugewise_model::timeline::Seen;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::trial::Outcome;
 
 use super::{Attempt, Halt, Server, Step, go};
 use crate::clock::unix_ms;

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use hugewise_model::observation::Missing;
-use hugewise_model::stat::Mode;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::Mode;
 
 use crate::perf::fit::missing;
 use crate::perf::open::{Observed, Start};

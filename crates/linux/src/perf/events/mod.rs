@@ -7,8 +7,8 @@
 
 use std::sync::LazyLock;
 
-use hugewise_model::miss::Means;
-use hugewise_model::stat::kind;
+use hugewise_model::observe::misses::Means;
+use hugewise_model::observe::stat::kind;
 use serde::Deserialize;
 
 /// Which processor this is.

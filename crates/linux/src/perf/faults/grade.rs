@@ -1,6 +1,6 @@
 use std::io;
 
-use hugewise_model::fault::Modes;
+use hugewise_model::observe::faults::Modes;
 
 use super::open;
 use crate::error::{Error, Kind, Result};

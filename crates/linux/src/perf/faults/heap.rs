@@ -1,4 +1,4 @@
-use hugewise_model::fault::Event;
+use hugewise_model::observe::faults::Event;
 
 use crate::proc::{Parsed, number};
 use crate::root::Root;

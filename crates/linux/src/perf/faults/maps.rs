@@ -1,4 +1,4 @@
-use hugewise_model::fault::{Map, Sharing};
+use hugewise_model::observe::faults::{Map, Sharing};
 
 use crate::proc::{self, Parsed};
 use crate::root::Root;

@@ -38,9 +38,9 @@ use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use hugewise_model::fault::{Conditions, Counted, Event, Known, Modes};
-use hugewise_model::host::Host;
-use hugewise_model::observation::Missing;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::{Conditions, Counted, Event, Known, Modes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ring::Ring;

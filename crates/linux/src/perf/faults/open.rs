@@ -1,7 +1,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
-use hugewise_model::fault::{Counted, Modes};
+use hugewise_model::observe::faults::{Counted, Modes};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 

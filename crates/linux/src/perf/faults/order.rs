@@ -1,4 +1,4 @@
-use hugewise_model::{fault, miss};
+use hugewise_model::observe::{faults, misses};
 
 /// Events of several rings, put in order of time.
 ///
@@ -21,13 +21,13 @@ pub(in crate::perf) trait Timed {
     fn time_ns(&self) -> Option<u64>;
 }
 
-impl Timed for fault::Event {
+impl Timed for faults::Event {
     fn time_ns(&self) -> Option<u64> {
         self.time_ns()
     }
 }
 
-impl Timed for miss::Event {
+impl Timed for misses::Event {
     fn time_ns(&self) -> Option<u64> {
         self.time_ns()
     }
@@ -76,7 +76,7 @@ fn time(event: &impl Timed) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::fault::Event;
+    use hugewise_model::observe::faults::Event;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use hugewise_model::fault::Event;
+use hugewise_model::observe::faults::Event;
 
 use super::maps;
 use crate::error::Result;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use hugewise_model::observation::Missing;
-use hugewise_model::stat::Mode;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::Mode;
 
 use crate::perf::open::{Code, Guests, Observed, PerfOpen, Request, Start};
 use crate::probe::Grants;

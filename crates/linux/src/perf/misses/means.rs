@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use hugewise_model::fault::Modes;
-use hugewise_model::host::Host;
-use hugewise_model::miss::{Absence, Means};
-use hugewise_model::observation::Missing;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::Modes;
+use hugewise_model::observe::misses::{Absence, Means};
 
 use super::Target;
 use super::open::{Grade, Request, SampleOpen, Whom};

@@ -1,5 +1,5 @@
 //! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each
-//! miss among them becomes a [`Miss`](hugewise_model::miss::Miss) with its page and its place in the code.
+//! miss among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the code.
 //!
 //! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
 //! retired and missed is a sample; AMD's IBS, where every sample is an operation and only the
@@ -26,10 +26,11 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use hugewise_model::fault::{self, Known};
-use hugewise_model::host::Host;
-use hugewise_model::miss::{Access, Closing, Conditions, Event, Means, Miss, Own};
-use hugewise_model::observation::Missing;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults as fault;
+use hugewise_model::observe::faults::Known;
+use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, Own};
 
 use crate::clock::monotonic_ns;
 use crate::perf::faults::{self, Crowd, heap, maps, order::Order};

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use hugewise_model::fault::Modes;
-use hugewise_model::miss::Means;
+use hugewise_model::observe::faults::Modes;
+use hugewise_model::observe::misses::Means;
 use perf_event::events::Raw;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use hugewise_model::fault::Modes;
-use hugewise_model::miss::Analysis;
+use hugewise_model::observe::faults::Modes;
+use hugewise_model::observe::misses::Analysis;
 
 use super::ibs::tests::{MISSED_LOAD, raw};
 use super::spe::tests::walked_load;
@@ -380,7 +380,7 @@ fn a_piece_of_spe_belongs_to_who_ran() {
 
 fn conditions() -> Conditions {
     Conditions {
-        schema: hugewise_model::miss::SCHEMA,
+        schema: hugewise_model::observe::misses::SCHEMA,
         hugewise: String::new(),
         subject: String::new(),
         started_unix_ms: 0,
@@ -499,7 +499,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     assert_eq!((seen.len(), closing.malformed), (PAGES, 0));
     analysis.push(&Event::Own(Own::Sampled(Box::new(closing))));
     let summary = analysis.summary().unwrap();
-    let ours = |row: &&hugewise_model::miss::Row| row.misses >= PAGES as u64;
+    let ours = |row: &&hugewise_model::observe::misses::Row| row.misses >= PAGES as u64;
     let mapping = summary.mappings.iter().find(ours).unwrap();
     assert!(mapping.name.starts_with("anonymous"), "{}", mapping.name);
     assert!(!analysis.nameless().is_empty(), "code lies in files");

@@ -1,7 +1,7 @@
 //! Processors other than the one under our hands, as files with their sources.
 
-use hugewise_model::tlb::Tlb;
-use hugewise_model::tlb::simulate::{Processor, WalkCache};
+use hugewise_model::base::tlb::Tlb;
+use hugewise_model::observe::simulation::{Processor, WalkCache};
 use serde::Deserialize;
 
 /// One file.
@@ -44,7 +44,7 @@ fn all() -> impl Iterator<Item = Named> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::tlb::simulate::{Access, Column, Kind, Paging};
+    use hugewise_model::observe::simulation::{Access, Column, Kind, Paging};
 
     use super::*;
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::fit::{Piece, Place, pieces};
 use super::{Curve, Point};
-use crate::stats::quantile::median_interval;
-use crate::stats::{ALPHA, median};
+use crate::run::stats::quantile::median_interval;
+use crate::run::stats::{ALPHA, median};
 
 /// Fewer rounds have no interval.
 pub const FEWEST_ROUNDS: usize = 6;

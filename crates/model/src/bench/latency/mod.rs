@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use super::metric::{PageKind, pages_name};
-use super::{Bench, Cell};
-use crate::findings::medians::{Medians, arm_trials};
-use crate::observation::Reading;
-use crate::policy::Policy;
-use crate::quantity::{KIB, MIB};
-use crate::record::Record;
-use crate::stats::median;
+use crate::base::units::{KIB, MIB};
+use crate::run::cells::Bench;
+use crate::run::cells::Cell;
+use crate::run::compare::medians::{Medians, arm_trials};
+use crate::run::metric::cells::PageKind;
+use crate::run::metric::cells::pages_name;
+use crate::run::policy::Policy;
+use crate::run::record::Record;
+use crate::run::stats::median;
+use crate::run::trial::Reading;
 
 mod fit;
 /// Where one level ends and the next begins.

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::{Curve, Point};
-use crate::stats::{ALPHA, paired};
+use crate::run::stats::{ALPHA, paired};
 
 /// The difference at one footprint.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]

@@ -6,8 +6,8 @@ use super::levels::{FEWEST_ROUNDS, Level, levels};
 use super::price::prices;
 use super::told::{self, PriceTold};
 use super::{Curve, Point, footprints};
-use crate::bench::processor::{Cache, Processor};
-use crate::tlb::{Holds, Structure, Tlb};
+use crate::base::tlb::{Holds, Structure, Tlb};
+use crate::run::cells::processor::{Cache, Processor};
 use expect_test::expect;
 
 const KIB: f64 = 1024.0;

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::levels::FEWEST_ROUNDS;
 use super::{Curve, Ends, Level, Price, curves, levels, prices};
-use crate::bench::processor::{Processor, Reach};
-use crate::metric::Unit;
-use crate::quantity::bytes_text;
-use crate::record::Record;
-use crate::report::lines::plain;
-use crate::report::scale::{quantity, three_digits};
+use crate::base::units::Unit;
+use crate::base::units::bytes_text;
+use crate::run::cells::processor::{Processor, Reach};
+use crate::run::record::Record;
+use crate::text::number::{quantity, three_digits};
+use crate::text::wrap::plain;
 
 /// An end is that of a structure whose reach is at most so many octaves away.
 const NEAR: f64 = 1.0;

@@ -1,16 +1,19 @@
 //! Cells drawn: a metric over a number of bytes, one line for each policy.
 
-use crate::findings::medians::arm_trials;
-use crate::metric::Unit;
-use crate::observation::Reading;
-use crate::record::Record;
-use crate::report::lines::plain;
-use crate::stats::quantile::median_interval;
-use crate::stats::{ALPHA, median};
+use crate::base::units::Unit;
+use crate::run::compare::medians::arm_trials;
+use crate::run::record::Record;
+use crate::run::stats::quantile::median_interval;
+use crate::run::stats::{ALPHA, median};
+use crate::run::trial::Reading;
+use crate::text::wrap::plain;
 
-use super::metric::of_cell;
-use super::suite::{Place, Words};
-use super::{Bench, Cell, Suite};
+use crate::run::cells::Bench;
+use crate::run::cells::Cell;
+use crate::run::cells::Suite;
+use crate::run::cells::suite::Place;
+use crate::run::cells::suite::Words;
+use crate::run::metric::cells::of_cell;
 
 mod scale;
 /// For a browser.
@@ -139,7 +142,9 @@ fn groups(bench: &Bench) -> Vec<Group<'_>> {
 }
 
 fn bytes_axis(suite: &Suite) -> Option<usize> {
-    let drawn = |axis: &super::suite::Axis| axis.words == Words::Bytes && axis.place == Place::Row;
+    let drawn = |axis: &crate::run::cells::suite::Axis| {
+        axis.words == Words::Bytes && axis.place == Place::Row
+    };
     suite.axes.iter().position(drawn)
 }
 
@@ -192,7 +197,7 @@ fn point(record: &Record, policy: &str, metric: &str, bytes: u64) -> Option<Poin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record;
+    use crate::run::record;
 
     #[test]
     fn a_record_has_a_drawing_for_each_group_of_sizes() {

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::scale::Axis;
 use super::{Chart, Line, Point};
-use crate::fault::flame::escaped;
-use crate::quantity::bytes_text;
-use crate::report::scale::quantity;
+use crate::base::units::bytes_text;
+use crate::text::number::quantity;
+use crate::text::xml_escaped;
 
 /// One drawing with its borders.
 const WIDTH: f64 = 800.0;
@@ -37,7 +37,7 @@ pub fn render_svg(charts: &[Chart], title: &str) -> String {
          <svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
          <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
-        escaped(title)
+        xml_escaped(title)
     );
     for (index, chart) in charts.iter().enumerate() {
         let _ = writeln!(
@@ -144,7 +144,7 @@ fn draw_line(svg: &mut String, line: &Line, (colour, dash): (&str, &str), field:
         let _ = writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"><title>{}</title></circle>",
-            escaped(&told)
+            xml_escaped(&told)
         );
     }
     let _ = writeln!(
@@ -154,7 +154,7 @@ fn draw_line(svg: &mut String, line: &Line, (colour, dash): (&str, &str), field:
 }
 
 fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
-    let text = escaped(text);
+    let text = xml_escaped(text);
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
@@ -164,7 +164,7 @@ fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Unit;
+    use crate::base::units::Unit;
 
     fn chart(name: &str, points: &[(u64, f64)]) -> Chart {
         let point = |&(bytes, value): &(u64, f64)| Point {

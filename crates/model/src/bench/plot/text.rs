@@ -2,8 +2,8 @@
 
 use super::Chart;
 use super::scale::Axis;
-use crate::quantity::bytes_text;
-use crate::report::scale::quantity;
+use crate::base::units::bytes_text;
+use crate::text::number::quantity;
 
 /// Signs of the lines, in order; a place where several lines meet has its own.
 const SIGNS: [char; 6] = ['o', 'x', '+', '*', '#', '@'];
@@ -90,7 +90,7 @@ fn marks(across: &Axis, width: usize) -> String {
 mod tests {
     use super::super::{Line, Point};
     use super::*;
-    use crate::metric::Unit;
+    use crate::base::units::Unit;
     use expect_test::expect;
     use proptest::prelude::*;
 

@@ -12,10 +12,14 @@ use hugewise_linux::perf::symbols::Symbols;
 use hugewise_linux::root::Root;
 use hugewise_linux::stat::subject::{Process, Subject};
 use hugewise_linux::sys::cpu;
-use hugewise_model::fault::{self, Known, Modes};
-use hugewise_model::host::Host;
-use hugewise_model::miss::{Absence, Analysis, Closing, Conditions, Event, Means, Own, SCHEMA};
-use hugewise_model::observation::{Missing, Outcome};
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults;
+use hugewise_model::observe::faults::{Known, Modes};
+use hugewise_model::observe::misses::{
+    Absence, Analysis, Closing, Conditions, Event, Means, Own, SCHEMA,
+};
+use hugewise_model::run::trial::Outcome;
 
 use crate::cmd::stat::Arguments;
 use crate::cmd::stat::live::{Limit, SOON, Watched, exit_of, start, subject};
@@ -245,7 +249,7 @@ fn name_places(sink: &mut Sink) {
         let offsets: Vec<u64> = offsets.into_iter().collect();
         let names = symbols.look_up(&file, &offsets);
         for (&offset, frames) in offsets.iter().zip(names) {
-            sink.push(&Event::Space(fault::Event::Symbol {
+            sink.push(&Event::Space(faults::Event::Symbol {
                 file: file.clone(),
                 offset,
                 frames,

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hugewise_linux::perf::misses::{self, Kernel};
 use hugewise_linux::root::Root;
-use hugewise_model::miss::{
-    self, Absence, Analysis, Summary, render_csv, render_markdown, render_text,
+use hugewise_model::base::recording::Fault;
+use hugewise_model::observe::misses::{
+    Absence, Analysis, Summary, render_csv, render_markdown, render_text,
 };
-use hugewise_model::recording::Fault;
 
 use super::Arguments;
 use crate::cli::{Format, Output};
@@ -59,7 +59,7 @@ fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
 
 /// Whether a file is a recording of misses; one that cannot be read is none.
 pub(super) fn is_recording(path: &Path) -> bool {
-    miss::is_recording(&recording::first_line(path))
+    hugewise_model::observe::misses::is_recording(&recording::first_line(path))
 }
 
 /// Draws a recording.

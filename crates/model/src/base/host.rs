@@ -1,0 +1,234 @@
+//! The machine on which an experiment ran: facts only, no decisions.
+//!
+//! `hugewise-linux` fills these in; the record keeps them, because a measurement without its
+//! circumstances cannot be compared with another.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::missing::{Fact, fact, number_keys};
+
+#[cfg(test)]
+pub(crate) mod test_host;
+
+/// Where the THP settings live, relative to the root of the machine.
+pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
+
+/// The machine: what an experiment needs to know, and what a reader needs to judge it.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Host {
+    /// Kernel release, as `uname -r` prints it.
+    pub kernel: String,
+    /// Machine name of `uname -m`, for example `x86_64`.
+    pub arch: String,
+    /// `/proc/cmdline`, trimmed.
+    pub boot_line: String,
+    /// `/proc/sys/kernel/random/boot_id`: two records of one boot share it.
+    pub boot_id: String,
+    /// Processor model from `/proc/cpuinfo` (on arm64 the MIDR implementer and part).
+    pub cpu_model: String,
+    /// Processors that are online.
+    pub cpus: u32,
+    /// NUMA nodes with memory.
+    pub numa_nodes: u32,
+    /// `MemTotal`, in bytes.
+    pub memory_bytes: u64,
+    /// `SwapTotal`, in bytes.
+    pub swap_bytes: u64,
+    /// Size of a base page, in bytes. Never assumed to be 4096.
+    pub page_bytes: u64,
+    /// Name of the hypervisor when the machine is virtual, `None` on bare metal.
+    pub hypervisor: Option<String>,
+    /// `scaling_governor` of processor 0, where there is one.
+    pub governor: Option<String>,
+    /// Transparent huge pages: their settings, or why there are none.
+    #[serde(with = "fact")]
+    pub thp: Fact<ThpSettings>,
+    /// hugetlb pools, by page size in bytes.
+    #[serde(with = "number_keys")]
+    pub hugetlb: BTreeMap<u64, HugetlbPool>,
+    /// What this process inherited from its parent through `PR_SET_THP_DISABLE`.
+    pub thp_disable: ThpDisable,
+    /// Whether the kernel accepts `PR_THP_DISABLE_EXCEPT_ADVISED` (tried, not guessed; 6.18).
+    pub except_advised: bool,
+    /// The memory cgroup of this process.
+    pub cgroup: Cgroup,
+    /// Who runs the program, and as whom workloads run.
+    pub user: User,
+    /// Version of the C library that dynamically linked programs here use, where it is glibc.
+    pub glibc: Option<(u32, u32)>,
+    /// Allocators found on the system, by the policy value that selects them: path of the library.
+    pub allocators: BTreeMap<String, String>,
+    /// Load average over one minute when the experiment began.
+    pub load_1min: f64,
+    /// Free blocks at the beginning, by order (`/proc/buddyinfo`, summed over zones).
+    pub free_blocks: Vec<u64>,
+}
+
+impl Host {
+    /// Size of a PMD-mapped huge page in bytes, where the kernel has them.
+    #[must_use]
+    pub fn pmd_bytes(&self) -> Option<u64> {
+        self.thp.as_ref().ok().map(|thp| thp.pmd_bytes)
+    }
+
+    /// Sizes of anonymous folios other than the PMD size that are not switched off, in bytes.
+    #[must_use]
+    pub fn folio_sizes(&self) -> Vec<u64> {
+        let Ok(thp) = &self.thp else {
+            return Vec::new();
+        };
+        let sizes = thp.sizes.keys().filter(|&&kib| kib * 1024 != thp.pmd_bytes);
+        sizes
+            .filter(|&&kib| thp.effective_mode(kib).is_some_and(|mode| mode != "never"))
+            .map(|kib| kib * 1024)
+            .collect()
+    }
+
+    /// Whether programs here advise their heaps without being told to: malloc of glibc does on
+    /// Arm, from 2.43 on (`thp_init`, malloc/malloc.c), while `enabled` reads `madvise`.
+    #[must_use]
+    pub fn malloc_advises_by_itself(&self) -> bool {
+        const FIRST_GLIBC: (u32, u32) = (2, 43);
+        let mode = self.thp.as_ref().ok().map(|thp| thp.enabled.as_str());
+        self.arch == "aarch64" && self.glibc >= Some(FIRST_GLIBC) && mode == Some("madvise")
+    }
+}
+
+/// The settings below [`THP_DIR`].
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct ThpSettings {
+    /// `enabled`: `always`, `madvise` or `never`.
+    pub enabled: String,
+    /// `defrag`: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
+    pub defrag: String,
+    /// `use_zero_page`.
+    pub zero_page: bool,
+    /// `hpage_pmd_size`, in bytes.
+    pub pmd_bytes: u64,
+    /// `shmem_enabled`, where shared memory can be huge.
+    pub shmem_enabled: Option<String>,
+    /// Numeric files of `khugepaged/` that are settings, by file name.
+    pub khugepaged: BTreeMap<String, u64>,
+    /// `hugepages-<N>kB/enabled` by N in KiB (Linux 6.8). Sizes that exist for shared memory
+    /// only have no entry.
+    #[serde(with = "number_keys")]
+    pub sizes: BTreeMap<u64, String>,
+}
+
+impl ThpSettings {
+    /// The mode that holds for anonymous memory of the PMD size: the per-size file decides
+    /// and `inherit` hands over to the global one (`thp_vma_allowable_orders`, huge_mm.h).
+    #[must_use]
+    pub fn effective_pmd_mode(&self) -> &str {
+        match self.sizes.get(&(self.pmd_bytes / 1024)).map(String::as_str) {
+            None | Some("inherit") => &self.enabled,
+            Some(own) => own,
+        }
+    }
+
+    /// The mode that holds for anonymous folios of `kib`, where the kernel has that size.
+    #[must_use]
+    pub fn effective_mode(&self, kib: u64) -> Option<&str> {
+        match self.sizes.get(&kib).map(String::as_str) {
+            Some("inherit") => Some(&self.enabled),
+            Some(own) => Some(own),
+            None if kib == self.pmd_bytes / 1024 => Some(&self.enabled),
+            None => None,
+        }
+    }
+
+    /// The multi-size folios (smaller than a PMD) that some program may get, in KiB.
+    pub fn enabled_mthp_sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        let pmd_kib = self.pmd_bytes / 1024;
+        self.sizes
+            .keys()
+            .copied()
+            .filter(move |&kib| kib < pmd_kib && self.effective_mode(kib) != Some("never"))
+    }
+}
+
+/// One hugetlb pool (`/sys/kernel/mm/hugepages/hugepages-<N>kB`), in pages of its size.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct HugetlbPool {
+    /// `nr_hugepages`.
+    pub total: u64,
+    /// `free_hugepages`.
+    pub free: u64,
+    /// `resv_hugepages`.
+    pub reserved: u64,
+    /// `nr_overcommit_hugepages`.
+    pub overcommit: u64,
+}
+
+/// The per-process THP switch (`prctl(PR_GET_THP_DISABLE)`), which children inherit.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum ThpDisable {
+    /// Nothing is disabled (0).
+    Off,
+    /// No huge pages at all (1).
+    Disabled,
+    /// Only advised memory gets huge pages (3, Linux 6.18).
+    ExceptAdvised,
+}
+
+/// The memory cgroup a process is in.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Cgroup {
+    /// 1 or 2, or 0 where no memory controller was found.
+    pub version: u8,
+    /// Path below the mount of the hierarchy.
+    pub path: String,
+    /// The smallest memory limit from here to the root, in bytes; `None` when unlimited.
+    pub limit_bytes: Option<u64>,
+}
+
+/// Who runs the program.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// Effective user id of the program.
+    pub uid: u32,
+    /// User id under which workloads run: the invoking user under sudo, else `uid`.
+    pub workload_uid: u32,
+    /// Whether the THP files could be opened for writing (tried, without writing).
+    pub can_write_thp: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::missing::Missing;
+
+    /// A record holds the host inside an enum with a tag.
+    #[test]
+    fn maps_by_number_survive_a_tagged_enum() {
+        #[derive(Serialize, Deserialize, Debug, PartialEq)]
+        #[serde(tag = "line")]
+        enum Line {
+            Thp {
+                #[serde(with = "fact")]
+                thp: Fact<ThpSettings>,
+            },
+        }
+        let thp = ThpSettings {
+            enabled: "always".to_owned(),
+            defrag: "madvise".to_owned(),
+            zero_page: true,
+            pmd_bytes: 2 << 20,
+            shmem_enabled: None,
+            khugepaged: BTreeMap::new(),
+            sizes: BTreeMap::from([(64, "never".to_owned())]),
+        };
+        for thp in [Ok(thp), Err(Missing::NoHardware)] {
+            let line = Line::Thp { thp };
+            let json = serde_json::to_string(&line).unwrap();
+            assert_eq!(serde_json::from_str::<Line>(&json).unwrap(), line);
+        }
+    }
+}

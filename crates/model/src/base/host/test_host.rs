@@ -1,0 +1,110 @@
+//! Hosts for tests, built from the settings that decide.
+
+use std::collections::BTreeMap;
+
+use super::{Cgroup, Host, HugetlbPool, ThpDisable, ThpSettings, User};
+use crate::base::missing::Missing;
+
+/// A root shell on Linux 6.18 with the kernel's defaults and `enabled` as given.
+pub(crate) fn host(enabled: &str) -> Host {
+    Host {
+        kernel: "6.18.0".into(),
+        arch: "x86_64".into(),
+        boot_line: "quiet".into(),
+        boot_id: "b".into(),
+        cpu_model: "cpu".into(),
+        cpus: 2,
+        numa_nodes: 1,
+        memory_bytes: 1 << 34,
+        swap_bytes: 0,
+        page_bytes: 4096,
+        hypervisor: None,
+        governor: None,
+        thp: Ok(thp_settings(enabled)),
+        hugetlb: BTreeMap::from([(2 << 20, pool(0, 0))]),
+        thp_disable: ThpDisable::Off,
+        except_advised: true,
+        cgroup: Cgroup {
+            version: 2,
+            path: "/".into(),
+            limit_bytes: None,
+        },
+        user: User {
+            uid: 0,
+            workload_uid: 0,
+            can_write_thp: true,
+        },
+        glibc: Some((2, 41)),
+        allocators: BTreeMap::from([("jemalloc".into(), "/usr/lib/libjemalloc.so.2".into())]),
+        load_1min: 0.0,
+        free_blocks: Vec::new(),
+    }
+}
+
+fn thp_settings(enabled: &str) -> ThpSettings {
+    let sizes = [(64, "never"), (1024, "never"), (2048, "inherit")];
+    ThpSettings {
+        enabled: enabled.into(),
+        defrag: "madvise".into(),
+        zero_page: true,
+        pmd_bytes: 2 << 20,
+        shmem_enabled: Some("never".into()),
+        khugepaged: BTreeMap::from([("defrag".into(), 1), ("max_ptes_none".into(), 511)]),
+        sizes: sizes.map(|(kib, mode)| (kib, mode.to_owned())).into(),
+    }
+}
+
+pub(crate) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
+    HugetlbPool {
+        total: free,
+        free,
+        reserved: 0,
+        overcommit,
+    }
+}
+
+impl Host {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// The same with one per-size file changed.
+    pub(crate) fn size(self, kib: u64, mode: &str) -> Self {
+        self.with(|host| {
+            if let Ok(thp) = &mut host.thp {
+                thp.sizes.insert(kib, mode.to_owned());
+            }
+        })
+    }
+
+    /// The same machine as an ordinary user sees it.
+    pub(crate) fn unprivileged(self) -> Self {
+        self.with(|host| {
+            host.user = User {
+                uid: 1000,
+                workload_uid: 1000,
+                can_write_thp: false,
+            };
+        })
+    }
+
+    /// A kernel from before `PR_THP_DISABLE_EXCEPT_ADVISED` and per-size settings.
+    pub(crate) fn old(self) -> Self {
+        self.with(|host| {
+            host.except_advised = false;
+            host.glibc = Some((2, 31));
+            if let Ok(thp) = &mut host.thp {
+                thp.sizes.clear();
+            }
+        })
+    }
+
+    pub(crate) fn without_thp(self) -> Self {
+        self.with(|host| {
+            host.thp = Err(Missing::NotSupported {
+                what: "transparent huge pages".into(),
+            });
+        })
+    }
+}

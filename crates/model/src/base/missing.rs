@@ -1,0 +1,149 @@
+//! Why something is not known: a reading or a fact has a value or a [`Missing`] reason, never a
+//! zero for "unknown".
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::units::bytes_text;
+
+/// A fact of the host, or the reason why it is not known.
+pub type Fact<T> = Result<T, Missing>;
+
+/// Why something was not measured. Each reason knows the least grant that would help.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case", tag = "why")]
+pub enum Missing {
+    /// The kernel refused; `grant` is the least privilege that would help.
+    NotPermitted {
+        /// What to grant, for example `root` or `CAP_SYS_ADMIN`.
+        grant: String,
+    },
+    /// This kernel or machine does not have it.
+    NotSupported {
+        /// What is absent, for example `/proc/pagemap ioctl PAGEMAP_SCAN (Linux 6.7)`.
+        what: String,
+    },
+    /// There are no hardware counters here.
+    NoHardware,
+    /// The counter was opened and never ran: others hold the hardware's counters.
+    NeverScheduled,
+    /// There are fewer counters than events: this one's turn came in other rounds, or never.
+    NotItsTurn,
+    /// The workload ended before it could be read.
+    TooShort,
+    /// The kernel said something that could not be understood.
+    Unreadable {
+        /// Path, line and field.
+        error: String,
+    },
+    /// The value is not larger than what the measuring itself leaves there.
+    BelowFloor {
+        /// The floor, in bytes: sizes alone have one.
+        floor: u64,
+    },
+    /// The workload printed nothing that matches.
+    NotPrinted,
+    /// It happened, and is known to nobody for the time that was observed.
+    NotCounted {
+        /// What stands in the way.
+        obstacle: String,
+    },
+    /// The user switched it off, or the experiment did not need it.
+    NotAsked,
+    /// The trial failed, so that its readings mean nothing.
+    TrialFailed,
+    /// The experiment ended before the first trial of the policy did. Reports alone say it: in a
+    /// record there is no trial that could.
+    NotRun,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPermitted { grant } => write!(f, "not permitted; needs {grant}"),
+            Self::NotSupported { what } => write!(f, "not on this machine: {what}"),
+            Self::NoHardware => write!(f, "this machine has no hardware counters"),
+            Self::NeverScheduled => write!(f, "other programs held the hardware's counters"),
+            Self::NotItsTurn => write!(f, "its turn at the few counters did not come"),
+            Self::TooShort => write!(f, "the workload ended before it could be read"),
+            Self::Unreadable { error } => write!(f, "unreadable: {error}"),
+            Self::BelowFloor { floor } => {
+                let floor = bytes_text(*floor);
+                write!(f, "not larger than what measuring itself takes ({floor})")
+            }
+            Self::NotPrinted => write!(f, "the workload printed nothing that matches"),
+            Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
+            Self::NotAsked => write!(f, "not asked for"),
+            Self::TrialFailed => write!(f, "the trial failed"),
+            Self::NotRun => write!(f, "no trial of it was run"),
+        }
+    }
+}
+
+/// Serialises a [`Fact`] as its value or as `{"missing": …}`.
+pub(crate) mod fact {
+    use serde::de::{DeserializeOwned, Error};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use super::{Fact, Missing};
+
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Wire<'a, T> {
+        Missing { missing: &'a Missing },
+        Known(&'a T),
+    }
+
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
+        fact: &Fact<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match fact {
+            Ok(known) => Wire::Known(known),
+            Err(missing) => Wire::Missing { missing },
+        }
+        .serialize(serializer)
+    }
+
+    /// By way of a [`Value`]: serde's own buffer for untagged enums refuses numbers as the
+    /// keys of a map, which the folio sizes of [`crate::base::host::ThpSettings`] are.
+    pub(crate) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Fact<T>, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match value.get("missing") {
+            Some(missing) => Missing::deserialize(missing).map(Err),
+            None => T::deserialize(value).map(Ok),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+/// Maps by number, whose keys JSON writes as text. Inside tagged and untagged enums serde hands
+/// that text on as it is, and a plain map by number refuses it: so it is parsed here.
+pub(crate) mod number_keys {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(crate) fn serialize<V: Serialize, S: Serializer>(
+        map: &BTreeMap<u64, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(map.iter().map(|(key, value)| (key.to_string(), value)))
+    }
+
+    pub(crate) fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<u64, V>, D::Error> {
+        BTreeMap::<String, V>::deserialize(deserializer)?
+            .into_iter()
+            .map(|(key, value)| match key.parse() {
+                Ok(number) => Ok((number, value)),
+                Err(_) => Err(D::Error::custom(format!("the key `{key}` is no number"))),
+            })
+            .collect()
+    }
+}

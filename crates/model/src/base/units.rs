@@ -1,0 +1,150 @@
+//! Units: what a number counts, and sizes and durations as people type them (`64K`, `2M`, `10s`)
+//! and as they read them.
+
+use std::time::Duration;
+
+/// Bytes in a KiB.
+pub const KIB: u64 = 1024;
+/// Bytes in a MiB.
+pub const MIB: u64 = 1024 * KIB;
+/// Bytes in a GiB.
+pub const GIB: u64 = 1024 * MIB;
+
+/// The unit of a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// A plain count.
+    Count,
+    /// A share, 0 to 1.
+    Ratio,
+    /// Bytes a second.
+    BytesPerSecond,
+    /// So many a second.
+    PerSecond,
+    /// What the user called it.
+    Other(String),
+}
+
+impl Unit {
+    /// How the names of its metrics end; `None` for what the user called it.
+    #[must_use]
+    pub fn suffix(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Seconds => "_seconds",
+            Self::Bytes => "_bytes",
+            Self::Count => "_total",
+            Self::Ratio => "_ratio",
+            Self::BytesPerSecond => "_bytes_per_second",
+            Self::PerSecond => "_per_second",
+            Self::Other(_) => return None,
+        })
+    }
+}
+
+/// Parses a size: a whole number with `K`, `M`, `G` or `T` (powers of 1024), or bare bytes.
+///
+/// # Errors
+/// A sentence that names the text and what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let fault = || format!("`{text}` is not a size; write 64K, 2M, 1G or a number of bytes");
+    let trimmed = text.trim();
+    let digits = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match trimmed[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => KIB,
+        "m" | "mb" | "mib" => MIB,
+        "g" | "gb" | "gib" => GIB,
+        "t" | "tb" | "tib" => 1024 * GIB,
+        _ => return Err(fault()),
+    };
+    let number: u64 = digits.parse().map_err(|_| fault())?;
+    number.checked_mul(unit).ok_or_else(fault)
+}
+
+/// Parses a duration: a number with `ms`, `s`, `m` or `h`; a bare number is seconds.
+///
+/// # Errors
+/// A sentence that names the text and what was expected.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let fault = || format!("`{text}` is not a duration; write 500ms, 10s, 5m or 1h");
+    let trimmed = text.trim();
+    let digits = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &trimmed[digits.len()..] {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(fault()),
+    };
+    let number: f64 = digits.parse().map_err(|_| fault())?;
+    Duration::try_from_secs_f64(number * scale).map_err(|_| fault())
+}
+
+/// An amount of memory as people read it: in the largest unit that it fills, whole where it
+/// is, else with one decimal.
+#[must_use]
+pub fn bytes_text(bytes: u64) -> String {
+    let units = [
+        (GIB * 1024, "TiB"),
+        (GIB, "GiB"),
+        (MIB, "MiB"),
+        (KIB, "KiB"),
+    ];
+    let Some((unit, name)) = units.into_iter().find(|&(unit, _)| bytes >= unit) else {
+        return format!("{bytes} B");
+    };
+    // Tenths, rounded to the nearest.
+    let tenths = (u128::from(bytes) * 10 + u128::from(unit) / 2) / u128::from(unit);
+    if tenths.is_multiple_of(10) {
+        format!("{} {name}", tenths / 10)
+    } else {
+        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_in_the_largest_unit() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (4096, "4 KiB"),
+            (135_168, "132 KiB"),
+            (3 * MIB / 2, "1.5 MiB"),
+            (25_276_502_016, "23.5 GiB"),
+            (20 * GIB, "20 GiB"),
+            (u64::MAX, "16777216 TiB"),
+        ] {
+            assert_eq!(bytes_text(bytes), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(parse_size("64K"), Ok(65_536));
+        assert_eq!(parse_size("2m"), Ok(2 * MIB));
+        assert_eq!(parse_size("1GiB"), Ok(GIB));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        for bad in ["", "M", "1.5M", "-1", "2X", "99999999999G"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_carry_their_unit() {
+        assert_eq!(parse_duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
+        for bad in ["", "s", "-3s", "nan", "inf", "3 parsecs"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The table of percentiles that HdrHistogram prints (`outputPercentileDistribution`), alone or
+//! within the output of wrk2.
+
+use super::moment::exact_nanos;
+use super::{Latency, Load, ReadError, Told, lines, number};
+use crate::base::histogram::distribution::{Distribution, Grain};
+use crate::run::plan::TimeUnit;
+use crate::run::trial::Pacing;
+
+/// Values of a table that are no further apart are as exact as the buckets that they go into.
+const AS_EXACT: u64 = 256;
+
+pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
+    let all = distribution(&rows(bytes, unit)?, unit);
+    if all.count() == 0 {
+        return Err(ReadError::of("table", "there is no table of percentiles"));
+    }
+    Ok(Told {
+        loads: vec![Load {
+            requests: Some(all.count()),
+            latency: Some(Latency::Counted(all)),
+            ..Load::default()
+        }],
+        pacing: Pacing::Unknown,
+    })
+}
+
+fn rows(bytes: &[u8], unit: TimeUnit) -> Result<Vec<Row>, ReadError> {
+    let mut rows = Vec::new();
+    let mut before = (0, 0);
+    let mut within = false;
+    for (line_number, line) in lines(bytes) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["Value", "Percentile", "TotalCount", ..] => within = true,
+            [first, ..] if within && first.starts_with('#') => break,
+            [value, percentile, count, ..] if within => {
+                let fault = |field: &str, text: &str| {
+                    ReadError::at(line_number, field, format!("`{text}` does not follow"))
+                };
+                let ns = exact_nanos(value, unit).filter(|ns| *ns >= before.0);
+                let ns = ns.ok_or_else(|| fault("Value", value))?;
+                number(percentile).ok_or_else(|| fault("Percentile", percentile))?;
+                let total = count.parse().ok().filter(|total| *total >= before.1);
+                let total: u64 = total.ok_or_else(|| fault("TotalCount", count))?;
+                rows.push(Row {
+                    after: before.0,
+                    ns,
+                    count: total - before.1,
+                });
+                before = (ns, total);
+            }
+            _ => {}
+        }
+    }
+    rows.retain(|row| row.count > 0);
+    Ok(rows)
+}
+
+/// Requests that took longer than `after` nanoseconds, and no longer than `ns`.
+struct Row {
+    after: u64,
+    ns: u64,
+    count: u64,
+}
+
+/// What the rows say. A table that lists a value just below each of its steps (a thousandth of
+/// its unit, which is its last digit) tells all values exactly; one with steps of some percent
+/// leaves open where between two of its values a request lies.
+fn distribution(rows: &[Row], unit: TimeUnit) -> Distribution {
+    let digit = exact_nanos("0.001", unit).unwrap_or(1).max(1);
+    let is_exact = |row: &Row| {
+        let width = row.ns - row.after;
+        width <= digit || width.saturating_mul(AS_EXACT) <= row.ns
+    };
+    let (grain, step) = match rows.iter().all(is_exact) {
+        true => (Grain::Bucket, digit),
+        false => (Grain::Listed, 1),
+    };
+    let mut all = Distribution::new(grain, step);
+    for row in rows {
+        all.add(row.ns, row.count);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(table: &str) -> Distribution {
+        let text = format!("Value Percentile TotalCount\n{table}");
+        let told = parse(text.as_bytes(), TimeUnit::Millis).expect("a table");
+        match told.loads.into_iter().next().and_then(|load| load.latency) {
+            Some(Latency::Counted(all)) => all,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_between_which_nothing_lies_are_exact() {
+        let exact = read("0.099 0 0\n0.100 0.5 5\n7.999 0.5 5\n8.000 1 10\n");
+        assert_eq!(exact.count(), 10);
+        assert_eq!(exact.quantile_ns(0.5), Some(100_095));
+        assert!(exact.uncertainty(100_000) <= 0.011, "a microsecond of 100");
+        assert!(exact.uncertainty(8_000_000) <= 1.0 / 256.0);
+        // The same without what lies below: the second five may be anywhere above 0.1 ms.
+        let listed = read("0.100 0.5 5\n8.000 1 10\n");
+        assert_eq!(listed.count(), 10);
+        assert!(listed.uncertainty(8_000_000) > 70.0);
+    }
+}

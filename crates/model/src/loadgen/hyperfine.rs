@@ -1,0 +1,35 @@
+//! hyperfine `--export-json`: every run of every command.
+
+use serde_json::Value;
+
+use super::json::{document, list, named, text};
+use super::{Load, ReadError, Told};
+use crate::run::trial::Pacing;
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+    let document = document(bytes)?;
+    let results = list(&document, "results")?;
+    let mut loads: Vec<Load> = Vec::new();
+    for result in results {
+        let load = named(&mut loads, text(result, "command")?);
+        for time in list(result, "times")? {
+            let seconds = time.as_f64().filter(|seconds| *seconds >= 0.0);
+            load.add_value(seconds.ok_or_else(|| ReadError::of("times", "not a time"))?);
+        }
+        let codes = result.get("exit_codes").and_then(Value::as_array);
+        let failed = |code: &&Value| code.as_i64() != Some(0);
+        let failures = codes.map_or(0, |codes| codes.iter().filter(failed).count());
+        load.errors = Some(load.errors.unwrap_or(0) + failures as u64);
+    }
+    if let [only] = loads.as_mut_slice() {
+        only.name = None;
+    }
+    loads.retain(|load| load.latency.is_some());
+    if loads.is_empty() {
+        return Err(ReadError::of("results", "it holds no run"));
+    }
+    Ok(Told {
+        loads,
+        pacing: Pacing::Unknown,
+    })
+}

@@ -1,0 +1,126 @@
+//! What load generators and benchmarks tell of their requests: `--latency READER[@UNIT][:SOURCE]`.
+//!
+//! Every reader gives what its source really has: a histogram, single values, or no more than
+//! the percentiles that were printed. Percentiles are never made up from other percentiles.
+
+use std::fmt;
+
+use crate::base::histogram::distribution::Distribution;
+use crate::run::stats::Quantile;
+use crate::run::trial::{Interval, Pacing, Timed};
+
+mod csv;
+mod go;
+mod google_benchmark;
+mod hdr;
+mod hgrm;
+mod hyperfine;
+mod jmh;
+mod json;
+mod jsonl;
+mod memtier;
+mod moment;
+mod pgbench;
+mod readings;
+mod redis;
+#[cfg(test)]
+mod tests;
+mod wrk;
+
+pub use readings::{Reply, read};
+
+/// What one source told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// One for each kind of request or benchmark; never two of one name.
+    pub loads: Vec<Load>,
+    /// Whether requests waited for each other.
+    pub pacing: Pacing,
+}
+
+/// One kind of request, or one benchmark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Its name, where the source has several.
+    pub name: Option<String>,
+    /// How long requests took.
+    pub latency: Option<Latency>,
+    /// Requests per second, of each run that the source tells apart.
+    pub throughput: Vec<f64>,
+    /// How many requests were answered.
+    pub requests: Option<u64>,
+    /// How many failed.
+    pub errors: Option<u64>,
+    /// Each request with its time, where the source has one; else nothing.
+    pub timed: Vec<Timed>,
+    /// Requests that were counted together, with their time, where the source has those.
+    pub intervals: Vec<Interval>,
+}
+
+/// How long requests took, as far as the source tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latency {
+    /// Every request, counted.
+    Counted(Distribution),
+    /// Single values in seconds, in their order.
+    Values(Vec<f64>),
+    /// Nothing but these percentiles, in seconds.
+    Quantiles(Vec<(Quantile, f64)>),
+}
+
+/// Why a source could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ReadError {
+    /// Line from 1, where the source has lines.
+    pub line: Option<usize>,
+    /// The field or the part of the document.
+    pub field: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}, ")?;
+        }
+        write!(f, "{}: {}", self.field, self.problem)
+    }
+}
+
+impl ReadError {
+    fn at(line: usize, field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            line: Some(line),
+            ..Self::of(field, problem)
+        }
+    }
+
+    fn of(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            line: None,
+            field: field.into(),
+            problem: problem.into(),
+        }
+    }
+}
+
+/// Lines with their numbers from 1. Progress that was overwritten by carriage returns is lines
+/// of its own.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, std::borrow::Cow<'_, str>)> {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .enumerate()
+        .map(|(index, line)| {
+            let last = line
+                .rsplit(|&byte| byte == b'\r')
+                .find(|part| !part.is_empty());
+            (index + 1, String::from_utf8_lossy(last.unwrap_or_default()))
+        })
+}
+
+/// A number that is finite and not negative.
+fn number(text: &str) -> Option<f64> {
+    let value: f64 = text.trim().parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some(value)
+}

@@ -1,0 +1,221 @@
+//! From what a source told to the readings of a trial.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Latency, Load, ReadError, Told, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh, jsonl,
+    memtier, pgbench, redis, wrk,
+};
+use crate::base::missing::Missing;
+use crate::run::metric::requests::{DISTRIBUTION, ERRORS, REQUESTS, THROUGHPUT, quantile_end};
+use crate::run::plan::LatencySource;
+use crate::run::plan::Reader;
+use crate::run::stats::Quantile;
+use crate::run::trial::Pacing;
+use crate::run::trial::Reading;
+use crate::run::trial::Times;
+use crate::run::trial::timeline::Unrelated;
+
+/// What a source says of one trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// By metric.
+    pub readings: BTreeMap<String, Reading>,
+    /// Whether requests waited for each other; `None` where nothing could be read.
+    pub pacing: Option<Pacing>,
+    /// When the requests were, or why that is not known.
+    pub times: Result<Times, Unrelated>,
+}
+
+/// The reply of one trial from what it wrote, each document with its name for errors; or
+/// from the reason why there is nothing, which is then that of every metric of the reader.
+#[must_use]
+pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
+    match documents.and_then(|documents| all(source, &documents)) {
+        Ok(mut told) => Reply {
+            readings: readings(&told),
+            pacing: Some(told.pacing),
+            times: times(source, &mut told),
+        },
+        Err(error) => {
+            let missing = Missing::Unreadable { error };
+            let names = expected(&source.reader).into_iter();
+            Reply {
+                readings: names
+                    .map(|name| (name, Reading::missing(missing.clone())))
+                    .collect(),
+                pacing: None,
+                times: Err(Unrelated::Unread),
+            }
+        }
+    }
+}
+
+fn times(source: &LatencySource, told: &mut Told) -> Result<Times, Unrelated> {
+    let (mut timed, mut intervals) = (Vec::new(), Vec::new());
+    for load in &mut told.loads {
+        timed.append(&mut load.timed);
+        intervals.append(&mut load.intervals);
+    }
+    if !timed.is_empty() {
+        return Ok(Times::Requests(timed));
+    }
+    if !intervals.is_empty() {
+        return Ok(Times::Intervals(intervals));
+    }
+    let source = source.reader.program();
+    Err(Unrelated::NoTimes { source })
+}
+
+/// The metrics that a reader gives where all is well; the one of all readers where their names
+/// come from the source.
+fn expected(reader: &Reader) -> Vec<String> {
+    let quantile = |quantile: &Quantile| format!("latency_{}_seconds", quantile.word());
+    match reader {
+        Reader::Wrk => [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::Max]
+            .iter()
+            .map(quantile)
+            .chain([THROUGHPUT.to_owned()])
+            .collect(),
+        Reader::Wrk2 => Quantile::ALL
+            .iter()
+            .filter(|it| **it != Quantile::P95)
+            .map(quantile)
+            .chain([THROUGHPUT.to_owned()])
+            .collect(),
+        Reader::Memtier => vec![DISTRIBUTION.to_owned(), THROUGHPUT.to_owned()],
+        _ => vec![DISTRIBUTION.to_owned()],
+    }
+}
+
+fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<Told, String> {
+    let word = source.reader.word();
+    let mut told: Option<Told> = None;
+    for (name, bytes) in documents {
+        let more = parse(source, bytes).map_err(|error| format!("{word}, {name}: {error}"))?;
+        told = Some(match told {
+            None => more,
+            Some(before) => merge(before, &more).ok_or_else(|| {
+                format!("{word}: {name} and the files before it cannot be merged")
+            })?,
+        });
+    }
+    let told = told.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
+    distinct(&told.loads)?;
+    Ok(told)
+}
+
+pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<Told, ReadError> {
+    let (unit, stamp) = (source.unit(), source.stamp.as_ref());
+    match &source.reader {
+        Reader::Wrk => wrk::parse(bytes, Pacing::Closed),
+        Reader::Wrk2 => wrk::parse(bytes, Pacing::Open),
+        Reader::RedisBenchmark => redis::parse(bytes),
+        Reader::Memtier => memtier::parse(bytes),
+        Reader::PgbenchLog => pgbench::parse(bytes),
+        Reader::HdrLog => hdr::parse_log(bytes, unit),
+        Reader::Hgrm => hgrm::parse(bytes, unit),
+        Reader::Jmh => jmh::parse(bytes),
+        Reader::GoogleBenchmark => google_benchmark::parse(bytes),
+        Reader::Go => go::parse(bytes),
+        Reader::Hyperfine => hyperfine::parse(bytes),
+        Reader::Csv(column) => csv::parse(bytes, column, unit, stamp),
+        Reader::Jsonl(field) => jsonl::parse(bytes, field, unit, stamp),
+    }
+}
+
+/// Both together, where both counted their requests: nothing else can be merged. Their rates
+/// add up only where they ran at the same time, as the threads of one generator do.
+fn merge(mut one: Told, two: &Told) -> Option<Told> {
+    let ([a], [b]) = (one.loads.as_mut_slice(), two.loads.as_slice()) else {
+        return None;
+    };
+    let (Some(Latency::Counted(all)), Some(Latency::Counted(more))) = (&mut a.latency, &b.latency)
+    else {
+        return None;
+    };
+    all.merge(more);
+    a.timed.extend(&b.timed);
+    a.intervals.extend(b.intervals.iter().cloned());
+    let sum = |x: Option<u64>, y: Option<u64>| x.zip(y).map(|(x, y)| x + y);
+    a.requests = sum(a.requests, b.requests);
+    a.errors = sum(a.errors, b.errors);
+    a.throughput = match (a.throughput.as_slice(), b.throughput.as_slice()) {
+        ([x], [y]) => vec![x + y],
+        _ => Vec::new(),
+    };
+    Some(one)
+}
+
+/// Names that would be one metric are refused: two benchmarks are not one.
+fn distinct(loads: &[Load]) -> Result<(), String> {
+    let mut seen: BTreeMap<String, Option<&str>> = BTreeMap::new();
+    for load in loads {
+        let name = load.name.as_deref();
+        if let Some(other) = seen.insert(prefix(load), name) {
+            let [a, b] = [other, name].map(Option::unwrap_or_default);
+            return Err(format!("`{a}` and `{b}` would be one metric; rename one"));
+        }
+    }
+    Ok(())
+}
+
+/// The beginning of the metrics of one load: `set_` of `SET`.
+fn prefix(load: &Load) -> String {
+    let Some(name) = &load.name else {
+        return String::new();
+    };
+    let mut prefix = String::new();
+    for letter in name.chars() {
+        match letter.to_ascii_lowercase() {
+            letter if letter.is_ascii_alphanumeric() => prefix.push(letter),
+            _ if prefix.ends_with('_') || prefix.is_empty() => {}
+            _ => prefix.push('_'),
+        }
+    }
+    format!("{}_", prefix.trim_end_matches('_'))
+}
+
+fn readings(told: &Told) -> BTreeMap<String, Reading> {
+    told.loads.iter().flat_map(of_load).collect()
+}
+
+fn of_load(load: &Load) -> Vec<(String, Reading)> {
+    let prefix = prefix(load);
+    let named = |what: &str, reading| (format!("{prefix}{what}"), reading);
+    let mut readings = match &load.latency {
+        None => Vec::new(),
+        Some(Latency::Counted(all)) => {
+            vec![named(
+                DISTRIBUTION,
+                Reading::Histogram {
+                    histogram: all.clone(),
+                },
+            )]
+        }
+        Some(Latency::Values(values)) => vec![named(DISTRIBUTION, one_or_many(values))],
+        Some(Latency::Quantiles(quantiles)) => quantiles
+            .iter()
+            .map(|(quantile, seconds)| named(&quantile_end(*quantile), Reading::of(*seconds)))
+            .collect(),
+    };
+    if !load.throughput.is_empty() {
+        readings.push(named(THROUGHPUT, one_or_many(&load.throughput)));
+    }
+    let counts = [(REQUESTS, load.requests), (ERRORS, load.errors)];
+    readings.extend(
+        counts
+            .into_iter()
+            .filter_map(|(name, count)| Some(named(name, Reading::of(count? as f64)))),
+    );
+    readings
+}
+
+fn one_or_many(values: &[f64]) -> Reading {
+    match values {
+        [value] => Reading::of(*value),
+        _ => Reading::Values {
+            values: values.to_vec(),
+        },
+    }
+}

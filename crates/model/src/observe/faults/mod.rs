@@ -1,0 +1,37 @@
+//! Page faults, one by one: from what the kernel tells of each to what is said of all.
+//!
+//! [`Event`](crate::observe::faults::Event)s go into an [`Analysis`](crate::observe::faults::Analysis) in order of time. It pairs
+//! beginnings with ends, says of each fault what [`Kind`](crate::observe::faults::Kind) it was, and counts
+//! the [`Shape`](crate::observe::faults::Shape)s that have a name. What comes out is a
+//! [`Summary`](crate::observe::faults::Summary), which is the same for a live run and for a recording.
+
+mod analysis;
+mod event;
+pub(crate) mod flame;
+mod histogram;
+mod kind;
+pub(crate) mod processes;
+mod reading;
+mod reconcile;
+mod render;
+mod sentences;
+mod shape;
+pub(crate) mod space;
+pub(crate) mod stacks;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::Analysis;
+pub use event::{
+    Accounted, Closing, Conditions, Counted, Event, Known, Map, Modes, SCHEMA, Served, Sharing,
+    Symbol, Weight,
+};
+pub use flame::render_flame;
+pub use histogram::{Bar, Latencies, Quantiles};
+pub use kind::Kind;
+pub use reconcile::Books;
+pub use render::{render_csv, render_markdown, render_text};
+pub use shape::Shape;
+pub use stacks::Weigh;
+pub use summary::{KindRow, NamedRow, Row, SiteRow, Summary};

@@ -1,0 +1,86 @@
+//! What was seen of one address space: who it belongs to, its mappings, and how the pages of
+//! each huge-page range are mapped.
+//!
+//! `hugewise-linux` fills these in; [`reason`](crate::observe::inspect::reasons) judges them. All of it is plain
+//! data, so that a process can be frozen as JSON and judged again elsewhere.
+//!
+//! Pages are not kept one by one: a [`Run`](crate::observe::inspect::address_space::Run) tells for a stretch of equal huge-page ranges how
+//! many pages each of them holds, by kind. So 20 GiB of memory and terabytes of empty
+//! reservations are a few thousand runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::missing::Missing;
+
+mod flags;
+mod mapping;
+mod process;
+mod run;
+#[cfg(test)]
+pub(crate) mod test_space;
+
+pub use flags::VmFlags;
+pub use mapping::{Kind, Mapping, Memory, Permissions};
+pub use process::{Process, Sort, WordSize};
+pub use run::{FolioCount, Frames, Pages, Run};
+
+/// One address space, read once.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Space {
+    /// The process that owns it.
+    pub process: Process,
+    /// Size of a base page of this host, in bytes.
+    pub page_bytes: u64,
+    /// What one entry of the second-lowest page table maps, in bytes: the size of a PMD-mapped
+    /// huge page, whether or not this kernel has them.
+    pub huge_bytes: u64,
+    /// What it was read with, and why not with more.
+    pub read_with: Sources,
+    /// The mappings, by rising address, without overlap.
+    pub mappings: Vec<Mapping>,
+}
+
+impl Space {
+    /// Pages in one huge-page range.
+    #[must_use]
+    pub fn pages_per_range(&self) -> u64 {
+        (self.huge_bytes / self.page_bytes.max(1)).max(1)
+    }
+}
+
+/// What an address space was read with. Each source answers what the others cannot.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Sources {
+    /// `/proc/PID/smaps`: totals and flags of each mapping. Without it only addresses,
+    /// permissions and names are known (`/proc/PID/maps`).
+    pub smaps: Source,
+    /// `ioctl(PAGEMAP_SCAN)` on `/proc/PID/pagemap` (Linux 6.7): which pages are present, and
+    /// which of them a PMD maps or are zero pages. Needs no more than smaps does.
+    pub page_scan: Source,
+    /// The entries of `/proc/PID/pagemap`: which pages are present or swapped. Read where the
+    /// scan is not to be had.
+    pub page_map: Source,
+    /// `/proc/kpageflags` and `/proc/kpagecount` by frame number: in which folio a page lies,
+    /// and whether others map it. Needs CAP_SYS_ADMIN.
+    pub frames: Source,
+}
+
+/// Whether a source was read.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// It was.
+    Read,
+    /// It was not, and why.
+    Missing(Missing),
+}
+
+impl Source {
+    /// Whether it was read.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        matches!(self, Self::Read)
+    }
+}

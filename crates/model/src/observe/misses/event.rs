@@ -1,0 +1,154 @@
+use serde::{Deserialize, Serialize};
+
+use crate::observe::faults;
+use crate::observe::faults::{Known, Modes};
+use crate::run::trial::Outcome;
+
+/// The version of the recording: raised when a field changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// One thing that was seen: a miss and what frames it, or what happened to an address space,
+/// which is told in the words of [`faults::Event`].
+#[derive(Clone, Debug, Serialize, PartialEq)]
+#[serde(untagged)]
+pub enum Event {
+    /// Of misses.
+    Own(Own),
+    /// Mappings, births and ends, and names of places.
+    Space(faults::Event),
+}
+
+/// What only a recording of misses has.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Own {
+    /// The first of a recording: where, what, and how it was sampled.
+    Sampling(Box<Conditions>),
+    /// An access whose translation was in no TLB.
+    Miss(Miss),
+    /// The last of a recording.
+    Sampled(Box<Closing>),
+}
+
+impl Event {
+    /// When it happened, where it has a time.
+    #[must_use]
+    pub fn time_ns(&self) -> Option<u64> {
+        match self {
+            Self::Own(Own::Miss(miss)) => Some(miss.time_ns),
+            Self::Own(_) => None,
+            Self::Space(event) => event.time_ns(),
+        }
+    }
+}
+
+/// How the hardware samples addresses.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Means {
+    /// Intel: precise event-based sampling. Each sample is an instruction that retired and
+    /// missed the second level.
+    Pebs,
+    /// AMD: instruction-based sampling of executed operations, most of which miss nothing.
+    Ibs,
+    /// Arm: the statistical profiling extension, asked for accesses that walked.
+    Spe,
+}
+
+impl Means {
+    /// Its name for people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Pebs => "PEBS",
+            Self::Ibs => "IBS",
+            Self::Spe => "SPE",
+        }
+    }
+}
+
+/// How misses were sampled, and on what machine.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Conditions {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of the program that recorded.
+    pub hugewise: String,
+    /// What was observed, as the user named it.
+    pub subject: String,
+    /// When it began, in milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// Model of the processor.
+    pub cpu_model: String,
+    /// Size of a base page, in bytes.
+    pub page_bytes: u64,
+    /// Size of a page that a PMD maps, in bytes, where the kernel has them.
+    pub pmd_bytes: Option<u64>,
+    /// How the hardware samples.
+    pub means: Means,
+    /// What it samples: names of events.
+    pub sampled: String,
+    /// Every how many of those a sample is taken.
+    pub every: u64,
+    /// In which modes.
+    pub modes: Modes,
+    /// Whether each sample says the size of the page at its address.
+    pub page_size: Known,
+}
+
+/// What an access did.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// It read.
+    Load,
+    /// It wrote, or read and wrote.
+    Store,
+}
+
+/// An access whose translation was in no TLB.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Miss {
+    /// Nanoseconds of the monotonic clock. From SPE, when its buffer was handed over: a little
+    /// later than the access.
+    pub time_ns: u64,
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// The address that was accessed.
+    pub address: u64,
+    /// Where the instruction lies.
+    pub code: u64,
+    /// What it did.
+    pub access: Access,
+    /// Size of the page at the address, in bytes, as the page tables had it when the sample was
+    /// taken (PEBS, IBS) or read (SPE).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
+    /// How long the translation took, in cycles, where the hardware tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refill_cycles: Option<u64>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Closing {
+    /// How long it was sampled, in nanoseconds.
+    pub wall_ns: u64,
+    /// How the command ended; `None` for what was there before, or when interrupted.
+    pub outcome: Option<Outcome>,
+    /// Samples that the hardware gave, those that missed nothing included.
+    pub samples: u64,
+    /// Samples of misses without an address, which are in no table.
+    pub without_address: u64,
+    /// Samples that found no room; `None` where the kernel does not count them (before Linux 6.0).
+    pub lost: Option<u64>,
+    /// Records that could not be understood.
+    pub malformed: u64,
+}

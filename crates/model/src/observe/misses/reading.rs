@@ -1,0 +1,57 @@
+use serde::Deserialize;
+
+use super::analysis::Analysis;
+use super::event::{Event, Own, SCHEMA};
+use crate::base::recording::{Origin, Recorded};
+use crate::observe::faults;
+
+/// The kind of an event.
+#[derive(Deserialize)]
+struct Tag {
+    event: String,
+}
+
+/// Whether a file that begins with this line is a recording of misses, of whatever version.
+#[must_use]
+pub fn is_recording(first: &[u8]) -> bool {
+    serde_json::from_slice::<Tag>(first).is_ok_and(|tag| tag.event == "sampling")
+}
+
+impl Recorded for Analysis {
+    type Event = Event;
+    const OF: &'static str = "misses";
+    const WRITER: &'static str = "stat --where --out";
+    const SCHEMA: u32 = SCHEMA;
+
+    /// The kind of event decides whose words are to be understood, so that an error is about the
+    /// line and not about all that it is not.
+    fn parse(line: &[u8]) -> Result<Event, serde_json::Error> {
+        let tag: Tag = serde_json::from_slice(line)?;
+        if matches!(tag.event.as_str(), "sampling" | "miss" | "sampled") {
+            serde_json::from_slice(line).map(Event::Own)
+        } else {
+            serde_json::from_slice::<faults::Event>(line).map(Event::Space)
+        }
+    }
+
+    fn origin(event: &Event) -> Option<Origin> {
+        let Event::Own(Own::Sampling(conditions)) = event else {
+            return None;
+        };
+        Some(Origin {
+            schema: conditions.schema,
+            program: conditions.hugewise.clone(),
+        })
+    }
+
+    fn begin(event: &Event) -> Option<Self> {
+        match event {
+            Event::Own(Own::Sampling(conditions)) => Some(Self::new((**conditions).clone())),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, event: &Event) {
+        self.push(event);
+    }
+}

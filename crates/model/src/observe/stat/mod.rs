@@ -1,0 +1,329 @@
+//! What is seen of a running program or machine, interval by interval.
+//!
+//! A recording is a [`Header`](crate::observe::stat::Header), then one [`Interval`](crate::observe::stat::Interval)
+//! after the other, then a [`Summary`](crate::observe::stat::Summary): one line of JSON each. A live
+//! observation and a replayed file are drawn by the same functions from the same lines.
+//!
+//! Two sorts of figures are kept apart. *Counts* are events of the hardware: of what kind, in
+//! which scope, and for how long the counter ran. *Readings* are what the kernel counts by itself,
+//! under the names of [`METRICS`](crate::run::metric::METRICS) where those exist. Ratios are made of
+//! counts of one group only, which the kernel schedules together or not at all, so that a
+//! numerator and its denominator always speak of the same time.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::missing::Missing;
+use crate::run::metric::Scope;
+use crate::run::trial::Reading;
+
+mod csv;
+mod derive;
+mod markdown;
+mod read;
+mod reading;
+mod summary;
+mod text;
+mod walk_share;
+
+#[cfg(test)]
+mod sample;
+
+/// The kinds of events.
+pub mod kind;
+
+pub use csv::{render_csv_header, render_csv_interval};
+pub use derive::{DERIVED, Derived, derive};
+pub use markdown::render_markdown;
+pub use read::{Recording, parse, to_line};
+pub use reading::{READINGS, SoftwareReading};
+pub use summary::Summary;
+pub use text::{render_counts, render_heading, render_interval, render_summary};
+pub use walk_share::WalkShare;
+
+/// The version of the lines that this program writes.
+pub const VERSION: u32 = 1;
+
+/// One line of a recording.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum Line {
+    /// The first.
+    Header(Box<Header>),
+    /// One interval.
+    Interval(Interval),
+    /// The last; a recording that was cut off has none.
+    Summary(Summary),
+}
+
+/// What was observed, where, and by which counters.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Header {
+    /// Version of the format.
+    pub version: u32,
+    /// Name and version of the program that wrote it.
+    pub program: String,
+    /// When it began, in milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// `uname -r`.
+    pub kernel: String,
+    /// `uname -m`.
+    pub arch: String,
+    /// The processor, as /proc/cpuinfo names it.
+    pub cpu_model: String,
+    /// Size of a base page, in bytes.
+    pub page_bytes: u64,
+    /// Size of a huge page, in bytes; `None` where there are no transparent ones.
+    pub huge_bytes: Option<u64>,
+    /// What was observed.
+    pub target: Target,
+    /// Length of an interval, in nanoseconds.
+    pub interval_ns: u64,
+    /// What the hardware counts, or why it counts nothing.
+    pub hardware: Hardware,
+    /// Of whom each reading speaks.
+    pub scopes: BTreeMap<String, Scope>,
+    /// What a reader should know before the figures.
+    pub notes: Vec<String>,
+}
+
+/// What is observed.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Target {
+    /// A command and everything that it starts.
+    Command {
+        /// Its words.
+        words: Vec<String>,
+    },
+    /// A process, its threads and all of its descendants.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// Its name.
+        comm: String,
+    },
+    /// A cgroup with everything below it.
+    Cgroup {
+        /// Its folder.
+        path: String,
+    },
+    /// The whole machine.
+    Machine,
+}
+
+/// The counters of the hardware.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum Hardware {
+    /// They count.
+    Counting {
+        /// In which processor modes.
+        mode: Mode,
+        /// The event sources, and the table that each was looked up in.
+        pmus: Vec<Pmu>,
+        /// How long each group counts before the next one's turn, in nanoseconds.
+        turn_ns: u64,
+        /// Events that were wanted and cannot be counted.
+        refused: Vec<Refused>,
+        /// What the cycles of page walks hold.
+        walk_cycles: WalkCycles,
+    },
+    /// They do not.
+    Missing {
+        /// Why.
+        missing: Missing,
+    },
+}
+
+/// What the cycles of page walks hold on this machine.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum WalkCycles {
+    /// All of a walk: they bound what cheaper walks can save.
+    #[default]
+    Whole,
+    /// Only the guest's own tables, because the machine is virtual and its processor (Skylake)
+    /// leaves the host's out: they bound nothing.
+    WithoutNested,
+}
+
+impl Hardware {
+    /// Why nothing is counted.
+    #[must_use]
+    pub fn missing(&self) -> Option<&Missing> {
+        match self {
+            Self::Counting { .. } => None,
+            Self::Missing { missing } => Some(missing),
+        }
+    }
+}
+
+/// In which modes of the processor events are counted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// User mode alone.
+    User,
+    /// Kernel mode alone.
+    Kernel,
+    /// User and kernel mode.
+    UserAndKernel,
+    /// What runs in virtual machines on this host.
+    Guest,
+}
+
+impl Mode {
+    /// The same in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::User => "user mode only",
+            Self::Kernel => "kernel mode only",
+            Self::UserAndKernel => "user and kernel mode",
+            Self::Guest => "virtual machines on this host",
+        }
+    }
+}
+
+/// An event source.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Pmu {
+    /// Its name below `/sys/bus/event_source/devices`.
+    pub name: String,
+    /// The table of events that holds for it; `None` for a processor that no table knows, of
+    /// which only cycles and instructions are counted.
+    pub family: Option<String>,
+    /// Its groups: the kinds of events that count at the same time.
+    pub groups: Vec<Vec<String>>,
+}
+
+/// An event that was wanted and cannot be counted.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Refused {
+    /// Its kind.
+    pub kind: String,
+    /// Its name in the processor's table.
+    pub event: String,
+    /// Why.
+    pub missing: Missing,
+}
+
+/// What was seen between two moments.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
+pub struct Interval {
+    /// Its number, from 0.
+    pub index: u64,
+    /// When it began, in nanoseconds since the observation did.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Events of the hardware.
+    pub counts: Vec<Count>,
+    /// What the kernel counts: growth of counters, state of everything else at the end.
+    pub readings: BTreeMap<String, Reading>,
+    /// Ratios made of the above. They are written for readers of the file; when it is read
+    /// again, they are worked out anew.
+    #[serde(default, skip_deserializing)]
+    pub derived: BTreeMap<String, Reading>,
+}
+
+impl Interval {
+    /// Its length, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
+    }
+}
+
+/// How often one event happened in one group. Kind, source and group are the key, and the mode
+/// is that of the header: counts of different modes are never added up.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Count {
+    /// What it counts.
+    pub kind: String,
+    /// The processor's name for the event.
+    pub event: String,
+    /// The event source.
+    pub pmu: String,
+    /// Number of the group within the source.
+    pub group: u32,
+    /// How often.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// How often an event happened, or why that is not known.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum Tally {
+    /// It was counted, as far as the counter ran. Nothing is extrapolated here.
+    Counted {
+        /// How often.
+        value: u64,
+        /// How long the counter was switched on while the target ran, in nanoseconds, summed over
+        /// threads or processors.
+        enabled_ns: u64,
+        /// How long it was on the hardware.
+        running_ns: u64,
+    },
+    /// It was not.
+    Missing {
+        /// Why.
+        missing: Missing,
+    },
+}
+
+impl Tally {
+    /// Adds up; what is missing on one side is missing, unless only its turn did not come.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (
+                &Self::Counted {
+                    value,
+                    enabled_ns,
+                    running_ns,
+                },
+                &Self::Counted {
+                    value: v,
+                    enabled_ns: e,
+                    running_ns: r,
+                },
+            ) => Self::Counted {
+                value: value.saturating_add(v),
+                enabled_ns: enabled_ns.saturating_add(e),
+                running_ns: running_ns.saturating_add(r),
+            },
+            (
+                Self::Missing {
+                    missing: Missing::NotItsTurn,
+                },
+                known,
+            )
+            | (
+                known,
+                Self::Missing {
+                    missing: Missing::NotItsTurn,
+                },
+            ) => known.clone(),
+            (Self::Missing { missing }, _) | (_, Self::Missing { missing }) => Self::Missing {
+                missing: missing.clone(),
+            },
+        }
+    }
+}
+
+/// Adds counts to others of the same key.
+pub fn add_counts(sum: &mut Vec<Count>, more: &[Count]) {
+    for count in more {
+        let same = |known: &&mut Count| {
+            known.kind == count.kind && known.pmu == count.pmu && known.group == count.group
+        };
+        match sum.iter_mut().find(same) {
+            Some(known) => known.tally = known.tally.plus(&count.tally),
+            None => sum.push(count.clone()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The cells of a bench: what the laboratory goes through in each trial.
+
+use serde::{Deserialize, Serialize};
+
+/// One cell: what is measured, as a path of words.
+pub mod cell;
+/// What the processor says of itself.
+pub mod processor;
+/// The suites: which axes their cells have, and how they are shown.
+pub mod suite;
+
+pub use cell::Cell;
+pub use suite::{SUITES, Suite};
+
+/// What a plan says of its bench.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Bench {
+    /// Name of the suite, one of [`SUITES`].
+    pub suite: String,
+    /// The cells, in the order in which every trial goes through them.
+    pub cells: Vec<Cell>,
+    /// What the processor says of itself, where that is held against what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<processor::Processor>,
+    /// What the usual cells leave out, and the flags that bring it in: a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+impl Bench {
+    /// Its suite; `None` where a record names one that this program does not have.
+    #[must_use]
+    pub fn suite(&self) -> Option<&'static Suite> {
+        suite::find(&self.suite)
+    }
+
+    /// The cell whose metric is the verdict: the first, and of latencies the last, because pages
+    /// make a difference where the footprint is large.
+    #[must_use]
+    pub fn deciding(&self) -> Option<&Cell> {
+        if self.suite == "latency" {
+            self.cells.last()
+        } else {
+            self.cells.first()
+        }
+    }
+}

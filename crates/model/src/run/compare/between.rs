@@ -1,0 +1,271 @@
+//! Two records against each other: the same policy on two machines, kernels or builds.
+//!
+//! Nothing was shuffled between the two, so nothing protects this comparison from whatever
+//! else changed from one to the other. It is the Mann–Whitney test and no more, it refuses
+//! records whose circumstances differ, and it gives no tails and no coverage.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+use crate::base::host::{Host, ThpSettings};
+use crate::base::missing::Fact;
+use crate::base::missing::Missing;
+use crate::base::units::MIB;
+use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::rounds::{Arm, Rounds, numbers};
+use crate::run::compare::rows::{Family, Row, family, finish};
+use crate::run::compare::verdict::word;
+use crate::run::compare::{
+    Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, columns,
+};
+use crate::run::metric::Better;
+use crate::run::record::Record;
+
+/// Whether records of different circumstances may be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    /// No: the difference could be the circumstances'.
+    Refused,
+    /// Yes, and every comparison says what differs.
+    Allowed,
+}
+
+/// Compares record `b` against record `a`, policy by policy, for each policy that both have.
+/// In every row `policy` and `baseline` are that policy's name: its value in `b` against its
+/// value in `a`. The metric, the threshold and the words are those of `b`'s plan.
+///
+/// # Errors
+/// When circumstances differ and that was not allowed, naming each; when no policy or verdict
+/// metric is in both.
+pub fn between(a: &Record, b: &Record, across: Across) -> Result<Table, CompareError> {
+    let differences = differences(a, b);
+    if across == Across::Refused && !differences.is_empty() {
+        let differences = differences.join("; ");
+        return Err(CompareError::Circumstances { differences });
+    }
+    let two = Two::of(a, b, &differences)?;
+    let comparisons = finish(two.rows(), two.after.level);
+    let verdict = two.verdict(&comparisons);
+    Ok(Table {
+        comparisons,
+        control: None,
+        verdict,
+    })
+}
+
+struct Two<'a> {
+    before: Judged<'a>,
+    after: Judged<'a>,
+    policies: Vec<&'a str>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Two<'a> {
+    fn of(a: &'a Record, b: &'a Record, differences: &[String]) -> Result<Self, CompareError> {
+        let before = Judged::as_planned(a)?;
+        let mut after = Judged::as_planned(b)?;
+        // The looks of either record were spent on other questions.
+        after.level = Level {
+            share: 1.0,
+            ..after.level
+        };
+        let names =
+            |record: &'a Record| record.header.plan.policies.iter().map(|p| p.name.as_str());
+        let policies: Vec<&str> = names(b)
+            .filter(|name| names(a).any(|n| n == *name))
+            .collect();
+        if policies.is_empty() {
+            return Err(CompareError::NothingInCommon);
+        }
+        let warnings = match differences.is_empty() {
+            true => Vec::new(),
+            false => vec![format!("circumstances differ: {}", differences.join("; "))],
+        };
+        Ok(Self {
+            before,
+            after,
+            policies,
+            warnings,
+        })
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        columns::names(&[self.before.record, self.after.record])
+            .iter()
+            .flat_map(|metric| self.policies.iter().map(|policy| self.row(metric, policy)))
+            .collect()
+    }
+
+    fn row(&self, metric: &str, policy: &str) -> Row {
+        let (a, mut warnings) = sample(&self.before.rounds, policy, metric);
+        let (b, more) = sample(&self.after.rounds, policy, metric);
+        warnings.extend(more);
+        warnings.extend(self.warnings.iter().cloned());
+        let effect = Effect::of_samples(&a, &b, self.after.level.alpha());
+        let better = columns::better(self.after.record, metric).unwrap_or(Better::Neither);
+        Row {
+            metric: metric.to_owned(),
+            statistic: Statistic::Center,
+            policy: policy.to_owned(),
+            baseline: policy.to_owned(),
+            family: effect.map_or(Family::Untested, |effect| {
+                family(metric, self.after.metric, better, &effect)
+            }),
+            effect,
+            n: a.len().min(b.len()) as u32,
+            warnings,
+        }
+    }
+
+    fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
+        let better = self.after.better;
+        let failed = [&self.before, &self.after]
+            .into_iter()
+            .any(|judged| judged.control().is_some_and(|control| !control.passed));
+        let mut verdict = Verdict {
+            metric: self.after.metric.to_owned(),
+            baseline: self.after.baseline.name.clone(),
+            threshold: self.after.level.threshold,
+            policies: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            best: None,
+        };
+        for row in comparisons
+            .iter()
+            .filter(|row| row.metric == self.after.metric)
+        {
+            let answer = if failed {
+                Answer::CannotTell
+            } else {
+                word(row.change, better)
+            };
+            verdict.policies.insert(row.policy.clone(), answer);
+            let reason = if failed {
+                "in one of the two records the baseline differed from itself"
+            } else if row.low.is_none() {
+                "too few trials for an interval"
+            } else {
+                continue;
+            };
+            verdict
+                .reasons
+                .insert(row.policy.clone(), reason.to_owned());
+        }
+        verdict
+    }
+}
+
+/// The typical value of each trial that succeeded and was read, and why others were not.
+fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<String>) {
+    let (mut values, mut failed, mut why) = (Vec::new(), 0, None::<Missing>);
+    for trial in rounds.trials(Arm::Policy(policy)) {
+        match numbers(trial, metric) {
+            _ if !trial.succeeded() => failed += 1,
+            Ok(numbers) => values.extend(numbers.middle()),
+            Err(missing) => why = Some(missing),
+        }
+    }
+    let failures = (failed > 0).then(|| format!("{failed} failed trials are left out"));
+    let warnings = failures
+        .into_iter()
+        .chain(why.map(|why| why.to_string()))
+        .collect();
+    (values, warnings)
+}
+
+/// Every circumstance in which two records differ, as `field: before → after`.
+fn differences(a: &Record, b: &Record) -> Vec<String> {
+    let (p, q) = (&a.header.plan, &b.header.plan);
+    let mut found = Vec::new();
+    let commands = [&p.command, &q.command].map(|words| words.join(" "));
+    compare("command", &commands[0], &commands[1], &mut found);
+    of_hosts(&a.header.host, &b.header.host, &mut found);
+    for policy in &p.policies {
+        let other = q.policies.iter().find(|other| other.name == policy.name);
+        if other.is_some_and(|other| other.settings != policy.settings) {
+            found.push(format!("policy {}: not the same settings", policy.name));
+        }
+    }
+    found
+}
+
+fn of_hosts(x: &Host, y: &Host, found: &mut Vec<String>) {
+    compare("kernel", &x.kernel, &y.kernel, found);
+    compare("architecture", &x.arch, &y.arch, found);
+    compare("processor", &x.cpu_model, &y.cpu_model, found);
+    compare("processors", &x.cpus, &y.cpus, found);
+    compare("NUMA nodes", &x.numa_nodes, &y.numa_nodes, found);
+    compare("page size", &x.page_bytes, &y.page_bytes, found);
+    let swap = [x, y].map(|host| mib(host.swap_bytes));
+    compare("swap", &swap[0], &swap[1], found);
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(none);
+    let hypervisors = [&x.hypervisor, &y.hypervisor].map(shown);
+    compare("hypervisor", &hypervisors[0], &hypervisors[1], found);
+    let governors = [&x.governor, &y.governor].map(shown);
+    compare("governor", &governors[0], &governors[1], found);
+    // The kernel keeps a little more or less of the memory for itself from boot to boot.
+    if x.memory_bytes.abs_diff(y.memory_bytes) > x.memory_bytes / 100 {
+        let memory = [x, y].map(|host| mib(host.memory_bytes));
+        compare("memory", &memory[0], &memory[1], found);
+    }
+    match (&x.thp, &y.thp) {
+        (Ok(x), Ok(y)) => thp_differences(x, y, found),
+        (x, y) if x != y => {
+            let told = |thp: &Fact<ThpSettings>| match thp {
+                Ok(_) => "known".to_owned(),
+                Err(missing) => missing.to_string(),
+            };
+            compare("THP settings", &told(x), &told(y), found);
+        }
+        _ => {}
+    }
+}
+
+/// The settings of transparent huge pages in which two hosts differ, each under its own name.
+fn thp_differences(x: &ThpSettings, y: &ThpSettings, found: &mut Vec<String>) {
+    compare("THP enabled", &x.enabled, &y.enabled, found);
+    compare("THP defrag", &x.defrag, &y.defrag, found);
+    compare("use_zero_page", &x.zero_page, &y.zero_page, found);
+    let huge = [x, y].map(|thp| mib(thp.pmd_bytes));
+    compare("huge page size", &huge[0], &huge[1], found);
+    let shmem = [x, y].map(|thp| thp.shmem_enabled.clone().unwrap_or_else(none));
+    compare("shmem_enabled", &shmem[0], &shmem[1], found);
+    each("khugepaged/", &x.khugepaged, &y.khugepaged, found);
+    let named = |thp: &ThpSettings| -> BTreeMap<String, String> {
+        let sizes = thp.sizes.iter();
+        sizes
+            .map(|(kib, mode)| (format!("hugepages-{kib}kB"), mode.clone()))
+            .collect()
+    };
+    each("", &named(x), &named(y), found);
+}
+
+/// What two tables of settings say differently, entry by entry.
+fn each<K: Ord + Display, V: PartialEq + Display>(
+    prefix: &str,
+    x: &BTreeMap<K, V>,
+    y: &BTreeMap<K, V>,
+    found: &mut Vec<String>,
+) {
+    let names: BTreeSet<&K> = x.keys().chain(y.keys()).collect();
+    let told = |value: Option<&V>| value.map_or_else(none, ToString::to_string);
+    for name in names {
+        let field = format!("{prefix}{name}");
+        compare(&field, &told(x.get(name)), &told(y.get(name)), found);
+    }
+}
+
+/// In a unit that is small enough to tell two machines apart.
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes / MIB)
+}
+
+fn none() -> String {
+    "none".to_owned()
+}
+
+fn compare<T: PartialEq + Display>(field: &str, a: &T, b: &T, found: &mut Vec<String>) {
+    if a != b {
+        found.push(format!("{field}: {a} → {b}"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Whether two policies gave the program the same pages: the proof of treatment.
+
+use crate::base::units::Unit;
+use crate::run::compare::rounds::{Arm, Rounds};
+use crate::run::metric;
+use crate::run::policy::Policy;
+use crate::run::record::Record;
+use crate::run::stats::median;
+use crate::text::number::{quantity, whole};
+
+/// Fewer rounds than these say nothing about what is typical.
+const FEWEST_ROUNDS: u32 = 3;
+
+/// Faults may differ by this share: a short program can gain and lose its huge pages between
+/// two samples, but not without its number of faults giving it away.
+const FAULTS: f64 = 0.05;
+
+/// The sentence that says why `policy` had no effect on the program's pages, or `None` when it
+/// had one, might have had one, or was never meant to differ from the baseline.
+///
+/// Only policies that differ in nothing but pages are judged. For every kind of huge page and
+/// folio the typical amounts may differ by one huge page or 1 % of the peak memory, whichever
+/// is more; a kind that could not be read is not counted, but anonymous huge pages and faults
+/// must have been read.
+pub(super) fn no_effect(
+    record: &Record,
+    rounds: &Rounds,
+    baseline: &Policy,
+    policy: &Policy,
+) -> Option<String> {
+    let pages_only = policy.settings.differs_only_in_pages(&baseline.settings);
+    if !pages_only || policy.settings == baseline.settings {
+        return None;
+    }
+    let typical = |metric: &str| typical(rounds, metric, &baseline.name, &policy.name);
+    let (faults, policy_faults) = typical("minor_faults_total")?;
+    if (policy_faults - faults).abs() > FAULTS * faults {
+        return None;
+    }
+    let kinds = kinds(record);
+    let read: Vec<Kind<'_>> = kinds
+        .iter()
+        .filter_map(|&kind| typical(kind).map(|(a, b)| (kind, a, b)))
+        .collect();
+    if !read.iter().any(|(kind, ..)| kind.starts_with("huge_anon_")) {
+        return None;
+    }
+    let rss = typical("peak_rss_bytes").map_or(0.0, |(a, b)| a.max(b));
+    let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
+    let allowed = pmd.max(0.01 * rss);
+    // What lived between two samples was still counted when it was made.
+    let (huge, policy_huge) = typical("thp_fault_alloc_total").unwrap_or_default();
+    if (policy_huge - huge).abs() * pmd > allowed {
+        return None;
+    }
+    let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
+    (apart(farthest) <= allowed).then(|| {
+        let pages = pages(&read, farthest, allowed);
+        let faults = [policy_faults, faults].map(whole);
+        format!("{pages}; {} against {} minor faults", faults[0], faults[1])
+    })
+}
+
+/// The medians of one kind of huge page: its metric, the baseline's, the policy's.
+type Kind<'a> = (&'a str, f64, f64);
+
+fn apart(kind: &Kind<'_>) -> f64 {
+    (kind.2 - kind.1).abs()
+}
+
+/// How the pages of two policies were the same.
+fn pages(read: &[Kind<'_>], farthest: &Kind<'_>, allowed: f64) -> String {
+    let label = |name: &str| metric::find(name).map_or(name.to_owned(), |it| it.label.into_owned());
+    let bytes = |value| quantity(&Unit::Bytes, value);
+    let largest = read.iter().max_by(|x, y| x.2.total_cmp(&y.2));
+    match largest {
+        Some((kind, _, most)) if apart(farthest) == 0.0 && *most > 0.0 => {
+            format!(
+                "as much was huge under both ({}: {})",
+                label(kind),
+                bytes(*most)
+            )
+        }
+        _ if apart(farthest) == 0.0 => "no page was huge under either".to_owned(),
+        _ => format!(
+            "nearly as much was huge under both: {} differed most, {} against {} (up to {} counts \
+             as equal)",
+            label(farthest.0),
+            bytes(farthest.2),
+            bytes(farthest.1),
+            bytes(allowed)
+        ),
+    }
+}
+
+/// The metrics that tell how much memory was huge.
+fn kinds(record: &Record) -> std::collections::BTreeSet<&str> {
+    let is_kind = |name: &&str| {
+        let huge = name.starts_with("huge_") || name.starts_with("hugetlb_");
+        let folio = name.starts_with("mthp_")
+            && (name.ends_with("_peak_bytes") || name.ends_with("_exit_bytes"));
+        folio || (huge && name.ends_with("_bytes"))
+    };
+    let trials = record.trials.iter();
+    trials
+        .flat_map(|trial| trial.readings.keys().map(String::as_str))
+        .filter(is_kind)
+        .collect()
+}
+
+/// The medians of a metric under both policies, over the rounds in which both were read.
+fn typical(rounds: &Rounds, metric: &str, baseline: &str, policy: &str) -> Option<(f64, f64)> {
+    let pairs = rounds.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.centers().into_iter().unzip();
+    (pairs.n() >= FEWEST_ROUNDS).then_some(())?;
+    median(&a).zip(median(&b))
+}

@@ -1,0 +1,233 @@
+//! What differs between two policies: effects with intervals, and the verdict.
+//!
+//! Pairs are made within rounds. A comparison never says more than its interval does.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::stats::Quantile;
+
+mod between;
+mod columns;
+mod coverage;
+mod effect;
+/// The middle reading of every metric under every policy.
+pub mod medians;
+mod percentiles;
+mod progress;
+mod rounds;
+mod rows;
+mod summary;
+mod table;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod windows;
+
+pub use between::{Across, between};
+pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
+pub use progress::{Progress, Running, progress};
+pub use summary::{Summary, summary};
+use table::Judged;
+pub use table::{Options, table};
+pub use windows::{FEWEST_WINDOWS, Windows, windows};
+
+/// Why records cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// A baseline that no policy of the plan is called.
+    #[error("no policy is called `{name}`; choose a baseline among: {known}")]
+    UnknownPolicy {
+        /// What was asked for.
+        name: String,
+        /// The policies of the plan.
+        known: String,
+    },
+    /// A metric that neither the table nor the plan knows.
+    #[error("no metric is called `{name}`; this record has: {known}")]
+    UnknownMetric {
+        /// What was asked for.
+        name: String,
+        /// The metrics of the record.
+        known: String,
+    },
+    /// A threshold that is no share.
+    #[error("a threshold of {threshold} is not a share; write 0.01 for 1 %")]
+    BadThreshold {
+        /// What was asked for.
+        threshold: String,
+    },
+    /// Two records of different circumstances.
+    #[error(
+        "the two records differ in more than what is compared ({differences}); \
+         allow that with --across if you mean to"
+    )]
+    Circumstances {
+        /// Each field with both values.
+        differences: String,
+    },
+    /// Two records without a policy in common.
+    #[error("the two records have no policy in common; run both with the same policies")]
+    NothingInCommon,
+}
+
+/// Everything that was compared in one record, or between two.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Table {
+    /// One per metric, statistic and policy other than the baseline; metrics in the order of
+    /// [`crate::run::metric::METRICS`], then printed metrics; policies in the order of the plan.
+    pub comparisons: Vec<Comparison>,
+    /// The A/A control: the second run of the baseline against the first, on the verdict metric.
+    pub control: Option<Control>,
+    /// The answer.
+    pub verdict: Verdict,
+}
+
+/// One metric under one policy against the same metric under the baseline.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Comparison {
+    /// Name of the metric.
+    pub metric: String,
+    /// Which property of the sample is compared.
+    pub statistic: Statistic,
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the baseline.
+    pub baseline: String,
+    /// The property under the baseline: the median over trials for [`Statistic::Center`], else
+    /// the quantile.
+    pub baseline_value: Option<f64>,
+    /// The property under the policy.
+    pub policy_value: Option<f64>,
+    /// Whether `estimate`, `low` and `high` are a ratio policy/baseline or a difference.
+    pub scale: Scale,
+    /// Ratio policy / baseline, when `scale` is [`Scale::Ratio`]; else `None`.
+    pub ratio: Option<f64>,
+    /// Difference policy − baseline in the unit of the metric, when `scale` is
+    /// [`Scale::Difference`]; else `None`.
+    pub difference: Option<f64>,
+    /// Lower end of the interval, on the scale.
+    pub low: Option<f64>,
+    /// Upper end of the interval, on the scale.
+    pub high: Option<f64>,
+    /// p-value, after Holm and after the share of error that this look may spend; `None` where
+    /// no test is made (bootstrap intervals, metrics that are facts).
+    pub p: Option<f64>,
+    /// Rounds in which both were read.
+    pub n: u32,
+    /// What may be said.
+    pub change: Change,
+    /// About how many more rounds would settle it, when it is `cannot_tell` and more would help.
+    pub more_rounds: Option<u32>,
+    /// What travels with the number: failed trials left out, marked trials, missing readings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Comparison {
+    /// What its own interval says, before the correction for the number of comparisons. The
+    /// correction guards answers; a cause that is sought for an answer needs less.
+    #[must_use]
+    pub fn by_itself(&self, threshold: f64) -> Change {
+        let (Some(low), Some(high)) = (self.low, self.high) else {
+            return self.change;
+        };
+        let (least, most) = match self.scale {
+            Scale::Ratio => (1.0 / (1.0 + threshold), 1.0 + threshold),
+            Scale::Difference => {
+                let limit = threshold * self.baseline_value.unwrap_or(0.0).abs();
+                (-limit, limit)
+            }
+        };
+        if low > most {
+            Change::Higher
+        } else if high < least {
+            Change::Lower
+        } else {
+            self.change
+        }
+    }
+}
+
+/// Which property of a sample is compared.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The Hodges–Lehmann shift of paired values.
+    Center,
+    /// A quantile of all values of all trials.
+    #[serde(untagged)]
+    Quantile(Quantile),
+}
+
+/// The scale of an effect.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Policy divided by baseline, worked out on the logarithm.
+    Ratio,
+    /// Policy less baseline: used where a zero forbids a ratio.
+    Difference,
+}
+
+/// What may be said of a comparison.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The whole interval is above the threshold.
+    Higher,
+    /// The whole interval is below the threshold.
+    Lower,
+    /// The whole interval is within the threshold: an equivalence.
+    NoDifference,
+    /// Anything else.
+    CannotTell,
+}
+
+/// The A/A control.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Control {
+    /// The second run of the baseline against the first.
+    pub comparison: Comparison,
+    /// Whether the run can be trusted: false when the control differs from itself.
+    pub passed: bool,
+}
+
+/// The answer of an experiment.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Verdict {
+    /// The metric that decides.
+    pub metric: String,
+    /// Name of the policy that the others were compared with; the plan's, or another that was
+    /// asked for. Between two records: the plan's of the second.
+    pub baseline: String,
+    /// The smallest effect of interest that was judged by, as a share.
+    pub threshold: f64,
+    /// The answer for each policy other than the baseline.
+    pub policies: BTreeMap<String, Answer>,
+    /// Why, where it is not plain from the comparison, by policy: for `no_effect` and
+    /// `cannot_tell`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, String>,
+    /// The policy to choose: the best one that is better than the baseline (of those that are
+    /// equally good as far as can be told, one that leaves the machine's settings alone), or the baseline;
+    /// `None` when it cannot be told.
+    pub best: Option<String>,
+}
+
+/// The answer for one policy.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Better than the baseline by more than the threshold.
+    Better,
+    /// Worse than the baseline by more than the threshold.
+    Worse,
+    /// Equivalent within the threshold.
+    NoDifference,
+    /// More rounds are needed, or the run cannot be trusted.
+    CannotTell,
+    /// The policy changed nothing about the program's pages.
+    NoEffect,
+}

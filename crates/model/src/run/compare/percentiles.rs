@@ -1,0 +1,187 @@
+//! Percentiles of requests: all trials of a policy merged, never the mean of their percentiles.
+
+use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::rounds::{Pairs, numbers};
+use crate::run::compare::rows::{Family, Row, scale, tail_effect};
+use crate::run::compare::{Scale, Statistic};
+use crate::run::record::Record;
+use crate::run::stats::quantile::fewest_values;
+use crate::run::stats::{Quantile, Sample, tail};
+use crate::run::trial::{Role, Trial};
+
+/// What is compared of requests that were counted.
+pub const PERCENTILES: [Quantile; 5] = [
+    Quantile::P50,
+    Quantile::P90,
+    Quantile::P99,
+    Quantile::P999,
+    Quantile::Max,
+];
+
+/// From this width on a percentile that is not known better is said to be so.
+const COARSE: f64 = 0.01;
+
+/// One percentile of all requests under both policies.
+pub(super) struct Percentile {
+    quantile: Quantile,
+    effect: Option<Effect>,
+    /// Whether its interval may decide.
+    family: Family,
+    warning: Option<String>,
+    n: u32,
+}
+
+impl Percentile {
+    /// The row beside that of the metric's centre.
+    pub(super) fn row(self, center: &Row) -> Row {
+        Row {
+            statistic: Statistic::Quantile(self.quantile),
+            effect: self.effect,
+            family: self.family,
+            n: self.n,
+            warnings: self.warning.into_iter().collect(),
+            ..center.clone()
+        }
+    }
+}
+
+/// All of them, those too with too few requests: they say how many are needed.
+pub(super) fn percentiles(pairs: &Pairs, level: Level, seed: u64) -> Vec<Percentile> {
+    let scale = scale(pairs);
+    PERCENTILES
+        .into_iter()
+        .map(|quantile| {
+            if quantile == Quantile::Max {
+                return longest(pairs, level);
+            }
+            let effect = tail_effect(pairs, quantile.share(), scale, level, seed);
+            match too_few(pairs, quantile) {
+                Some(warning) => Percentile {
+                    quantile,
+                    effect: effect.map(without_interval),
+                    family: Family::Untested,
+                    warning: Some(warning),
+                    n: pairs.n(),
+                },
+                None => sure(pairs, quantile, effect),
+            }
+        })
+        .collect()
+}
+
+/// The longest request of a trial, compared round by round as any single number is. The longest
+/// of all trials would be one request under each policy, and its bootstrap is wrong at any size.
+fn longest(pairs: &Pairs, level: Level) -> Percentile {
+    Percentile {
+        quantile: Quantile::Max,
+        effect: Effect::of_pairs(&pairs.largest(), level.alpha()),
+        family: Family::Latency,
+        warning: None,
+        n: pairs.n(),
+    }
+}
+
+fn without_interval(effect: Effect) -> Effect {
+    Effect {
+        interval: None,
+        ..effect
+    }
+}
+
+/// The sentence for a percentile that too few requests stand behind.
+fn too_few(pairs: &Pairs, quantile: Quantile) -> Option<String> {
+    let needed = fewest_values(quantile.share());
+    let (a, b) = pairs.counts();
+    let fewest = a.min(b);
+    (fewest < needed && pairs.n() > 0).then(|| {
+        let percent = quantile.label();
+        format!("{percent} needs {needed} requests under each policy, and {fewest} were measured")
+    })
+}
+
+/// Widened by what the histograms do not tell: each value may be too long by the width of what
+/// it was counted in, and the ratio too large or too small by that.
+fn sure(pairs: &Pairs, quantile: Quantile, effect: Option<Effect>) -> Percentile {
+    let mut warning = None;
+    let effect = effect.map(|effect| {
+        let unsure = |samples: &mut dyn Iterator<Item = Sample<'_>>, value: f64| {
+            samples
+                .map(|sample| sample.uncertainty(value))
+                .fold(0.0, f64::max)
+        };
+        let mut baselines = pairs.rounds.iter().map(|(a, _)| *a);
+        let mut policies = pairs.rounds.iter().map(|(_, b)| *b);
+        let baseline = unsure(&mut baselines, effect.baseline_value);
+        let policy = unsure(&mut policies, effect.policy_value);
+        let coarsest = baseline.max(policy);
+        if coarsest > COARSE {
+            let percent = quantile.label();
+            warning = Some(format!(
+                "{percent} is known to within {:.0} % only: the source's values are that far apart",
+                (coarsest * 100.0).ceil()
+            ));
+        }
+        widened(effect, baseline, policy)
+    });
+    Percentile {
+        quantile,
+        effect,
+        family: Family::Latency,
+        warning,
+        n: pairs.n(),
+    }
+}
+
+fn widened(effect: Effect, baseline: f64, policy: f64) -> Effect {
+    let (down, up) = match effect.scale {
+        Scale::Ratio => (policy.ln_1p(), baseline.ln_1p()),
+        Scale::Difference => (
+            policy * effect.policy_value,
+            baseline * effect.baseline_value,
+        ),
+    };
+    Effect {
+        interval: effect.interval.map(|(low, high)| (low - down, high + up)),
+        ..effect
+    }
+}
+
+/// A percentile of all requests of a policy, its control left out; for the longest, the median
+/// over trials. `None` where nothing was counted, or too little for this percentile.
+#[must_use]
+pub fn percentile(record: &Record, policy: &str, metric: &str, quantile: Quantile) -> Option<f64> {
+    let samples = samples(record, policy, metric);
+    match quantile {
+        Quantile::Max => crate::run::stats::median(&of_each(&samples, quantile)),
+        _ => tail::quantile(&samples, quantile.share()),
+    }
+}
+
+/// The same of each trial by itself, in their order; a trial that has too little for it is not
+/// among them.
+#[must_use]
+pub fn percentile_of_each(
+    record: &Record,
+    policy: &str,
+    metric: &str,
+    quantile: Quantile,
+) -> Vec<f64> {
+    of_each(&samples(record, policy, metric), quantile)
+}
+
+fn of_each(samples: &[Sample<'_>], quantile: Quantile) -> Vec<f64> {
+    let one = |sample: &Sample<'_>| match quantile {
+        Quantile::Max => sample.largest(),
+        _ => tail::quantile(&[*sample], quantile.share()),
+    };
+    samples.iter().filter_map(one).collect()
+}
+
+fn samples<'a>(record: &'a Record, policy: &str, metric: &str) -> Vec<Sample<'a>> {
+    let counts =
+        |trial: &&Trial| trial.policy == policy && trial.role == Role::Arm && trial.succeeded();
+    let trials = record.trials.iter().filter(counts);
+    trials
+        .filter_map(|trial| numbers(trial, metric).ok())
+        .collect()
+}

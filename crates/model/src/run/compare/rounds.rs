@@ -1,0 +1,222 @@
+//! Pairs within rounds: the trials of two arms, side by side.
+
+use std::collections::BTreeMap;
+
+use crate::base::missing::Missing;
+use crate::run::record::Record;
+use crate::run::stats::Sample;
+use crate::run::stats::tail::Round;
+use crate::run::trial::{Mark, Reading, Role, Trial};
+
+/// One column of trials in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arm<'a> {
+    /// A policy's own trials.
+    Policy(&'a str),
+    /// The second run of the baseline.
+    Control,
+}
+
+/// The trials of the whole rounds of a record, by arm and round.
+#[derive(Debug)]
+pub(super) struct Rounds<'a> {
+    arms: BTreeMap<&'a str, BTreeMap<u32, &'a Trial>>,
+    control: BTreeMap<u32, &'a Trial>,
+    /// How many rounds are whole.
+    pub(super) whole: u32,
+    /// Rounds in which some trial never ran: cut off by a signal, a crash or a full disk. They
+    /// are left out, so that the data are those of a look and not a little more.
+    cut_off: u32,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+        for trial in &record.trials {
+            *sizes.entry(trial.round).or_default() += 1;
+        }
+        let slots = record.header.plan.round(0).len();
+        let mut rounds = Self {
+            arms: BTreeMap::new(),
+            control: BTreeMap::new(),
+            whole: sizes.values().filter(|&&size| size >= slots).count() as u32,
+            cut_off: sizes.values().filter(|&&size| size < slots).count() as u32,
+        };
+        for trial in record.trials.iter().filter(|t| sizes[&t.round] >= slots) {
+            let arm = match trial.role {
+                Role::Arm => rounds.arms.entry(&trial.policy).or_default(),
+                Role::Control => &mut rounds.control,
+            };
+            arm.insert(trial.round, trial);
+        }
+        rounds
+    }
+
+    pub(super) fn trials(&self, arm: Arm) -> impl Iterator<Item = &'a Trial> {
+        self.column(arm)
+            .into_iter()
+            .flat_map(|column| column.values().copied())
+    }
+
+    fn column(&self, arm: Arm) -> Option<&BTreeMap<u32, &'a Trial>> {
+        match arm {
+            Arm::Policy(name) => self.arms.get(name),
+            Arm::Control => Some(&self.control),
+        }
+    }
+
+    /// The rounds in which `metric` was read in both arms of trials that succeeded, and what a
+    /// reader should know of the others.
+    pub(super) fn pairs(&self, metric: &str, baseline: Arm, policy: Arm) -> Pairs<'a> {
+        let mut pairs = Pairs::default();
+        pairs.left_out.cut_off = self.cut_off;
+        let (Some(first), Some(second)) = (self.column(baseline), self.column(policy)) else {
+            return pairs;
+        };
+        for (round, a) in first {
+            if let Some(b) = second.get(round) {
+                pairs.add(metric, a, b);
+            }
+        }
+        pairs
+    }
+}
+
+/// Differences and sums of numbers below this are finite.
+const LARGEST: f64 = 1e300;
+
+/// The numbers of a reading, or why there are none.
+pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<Sample<'a>, Missing> {
+    let values = match trial.readings.get(metric) {
+        Some(Reading::Value { value }) => std::slice::from_ref(value),
+        Some(Reading::Values { values }) => values,
+        Some(Reading::Histogram { histogram }) if histogram.count() > 0 => {
+            return Ok(Sample::Counted(histogram));
+        }
+        Some(Reading::Histogram { .. }) => return Err(Missing::NotPrinted),
+        Some(Reading::Missing { missing }) => return Err(missing.clone()),
+        None => return Err(Missing::NotAsked),
+    };
+    if values.is_empty() || !values.iter().all(|value| value.abs() < LARGEST) {
+        let error = format!("{metric}: not a number, or too large for one");
+        return Err(Missing::Unreadable { error });
+    }
+    Ok(Sample::Plain(values))
+}
+
+/// The readings of one metric in two arms, by round.
+#[derive(Debug, Default)]
+pub(super) struct Pairs<'a> {
+    /// The values of each round, under the baseline and under the policy; never empty.
+    pub(super) rounds: Vec<Round<'a>>,
+    left_out: LeftOut,
+}
+
+/// What is not in a comparison, and what casts doubt on the rest.
+#[derive(Debug, Default)]
+struct LeftOut {
+    cut_off: u32,
+    failed: u32,
+    failure: Option<String>,
+    missing: u32,
+    why: Option<Missing>,
+    marked: u32,
+    mark: Option<Mark>,
+}
+
+impl<'a> Pairs<'a> {
+    fn add(&mut self, metric: &str, a: &'a Trial, b: &'a Trial) {
+        if let Some(failed) = [a, b].into_iter().find(|trial| !trial.succeeded()) {
+            self.left_out.failed += 1;
+            self.left_out
+                .failure
+                .get_or_insert_with(|| failed.outcome.to_string());
+            return;
+        }
+        match (numbers(a, metric), numbers(b, metric)) {
+            (Ok(first), Ok(second)) => {
+                self.rounds.push((first, second));
+                for trial in [a, b].into_iter().filter(|trial| !trial.marks.is_empty()) {
+                    self.left_out.marked += 1;
+                    self.left_out
+                        .mark
+                        .get_or_insert_with(|| trial.marks[0].clone());
+                }
+            }
+            (Err(why), _) | (_, Err(why)) => {
+                self.left_out.missing += 1;
+                self.left_out.why.get_or_insert(why);
+            }
+        }
+    }
+
+    /// How many rounds were read in both arms.
+    pub(super) fn n(&self) -> u32 {
+        self.rounds.len() as u32
+    }
+
+    /// The typical value of each round: its number, or the median of its numbers.
+    pub(super) fn centers(&self) -> Vec<(f64, f64)> {
+        self.by_round(Sample::middle)
+    }
+
+    /// The largest value of each round.
+    pub(super) fn largest(&self) -> Vec<(f64, f64)> {
+        self.by_round(Sample::largest)
+    }
+
+    fn by_round(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Vec<(f64, f64)> {
+        let value = |sample| one(sample).unwrap_or(f64::NAN);
+        let pairs = self.rounds.iter();
+        pairs.map(|&(a, b)| (value(a), value(b))).collect()
+    }
+
+    /// Values of both arms, all rounds together.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let sizes = self.rounds.iter().map(|(a, b)| (a.count(), b.count()));
+        sizes.fold((0, 0), |(x, y), (a, b)| {
+            (x.saturating_add(a), y.saturating_add(b))
+        })
+    }
+
+    /// What travels with the numbers.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let left_out = &self.left_out;
+        let mut warnings = Vec::new();
+        if let Some(failure) = &left_out.failure {
+            let count = left_out.failed;
+            warnings.push(format!(
+                "{} left out: a trial failed ({failure})",
+                rounds(count)
+            ));
+        }
+        if let Some(why) = &left_out.why {
+            warnings.push(if self.rounds.is_empty() {
+                why.to_string()
+            } else {
+                format!("{} left out: {why}", rounds(left_out.missing))
+            });
+        }
+        if let Some(mark) = &left_out.mark {
+            let of = 2 * self.rounds.len();
+            warnings.push(format!(
+                "{} of {of} trials are marked, the first: {mark}",
+                left_out.marked
+            ));
+        }
+        if left_out.cut_off > 0 {
+            warnings.push(format!(
+                "{} left out: cut off before its last trial",
+                rounds(left_out.cut_off)
+            ));
+        }
+        warnings
+    }
+}
+
+fn rounds(count: u32) -> String {
+    match count {
+        1 => "1 round is".to_owned(),
+        _ => format!("{count} rounds are"),
+    }
+}

@@ -1,0 +1,44 @@
+//! One policy by itself, compared with nothing.
+
+use crate::run::compare::rounds::numbers;
+use crate::run::record::Record;
+use crate::run::stats::ALPHA;
+use crate::run::stats::quantile::{median, median_interval};
+use crate::run::trial::Role;
+
+/// The typical value of one metric under one policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Median over trials, in the unit of the metric; of each trial's median where a trial
+    /// printed many numbers.
+    pub median: f64,
+    /// Lower end of the exact 95 % interval of the median; `None` with fewer than six trials.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Trials that succeeded and were read.
+    pub n: u32,
+}
+
+/// The typical value of `metric` under `policy`, over its trials that succeeded; the control is
+/// not among them. `None` when it was never read.
+///
+/// The interval is that of the sign test: it assumes nothing of the distribution, but it does
+/// assume trials that are independent of each other, which drift is not. Only comparisons
+/// within rounds are safe from drift.
+#[must_use]
+pub fn summary(record: &Record, policy: &str, metric: &str) -> Option<Summary> {
+    let values: Vec<f64> = record
+        .trials
+        .iter()
+        .filter(|trial| trial.policy == policy && trial.role == Role::Arm && trial.succeeded())
+        .filter_map(|trial| numbers(trial, metric).ok()?.middle())
+        .collect();
+    let interval = median_interval(&values, ALPHA);
+    Some(Summary {
+        median: median(&values)?,
+        low: interval.map(|(low, _)| low),
+        high: interval.map(|(_, high)| high),
+        n: values.len() as u32,
+    })
+}

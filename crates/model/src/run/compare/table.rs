@@ -1,0 +1,239 @@
+//! A whole record, compared.
+
+use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::percentiles::percentiles;
+use crate::run::compare::rounds::{Arm, Pairs, Rounds};
+use crate::run::compare::rows::{Family, Row, family, finish, tails};
+use crate::run::compare::verdict::Evidence;
+use crate::run::compare::{Change, CompareError, Comparison, Control, Statistic, Table, columns};
+use crate::run::metric::Better;
+use crate::run::plan::looks::share;
+use crate::run::policy::Policy;
+use crate::run::record::Record;
+use crate::run::stats::Quantile;
+use crate::run::trial::Reading;
+
+/// What may be asked otherwise than the plan had it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Another baseline.
+    pub baseline: Option<String>,
+    /// Another metric that decides.
+    pub verdict_metric: Option<String>,
+    /// Another practical threshold, as a share.
+    pub threshold: Option<f64>,
+}
+
+/// Compares every policy of a record with the baseline, in every metric.
+///
+/// # Errors
+/// When `options` or the plan name a policy or a metric that does not exist, or a threshold
+/// that is no share.
+pub fn table(record: &Record, options: &Options) -> Result<Table, CompareError> {
+    let judged = Judged::of(record, options)?;
+    let rows = columns::names(&[record])
+        .iter()
+        .map(String::as_str)
+        .chain(judged.unread_verdict_metric())
+        .flat_map(|metric| judged.rows(metric))
+        .collect();
+    Ok(judged.conclude(rows))
+}
+
+/// A record with the questions that are asked of it.
+pub(super) struct Judged<'a> {
+    pub(super) record: &'a Record,
+    pub(super) rounds: Rounds<'a>,
+    pub(super) baseline: &'a Policy,
+    pub(super) metric: &'a str,
+    pub(super) better: Better,
+    pub(super) level: Level,
+}
+
+/// Everything as the plan had it.
+static AS_PLANNED: Options = Options {
+    baseline: None,
+    verdict_metric: None,
+    threshold: None,
+};
+
+impl<'a> Judged<'a> {
+    pub(super) fn as_planned(record: &'a Record) -> Result<Self, CompareError> {
+        Self::of(record, &AS_PLANNED)
+    }
+
+    pub(super) fn of(record: &'a Record, options: &'a Options) -> Result<Self, CompareError> {
+        let plan = &record.header.plan;
+        let name = options.baseline.as_ref().unwrap_or(&plan.baseline);
+        let baseline = plan.policies.iter().find(|policy| policy.name == *name);
+        let baseline = baseline.ok_or_else(|| unknown_policy(record, name))?;
+        let metric = options
+            .verdict_metric
+            .as_ref()
+            .unwrap_or(&plan.verdict_metric);
+        let better =
+            columns::better(record, metric).ok_or_else(|| unknown_metric(record, metric))?;
+        let threshold = options.threshold.unwrap_or(plan.bounds.threshold);
+        if !(0.0..=1e6).contains(&threshold) {
+            let threshold = threshold.to_string();
+            return Err(CompareError::BadThreshold { threshold });
+        }
+        let rounds = Rounds::of(record);
+        let share = share(&plan.bounds, rounds.whole);
+        let level = Level { share, threshold };
+        Ok(Self {
+            record,
+            rounds,
+            baseline,
+            metric,
+            better,
+            level,
+        })
+    }
+
+    fn policies(&self) -> impl Iterator<Item = &'a Policy> {
+        let baseline = self.baseline;
+        let policies = self.record.header.plan.policies.iter();
+        policies.filter(move |policy| policy.name != baseline.name)
+    }
+
+    /// The verdict metric, when no trial has an entry for it: it still gets its rows.
+    fn unread_verdict_metric(&self) -> Option<&'a str> {
+        let trials = &self.record.trials;
+        let is_read = trials
+            .iter()
+            .any(|trial| trial.readings.contains_key(self.metric));
+        (!is_read).then_some(self.metric)
+    }
+
+    /// All rows about one metric.
+    fn rows(&self, metric: &str) -> Vec<Row> {
+        let policies = self.policies();
+        policies
+            .flat_map(|policy| self.policy_rows(metric, &policy.name))
+            .collect()
+    }
+
+    fn policy_rows(&self, metric: &str, policy: &str) -> Vec<Row> {
+        let arms = (Arm::Policy(&self.baseline.name), Arm::Policy(policy));
+        let pairs = self.rounds.pairs(metric, arms.0, arms.1);
+        let center = self.center(metric, policy, &pairs);
+        if columns::is_counted(self.record, metric) {
+            let level = self.level;
+            let rows = percentiles(&pairs, level, self.record.header.plan.seed);
+            let rows = rows.into_iter().map(|found| found.row(&center));
+            return rows.chain([center.clone()]).collect();
+        }
+        let better = columns::better(self.record, metric).unwrap_or(Better::Neither);
+        let tails = self
+            .tails(metric, &pairs)
+            .into_iter()
+            .map(|(quantile, effect)| Row {
+                metric: metric.to_owned(),
+                statistic: Statistic::Quantile(quantile),
+                policy: policy.to_owned(),
+                baseline: self.baseline.name.clone(),
+                family: if better == Better::Neither {
+                    Family::Untested
+                } else {
+                    Family::Tails
+                },
+                effect: Some(effect),
+                n: pairs.n(),
+                warnings: center.warnings.clone(),
+            });
+        let tails: Vec<Row> = tails.collect();
+        std::iter::once(center).chain(tails).collect()
+    }
+
+    fn tails(&self, metric: &str, pairs: &Pairs) -> Vec<(Quantile, Effect)> {
+        let many = |trial: &crate::run::trial::Trial| {
+            matches!(trial.readings.get(metric), Some(Reading::Values { .. }))
+        };
+        if !columns::has_tails(self.record, metric) && !self.record.trials.iter().any(many) {
+            return Vec::new();
+        }
+        tails(pairs, self.level, self.record.header.plan.seed)
+    }
+
+    fn center(&self, metric: &str, policy: &str, pairs: &Pairs) -> Row {
+        let effect = Effect::of_pairs(&pairs.centers(), self.level.alpha());
+        let better = columns::better(self.record, metric).unwrap_or(Better::Neither);
+        Row {
+            metric: metric.to_owned(),
+            statistic: Statistic::Center,
+            policy: policy.to_owned(),
+            baseline: self.baseline.name.clone(),
+            family: effect.map_or(Family::Untested, |effect| {
+                family(metric, self.metric, better, &effect)
+            }),
+            effect,
+            n: pairs.n(),
+            warnings: pairs.warnings(),
+        }
+    }
+
+    /// The second run of the plan's baseline against the first, whatever the others are
+    /// compared with; `None` when a single policy was run.
+    pub(super) fn control(&self) -> Option<Control> {
+        let plan = &self.record.header.plan;
+        if plan.policies.len() < 2 {
+            return None;
+        }
+        let pairs = self
+            .rounds
+            .pairs(self.metric, Arm::Policy(&plan.baseline), Arm::Control);
+        let mut row = self.center(self.metric, &plan.baseline, &pairs);
+        row.baseline.clone_from(&plan.baseline);
+        let comparison = finish(vec![row], self.level).pop()?;
+        let passed = !matches!(comparison.change, Change::Higher | Change::Lower);
+        Some(Control { comparison, passed })
+    }
+
+    /// A table of the verdict metric alone.
+    pub(super) fn verdict_only(&self) -> Table {
+        let row = |policy: &Policy| {
+            let arms = (Arm::Policy(&self.baseline.name), Arm::Policy(&policy.name));
+            let pairs = self.rounds.pairs(self.metric, arms.0, arms.1);
+            self.center(self.metric, &policy.name, &pairs)
+        };
+        self.conclude(self.policies().map(row).collect())
+    }
+
+    fn conclude(&self, rows: Vec<Row>) -> Table {
+        let comparisons: Vec<Comparison> = finish(rows, self.level);
+        let control = self.control();
+        let evidence = Evidence {
+            record: self.record,
+            rounds: &self.rounds,
+            baseline: self.baseline,
+            metric: self.metric,
+            better: self.better,
+            level: self.level,
+            control: control.as_ref(),
+        };
+        let verdict = evidence.verdict(&comparisons);
+        Table {
+            comparisons,
+            control,
+            verdict,
+        }
+    }
+}
+
+fn unknown_policy(record: &Record, name: &str) -> CompareError {
+    let policies = &record.header.plan.policies;
+    let known: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+    CompareError::UnknownPolicy {
+        name: name.to_owned(),
+        known: known.join(", "),
+    }
+}
+
+fn unknown_metric(record: &Record, name: &str) -> CompareError {
+    let known = columns::names(&[record]).join(", ");
+    CompareError::UnknownMetric {
+        name: name.to_owned(),
+        known,
+    }
+}

@@ -1,0 +1,161 @@
+//! Policies that made the same pages, and of equal ones the one that touches least.
+
+use super::experiment::{MIB, fast, plan, read, record_of, the_table, wobble};
+use crate::base::missing::Missing;
+use crate::run::compare::*;
+use crate::run::plan::Slot;
+use crate::run::policy::Malloc;
+use crate::run::policy::realise::{FileWrite, Realisation};
+use crate::run::record::Record;
+use crate::run::trial::{Reading, Trial};
+
+/// `always` gets the pages of the baseline; `change` may make an exception.
+fn same_pages(change: impl Fn(&mut Trial, Slot)) -> Record {
+    record_of(plan(), 12, |trial, slot| {
+        fast(trial, slot);
+        read(
+            trial,
+            "minor_faults_total",
+            51_200.0 + f64::from(trial.index),
+        );
+        read(trial, "huge_anon_peak_bytes", 0.0);
+        change(trial, slot);
+    })
+}
+
+#[test]
+fn equal_pages_are_no_effect() {
+    let verdict = the_table(&same_pages(|_, _| ())).verdict;
+    assert_eq!(
+        verdict.policies["always"],
+        Answer::NoEffect,
+        "although it seems a fifth faster"
+    );
+    let reason = &verdict.reasons["always"];
+    assert!(
+        reason.starts_with("no page was huge under either; 51,2"),
+        "{reason}"
+    );
+    let nearly = same_pages(|trial, slot| {
+        let more = f64::from(u8::from(slot.policy == 1)) * 4_096.0;
+        read(trial, "huge_anon_peak_bytes", 8_388_608.0 + more);
+    });
+    let reason = &the_table(&nearly).verdict.reasons["always"];
+    assert!(
+        reason.contains("huge pages seen differed most, 8.00 MiB against 8.00 MiB (up to 8.00"),
+        "{reason}"
+    );
+    let equal = same_pages(|trial, _| read(trial, "huge_anon_peak_bytes", 8_388_608.0));
+    let reason = &the_table(&equal).verdict.reasons["always"];
+    assert!(
+        reason.starts_with("as much was huge under both (huge pages seen: 8.00 MiB); 51,2"),
+        "{reason}"
+    );
+    assert_eq!(
+        verdict.policies["again"],
+        Answer::NoDifference,
+        "meant to be the same"
+    );
+    assert_eq!(verdict.best.as_deref(), Some("never"));
+}
+
+#[test]
+fn no_effect_is_only_said_of_equal_pages() {
+    let answer = |record: &Record| the_table(record).verdict.policies["always"];
+    let only_always = |metric: &'static str, value: f64| {
+        same_pages(move |trial, slot| {
+            read(trial, metric, if slot.policy == 1 { value } else { 0.0 });
+        })
+    };
+    for metric in [
+        "huge_anon_mean_bytes",
+        "hugetlb_peak_bytes",
+        "mthp_64kib_exit_bytes",
+    ] {
+        assert_eq!(
+            answer(&only_always(metric, 9.0 * MIB)),
+            Answer::Better,
+            "{metric}"
+        );
+        assert_eq!(
+            answer(&only_always(metric, 7.0 * MIB)),
+            Answer::NoEffect,
+            "{metric}"
+        );
+    }
+    let fewer_faults = same_pages(|trial, slot| {
+        read(
+            trial,
+            "minor_faults_total",
+            if slot.policy == 1 { 47_000.0 } else { 51_200.0 },
+        );
+    });
+    assert_eq!(
+        answer(&fewer_faults),
+        Answer::Better,
+        "too short to be sampled"
+    );
+    let unread = same_pages(|trial, _| {
+        let reading = Reading::missing(Missing::TooShort);
+        trial
+            .readings
+            .insert("huge_anon_peak_bytes".to_owned(), reading);
+    });
+    assert_eq!(
+        answer(&unread),
+        Answer::Better,
+        "nothing is known of the pages"
+    );
+    let mut allocator = same_pages(|_, _| ());
+    allocator.header.plan.policies[1].settings.malloc = Some(Malloc::Jemalloc);
+    assert_eq!(
+        answer(&allocator),
+        Answer::Better,
+        "an allocator acts otherwise too"
+    );
+}
+
+/// Samples may miss what the machine's own counter saw.
+#[test]
+fn huge_faults_that_differ_are_an_effect() {
+    let unseen = same_pages(|trial, slot| {
+        let made = f64::from(u8::from(slot.policy == 1)) * 73.0;
+        read(trial, "thp_fault_alloc_total", made);
+    });
+    assert_ne!(
+        the_table(&unseen).verdict.policies["always"],
+        Answer::NoEffect
+    );
+}
+
+/// `always` is a hair quicker than `again`, by less than their intervals are wide.
+#[test]
+fn of_equally_good_policies_the_one_that_leaves_the_machine_alone_is_best() {
+    let both_fast = |gap: f64| {
+        record_of(plan(), 25, move |trial, slot| {
+            fast(trial, slot);
+            let factor = [1.0, 0.8, 0.8 + gap][slot.policy];
+            let seconds = wobble(trial) * factor;
+            read(trial, "wall_seconds", seconds);
+        })
+    };
+    let best = |mut record: Record| {
+        let enabled = FileWrite {
+            path: "sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
+            value: "always".to_owned(),
+        };
+        let realisation = Realisation {
+            files: vec![enabled],
+            ..Realisation::default()
+        };
+        let realisations = &mut record.header.realisations;
+        realisations.insert("always".to_owned(), realisation);
+        the_table(&record).verdict.best
+    };
+    assert_eq!(best(both_fast(0.0001)).as_deref(), Some("again"));
+    assert_eq!(
+        best(both_fast(0.1)).as_deref(),
+        Some("always"),
+        "clearly better"
+    );
+}

@@ -1,0 +1,137 @@
+//! One process before something was done to it and after, in windows of equal length.
+//!
+//! Nothing is paired and nothing was shuffled: whatever else changed between the two is in the
+//! difference. And windows that follow each other are alike, more than a rank test assumes. So
+//! the time before is also compared with itself, first half against second: a process that
+//! differs there already was not steady, and its comparison says so and claims nothing.
+
+use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::rows::{Row, family, finish};
+use crate::run::compare::{Change, Comparison, Statistic};
+use crate::run::metric::Better;
+
+/// The windows of one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Windows {
+    /// Name of the metric.
+    pub metric: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// One value per window, in the order of time.
+    pub before: Vec<f64>,
+    /// The same afterwards.
+    pub after: Vec<f64>,
+}
+
+/// Fewest windows on each side: half of them against the other half can just reach 95 %
+/// (4 against 4 values, whose smallest p-value is 2 in 70).
+pub const FEWEST_WINDOWS: u32 = 8;
+
+/// What a row calls the time before and the time after.
+const BEFORE: &str = "before";
+const AFTER: &str = "after";
+
+/// Compares each metric after with the same before: the Mann–Whitney shift with its interval,
+/// Holm over the metrics. `threshold` is the smallest effect of interest, as a share.
+#[must_use]
+pub fn windows(samples: &[Windows], threshold: f64) -> Vec<Comparison> {
+    let level = Level {
+        share: 1.0,
+        threshold,
+    };
+    let rows = samples.iter().map(|one| row(one, level)).collect();
+    let mut comparisons = finish(rows, level);
+    for (comparison, one) in comparisons.iter_mut().zip(samples) {
+        if is_unsteady(&one.before, level) {
+            comparison.change = Change::CannotTell;
+            comparison.more_rounds = None;
+            comparison
+                .warnings
+                .push("it was not steady before: the first half differs from the second".into());
+        }
+    }
+    comparisons
+}
+
+fn row(one: &Windows, level: Level) -> Row {
+    let effect = Effect::of_samples(&one.before, &one.after, level.alpha());
+    Row {
+        metric: one.metric.clone(),
+        statistic: Statistic::Center,
+        policy: AFTER.to_owned(),
+        baseline: BEFORE.to_owned(),
+        family: effect.map_or(crate::run::compare::rows::Family::Untested, |effect| {
+            family(&one.metric, "", one.better, &effect)
+        }),
+        effect,
+        n: u32::try_from(one.before.len().min(one.after.len())).unwrap_or(u32::MAX),
+        warnings: Vec::new(),
+    }
+}
+
+/// Whether the first half of the windows differs from the second by more than the threshold.
+fn is_unsteady(before: &[f64], level: Level) -> bool {
+    let (first, second) = before.split_at(before.len() / 2);
+    Effect::of_samples(first, second, level.alpha()).is_some_and(|effect| {
+        let change = effect.change(level, Some(effect.p));
+        matches!(change, Change::Higher | Change::Lower)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(before: Vec<f64>, after: Vec<f64>) -> Comparison {
+        let one = Windows {
+            metric: "cpu_share_ratio".to_owned(),
+            better: Better::Lower,
+            before,
+            after,
+        };
+        windows(&[one], 0.01).remove(0)
+    }
+
+    fn around(center: f64) -> Vec<f64> {
+        [0.3, -0.2, 0.1, -0.4, 0.2, -0.1, 0.4, -0.3]
+            .iter()
+            .map(|off| center + off * 0.01)
+            .collect()
+    }
+
+    #[test]
+    fn a_change_that_all_windows_show_is_one() {
+        let lower = compared(around(1.0), around(0.8));
+        assert_eq!((lower.change, lower.n), (Change::Lower, 8));
+        let ratio = lower.ratio.expect("all positive");
+        assert!((ratio - 0.8).abs() < 0.005, "{ratio}");
+        let same = compared(around(1.0), around(1.0));
+        assert_eq!(same.change, Change::NoDifference);
+    }
+
+    #[test]
+    fn a_process_that_drifts_by_itself_gets_no_credit() {
+        let drifting: Vec<f64> = (0..8).map(|step| 1.0 + f64::from(step) * 0.1).collect();
+        let after: Vec<f64> = (8..16).map(|step| 1.0 + f64::from(step) * 0.1).collect();
+        let comparison = compared(drifting, after);
+        assert_eq!(comparison.change, Change::CannotTell);
+        assert!(comparison.warnings[0].contains("not steady"));
+    }
+
+    #[test]
+    fn zeroes_are_compared_by_difference() {
+        let none = compared(vec![0.0; 8], vec![0.0; 8]);
+        assert_eq!(none.change, Change::NoDifference);
+        let some = compared(vec![0.0; 8], vec![5.0; 8]);
+        assert_eq!((some.change, some.difference), (Change::Higher, Some(5.0)));
+    }
+
+    /// The fewest windows must be enough for the test of steadiness to fail at all.
+    #[test]
+    fn the_fewest_windows_can_show_a_drift() {
+        let n = FEWEST_WINDOWS as usize;
+        let steps = |n: usize| (0..n).map(|step| 1.0 + step as f64).collect::<Vec<_>>();
+        assert!(!compared(steps(n), steps(n)).warnings.is_empty());
+        assert!(compared(steps(n - 2), steps(n - 2)).warnings.is_empty());
+    }
+}

@@ -1,0 +1,320 @@
+//! What a rule stands on: medians, comparisons and settings, and a note of each figure used.
+
+use serde_json::{Map, Value, json};
+
+use super::{Finding, Outcome, Rule};
+use crate::base::host::Host;
+use crate::base::missing::Missing;
+use crate::run::compare::medians::Medians;
+use crate::run::compare::{Answer, Change, Comparison, Statistic, Table};
+use crate::run::metric;
+use crate::run::metric::cell_label::find_metric;
+use crate::run::policy::defaults::mode_in_force;
+use crate::run::policy::{Policy, Settings, Thp};
+use crate::run::record::Record;
+use crate::text::number::quantity;
+
+/// One experiment, as rules see it.
+#[derive(Debug)]
+pub struct Ground<'a> {
+    /// What was done and seen.
+    pub record: &'a Record,
+    /// What differs.
+    pub table: &'a Table,
+    /// The middle of it.
+    pub medians: Medians<'a>,
+}
+
+/// What a rule has to say of one policy.
+pub(super) enum Said {
+    /// The cause is there.
+    Shown(String),
+    /// It was looked for and is not there.
+    NotShown(String),
+    /// It cannot be told, for a reason other than a missing reading.
+    CannotTell(String),
+    /// The question does not arise.
+    Nothing,
+}
+
+/// A reading that a rule needed and that there is none of.
+pub(super) struct Absent {
+    metric: String,
+    policy: String,
+    missing: Missing,
+}
+
+impl<'a> Ground<'a> {
+    /// What people call a metric of this record.
+    pub(super) fn label(&self, metric: &str) -> String {
+        let found = find_metric(self.record.header.plan.bench.as_ref(), metric);
+        found.map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
+    }
+
+    /// The ground of one experiment.
+    #[must_use]
+    pub fn new(record: &'a Record, table: &'a Table) -> Self {
+        Self {
+            record,
+            table,
+            medians: Medians::of(record),
+        }
+    }
+
+    pub(super) fn host(&self) -> &Host {
+        &self.record.header.host
+    }
+
+    pub(super) fn baseline(&self) -> &'a str {
+        &self.table.verdict.baseline
+    }
+
+    pub(super) fn policies(&self) -> &'a [Policy] {
+        &self.record.header.plan.policies
+    }
+
+    /// What takes the wall time of a trial.
+    pub(super) fn runner(&self) -> &'static str {
+        match self.record.header.plan.service {
+            Some(_) => "load",
+            None => "program",
+        }
+    }
+
+    /// What a policy sets; nothing for a name that is not in the plan.
+    pub(super) fn settings(&self, policy: &str) -> Settings {
+        let found = self.policies().iter().find(|known| known.name == policy);
+        found
+            .map(|policy| policy.settings.clone())
+            .unwrap_or_default()
+    }
+
+    /// The mode of anonymous huge pages that held for a program under a policy.
+    pub(super) fn mode(&self, policy: &str) -> &str {
+        match (self.settings(policy).thp, &self.host().thp) {
+            (Some(Thp::Never), _) | (_, Err(_)) => "never",
+            (Some(Thp::Madvise), _) => "madvise",
+            (Some(Thp::Always), _) => "always",
+            (Some(Thp::Inherit), Ok(thp)) => thp.effective_pmd_mode(),
+            (None, Ok(_)) => mode_in_force(self.host()),
+        }
+    }
+
+    pub(super) fn answer(&self, policy: &str) -> Option<Answer> {
+        self.table.verdict.policies.get(policy).copied()
+    }
+
+    /// The comparison of a metric's middle under a policy with the baseline.
+    pub(super) fn comparison(&self, metric: &str, policy: &str) -> Option<&'a Comparison> {
+        self.table.comparisons.iter().find(|comparison| {
+            comparison.metric == metric
+                && comparison.policy == policy
+                && comparison.statistic == Statistic::Center
+        })
+    }
+
+    /// How a metric changed from the baseline to a policy, by its own interval.
+    pub(super) fn change_by_itself(&self, metric: &str, policy: &str) -> Option<Change> {
+        let comparison = self.comparison(metric, policy)?;
+        Some(comparison.by_itself(self.table.verdict.threshold))
+    }
+
+    /// Asks a rule about every policy other than the baseline.
+    pub(super) fn of_arms(
+        &self,
+        rule: &impl Rule,
+        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+    ) -> Vec<Finding> {
+        let arms = self
+            .policies()
+            .iter()
+            .filter(|policy| policy.name != self.baseline());
+        arms.filter_map(|policy| self.of(rule, policy, &ask))
+            .collect()
+    }
+
+    /// Asks a rule about every policy.
+    pub(super) fn of_all(
+        &self,
+        rule: &impl Rule,
+        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+    ) -> Vec<Finding> {
+        let policies = self.policies().iter();
+        policies
+            .filter_map(|policy| self.of(rule, policy, &ask))
+            .collect()
+    }
+
+    /// Asks a rule about the baseline, for the experiment as a whole: the finding is no policy's.
+    pub(super) fn of_baseline(
+        &self,
+        rule: &impl Rule,
+        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+    ) -> Vec<Finding> {
+        let baseline = self
+            .policies()
+            .iter()
+            .find(|policy| policy.name == self.baseline());
+        let found = baseline.and_then(|policy| self.of(rule, policy, &ask));
+        found
+            .map(|finding| Finding {
+                policy: None,
+                ..finding
+            })
+            .into_iter()
+            .collect()
+    }
+
+    fn of(
+        &self,
+        rule: &impl Rule,
+        policy: &'a Policy,
+        ask: &impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+    ) -> Option<Finding> {
+        let mut look = Look {
+            ground: self,
+            policy: &policy.name,
+            evidence: Evidence::default(),
+        };
+        let (outcome, text) = match ask(&mut look) {
+            Ok(Said::Nothing) => return None,
+            Ok(Said::Shown(text)) => (Outcome::Shown, text),
+            Ok(Said::NotShown(text)) => (Outcome::NotShown, text),
+            Ok(Said::CannotTell(text)) => (Outcome::CannotTell, text),
+            // The report counts failed trials; every rule saying so again would be noise.
+            Err(absent) if matches!(absent.missing, Missing::TrialFailed | Missing::NotRun) => {
+                return None;
+            }
+            Err(absent) => {
+                look.evidence.absence(&absent);
+                (Outcome::CannotTell, look.absence(&absent))
+            }
+        };
+        Some(Finding {
+            id: rule.id().to_owned(),
+            policy: Some(policy.name.clone()),
+            outcome,
+            text,
+            evidence: look.evidence.0,
+        })
+    }
+}
+
+/// A rule looking at one policy.
+pub(super) struct Look<'g, 'a> {
+    pub(super) ground: &'g Ground<'a>,
+    pub(super) policy: &'a str,
+    pub(super) evidence: Evidence,
+}
+
+impl Look<'_, '_> {
+    /// The median under this policy.
+    pub(super) fn here(&mut self, metric: &str) -> Result<f64, Absent> {
+        let policy = self.policy;
+        self.median(policy, metric)
+    }
+
+    /// The median under the baseline.
+    pub(super) fn there(&mut self, metric: &str) -> Result<f64, Absent> {
+        let baseline = self.ground.baseline();
+        self.median(baseline, metric)
+    }
+
+    /// The median under the baseline, then under this policy.
+    pub(super) fn both(&mut self, metric: &str) -> Result<(f64, f64), Absent> {
+        Ok((self.there(metric)?, self.here(metric)?))
+    }
+
+    /// The median under this policy, or why there is none, without a note of it.
+    pub(super) fn median_or_missing(&self, metric: &str) -> Result<f64, Missing> {
+        self.ground.medians.get(self.policy, metric)
+    }
+
+    /// Notes a figure of this policy that was read before.
+    pub(super) fn noted(&mut self, metric: &str, value: f64) -> f64 {
+        let policy = self.policy;
+        self.evidence.reading(metric, policy, value);
+        value
+    }
+
+    /// The median under any policy.
+    pub(super) fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
+        let value = self
+            .ground
+            .medians
+            .get(policy, metric)
+            .map_err(|missing| Absent {
+                metric: metric.to_owned(),
+                policy: policy.to_owned(),
+                missing,
+            })?;
+        self.evidence.reading(metric, policy, value);
+        Ok(value)
+    }
+
+    /// How the metric changed from the baseline to this policy, among all comparisons.
+    pub(super) fn change(&self, metric: &str) -> Option<Change> {
+        self.ground
+            .comparison(metric, self.policy)
+            .map(|comparison| comparison.change)
+    }
+
+    /// The same by its own interval. It is for what explains an answer or a reading: the
+    /// correction for many comparisons guards the answers, and would hide that 54,000 faults
+    /// became 600 until the last look.
+    pub(super) fn change_by_itself(&self, metric: &str) -> Option<Change> {
+        self.ground.change_by_itself(metric, self.policy)
+    }
+
+    fn absence(&self, absent: &Absent) -> String {
+        format!(
+            "{}: {} was not measured under {}: {}",
+            self.policy,
+            self.ground.label(&absent.metric),
+            absent.policy,
+            absent.missing
+        )
+    }
+}
+
+/// The figures that a finding rests on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence(pub(super) Map<String, Value>);
+
+impl Evidence {
+    /// A reading, by metric and policy.
+    pub(super) fn reading(&mut self, metric: &str, policy: &str, value: f64) {
+        let by_policy = self.0.entry(metric).or_insert_with(|| json!({}));
+        if let Value::Object(by_policy) = by_policy {
+            by_policy.insert(policy.to_owned(), json!(value));
+        }
+    }
+
+    /// A reading that there is none of, and why.
+    fn absence(&mut self, absent: &Absent) {
+        let absence = json!({
+            "metric": absent.metric,
+            "policy": absent.policy,
+            "reason": absent.missing,
+        });
+        self.0.insert("missing".to_owned(), absence);
+    }
+
+    /// A figure that is no reading.
+    pub(super) fn figure(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+}
+
+/// A value as people read it, by the unit of its metric.
+pub(super) fn told(metric: &str, value: f64) -> String {
+    match metric::find(metric) {
+        Some(metric) => quantity(&metric.unit, value),
+        None => crate::text::number::three_digits(value),
+    }
+}
+
+/// What people call a metric; [`Ground::label`] names cells of benches too.
+pub(super) fn label(metric: &str) -> String {
+    metric::find(metric).map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
+}

@@ -1,0 +1,179 @@
+//! Why: rules that recognise a cause from the record, or say that they cannot.
+//!
+//! One file per rule. Each opens with what it claims, its evidence, what would refute it and
+//! where to look next. A rule speaks of medians over successful trials, and claims the cause
+//! of a difference only where the comparison is decided.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::run::compare::Table;
+use crate::run::record::Record;
+
+mod cells;
+mod coverage;
+mod ground;
+
+mod cheaper_walks;
+mod copy_on_write_after_fork;
+mod cost_moved_to_the_start;
+mod equal_coverage;
+mod fewer_faults_explain_gain;
+mod growth_below_huge_page;
+mod host_cold_memory;
+mod huge_allocation_fell_back;
+mod khugepaged_filled_gaps;
+mod khugepaged_had_no_time;
+mod load_was_the_limit;
+mod memory_bloat;
+mod no_difference;
+mod page_fault_bound;
+mod policy_had_no_effect;
+mod policy_not_applied;
+mod read_first_prefault;
+mod read_first_zero_page;
+mod run_too_noisy;
+mod slow_requests_stalled;
+mod stalls_explain_loss;
+mod thread_stacks_grew;
+mod translation;
+mod where_the_time_went;
+mod win_with_a_loss;
+mod workload_too_short;
+mod zero_page_source;
+mod zeroing_ate_the_gain;
+mod zeroing_bound;
+
+pub use ground::{Evidence, Ground};
+
+/// Every rule, in the order in which their findings are listed: first whether the experiment
+/// can be believed, then whether the policies did anything, then causes, then costs.
+pub static RULES: &[&dyn Rule] = &[
+    &run_too_noisy::RunTooNoisy,
+    &workload_too_short::WorkloadTooShort,
+    &load_was_the_limit::LoadWasTheLimit,
+    &policy_not_applied::PolicyNotApplied,
+    &policy_had_no_effect::PolicyHadNoEffect,
+    &equal_coverage::EqualCoverage,
+    &no_difference::NoDifference,
+    &fewer_faults_explain_gain::FewerFaultsExplainGain,
+    &cheaper_walks::CheaperWalks,
+    &translation::Translation,
+    &zeroing_ate_the_gain::ZeroingAteTheGain,
+    &stalls_explain_loss::StallsExplainLoss,
+    &slow_requests_stalled::SlowRequestsStalled,
+    &where_the_time_went::WhereTheTimeWent,
+    &host_cold_memory::HostColdMemory,
+    &huge_allocation_fell_back::HugeAllocationFellBack,
+    &khugepaged_had_no_time::KhugepagedHadNoTime,
+    &read_first_zero_page::ReadFirstZeroPage,
+    &zero_page_source::ZeroPageSource,
+    &read_first_prefault::ReadFirstPrefault,
+    &growth_below_huge_page::GrowthBelowHugePage,
+    &page_fault_bound::PageFaultBound,
+    &zeroing_bound::ZeroingBound,
+    &cost_moved_to_the_start::CostMovedToTheStart,
+    &copy_on_write_after_fork::CopyOnWriteAfterFork,
+    &memory_bloat::MemoryBloat,
+    &khugepaged_filled_gaps::KhugepagedFilledGaps,
+    &thread_stacks_grew::ThreadStacksGrew,
+    &win_with_a_loss::WinWithALoss,
+];
+
+/// What a rule says of one experiment.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Finding {
+    /// Name of the rule.
+    pub id: String,
+    /// Policy it speaks of, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// What came out.
+    pub outcome: Outcome,
+    /// One sentence for people, with the figures in it.
+    pub text: String,
+    /// The figures: by metric, then by policy; other figures by their own name.
+    pub evidence: Map<String, Value>,
+}
+
+impl Finding {
+    /// The sentence without the name of the policy that it begins with.
+    #[must_use]
+    pub fn claim(&self) -> &str {
+        let named = self.policy.as_deref();
+        let claim = named.and_then(|policy| self.text.strip_prefix(policy)?.strip_prefix(": "));
+        claim.unwrap_or(&self.text)
+    }
+}
+
+/// What came out of a rule. The order is that in which findings are listed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The evidence is there.
+    Shown,
+    /// The evidence could not be read.
+    CannotTell,
+    /// The evidence was looked for and is not there.
+    NotShown,
+}
+
+/// A cause that can be recognised.
+pub trait Rule: Sync {
+    /// Its name, in kebab case.
+    fn id(&self) -> &'static str;
+    /// What it claims, its evidence, what would refute it and where to look next: a paragraph
+    /// for people.
+    fn explain(&self) -> &'static str;
+    /// Whether it explains the time of a program. A trial of a bench goes through cells of its own
+    /// choosing, so that its time as a whole says nothing: such rules are not asked there.
+    fn explains_programs(&self) -> bool {
+        true
+    }
+    /// What it says of one experiment: one finding for each policy that it has something to
+    /// say about, or one for the whole.
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding>;
+}
+
+/// What all rules say of one experiment: shown first, then what cannot be told, then what was
+/// looked for and not found.
+#[must_use]
+pub fn judge(record: &Record, table: &Table) -> Vec<Finding> {
+    let ground = Ground::new(record, table);
+    let is_bench = record.header.plan.bench.is_some();
+    let asked = RULES
+        .iter()
+        .filter(|rule| !(is_bench && rule.explains_programs()));
+    let mut findings: Vec<Finding> = asked.flat_map(|rule| rule.check(&ground)).collect();
+    findings.sort_by_key(|finding| finding.outcome);
+    findings
+}
+
+/// What a rule claims and what would refute it, by its name.
+#[must_use]
+pub fn explain(id: &str) -> Option<&'static str> {
+    RULES
+        .iter()
+        .find(|rule| rule.id() == id)
+        .map(|rule| rule.explain())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_named_once_and_explained() {
+        let mut seen = std::collections::BTreeSet::new();
+        for rule in RULES {
+            assert!(seen.insert(rule.id()), "{} twice", rule.id());
+            let legal = |c: char| c.is_ascii_lowercase() || c == '-';
+            assert!(rule.id().chars().all(legal), "{}", rule.id());
+            let text = explain(rule.id()).unwrap();
+            for part in ["Claims", "Evidence", "Refuted", "Next"] {
+                assert!(text.contains(part), "{} lacks {part}", rule.id());
+            }
+        }
+        assert_eq!(explain("no-such-rule"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Claims that a policy makes no difference in any cell of a bench, and within which bounds.
+//!
+//! Evidence: the interval of the deciding metric, cell by cell, each corrected for none of the
+//! others: all contain no change, and the widest end of all is the bound. The bound is told, not
+//! chosen, and a bench whose bound is beyond 10 % says nothing about small differences.
+//! Refuted by any cell whose interval lies beyond the threshold. Next: more rounds narrow the bound.
+
+use super::cells::percent;
+use super::ground::{Absent, Ground, Look, Said};
+use super::{Finding, Rule};
+use crate::run::compare::Change;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct NoDifference;
+
+impl Rule for NoDifference {
+    fn id(&self) -> &'static str {
+        "no-difference"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that a policy makes no difference in any cell of a bench. Evidence: the interval of \
+         the deciding metric in every cell contains no change, and the widest end of all of them is \
+         the bound that is told. Refuted by any cell whose interval lies beyond the threshold. \
+         Beyond 10 % it cannot be told. Next: more rounds narrow the bound."
+    }
+
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_arms(self, ask)
+    }
+}
+
+/// A bound beyond this says nothing.
+const WIDEST: f64 = 0.10;
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let Some(bench) = look.ground.record.header.plan.bench.as_ref() else {
+        return Ok(Said::Nothing);
+    };
+    let Some(suite) = bench.suite() else {
+        return Ok(Said::Nothing);
+    };
+    let mut bound: f64 = 0.0;
+    let mut differ = 0;
+    for cell in &bench.cells {
+        let name = cell.reading(suite.primary());
+        let Some((low, high)) = interval(look, &name) else {
+            return Ok(Said::Nothing);
+        };
+        look.both(&name)?;
+        let change = look.change_by_itself(&name);
+        differ += usize::from(matches!(change, Some(Change::Lower | Change::Higher)));
+        bound = bound.max((low - 1.0).abs()).max((high - 1.0).abs());
+    }
+    look.evidence.figure("bound_ratio", bound);
+    let (policy, count) = (look.policy, bench.cells.len());
+    Ok(if differ > 0 {
+        Said::NotShown(format!("{policy}: it differs in {differ} of {count} cells"))
+    } else if bound <= WIDEST {
+        Said::Shown(format!(
+            "{policy}: no difference within ±{} in any of {count} cells",
+            percent(bound)
+        ))
+    } else {
+        Said::CannotTell(format!(
+            "{policy}: no cell of {count} shows a difference, and differences up to {} are not \
+             excluded",
+            percent(bound)
+        ))
+    })
+}
+
+/// The interval of the ratio to the baseline.
+fn interval(look: &Look<'_, '_>, metric: &str) -> Option<(f64, f64)> {
+    let comparison = look.ground.comparison(metric, look.policy)?;
+    comparison.ratio?;
+    comparison.low.zip(comparison.high)
+}

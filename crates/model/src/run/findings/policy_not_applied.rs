@@ -1,0 +1,137 @@
+//! Claims that a policy was not in force in some trials.
+//!
+//! Evidence: what was read back while the workload ran differs from what was set: the files that
+//! the policy writes, and the per-process switch. Refuted by nothing: a trial under another
+//! setting is a trial of that setting. Next: find who else writes the settings, or run with
+//! `--system`.
+
+use std::collections::BTreeSet;
+
+use super::ground::{Absent, Ground, Look, Said};
+use super::{Finding, Rule};
+use crate::base::host::ThpDisable;
+use crate::run::compare::medians::arm_trials;
+use crate::run::policy::realise::{Realisation, ThpPrctl};
+use crate::run::trial::{Mark, Trial};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct PolicyNotApplied;
+
+impl Rule for PolicyNotApplied {
+    fn id(&self) -> &'static str {
+        "policy-not-applied"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that a policy was not in force in some trials, so that these are trials of something \
+         else. Evidence: the settings files and the per-process switch as read back while the \
+         workload ran differ from what was set, or the allocator was not in the workload's memory. \
+         Refuted only by a fault in the reading back. Next: see who else writes the settings \
+         (tuned, a container runtime, another experiment), and whether the program is static or \
+         setuid, where LD_PRELOAD does nothing."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_all(self, ask)
+    }
+}
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let record = look.ground.record;
+    let realisation = record.header.realisations.get(look.policy);
+    let mut trials = 0_usize;
+    let (mut wrong, mut read) = (0_usize, 0_usize);
+    let mut details = BTreeSet::new();
+    for trial in arm_trials(record, look.policy) {
+        let found: Vec<String> = differences(trial, realisation).collect();
+        trials += 1;
+        wrong += usize::from(!found.is_empty());
+        read += usize::from(realisation.is_some_and(|set| was_read_back(trial, set)));
+        details.extend(found);
+    }
+    look.evidence.figure("trials", trials);
+    look.evidence.figure("trials_read_back", read);
+    look.evidence.figure("trials_not_applied", wrong);
+    let can_be_read = realisation.is_some_and(can_be_read_back);
+    Ok(match (trials, details.first()) {
+        (0, _) => Said::Nothing,
+        (_, None) if !can_be_read => Said::Nothing,
+        (_, None) if read == 0 => Said::CannotTell(format!(
+            "{}: in none of {trials} trials could what was set be read back",
+            look.policy
+        )),
+        (_, None) => Said::NotShown(format!(
+            "{}: {read} of {trials} trials were read back, all as set",
+            look.policy
+        )),
+        (_, Some(first)) => Said::Shown(format!(
+            "{}: {wrong} of {trials} trials did not run under it: {first}",
+            look.policy
+        )),
+    })
+}
+
+/// Whether a policy sets anything that can be seen from outside; a variable cannot.
+fn can_be_read_back(set: &Realisation) -> bool {
+    !set.files.is_empty() || set.prctl != ThpPrctl::Leave || set.preload.is_some()
+}
+
+/// Whether everything that a policy sets by files, the switch or a library was read back.
+fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
+    let read = &trial.read_back;
+    set.files
+        .iter()
+        .all(|file| read.files.contains_key(&file.path))
+        && (set.prctl == ThpPrctl::Leave || read.thp_disable.is_some())
+        && (set.preload.is_none() || read.allocator.is_some())
+}
+
+fn differences<'t>(
+    trial: &'t Trial,
+    realisation: Option<&'t Realisation>,
+) -> impl Iterator<Item = String> + 't {
+    let marked = trial.marks.iter().filter_map(|mark| match mark {
+        Mark::NotApplied { detail } => Some(detail.clone()),
+        _ => None,
+    });
+    let read_back = realisation
+        .into_iter()
+        .flat_map(|r| files(trial, r).chain(switch(trial, r)));
+    marked.chain(read_back)
+}
+
+fn files<'t>(trial: &'t Trial, set: &'t Realisation) -> impl Iterator<Item = String> + 't {
+    set.files.iter().filter_map(|file| {
+        let found = trial.read_back.files.get(&file.path)?;
+        let differs = *found != file.value;
+        differs.then(|| format!("/{} said {found} instead of {}", file.path, file.value))
+    })
+}
+
+fn switch(trial: &Trial, set: &Realisation) -> Option<String> {
+    let found = trial.read_back.thp_disable?;
+    let wanted = match set.prctl {
+        ThpPrctl::Leave => return None,
+        ThpPrctl::Clear => ThpDisable::Off,
+        ThpPrctl::Disable => ThpDisable::Disabled,
+        ThpPrctl::ExceptAdvised => ThpDisable::ExceptAdvised,
+    };
+    let differs = found != wanted;
+    differs.then(|| {
+        format!(
+            "PR_GET_THP_DISABLE said `{}` instead of `{}`",
+            word(found),
+            word(wanted)
+        )
+    })
+}
+
+/// As the record has it.
+fn word(switch: ThpDisable) -> &'static str {
+    match switch {
+        ThpDisable::Off => "off",
+        ThpDisable::Disabled => "disabled",
+        ThpDisable::ExceptAdvised => "except_advised",
+    }
+}

@@ -1,0 +1,301 @@
+//! Claims how a difference in time is made up: user mode, each cause of kernel time that was
+//! timed, page faults without these, the rest of kernel time, and what is neither.
+//!
+//! Evidence: the means, over the rounds, of the difference of each part between this policy and
+//! the baseline. Means add up, medians do not. Causes are taken out of page faults as long as they
+//! fit into them: memory is cleared, compacted and reclaimed for faults, but for system calls too.
+//! Copying on write, which is a part of page faults and contains some of the causes, and waiting for
+//! mmap_lock, which uses no processor, are told beside the parts and not added to them. Where much
+//! was waited, a part of the time in page faults may be waiting, and is then not told from the rest.
+//! Where a mean and the verdict's estimate differ,
+//! single trials carry much of the difference.
+//! Refuted when threads run side by side, so that their times add up to more than the wall
+//! time; the part that is neither then says so by its sign and size.
+//! Next: trace a trial with `hugewise trace`, which shows single stalls instead of sums.
+
+use std::collections::BTreeMap;
+
+use super::ground::{Absent, Ground, Look, Said, label, told};
+use super::{Finding, Rule};
+use crate::run::compare::Change;
+use crate::run::trial::{Role, Trial};
+use crate::text::number::MINUS;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct WhereTheTimeWent;
+
+/// All page faults, the causes in them included.
+const FAULTS: &str = "page_fault_seconds";
+
+/// A part of page faults, in which some of the causes may lie: it would count twice.
+const COPIES: &str = "copy_on_write_seconds";
+
+/// Not a part: a thread that waits does not use the processor, and threads wait side by side.
+const LOCK_WAITS: &str = "mmap_lock_wait_seconds";
+
+/// What threads waited for the lock may lie in page faults; more than this share of them is too
+/// much to call the rest time of a processor.
+const NEGLIGIBLE: f64 = 0.1;
+
+/// Parts of kernel time that may be timed.
+const CAUSES: [&str; 5] = [
+    "direct_compaction_seconds",
+    "direct_reclaim_seconds",
+    "cgroup_reclaim_seconds",
+    "zeroing_seconds",
+    "split_seconds",
+];
+
+impl Rule for WhereTheTimeWent {
+    fn id(&self) -> &'static str {
+        "where-the-time-went"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims how a difference in time is made up: user mode, each cause of kernel time that \
+         was timed (compaction, reclaim, zeroing, splits), page faults without these (with \
+         --stalls all; else they are in the rest), the rest of kernel time, and what is neither. \
+         Evidence: means over the rounds of the difference of \
+         each part, which add up; copying on write and waits for mmap_lock are told beside them, \
+         because the one is inside of page faults and the other is no processor time. Refuted when threads run side by side: the part that is neither \
+         then holds what their times exceed the wall time by. Next: `hugewise trace` shows single \
+         stalls."
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_arms(self, ask)
+    }
+}
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let decided = matches!(
+        look.change("wall_seconds"),
+        Some(Change::Lower | Change::Higher)
+    );
+    let pairs = pairs(look);
+    let Some(parts) = Parts::of(&pairs).filter(|_| decided) else {
+        return Ok(Said::Nothing);
+    };
+    let kernel = parts.kernel();
+    let beside = Beside::of(&pairs);
+    let figures = parts.figures().into_iter().chain(kernel.figures());
+    for (name, seconds) in figures.chain(beside.figures()) {
+        look.evidence.figure(&name, seconds);
+    }
+    let mut words = vec![format!("user mode {}", signed(parts.user))];
+    words.extend(parts.words());
+    words.extend(kernel.words(words.len() > 1));
+    words.push(format!("neither {}", signed(parts.neither())));
+    Ok(Said::Shown(format!(
+        "{}: {} a run on average: {}{}{}",
+        look.policy,
+        signed(parts.wall),
+        words.join(", "),
+        beside.words(),
+        untimed(parts.causes.len()),
+    )))
+}
+
+/// Mean differences, in seconds.
+struct Parts {
+    wall: f64,
+    user: f64,
+    system: f64,
+    causes: Vec<(&'static str, f64)>,
+    /// Page faults, with the causes in them; `None` where they were not timed, or where the
+    /// causes lay outside of them.
+    faults: Option<f64>,
+}
+
+/// What of kernel time is left when the causes are taken out.
+enum Kernel {
+    /// Page faults without the causes, and what is no page fault.
+    Apart { faults: f64, other: f64 },
+    /// Both together.
+    Whole(f64),
+}
+
+impl Parts {
+    /// `None` where nothing was timed.
+    fn of(pairs: &[(&Trial, &Trial)]) -> Option<Self> {
+        let difference = |metric: &str| mean_difference(pairs, metric);
+        let causes: Vec<(&'static str, f64)> = CAUSES
+            .into_iter()
+            .filter_map(|cause| Some((cause, difference(cause)?)))
+            .collect();
+        let hold = pairs
+            .iter()
+            .flat_map(|(base, here)| [base, here])
+            .all(|trial| faults_hold(trial, &causes));
+        let faults = difference(FAULTS).filter(|_| hold);
+        (!causes.is_empty() || faults.is_some()).then_some(())?;
+        Some(Self {
+            wall: difference("wall_seconds")?,
+            user: difference("user_seconds")?,
+            system: difference("system_seconds")?,
+            causes,
+            faults,
+        })
+    }
+
+    fn kernel(&self) -> Kernel {
+        let causes: f64 = self.causes.iter().map(|(_, seconds)| seconds).sum();
+        match self.faults {
+            Some(faults) => Kernel::Apart {
+                faults: faults - causes,
+                other: self.system - faults,
+            },
+            None => Kernel::Whole(self.system - causes),
+        }
+    }
+
+    fn neither(&self) -> f64 {
+        self.wall - self.user - self.system
+    }
+
+    fn figures(&self) -> Vec<(String, f64)> {
+        let causes = self.causes.iter();
+        let causes = causes.map(|(cause, seconds)| (format!("mean_change_{cause}"), *seconds));
+        let whole = [
+            ("mean_change_wall_seconds", self.wall),
+            ("mean_change_user_seconds", self.user),
+            ("mean_change_unexplained_seconds", self.neither()),
+        ];
+        let whole = whole.map(|(name, seconds)| (name.to_owned(), seconds));
+        causes.chain(whole).collect()
+    }
+
+    fn words(&self) -> Vec<String> {
+        let changed = self.causes.iter().filter(|(_, seconds)| *seconds != 0.0);
+        changed
+            .map(|(cause, seconds)| format!("{} {}", label(cause), signed(*seconds)))
+            .collect()
+    }
+}
+
+impl Kernel {
+    fn figures(&self) -> Vec<(String, f64)> {
+        let other = "mean_change_other_kernel_seconds".to_owned();
+        match *self {
+            Self::Apart {
+                faults,
+                other: rest,
+            } => vec![
+                ("mean_change_other_fault_seconds".to_owned(), faults),
+                (other, rest),
+            ],
+            Self::Whole(rest) => vec![(other, rest)],
+        }
+    }
+
+    /// After the causes, where any was told.
+    fn words(&self, after_causes: bool) -> Vec<String> {
+        match self {
+            Self::Apart { faults, other } => {
+                let title = if after_causes {
+                    "page faults without these"
+                } else {
+                    "page faults"
+                };
+                vec![
+                    format!("{title} {}", signed(*faults)),
+                    format!("other kernel time {}", signed(*other)),
+                ]
+            }
+            Self::Whole(rest) => vec![format!(
+                "other kernel time (page faults in it) {}",
+                signed(*rest)
+            )],
+        }
+    }
+}
+
+/// What is told of the same time in another way. Zero where it was timed and did not change.
+struct Beside {
+    copies: Option<f64>,
+    lock_waits: Option<f64>,
+}
+
+impl Beside {
+    fn of(pairs: &[(&Trial, &Trial)]) -> Self {
+        Self {
+            copies: mean_difference(pairs, COPIES),
+            lock_waits: mean_difference(pairs, LOCK_WAITS),
+        }
+    }
+
+    fn figures(&self) -> Vec<(String, f64)> {
+        let both = [(COPIES, self.copies), (LOCK_WAITS, self.lock_waits)];
+        let timed = both
+            .into_iter()
+            .filter_map(|(name, seconds)| Some((format!("mean_change_{name}"), seconds?)));
+        timed.collect()
+    }
+
+    fn words(&self) -> String {
+        let changed = |seconds: Option<f64>| seconds.filter(|seconds| *seconds != 0.0);
+        let copies = changed(self.copies)
+            .map(|seconds| format!("; of page faults, copying on write {}", signed(seconds)));
+        let waits = changed(self.lock_waits).map(|seconds| {
+            let seconds = signed(seconds);
+            format!("; waiting for mmap_lock {seconds} over all threads, no processor time")
+        });
+        copies.into_iter().chain(waits).collect()
+    }
+}
+
+/// Whether the causes of a trial can have been in its page faults: they took no longer. Where
+/// they did, some of them were system calls, and nobody knows how much. Nor does anybody where
+/// threads waited long for a lock.
+fn faults_hold(trial: &Trial, causes: &[(&str, f64)]) -> bool {
+    let seconds = causes.iter().filter_map(|(cause, _)| trial.value(cause));
+    let waited = trial.value(LOCK_WAITS).unwrap_or(0.0);
+    trial
+        .value(FAULTS)
+        .is_some_and(|faults| seconds.sum::<f64>() <= faults && waited <= NEGLIGIBLE * faults)
+}
+
+/// What was not timed is in the rest.
+fn untimed(timed: usize) -> String {
+    match CAUSES.len() - timed {
+        0 => String::new(),
+        count => format!("; {count} of {} causes were not timed here", CAUSES.len()),
+    }
+}
+
+/// The trials of this policy with those of the baseline in the same rounds.
+fn pairs<'a>(look: &Look<'_, 'a>) -> Vec<(&'a Trial, &'a Trial)> {
+    let of = |policy: &str| -> BTreeMap<u32, &'a Trial> {
+        let trials = look.ground.record.trials.iter();
+        trials
+            .filter(|trial| trial.role == Role::Arm && trial.policy == policy && trial.succeeded())
+            .map(|trial| (trial.round, trial))
+            .collect()
+    };
+    let here = of(look.policy);
+    let there = of(look.ground.baseline());
+    let both = there
+        .into_iter()
+        .filter_map(|(round, base)| Some((base, *here.get(&round)?)));
+    both.collect()
+}
+
+/// The mean over the rounds; `None` where a single reading is missing, because the parts would
+/// then be means of different rounds.
+fn mean_difference(pairs: &[(&Trial, &Trial)], metric: &str) -> Option<f64> {
+    let differences = pairs
+        .iter()
+        .map(|(base, here)| Some(here.value(metric)? - base.value(metric)?));
+    let sum = differences.sum::<Option<f64>>()?;
+    (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
+}
+
+fn signed(seconds: f64) -> String {
+    let sign = match seconds {
+        less if less < 0.0 => MINUS.to_string(),
+        more if more > 0.0 => "+".to_owned(),
+        _ => String::new(),
+    };
+    format!("{sign}{}", told("wall_seconds", seconds.abs()))
+}

@@ -1,0 +1,139 @@
+//! Claims that a cell of `bench memory` read the zero page, so that its speed is none of memory.
+//!
+//! Evidence: the kernel's own account of what lay under what was read, once it was measured: half of
+//! it or more was the shared zero page or the shared huge one. Where the record has the same cell
+//! over written memory, how much faster it looked. Refuted by an account of other pages. Next: write
+//! what is read before it is measured.
+
+use super::cells::{of_suite, percent};
+use super::ground::{Absent, Ground, Look, Said};
+use super::{Finding, Rule};
+use crate::base::units::Unit;
+use crate::run::cells::Cell;
+use crate::run::metric::cells::{PageKind, pages_name};
+use crate::text::number::quantity;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ZeroPageSource;
+
+impl Rule for ZeroPageSource {
+    fn id(&self) -> &'static str {
+        "zero-page-source"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that a cell read the zero page: one page of zeroes, small or huge, that the kernel maps \
+         for memory that was never written, and that stays in a cache. Its speed is none of memory. \
+         Evidence: what lay under the source once it was measured, as the kernel tells it. Refuted \
+         by other pages there. Next: write the source first; compare with the same cell over \
+         written memory."
+    }
+
+    fn explains_programs(&self) -> bool {
+        false
+    }
+
+    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
+        ground.of_all(self, ask)
+    }
+}
+
+/// From this share of its source on, a cell measured the zero page.
+const HALF: f64 = 0.5;
+const SOURCE: &str = "source";
+const RATE: &str = "rate_bytes_per_second";
+
+fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+    let Some(bench) = of_suite(look.ground, "memory") else {
+        return Ok(Said::Nothing);
+    };
+    let mut reading = 0;
+    let mut zero = Vec::new();
+    for cell in &bench.cells {
+        let Some(share) = zero_share(look, cell) else {
+            continue;
+        };
+        reading += 1;
+        if share >= HALF {
+            zero.push(Misread {
+                cell,
+                rate: look.here(&cell.reading(RATE))?,
+                written: over_written(look, cell),
+            });
+        }
+    }
+    let policy = look.policy;
+    Ok(
+        match zero.iter().max_by(|a, b| a.order().total_cmp(&b.order())) {
+            None if reading == 0 => Said::Nothing,
+            None => Said::NotShown(format!("{policy}: no cell read the zero page")),
+            Some(worst) => Said::Shown(format!(
+                "{policy}: {} of {reading} cells with a source read the zero page, which stays in a \
+             cache; {}",
+                zero.len(),
+                worst.text()
+            )),
+        },
+    )
+}
+
+/// A cell that measured the zero page.
+struct Misread<'a> {
+    cell: &'a Cell,
+    rate: f64,
+    /// The same over written memory, where the record has it.
+    written: Option<f64>,
+}
+
+impl Misread<'_> {
+    /// How far it misleads: by how much it is faster, where that is known.
+    fn order(&self) -> f64 {
+        self.written.map_or(0.0, |written| self.rate / written)
+    }
+
+    fn text(&self) -> String {
+        let rate = |rate| quantity(&Unit::BytesPerSecond, rate);
+        let text = format!("{} in {} is no speed of memory", rate(self.rate), self.cell);
+        match self.written {
+            Some(written) => format!(
+                "{text}: over written memory it is {}, {} of that",
+                rate(written),
+                percent(written / self.rate)
+            ),
+            None => text,
+        }
+    }
+}
+
+/// The part of what a cell reads that was the zero page; `None` of a cell that reads nothing else
+/// than it writes, and where nobody could look.
+fn zero_share(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
+    let length = cell.number(2)? as f64 * cell.number(4)? as f64;
+    let mut sum = |kinds: &[PageKind]| -> Option<f64> {
+        let names = kinds
+            .iter()
+            .map(|&kind| cell.reading(&pages_name(SOURCE, kind)));
+        let known: Vec<f64> = names
+            .filter_map(|name| {
+                let bytes = look.median_or_missing(&name).ok()?;
+                Some(look.noted(&name, bytes))
+            })
+            .collect();
+        (!known.is_empty()).then(|| known.into_iter().sum())
+    };
+    let zero = sum(&[PageKind::Zero, PageKind::HugeZero]);
+    let others = sum(&[PageKind::Small, PageKind::Huge, PageKind::Hugetlb]);
+    zero.or(others.map(|_| 0.0)).map(|bytes| bytes / length)
+}
+
+/// The speed of the same cell over written memory, where there is one.
+fn over_written(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
+    let words: Vec<&str> = cell
+        .parts()
+        .map(|word| if word == "untouched" { "written" } else { word })
+        .collect();
+    let written = Cell::of(&words).ok().filter(|written| written != cell)?;
+    let rate = look.here(&written.reading(RATE)).ok()?;
+    (rate > 0.0).then_some(rate)
+}

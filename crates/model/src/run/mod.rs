@@ -1,0 +1,37 @@
+//! The spine, in the order of the way of the data: from what to try to what is said.
+
+/// What to try: policies, the matrix they span, and the means by which each is reached.
+pub mod policy;
+
+/// What the laboratory measures itself: suites of cells, as data.
+pub mod cells;
+
+/// In which order: rounds, the control, and when to stop.
+pub mod plan;
+
+/// What can be measured: one table of metrics.
+pub mod metric;
+
+/// What was seen: trials and readings, or the reason there is none.
+pub mod trial;
+
+/// What is kept: the record, written as it happens.
+pub mod record;
+
+/// Estimates with intervals.
+pub mod stats;
+
+/// What differs: comparisons and verdicts.
+pub mod compare;
+
+/// Whether a pipeline may go on: conditions on comparisons.
+pub mod gate;
+
+/// A trial of a service second by second, and its slow requests against its stalls.
+pub mod timeline;
+
+/// Why: rules that recognise a cause, or say that they cannot.
+pub mod findings;
+
+/// What is said: one report, several renderings.
+pub mod report;

@@ -1,0 +1,220 @@
+//! What an experiment will do: policies, rounds, their order, and its bounds.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::cells::Bench;
+use crate::run::policy::Policy;
+use crate::run::trial::Role;
+use service::Service;
+
+mod latency_source;
+/// When the data may be looked at, and what each look may spend.
+pub mod looks;
+mod printed;
+/// A workload that is a server under a load.
+pub mod service;
+mod stamp;
+mod time_unit;
+
+pub use latency_source::{LatencySource, Place, Reader};
+pub use printed::PrintedMetric;
+pub use stamp::{Edge, Stamp};
+pub use time_unit::TimeUnit;
+
+/// The whole experiment, decided before anything runs, and kept in the record.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The workload: program and arguments, or one shell line when `shell` is set.
+    pub command: Vec<String>,
+    /// Whether `command` is one line for `/bin/sh -c`.
+    #[serde(default)]
+    pub shell: bool,
+    /// The policies, in the order in which they are reported.
+    pub policies: Vec<Policy>,
+    /// Name of the policy that the others are compared with.
+    pub baseline: String,
+    /// Seed of the order and of the bootstrap.
+    pub seed: u64,
+    /// When to stop.
+    pub bounds: Bounds,
+    /// Metric whose comparison decides the verdict.
+    pub verdict_metric: String,
+    /// Metrics read from what the workload prints.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<PrintedMetric>,
+    /// The bench whose cells the workload goes through, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bench: Option<Bench>,
+    /// Where latencies of requests are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencySource>,
+    /// How the command is driven where it is a server that does not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
+    /// In which state free memory is kept: so many percent of it in blocks smaller than a huge
+    /// page, at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<u32>,
+}
+
+/// When an experiment ends.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// The smallest effect of practical interest, as a share: 0.01 is 1 %.
+    pub threshold: f64,
+    /// Stop when the interval of the verdict metric is no wider than ± this share.
+    pub precision: Option<f64>,
+    /// Unmeasured rounds at the beginning.
+    pub warmup_rounds: u32,
+    /// No decision before this many rounds.
+    pub min_rounds: u32,
+    /// Never more rounds than this.
+    pub max_rounds: u32,
+    /// No new round begins after this time.
+    #[serde(with = "seconds")]
+    pub max_time: Option<Duration>,
+}
+
+/// One place in the order of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Index into [`Plan::policies`].
+    pub policy: usize,
+    /// Arm or control.
+    pub role: Role,
+}
+
+impl Plan {
+    /// Index of the baseline in `policies`; 0 when the name is not there, which
+    /// [`Plan`]s made by this crate never have.
+    #[must_use]
+    pub fn baseline_index(&self) -> usize {
+        self.policies
+            .iter()
+            .position(|policy| policy.name == self.baseline)
+            .unwrap_or(0)
+    }
+
+    /// The order of one round: every policy once and, when policies are compared, the baseline
+    /// a second time as the control, shuffled from the seed and the number of the round.
+    ///
+    /// The shuffle is what makes the comparison valid: whatever drifts on the machine, each
+    /// order within a round was equally likely, so under no effect each sign of a paired
+    /// difference is a fair coin.
+    #[must_use]
+    pub fn round(&self, round: u32) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = (0..self.policies.len())
+            .map(|policy| Slot {
+                policy,
+                role: Role::Arm,
+            })
+            .collect();
+        if self.policies.len() > 1 {
+            slots.push(Slot {
+                policy: self.baseline_index(),
+                role: Role::Control,
+            });
+        }
+        let mut random = fastrand::Rng::with_seed(
+            self.seed ^ (u64::from(round) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        );
+        random.shuffle(&mut slots);
+        slots
+    }
+}
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.as_secs_f64()).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let seconds: Option<f64> = Option::deserialize(deserializer)?;
+        seconds
+            .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom))
+            .transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plan(policies: usize, seed: u64) -> Plan {
+        Plan {
+            command: vec!["true".to_owned()],
+            shell: false,
+            policies: (0..policies)
+                .map(|index| Policy {
+                    name: format!("p{index}"),
+                    ..Policy::as_is()
+                })
+                .collect(),
+            baseline: "p0".to_owned(),
+            seed,
+            bounds: Bounds {
+                threshold: 0.01,
+                precision: None,
+                warmup_rounds: 1,
+                min_rounds: 8,
+                max_rounds: 32,
+                max_time: None,
+            },
+            verdict_metric: "wall_seconds".to_owned(),
+            printed: Vec::new(),
+            bench: None,
+            latency: None,
+            service: None,
+            fragment: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_round_holds_every_policy_once_and_the_control(
+            policies in 1_usize..8, seed: u64, round in 0_u32..1000,
+        ) {
+            let plan = plan(policies, seed);
+            let slots = plan.round(round);
+            let arms = slots.iter().filter(|slot| slot.role == Role::Arm);
+            let mut seen: Vec<usize> = arms.map(|slot| slot.policy).collect();
+            seen.sort_unstable();
+            prop_assert_eq!(seen, (0..policies).collect::<Vec<_>>());
+            let controls: Vec<usize> = slots
+                .iter()
+                .filter(|slot| slot.role == Role::Control)
+                .map(|slot| slot.policy)
+                .collect();
+            prop_assert_eq!(controls, if policies > 1 { vec![0] } else { vec![] });
+            prop_assert_eq!(plan.round(round), slots, "the order comes from the seed alone");
+        }
+    }
+
+    #[test]
+    fn every_policy_comes_first_about_equally_often() {
+        let mut first = [0_u32; 3];
+        for round in 0..3000 {
+            let slot = plan(3, 7).round(round)[0];
+            if slot.role == Role::Arm {
+                first[slot.policy] += 1;
+            }
+        }
+        for count in first {
+            assert!((650..850).contains(&count), "{first:?}");
+        }
+    }
+}

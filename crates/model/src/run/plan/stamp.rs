@@ -1,0 +1,72 @@
+//! Where the time of a request stands: `,began=FIELD[@UNIT]` or `,ended=FIELD[@UNIT]` behind the
+//! field of its latency. Times count from 1970 (UTC).
+
+use std::fmt;
+
+use super::TimeUnit;
+
+/// The field of the time of each request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which moment it is.
+    pub edge: Edge,
+    /// A column or a field, as that of the latency is named.
+    pub field: String,
+    /// The unit as it was asked for.
+    pub unit: Option<TimeUnit>,
+}
+
+/// A moment of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// When it was sent, or due.
+    Began,
+    /// When it was answered.
+    Ended,
+}
+
+const EDGES: [(&str, Edge); 2] = [(",began=", Edge::Began), (",ended=", Edge::Ended)];
+
+impl Stamp {
+    /// Parts it off the field that stands before it.
+    pub(super) fn part_off(text: &str) -> Result<(&str, Option<Self>), String> {
+        let found = EDGES
+            .iter()
+            .find_map(|(word, edge)| Some((text.split_once(word)?, *edge)));
+        let Some(((before, named), edge)) = found else {
+            return Ok((text, None));
+        };
+        let (field, unit) = match named.split_once('@') {
+            Some((field, unit)) => (field, Some(unit.parse()?)),
+            None => (named, None),
+        };
+        if field.is_empty() {
+            return Err(format!(
+                "`{text}` names no field for the time of a request; write ended=COLUMN@s"
+            ));
+        }
+        if unit.is_none() && TimeUnit::of_name(field).is_none() {
+            return Err(format!(
+                "`{text}`: the unit of `{field}` is not known; write {}={field}@s (or ns, us, ms)",
+                word(edge).trim_matches([',', '='])
+            ));
+        }
+        let field = field.to_owned();
+        Ok((before, Some(Self { edge, field, unit })))
+    }
+}
+
+fn word(edge: Edge) -> &'static str {
+    let found = EDGES.iter().find(|(_, known)| *known == edge);
+    found.map_or("", |(word, _)| word)
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", word(self.edge), self.field)?;
+        match self.unit {
+            Some(unit) => write!(f, "@{}", unit.word()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+use super::realise::{Reach, realise};
+use super::words::Word;
+use super::{Malloc, Policy, Settings, Thp};
+use crate::base::host::{Host, ThpDisable};
+
+/// What is tried when the user names no policy: the machine as it is, then each mode of
+/// transparent huge pages that differs from it and can be reached, then glibc's advice to its
+/// heap where that would act. Arms that would be the machine as it is are left out.
+#[must_use]
+pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
+    let modes = [Thp::Never, Thp::Madvise, Thp::Always]
+        .into_iter()
+        .filter(|&mode| differs(host, mode))
+        .map(thp);
+    let mut policies = vec![Policy::as_is()];
+    policies.extend(modes.chain(heap_advice(host)));
+    policies.retain(|policy| realise(policy, host, reach).is_ok());
+    policies
+}
+
+/// One sentence on what is not among the [`defaults`] for want of `--system` or of the right
+/// to write;
+/// nothing where all that can be tried is tried.
+#[must_use]
+pub fn unreached(host: &Host, reach: Reach) -> Option<String> {
+    let mut writable = host.clone();
+    writable.user.can_write_thp = true;
+    let tried = defaults(host, reach);
+    let more: Vec<String> = defaults(&writable, Reach::System)
+        .into_iter()
+        .filter(|policy| !tried.contains(policy))
+        .map(|policy| policy.name)
+        .collect();
+    let (write, allow) = match more.len() {
+        0 => return None,
+        1 => ("writes the machine's own settings while it runs", "it"),
+        _ => ("write the machine's own settings while they run", "them"),
+    };
+    let how = match (reach, host.user.can_write_thp) {
+        (Reach::Process, true) => format!("add --system to allow {allow}"),
+        (Reach::Process, false) => format!("as root, add --system to allow {allow}"),
+        (Reach::System, _) => "that needs root, outside of a container".to_owned(),
+    };
+    let names = more.join(" and ");
+    Some(format!("Not tried: {names}, which {write}; {how}."))
+}
+
+/// The mode that holds for a program that is started with nothing set.
+#[must_use]
+pub(crate) fn mode_in_force(host: &Host) -> &str {
+    let Ok(thp) = &host.thp else {
+        return "never";
+    };
+    match (host.thp_disable, thp.effective_pmd_mode()) {
+        (ThpDisable::Disabled, _) => "never",
+        (ThpDisable::ExceptAdvised, "always") => "madvise",
+        (_, mode) => mode,
+    }
+}
+
+fn differs(host: &Host, mode: Thp) -> bool {
+    let smaller = host.thp_disable != ThpDisable::Disabled
+        && host
+            .thp
+            .as_ref()
+            .is_ok_and(|thp| thp.enabled_mthp_sizes().next().is_some());
+    mode_in_force(host) != mode.word() || (mode == Thp::Never && smaller)
+}
+
+fn thp(mode: Thp) -> Policy {
+    named(Settings {
+        thp: Some(mode),
+        ..Settings::default()
+    })
+}
+
+fn heap_advice(host: &Host) -> Option<Policy> {
+    (mode_in_force(host) == "madvise").then(|| {
+        named(Settings {
+            malloc: Some(Malloc::Thp),
+            ..Settings::default()
+        })
+    })
+}
+
+fn named(settings: Settings) -> Policy {
+    Policy {
+        name: settings.to_string(),
+        settings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::host::test_host::host;
+
+    fn names(host: &Host, reach: Reach) -> String {
+        let names: Vec<String> = defaults(host, reach)
+            .into_iter()
+            .map(|policy| policy.name)
+            .collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn what_the_host_allows_is_tried() {
+        use Reach::{Process, System};
+        let disabled = host("always").with(|host| host.thp_disable = ThpDisable::Disabled);
+        let rows = [
+            (
+                host("always").unprivileged(),
+                Process,
+                "as-is thp=never thp=madvise",
+            ),
+            (host("always").old(), Process, "as-is thp=never"),
+            (host("always").old(), System, "as-is thp=never thp=madvise"),
+            (
+                host("madvise").unprivileged(),
+                Process,
+                "as-is thp=never malloc=thp",
+            ),
+            (
+                host("madvise"),
+                System,
+                "as-is thp=never thp=always malloc=thp",
+            ),
+            (
+                host("madvise").unprivileged(),
+                System,
+                "as-is thp=never malloc=thp",
+            ),
+            (host("never"), Process, "as-is"),
+            (host("never").size(64, "always"), Process, "as-is thp=never"),
+            (host("never"), System, "as-is thp=madvise thp=always"),
+            (host("x").without_thp(), System, "as-is"),
+            (disabled, Process, "as-is thp=madvise thp=always"),
+        ];
+        for (host, reach, expected) in rows {
+            assert_eq!(names(&host, reach), expected, "{host:?} {reach:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        let said = |host: &Host, reach| unreached(host, reach).unwrap_or_default();
+        assert_eq!(
+            said(&host("madvise"), Reach::Process),
+            "Not tried: thp=always, which writes the machine's own settings while it runs; add \
+             --system to allow it."
+        );
+        assert_eq!(
+            said(&host("never").unprivileged(), Reach::Process),
+            "Not tried: thp=madvise and thp=always, which write the machine's own settings while \
+             they run; as root, add --system to allow them."
+        );
+        assert!(
+            said(&host("never").unprivileged(), Reach::System)
+                .ends_with("needs root, outside of a container.")
+        );
+        assert_eq!(unreached(&host("madvise"), Reach::System), None);
+        assert_eq!(unreached(&host("always"), Reach::Process), None);
+    }
+}

@@ -1,0 +1,155 @@
+use proptest::collection::btree_map;
+use proptest::option;
+use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+use proptest::sample::select;
+
+use super::*;
+use crate::run::policy::{SizeMode, Thp};
+
+fn parsed(text: &str) -> Policy {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn fault(text: &str) -> String {
+    match text.parse::<Policy>() {
+        Ok(policy) => panic!("{text} was taken as {policy:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_key_has_its_place() {
+    let text = "all:thp=always,defrag=defer+madvise,mthp=64k:always+2m:inherit,zero_page=0,\
+                khugepaged.max_ptes_none=0,malloc=thp,env.A=b=c";
+    let Policy { name, settings } = parsed(text);
+    assert_eq!(name, "all");
+    assert_eq!(settings.thp, Some(Thp::Always));
+    assert_eq!(settings.mthp[&64], SizeMode::Always);
+    assert_eq!(settings.mthp[&2048], SizeMode::Inherit);
+    assert_eq!(settings.khugepaged["max_ptes_none"], 0);
+    assert_eq!(settings.env["A"], "b=c");
+    assert_eq!(
+        settings.to_string(),
+        "thp=always,defrag=defer+madvise,mthp=64K:always+2M:inherit,zero_page=0,\
+         khugepaged.max_ptes_none=0,malloc=thp,env.A=b=c"
+    );
+}
+
+#[test]
+fn the_empty_policy_has_a_word() {
+    assert_eq!(parsed("as-is"), Policy::as_is());
+    assert_eq!(parsed("base:as-is").name, "base");
+    assert_eq!(parsed("base:as-is").settings, Settings::default());
+    assert_eq!(Policy::as_is().to_string(), "as-is");
+}
+
+#[test]
+fn values_of_variables_hold_commas_and_colons() {
+    let policy = parsed("env.OPTS=a:1,b:2,thp=never,env.B=,");
+    assert_eq!(policy.settings.env["OPTS"], "a:1,b:2");
+    assert_eq!(policy.settings.env["B"], ",");
+    assert_eq!(policy.settings.thp, Some(Thp::Never));
+    let named = parsed("t:env.GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.a.b=2");
+    assert_eq!(named.name, "t");
+}
+
+#[test]
+fn faults_say_what_was_expected() {
+    for (text, word) in [
+        ("", "expected KEY=VALUE"),
+        ("x:", "expected KEY=VALUE"),
+        (":thp=never", "name before `:` is empty"),
+        ("a\u{7}b:thp=never", "control characters"),
+        ("as-is:thp=never", "sets nothing"),
+        ("always", "did you mean `thp=always`"),
+        ("jemalloc", "did you mean `malloc=jemalloc`"),
+        (
+            "thp=alway",
+            "never, madvise, always or inherit; did you mean `always`",
+        ),
+        ("thp=never:x", "expected never"),
+        ("thp=never,defrg=never", "unknown key `defrg`"),
+        ("defrg=never", "did you mean `defrag`"),
+        ("khugpaged.x=1", "did you mean `khugepaged.FILE`"),
+        ("khugepaged.../x=1", "unknown key"),
+        ("khugepaged.pages_to_scan=-1", "whole number"),
+        ("thp=never,thp=always", "`thp` is set twice"),
+        ("env.A=1,env.A=2", "`env.A` is set twice"),
+        ("mthp=64k:always,mthp=32k:always", "`mthp` is set twice"),
+        ("mthp=64k:always+65536:never", "is set twice"),
+        ("mthp=", "SIZE:MODE"),
+        ("mthp=48k:always", "power of two"),
+        ("mthp=64:always", "power of two"),
+        ("mthp=64k:alwys", "did you mean `always`"),
+        ("zero_page=yes", "expected 0 or 1"),
+        ("env.1=x", "does not name a variable"),
+        ("thp=never,", "expected KEY=VALUE"),
+    ] {
+        let said = fault(text);
+        assert!(said.contains(word), "{text}: {said}");
+        let named = format!("`{text}`: ");
+        assert!(said.starts_with(&named), "{said}");
+        assert_eq!(said.matches(&named).count(), 1, "{said}");
+    }
+}
+
+fn word<W: Word + fmt::Debug>() -> impl Strategy<Value = W> {
+    select(W::ALL)
+}
+
+/// Settings of all kinds, sensible or not.
+pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> {
+    let size = (0_u32..22).prop_map(|shift| 1_u64 << shift);
+    // A comma that a key follows cannot be typed inside a value, so it is not made here.
+    let value = "[ -+.-~\u{e4}]{0,6}(,[ -+.-<>-~]{0,4})?";
+    (
+        option::of(word()),
+        option::of(word()),
+        btree_map(size, word(), 0..3),
+        option::of(word()),
+        btree_map("[a-z_][a-z0-9_]{0,9}", any::<u64>(), 0..3),
+        option::of(word()),
+        btree_map(
+            word::<Runtime>(),
+            btree_map("[A-Za-z_.-]{1,5}", "[0-9]{1,4}", 1..3),
+            0..3,
+        ),
+        btree_map("[A-Za-z_][A-Za-z0-9_]{0,5}", value, 0..3),
+    )
+        .prop_map(
+            |(thp, defrag, mthp, zero_page, khugepaged, malloc, runtimes, env)| Settings {
+                thp,
+                defrag,
+                mthp,
+                zero_page,
+                khugepaged,
+                malloc,
+                runtimes,
+                env: env
+                    .into_iter()
+                    .map(|(name, value)| (name, value.trim().to_owned()))
+                    .collect(),
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn what_is_displayed_is_parsed_back(
+        settings in any_settings(),
+        name in option::of("[a-z][a-z 0-9-]{0,8}[a-z0-9]"),
+    ) {
+        let name = name.filter(|name| name != AS_IS).unwrap_or_else(|| settings.to_string());
+        let policy = Policy { name, settings };
+        let again: Policy = policy.to_string().parse().unwrap();
+        prop_assert_eq!(again, policy);
+    }
+
+    #[test]
+    fn any_text_is_a_policy_or_an_error(text in "\\PC{0,40}|(thp|mthp|env\\.A|:|=|,|\\+|64k|as-is|never){0,9}") {
+        match text.parse::<Policy>() {
+            Ok(policy) => prop_assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy),
+            Err(error) => prop_assert!(!error.problem.is_empty()),
+        }
+    }
+}

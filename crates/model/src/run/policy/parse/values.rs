@@ -1,0 +1,73 @@
+//! Values from text and back.
+
+use std::collections::BTreeMap;
+
+use super::insert_once;
+use crate::base::units::{GIB, KIB, MIB, parse_size};
+use crate::run::policy::SizeMode;
+use crate::run::policy::nearest::suggestion;
+use crate::run::policy::words::Word;
+
+pub(super) fn parse_word<W: Word>(key: &str, value: &str) -> Result<W, String> {
+    W::from_word(value).ok_or_else(|| {
+        let words = W::words();
+        let near = suggestion(value, words.iter().copied());
+        format!("`{key}={value}`: expected {}{near}", one_of(&words))
+    })
+}
+
+pub(super) fn parse_number(key: &str, value: &str) -> Result<u64, String> {
+    value
+        .parse()
+        .map_err(|_| format!("`{key}={value}`: expected a whole number from 0"))
+}
+
+/// `64k:always+2m:inherit`, by size in KiB.
+pub(super) fn parse_mthp(value: &str) -> Result<BTreeMap<u64, SizeMode>, String> {
+    let mut sizes = BTreeMap::new();
+    for part in value.split('+') {
+        let (size, mode) = part.split_once(':').ok_or_else(|| {
+            format!("`mthp={value}`: expected SIZE:MODE[+SIZE:MODE…], as in mthp=64K:always")
+        })?;
+        let kib = parse_kib(size)?;
+        insert_once(&mut sizes, size, kib, parse_word(size, mode)?)?;
+    }
+    Ok(sizes)
+}
+
+fn parse_kib(size: &str) -> Result<u64, String> {
+    let bytes = parse_size(size)?;
+    if bytes >= KIB && bytes.is_power_of_two() {
+        return Ok(bytes / KIB);
+    }
+    Err(format!(
+        "`{size}` is not a size of a page; write a power of two of KiB, as in 64K or 2M"
+    ))
+}
+
+pub(super) fn mthp_text(sizes: &BTreeMap<u64, SizeMode>) -> String {
+    let parts: Vec<String> = sizes
+        .iter()
+        .map(|(&kib, mode)| format!("{}:{}", kib_text(kib), mode.word()))
+        .collect();
+    parts.join("+")
+}
+
+/// A size as it is typed: `64K`, `2M`, `1G`.
+pub(in crate::run::policy) fn kib_text(kib: u64) -> String {
+    for (unit, letter) in [(GIB / KIB, 'G'), (MIB / KIB, 'M')] {
+        if kib >= unit && kib.is_multiple_of(unit) {
+            return format!("{}{letter}", kib / unit);
+        }
+    }
+    format!("{kib}K")
+}
+
+/// `a, b or c`.
+pub(in crate::run::policy) fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,193 @@
+//! How a policy is reached on a host: the least invasive means, or what is missing.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Malloc, Policy};
+use crate::base::host::Host;
+
+mod malloc;
+mod pages;
+#[cfg(test)]
+mod tests;
+
+/// Whether the machine's own settings may be written (`--system`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This process and its children only.
+    Process,
+    /// The machine's settings too.
+    System,
+}
+
+/// What is done to put a policy in force.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Realisation {
+    /// What is done with `PR_SET_THP_DISABLE` in the child before it becomes the workload.
+    pub prctl: ThpPrctl,
+    /// Changes to the environment, in order.
+    pub environment: Vec<EnvChange>,
+    /// Files of the machine that are written while the policy is in force, in order.
+    pub files: Vec<FileWrite>,
+    /// Path of the allocator library that must appear in the workload's mappings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<String>,
+}
+
+/// What is done with the inherited per-process THP switch.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum ThpPrctl {
+    /// Leave it as inherited.
+    #[default]
+    Leave,
+    /// Clear it, so that the machine's settings hold.
+    Clear,
+    /// Disable all huge pages.
+    Disable,
+    /// Disable all but advised ones (Linux 6.18).
+    ExceptAdvised,
+}
+
+/// One change of the environment.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvChange {
+    /// Set the variable.
+    Set {
+        /// Name.
+        name: String,
+        /// Value.
+        value: String,
+    },
+    /// Append to a list variable with a separator, after removing no other entry.
+    Append {
+        /// Name.
+        name: String,
+        /// What separates entries.
+        separator: char,
+        /// The new entry.
+        value: String,
+    },
+}
+
+/// One write to a settings file of the machine.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct FileWrite {
+    /// Path relative to the root of the machine, for example
+    /// `sys/kernel/mm/transparent_hugepage/enabled`.
+    pub path: String,
+    /// What is written, without a newline.
+    pub value: String,
+}
+
+/// Why a policy cannot be put in force here, with the means that is missing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("policy `{policy}`: {problem}; {remedy}")]
+pub struct Unreachable {
+    /// Name of the policy.
+    pub policy: String,
+    /// What stands in the way.
+    pub problem: String,
+    /// What would help.
+    pub remedy: String,
+}
+
+/// Finds the least invasive means that puts `policy` in force on `host`.
+///
+/// The per-process switch and the environment come first; files of the machine are written
+/// only where nothing else does it, and only those that do not already say what is wanted.
+///
+/// # Errors
+/// Every obstacle, each with its remedy; nothing has been changed.
+pub fn realise(
+    policy: &Policy,
+    host: &Host,
+    reach: Reach,
+) -> Result<Realisation, Vec<Unreachable>> {
+    let mut draft = Draft {
+        policy,
+        host,
+        reach,
+        realisation: Realisation::default(),
+        obstacles: Vec::new(),
+    };
+    pages::reach(&mut draft);
+    malloc::reach(&mut draft);
+    draft.set_runtimes();
+    draft.set_variables();
+    if draft.obstacles.is_empty() {
+        Ok(draft.realisation)
+    } else {
+        Err(draft.obstacles)
+    }
+}
+
+/// A realisation in the making.
+struct Draft<'a> {
+    policy: &'a Policy,
+    host: &'a Host,
+    reach: Reach,
+    realisation: Realisation,
+    obstacles: Vec<Unreachable>,
+}
+
+impl Draft<'_> {
+    fn obstacle(&mut self, problem: impl Into<String>, remedy: impl Into<String>) {
+        self.obstacles.push(Unreachable {
+            policy: self.policy.name.clone(),
+            problem: problem.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    /// The variables of `env.NAME=`, after those of `malloc=`.
+    fn set_variables(&mut self) {
+        for (name, value) in &self.policy.settings.env {
+            self.realisation.environment.push(EnvChange::Set {
+                name: name.clone(),
+                value: value.clone(),
+            });
+        }
+    }
+
+    /// The variables of `java.NAME=` and its kind.
+    fn set_runtimes(&mut self) {
+        for (key, change) in self.policy.settings.runtime_changes() {
+            let variable = change.name().to_owned();
+            if self.policy.settings.env.contains_key(&variable) {
+                self.obstacle(
+                    format!("`env.{variable}` and `{key}=` both decide {variable}"),
+                    format!("leave env.{variable} or {key}= out"),
+                );
+            }
+            let tunable = key == "glibc.malloc.hugetlb";
+            let malloc = self.policy.settings.malloc;
+            if tunable && matches!(malloc, Some(Malloc::Thp | Malloc::Hugetlb)) {
+                self.obstacle(
+                    "`malloc=` and `glibc.malloc.hugetlb=` both decide the same tunable",
+                    "leave one of them out",
+                );
+            }
+            self.realisation.environment.push(change);
+        }
+    }
+
+    /// Appends to a list variable that `malloc=` needs.
+    fn append_variable(&mut self, name: &str, value: &str) {
+        if self.policy.settings.env.contains_key(name) {
+            self.obstacle(
+                format!("`env.{name}` and `malloc=` both decide {name}"),
+                format!(
+                    "put `{value}` into env.{name} and leave malloc= out, or leave env.{name} out"
+                ),
+            );
+        }
+        self.realisation.environment.push(EnvChange::Append {
+            name: name.to_owned(),
+            separator: ':',
+            value: value.to_owned(),
+        });
+    }
+}

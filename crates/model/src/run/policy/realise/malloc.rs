@@ -1,0 +1,158 @@
+//! `malloc=`: tunables of glibc, or another allocator preloaded.
+
+use super::pages::LAST_GLIBC_MADVISE_ONLY;
+use super::{Draft, Reach};
+use crate::base::host::{Host, THP_DIR, ThpSettings};
+use crate::run::policy::words::Word;
+use crate::run::policy::{Malloc, Thp};
+
+/// The first glibc with the tunable `glibc.malloc.hugetlb` (its NEWS).
+const FIRST_GLIBC: (u32, u32) = (2, 35);
+
+pub(super) fn reach(draft: &mut Draft<'_>) {
+    match draft.policy.settings.malloc {
+        None | Some(Malloc::Default) => {}
+        Some(Malloc::Thp) => {
+            check_glibc(draft);
+            check_mode(draft);
+            draft.append_variable("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+        }
+        Some(Malloc::Hugetlb) => {
+            check_glibc(draft);
+            check_pool(draft);
+            draft.append_variable("GLIBC_TUNABLES", "glibc.malloc.hugetlb=2");
+        }
+        Some(other) => preload(draft, other),
+    }
+}
+
+fn check_glibc(draft: &mut Draft<'_>) {
+    let problem = match draft.host.glibc {
+        Some(version) if version >= FIRST_GLIBC => return,
+        Some((major, minor)) => {
+            format!("programs here use glibc {major}.{minor}, which has no such tunable")
+        }
+        None => "programs here do not use glibc".to_owned(),
+    };
+    let remedy = "it needs glibc 2.35; another allocator (malloc=jemalloc) does not";
+    draft.obstacle(problem, remedy);
+}
+
+/// glibc reads `enabled` once, when the program starts, and advises its heap only where that
+/// helps by its own lights.
+fn check_mode(draft: &mut Draft<'_>) {
+    if draft.policy.settings.thp == Some(Thp::Never) {
+        return draft.obstacle(
+            "malloc=thp advises the heap, and thp=never keeps huge pages from it",
+            "leave one of them out",
+        );
+    }
+    let (Ok(thp), Some(glibc)) = (&draft.host.thp, draft.host.glibc) else {
+        return;
+    };
+    let enabled = enabled_under(draft, thp);
+    if glibc <= LAST_GLIBC_MADVISE_ONLY && enabled != "madvise" {
+        let (major, minor) = glibc;
+        draft.obstacle(
+            format!(
+                "glibc {major}.{minor} advises its heap only while /{THP_DIR}/enabled reads \
+                 `madvise`, and under this policy it reads `{enabled}`"
+            ),
+            remedy_for_mode(draft),
+        );
+    } else if pmd_never(draft, thp, &enabled) {
+        draft.obstacle(
+            "malloc=thp advises the heap, and the machine gives no huge page to advised memory",
+            remedy_for_mode(draft),
+        );
+    }
+}
+
+fn remedy_for_mode(draft: &Draft<'_>) -> &'static str {
+    match (draft.policy.settings.thp, draft.reach) {
+        (Some(Thp::Always), _) => "leave malloc=thp out: under thp=always the heap needs no advice",
+        (_, Reach::Process) => "use thp=madvise,malloc=thp as root with --system",
+        (_, Reach::System) => "use thp=madvise,malloc=thp",
+    }
+}
+
+/// What `enabled` reads while the policy is in force.
+fn enabled_under(draft: &Draft<'_>, thp: &ThpSettings) -> String {
+    value_under(draft, "enabled", &thp.enabled)
+}
+
+fn value_under(draft: &Draft<'_>, file: &str, current: &str) -> String {
+    let path = format!("{THP_DIR}/{file}");
+    let written = draft
+        .realisation
+        .files
+        .iter()
+        .find(|write| write.path == path);
+    written.map_or(current, |write| &write.value).to_owned()
+}
+
+fn pmd_never(draft: &Draft<'_>, thp: &ThpSettings, enabled: &str) -> bool {
+    let kib = thp.pmd_bytes / 1024;
+    let current = thp.sizes.get(&kib).map_or("inherit", String::as_str);
+    match value_under(draft, &format!("hugepages-{kib}kB/enabled"), current).as_str() {
+        "inherit" => enabled == "never",
+        own => own == "never",
+    }
+}
+
+fn check_pool(draft: &mut Draft<'_>) {
+    let bytes = default_hugetlb_bytes(draft.host);
+    let kib = bytes / 1024;
+    let Some(pool) = draft.host.hugetlb.get(&bytes) else {
+        return draft.obstacle(
+            format!("this kernel has no hugetlb pool of {kib} KiB pages, its default size"),
+            "use a kernel with CONFIG_HUGETLBFS",
+        );
+    };
+    let available = pool.free.saturating_sub(pool.reserved);
+    if available == 0 && pool.overcommit == 0 {
+        draft.obstacle(
+            format!(
+                "the hugetlb pool of {kib} KiB pages has none free ({} in all)",
+                pool.total
+            ),
+            "as root run `sysctl vm.nr_hugepages=N`, N pages being what the heap needs",
+        );
+    }
+}
+
+/// The size that `MAP_HUGETLB` without a size means: `default_hugepagesz=` of the boot line,
+/// else that of a PMD, which is one page full of 8-byte entries.
+fn default_hugetlb_bytes(host: &Host) -> u64 {
+    let booted = host
+        .boot_line
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("default_hugepagesz="))
+        .filter_map(|size| crate::base::units::parse_size(size).ok())
+        .next_back();
+    booted
+        .or(host.pmd_bytes())
+        .unwrap_or_else(|| host.page_bytes.saturating_mul(host.page_bytes / 8))
+}
+
+fn preload(draft: &mut Draft<'_>, malloc: Malloc) {
+    let Some(path) = draft.host.allocators.get(malloc.word()) else {
+        return draft.obstacle(
+            format!("the library of malloc={} was not found here", malloc.word()),
+            format!(
+                "install it (on Debian and Ubuntu: apt install {})",
+                package(malloc)
+            ),
+        );
+    };
+    draft.append_variable("LD_PRELOAD", path);
+    draft.realisation.preload = Some(path.clone());
+}
+
+fn package(malloc: Malloc) -> &'static str {
+    match malloc {
+        Malloc::Mimalloc => "libmimalloc2.0",
+        Malloc::Tcmalloc => "libtcmalloc-minimal4",
+        Malloc::Jemalloc | Malloc::Default | Malloc::Thp | Malloc::Hugetlb => "libjemalloc2",
+    }
+}

@@ -1,0 +1,304 @@
+//! The keys that the kernel answers: `thp`, `mthp`, `defrag`, `zero_page`, `khugepaged.FILE`.
+
+use super::{Draft, FileWrite, Reach, ThpPrctl};
+use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
+use crate::base::missing::Missing;
+use crate::run::policy::parse::{kib_text, one_of};
+use crate::run::policy::words::Word;
+use crate::run::policy::{Malloc, SizeMode, Thp};
+
+/// Up to this version glibc advises its heap only while `enabled` reads `madvise`
+/// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 honours `always` too).
+pub(super) const LAST_GLIBC_MADVISE_ONLY: (u32, u32) = (2, 42);
+
+pub(super) fn reach(draft: &mut Draft<'_>) {
+    match &draft.host.thp {
+        Ok(thp) => reach_with_thp(draft, thp),
+        Err(missing) => reach_without_thp(draft, missing),
+    }
+}
+
+/// Without transparent huge pages `thp=never` is what there is.
+fn reach_without_thp(draft: &mut Draft<'_>, missing: &Missing) {
+    let settings = &draft.policy.settings;
+    let thp = matches!(settings.thp, Some(Thp::Madvise | Thp::Always));
+    let keys: Vec<&str> = [
+        ("thp", thp),
+        ("defrag", settings.defrag.is_some()),
+        ("mthp", !settings.mthp.is_empty()),
+        ("zero_page", settings.zero_page.is_some()),
+        ("khugepaged", !settings.khugepaged.is_empty()),
+        ("malloc=thp", settings.malloc == Some(Malloc::Thp)),
+    ]
+    .into_iter()
+    .filter_map(|(key, asked)| asked.then_some(key))
+    .collect();
+    if !keys.is_empty() {
+        let (problem, remedy) = no_thp(missing);
+        draft.obstacle(
+            format!("{problem}, which {} needs", keys.join(", ")),
+            remedy,
+        );
+    }
+}
+
+fn no_thp(missing: &Missing) -> (&'static str, &'static str) {
+    match missing {
+        Missing::NotSupported { .. } => (
+            "this kernel has no transparent huge pages",
+            "use a kernel with CONFIG_TRANSPARENT_HUGEPAGE (a PREEMPT_RT kernel cannot have it)",
+        ),
+        _ => (
+            "the settings of transparent huge pages could not be read",
+            "see what `hugewise doctor` says about /sys/kernel/mm/transparent_hugepage",
+        ),
+    }
+}
+
+fn reach_with_thp(draft: &mut Draft<'_>, thp: &ThpSettings) {
+    check_sizes(draft, thp);
+    check_khugepaged(draft, thp);
+    check_switch(draft);
+    check_contradictions(draft, thp);
+    let mut wanted = Vec::new();
+    reach_mode(draft, thp, &mut wanted);
+    want_sizes(draft, thp, &mut wanted);
+    want_others(draft, thp, &mut wanted);
+    write_where_needed(draft, wanted);
+}
+
+/// A file of the machine, what is wanted in it and what it holds.
+struct Wanted {
+    write: FileWrite,
+    current: String,
+}
+
+fn want(file: &str, value: &str, current: &str) -> Wanted {
+    Wanted {
+        write: FileWrite {
+            path: format!("{THP_DIR}/{file}"),
+            value: value.to_owned(),
+        },
+        current: current.to_owned(),
+    }
+}
+
+fn check_sizes(draft: &mut Draft<'_>, thp: &ThpSettings) {
+    let absent: Vec<String> = draft
+        .policy
+        .settings
+        .mthp
+        .keys()
+        .filter(|kib| !thp.sizes.contains_key(kib))
+        .map(|&kib| kib_text(kib))
+        .collect();
+    if absent.is_empty() {
+        return;
+    }
+    let remedy = if thp.sizes.is_empty() {
+        "per-size settings need Linux 6.8".to_owned()
+    } else {
+        let there: Vec<String> = thp.sizes.keys().map(|&kib| kib_text(kib)).collect();
+        format!("the sizes here are {}", there.join(", "))
+    };
+    draft.obstacle(
+        format!("there are no pages of {} to set", absent.join(", ")),
+        remedy,
+    );
+}
+
+fn check_khugepaged(draft: &mut Draft<'_>, thp: &ThpSettings) {
+    for file in draft.policy.settings.khugepaged.keys() {
+        if !thp.khugepaged.contains_key(file) {
+            let there: Vec<&str> = thp.khugepaged.keys().map(String::as_str).collect();
+            draft.obstacle(
+                format!("khugepaged has no setting `{file}` here"),
+                format!("write {}", one_of(&there)),
+            );
+        }
+    }
+}
+
+/// A switch that was inherited is stronger than what the files say about a size.
+fn check_switch(draft: &mut Draft<'_>) {
+    let settings = &draft.policy.settings;
+    if !matches!(settings.thp, None | Some(Thp::Inherit)) {
+        return;
+    }
+    let asks = |mode: &SizeMode| match draft.host.thp_disable {
+        ThpDisable::Off => false,
+        ThpDisable::Disabled => *mode != SizeMode::Never,
+        ThpDisable::ExceptAdvised => *mode == SizeMode::Always,
+    };
+    let advises =
+        settings.malloc == Some(Malloc::Thp) && draft.host.thp_disable == ThpDisable::Disabled;
+    if advises || settings.mthp.values().any(asks) {
+        draft.obstacle(
+            "this process inherited PR_SET_THP_DISABLE, which keeps these pages from it",
+            "add thp=madvise or thp=always, which clears it, or start from a process without it",
+        );
+    }
+}
+
+fn check_contradictions(draft: &mut Draft<'_>, thp: &ThpSettings) {
+    let settings = &draft.policy.settings;
+    let pmd_kib = thp.pmd_bytes / 1024;
+    match (settings.thp, settings.mthp.get(&pmd_kib)) {
+        (Some(Thp::Never), _) if settings.mthp.values().any(|&mode| mode != SizeMode::Never) => {
+            draft.obstacle(
+                "thp=never keeps every size from the program, and mthp= asks for one",
+                format!(
+                    "write mthp={}:never for no huge page of that size alone",
+                    kib_text(pmd_kib)
+                ),
+            );
+        }
+        (Some(wanted @ (Thp::Madvise | Thp::Always)), Some(&mode))
+            if mode != SizeMode::Inherit && mode.word() != wanted.word() =>
+        {
+            let size = kib_text(pmd_kib);
+            draft.obstacle(
+                format!(
+                    "thp={} and mthp={size}:{} speak of the same pages",
+                    wanted.word(),
+                    mode.word()
+                ),
+                format!("leave one of them out or write mthp={size}:inherit"),
+            );
+        }
+        _ => {}
+    }
+}
+
+/// `thp=`: the switch of the process where it suffices, else the files.
+fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
+    let mode = match draft.policy.settings.thp {
+        None | Some(Thp::Inherit) => return,
+        Some(Thp::Never) => {
+            draft.realisation.prctl = ThpPrctl::Disable;
+            return;
+        }
+        Some(mode) => mode,
+    };
+    if mode == Thp::Madvise && the_switch_suffices(draft, thp) {
+        draft.realisation.prctl = ThpPrctl::ExceptAdvised;
+        return;
+    }
+    if draft.host.thp_disable != ThpDisable::Off {
+        draft.realisation.prctl = ThpPrctl::Clear;
+    }
+    want_mode(draft, thp, mode, wanted);
+}
+
+/// Whether `PR_THP_DISABLE_EXCEPT_ADVISED` gives what `thp=madvise` means. It narrows every
+/// size to advised memory and leaves the file that glibc reads as it is.
+fn the_switch_suffices(draft: &Draft<'_>, thp: &ThpSettings) -> bool {
+    let sizes_stay_open = draft
+        .policy
+        .settings
+        .mthp
+        .values()
+        .any(|&mode| mode == SizeMode::Always);
+    draft.host.except_advised
+        && pmd_mode(draft, thp) == "always"
+        && !sizes_stay_open
+        && !glibc_reads_the_file(draft)
+}
+
+fn glibc_reads_the_file(draft: &Draft<'_>) -> bool {
+    draft.policy.settings.malloc == Some(Malloc::Thp)
+        && draft
+            .host
+            .glibc
+            .is_some_and(|glibc| glibc <= LAST_GLIBC_MADVISE_ONLY)
+}
+
+/// The mode of PMD pages once `mthp=` is written and `enabled` is not.
+fn pmd_mode<'a>(draft: &Draft<'a>, thp: &'a ThpSettings) -> &'a str {
+    match pmd_file(draft, thp) {
+        None | Some("inherit") => &thp.enabled,
+        Some(own) => own,
+    }
+}
+
+fn pmd_file<'a>(draft: &Draft<'a>, thp: &'a ThpSettings) -> Option<&'a str> {
+    let pmd_kib = thp.pmd_bytes / 1024;
+    match draft.policy.settings.mthp.get(&pmd_kib) {
+        Some(mode) => Some(mode.word()),
+        None => thp.sizes.get(&pmd_kib).map(String::as_str),
+    }
+}
+
+fn want_mode(draft: &Draft<'_>, thp: &ThpSettings, mode: Thp, wanted: &mut Vec<Wanted>) {
+    let own = pmd_file(draft, thp).filter(|own| *own != "inherit");
+    let for_glibc = mode == Thp::Madvise && glibc_reads_the_file(draft);
+    if own != Some(mode.word()) || for_glibc {
+        wanted.push(want("enabled", mode.word(), &thp.enabled));
+    }
+    if let Some(own) = own.filter(|own| *own != mode.word()) {
+        wanted.push(want(&size_file(thp.pmd_bytes / 1024), "inherit", own));
+    }
+}
+
+fn size_file(kib: u64) -> String {
+    format!("hugepages-{kib}kB/enabled")
+}
+
+fn want_sizes(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
+    for (&kib, mode) in &draft.policy.settings.mthp {
+        if let Some(current) = thp.sizes.get(&kib) {
+            wanted.push(want(&size_file(kib), mode.word(), current));
+        }
+    }
+}
+
+fn want_others(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
+    let settings = &draft.policy.settings;
+    if let Some(defrag) = settings.defrag {
+        wanted.push(want("defrag", defrag.word(), &thp.defrag));
+    }
+    if let Some(toggle) = settings.zero_page {
+        let current = if thp.zero_page { "1" } else { "0" };
+        wanted.push(want("use_zero_page", toggle.word(), current));
+    }
+    for (file, number) in &settings.khugepaged {
+        if let Some(current) = thp.khugepaged.get(file) {
+            let path = format!("khugepaged/{file}");
+            wanted.push(want(&path, &number.to_string(), &current.to_string()));
+        }
+    }
+}
+
+/// Keeps the writes that change something; they need `--system` and the right to write.
+fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>) {
+    wanted.retain(|file| file.current != file.write.value);
+    let allowed = draft.reach == Reach::System && draft.host.user.can_write_thp;
+    if !wanted.is_empty() && !allowed {
+        draft.obstacle(what_would_change(&wanted), how_to_write(draft));
+    }
+    draft.realisation.files = wanted.into_iter().map(|file| file.write).collect();
+}
+
+fn what_would_change(wanted: &[Wanted]) -> String {
+    let changes: Vec<String> = wanted
+        .iter()
+        .map(|Wanted { write, current }| {
+            format!(
+                "/{} reads `{current}` and must read `{}`",
+                write.path, write.value
+            )
+        })
+        .collect();
+    changes.join(", ")
+}
+
+fn how_to_write(draft: &Draft<'_>) -> &'static str {
+    match (draft.reach, draft.host.user.can_write_thp) {
+        (Reach::Process, true) => "run with --system",
+        (Reach::Process, false) => "run as root with --system",
+        (Reach::System, _) if draft.host.user.uid == 0 => {
+            "the files cannot be written even by root here; run outside the container"
+        }
+        (Reach::System, _) => "run as root, outside a container",
+    }
+}

@@ -1,0 +1,281 @@
+use proptest::prelude::{any, prop_assert, proptest};
+use proptest::sample::select;
+
+use super::*;
+use crate::base::host::ThpDisable;
+use crate::base::host::test_host::{host, pool};
+use crate::run::policy::parse::tests::any_settings;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
+
+/// What is done, on one line: `prctl; file=value; VARIABLE=value`.
+fn done(policy: &str, host: &Host, reach: Reach) -> Result<String, String> {
+    let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{error}"));
+    match realise(&policy, host, reach) {
+        Ok(realisation) => Ok(line(&realisation)),
+        Err(obstacles) => {
+            assert!(!obstacles.is_empty());
+            let all: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+            Err(all.join("\n"))
+        }
+    }
+}
+
+fn line(realisation: &Realisation) -> String {
+    let mut parts = vec![format!("{:?}", realisation.prctl)];
+    for FileWrite { path, value } in &realisation.files {
+        let short = format!("/{path}").replace(THP, "");
+        parts.push(format!("{short}={value}"));
+    }
+    for change in &realisation.environment {
+        parts.push(match change {
+            EnvChange::Set { name, value } => format!("{name}={value}"),
+            EnvChange::Append {
+                name,
+                separator,
+                value,
+            } => format!("{name}+={separator}{value}"),
+        });
+    }
+    parts.join("; ")
+}
+
+fn switched(enabled: &str, switch: ThpDisable) -> Host {
+    host(enabled).with(|host| host.thp_disable = switch)
+}
+
+#[test]
+fn never_and_madvise_take_the_least_invasive_means() {
+    use Reach::{Process, System};
+    #[rustfmt::skip]
+    let rows = [
+        ("as-is", host("always"), Process, "Leave"),
+        ("thp=inherit", switched("always", ThpDisable::Disabled), Process, "Leave"),
+        ("thp=never", host("always").unprivileged(), Process, "Disable"),
+        ("thp=never", host("never").old(), System, "Disable"),
+        ("thp=never", host("x").without_thp(), Process, "Leave"),
+        ("thp=madvise", host("madvise").unprivileged(), Process, "Leave"),
+        ("thp=madvise", switched("madvise", ThpDisable::Disabled), Process, "Clear"),
+        ("thp=madvise", host("always").unprivileged(), Process, "ExceptAdvised"),
+        ("thp=madvise", host("always"), System, "ExceptAdvised"),
+        ("thp=madvise", host("always").old(), System, "Leave; enabled=madvise"),
+        ("thp=madvise", host("never"), System, "Leave; enabled=madvise"),
+        ("thp=madvise", host("never").size(2048, "madvise"), Process, "Leave"),
+        ("thp=madvise", host("never").size(2048, "always"), Process, "ExceptAdvised"),
+    ];
+    assert_done(rows);
+}
+
+#[test]
+fn always_takes_the_least_invasive_means() {
+    use Reach::{Process, System};
+    #[rustfmt::skip]
+    let rows = [
+        ("thp=always", host("always").unprivileged(), Process, "Leave"),
+        ("thp=always", switched("always", ThpDisable::ExceptAdvised), Process, "Clear"),
+        ("thp=always", host("madvise"), System, "Leave; enabled=always"),
+        ("thp=always", host("madvise").size(2048, "always"), Process, "Leave"),
+        ("thp=always", host("madvise").size(2048, "never"), System,
+            "Leave; enabled=always; hugepages-2048kB/enabled=inherit"),
+        ("thp=always", host("always").size(2048, "never"), System,
+            "Leave; hugepages-2048kB/enabled=inherit"),
+        ("thp=always", switched("never", ThpDisable::Disabled), System, "Clear; enabled=always"),
+    ];
+    assert_done(rows);
+}
+
+fn assert_done<const N: usize>(rows: [(&str, Host, Reach, &str); N]) {
+    for (policy, host, reach, expected) in rows {
+        assert_eq!(
+            done(policy, &host, reach).as_deref(),
+            Ok(expected),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn files_are_written_only_where_they_differ() {
+    let rows = [
+        (
+            "defrag=madvise,zero_page=1,khugepaged.max_ptes_none=511",
+            "Leave",
+        ),
+        (
+            "defrag=never,zero_page=0,khugepaged.max_ptes_none=0",
+            "Leave; defrag=never; use_zero_page=0; khugepaged/max_ptes_none=0",
+        ),
+        ("mthp=64K:never+2M:inherit", "Leave"),
+        (
+            "mthp=64K:always+1M:madvise",
+            "Leave; hugepages-64kB/enabled=always; hugepages-1024kB/enabled=madvise",
+        ),
+        (
+            "thp=madvise,mthp=64K:always",
+            "Leave; enabled=madvise; hugepages-64kB/enabled=always",
+        ),
+        ("thp=never,mthp=64K:never", "Disable"),
+    ];
+    for (policy, expected) in rows {
+        let done = done(policy, &host("always"), Reach::System);
+        assert_eq!(done.as_deref(), Ok(expected), "{policy}");
+    }
+}
+
+#[test]
+fn allocators_come_through_the_environment() {
+    let thp = "Leave; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=1";
+    let hugetlb = "Leave; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=2";
+    let new_glibc = host("always").with(|host| host.glibc = Some((2, 43)));
+    let pooled = host("never").with(|host| {
+        host.hugetlb.insert(2 << 20, pool(4, 0));
+    });
+    let overcommitted = host("never").with(|host| {
+        host.boot_line = "default_hugepagesz=1G".into();
+        host.hugetlb.insert(1 << 30, pool(0, 4));
+    });
+    let rows = [
+        ("malloc=default", host("always"), "Leave"),
+        ("malloc=thp", host("madvise").unprivileged(), thp),
+        ("malloc=thp", new_glibc, thp),
+        ("malloc=hugetlb", pooled, hugetlb),
+        ("malloc=hugetlb", overcommitted, hugetlb),
+        (
+            "malloc=jemalloc,env.A=1",
+            host("always"),
+            "Leave; LD_PRELOAD+=:/usr/lib/libjemalloc.so.2; A=1",
+        ),
+        (
+            "env.GLIBC_TUNABLES=x",
+            host("never"),
+            "Leave; GLIBC_TUNABLES=x",
+        ),
+    ];
+    for (policy, host, expected) in rows {
+        let done = done(policy, &host, Reach::Process);
+        assert_eq!(done.as_deref(), Ok(expected), "{policy}");
+    }
+}
+
+#[test]
+fn the_file_is_written_where_glibc_reads_it() {
+    let policy = "thp=madvise,malloc=thp";
+    let expected = "Leave; enabled=madvise; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=1";
+    assert_eq!(
+        done(policy, &host("always"), Reach::System).as_deref(),
+        Ok(expected)
+    );
+    let refused = done(policy, &host("always"), Reach::Process).unwrap_err();
+    assert!(refused.contains("run with --system"), "{refused}");
+    assert!(
+        !refused.contains("glibc"),
+        "one cause, one obstacle: {refused}"
+    );
+    let new = host("always").with(|host| host.glibc = Some((2, 43)));
+    let by_switch = "ExceptAdvised; GLIBC_TUNABLES+=:glibc.malloc.hugetlb=1";
+    assert_eq!(done(policy, &new, Reach::Process).as_deref(), Ok(by_switch));
+}
+
+#[test]
+fn the_library_that_must_be_mapped_is_named() {
+    let policy: Policy = "malloc=jemalloc".parse().unwrap();
+    let realisation = realise(&policy, &host("never"), Reach::Process).unwrap();
+    assert_eq!(
+        realisation.preload.as_deref(),
+        Some("/usr/lib/libjemalloc.so.2")
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_remedy() {
+    use Reach::{Process, System};
+    let disabled = || switched("always", ThpDisable::Disabled);
+    let contained = host("madvise").with(|host| host.user.can_write_thp = false);
+    #[rustfmt::skip]
+    let rows = [
+        ("thp=always", host("madvise"), Process, "run with --system"),
+        ("thp=always", host("madvise").unprivileged(), Process, "run as root with --system"),
+        ("thp=always", host("madvise").unprivileged(), System, "run as root, outside"),
+        ("thp=always", contained, System, "even by root"),
+        ("thp=madvise", host("never"), Process, "reads `never` and must read `madvise`"),
+        ("thp=madvise", host("always").old(), Process, "--system"),
+        ("thp=always", host("x").without_thp(), System, "no transparent huge pages"),
+        ("malloc=thp", host("x").without_thp(), System, "no transparent huge pages"),
+        ("mthp=128K:always", host("never"), System, "sizes here are 64K, 1M, 2M"),
+        ("mthp=128K:always", host("never").old(), System, "Linux 6.8"),
+        ("khugepaged.nonsense=1", host("never"), System, "defrag or max_ptes_none"),
+        ("thp=never,mthp=64K:always", host("never"), System, "every size"),
+        ("thp=always,mthp=2M:never", host("never"), System, "same pages"),
+        ("mthp=64K:always", disabled(), System, "inherited PR_SET_THP_DISABLE"),
+    ];
+    assert_refused(rows);
+}
+
+#[test]
+fn allocators_that_cannot_act_are_refused() {
+    use Reach::{Process, System};
+    let disabled = || switched("always", ThpDisable::Disabled);
+    #[rustfmt::skip]
+    let rows = [
+        ("malloc=thp", disabled().with(|host| host.glibc = Some((2, 43))), System, "inherited"),
+        ("malloc=thp", host("always"), Process, "only while /sys"),
+        ("malloc=thp", host("madvise").old(), Process, "glibc 2.31"),
+        ("malloc=thp", host("madvise").with(|host| host.glibc = None), Process, "do not use glibc"),
+        ("malloc=thp", host("madvise").size(2048, "never"), Process, "no huge page to advised"),
+        ("malloc=thp,thp=never", host("madvise"), Process, "leave one of them out"),
+        ("malloc=thp,thp=always", host("madvise"), System, "leave malloc=thp out"),
+        ("malloc=hugetlb", host("never"), Process, "sysctl vm.nr_hugepages="),
+        ("malloc=tcmalloc", host("never"), Process, "libtcmalloc-minimal4"),
+        ("malloc=mimalloc", host("never"), Process, "libmimalloc2.0"),
+        ("malloc=jemalloc,env.LD_PRELOAD=x", host("never"), Process, "both decide LD_PRELOAD"),
+        ("malloc=thp,env.GLIBC_TUNABLES=x", host("madvise"), Process, "both decide GLIBC_TUNABLES"),
+    ];
+    assert_refused(rows);
+}
+
+fn assert_refused<const N: usize>(rows: [(&str, Host, Reach, &str); N]) {
+    for (policy, host, reach, word) in rows {
+        let refused = done(policy, &host, reach).expect_err(policy);
+        assert!(refused.contains(word), "{policy}: {refused}");
+    }
+}
+
+#[test]
+fn all_obstacles_are_told_at_once() {
+    let policy = "defrag=always,mthp=128K:always,khugepaged.x=1,malloc=mimalloc";
+    let refused = done(policy, &host("never").unprivileged(), Reach::Process).unwrap_err();
+    assert_eq!(refused.lines().count(), 4, "{refused}");
+}
+
+proptest! {
+    #[test]
+    fn the_machine_is_written_only_when_it_may_be(
+        settings in any_settings(),
+        enabled in select(vec!["always", "madvise", "never"]),
+        system: bool,
+        old: bool,
+        glibc in (2_u32..3, 30_u32..50),
+        size in select(vec![64_u64, 2048]),
+        mode in select(vec!["always", "inherit", "madvise", "never"]),
+        can_write in any::<bool>(),
+    ) {
+        let host = host(enabled).size(size, mode);
+        let host = if old { host.old() } else { host };
+        let host = host.with(|host| {
+            host.glibc = Some(glibc);
+            host.user.can_write_thp = can_write;
+        });
+        let policy = Policy { name: settings.to_string(), settings };
+        let reach = if system { Reach::System } else { Reach::Process };
+        match realise(&policy, &host, reach) {
+            Ok(realisation) => {
+                prop_assert!((system && can_write) || realisation.files.is_empty());
+                let paths: Vec<&String> = realisation.files.iter().map(|it| &it.path).collect();
+                let again = realise(&policy, &host.with(|host| host.user.can_write_thp = true), Reach::System);
+                prop_assert!(again.is_ok(), "more rights, no less reach");
+                prop_assert!(paths.iter().all(|path| paths.iter().filter(|it| it == &path).count() == 1));
+            }
+            Err(obstacles) => prop_assert!(obstacles.iter().all(|it| !it.remedy.is_empty())),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+use super::defaults::mode_in_force;
+use super::parse::kib_text;
+use super::realise::{Reach, ThpPrctl, realise};
+use super::{Malloc, Policy, Runtime, Settings, Thp};
+use crate::base::host::Host;
+
+/// Doubts about what `policy` can show on `host`: what to print after its name, none of which
+/// stops a run.
+#[must_use]
+pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
+    let settings = &policy.settings;
+    [
+        the_switch_is_wide(policy, host),
+        idle_under_never(settings),
+        followers(settings, host),
+        khugepaged_is_slow(settings),
+        malloc_may_not_act(settings),
+        asked_for_already(settings, host),
+        advice_by_chance(settings, host),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// `PR_SET_THP_DISABLE` knows no sizes (Documentation/admin-guide/mm/transhuge.rst).
+fn the_switch_is_wide(policy: &Policy, host: &Host) -> Option<String> {
+    let thp = host.thp.as_ref().ok()?;
+    let given: Vec<u64> = thp.enabled_mthp_sizes().collect();
+    let open = |kib: &u64| thp.effective_mode(*kib) == Some("always");
+    let realisation = realise(policy, host, Reach::System).ok()?;
+    match realisation.prctl {
+        ThpPrctl::Disable if !given.is_empty() => Some(format!(
+            "it also stops the multi-size pages that the machine gives ({}), and MADV_COLLAPSE",
+            sizes_text(given)
+        )),
+        ThpPrctl::ExceptAdvised if given.iter().any(open) => Some(format!(
+            "it is reached by the switch of the process, which keeps {} for advised memory too",
+            sizes_text(given.into_iter().filter(open))
+        )),
+        _ => None,
+    }
+}
+
+fn sizes_text(sizes: impl IntoIterator<Item = u64>) -> String {
+    let sizes: Vec<String> = sizes.into_iter().map(kib_text).collect();
+    sizes.join(", ")
+}
+
+fn idle_under_never(settings: &Settings) -> Option<String> {
+    let kernel = settings.defrag.is_some()
+        || settings.zero_page.is_some()
+        || !settings.khugepaged.is_empty();
+    (settings.thp == Some(Thp::Never) && kernel).then(|| {
+        "under thp=never the program gets no huge page on which defrag, zero_page or \
+         khugepaged could act"
+            .to_owned()
+    })
+}
+
+/// Sizes on `inherit` follow the file that `thp=` may have to write.
+fn followers(settings: &Settings, host: &Host) -> Option<String> {
+    let mode = match settings.thp? {
+        Thp::Always => "always",
+        Thp::Madvise => "madvise",
+        Thp::Never | Thp::Inherit => return None,
+    };
+    let thp = host.thp.as_ref().ok()?;
+    let pmd_kib = thp.pmd_bytes / 1024;
+    let sizes = thp
+        .sizes
+        .iter()
+        .filter(|&(&kib, own)| own == "inherit" && kib != pmd_kib)
+        .filter(|(kib, _)| !settings.mthp.contains_key(kib))
+        .map(|(&kib, _)| kib);
+    let sizes = sizes_text(sizes);
+    (mode_in_force(host) != mode && !sizes.is_empty())
+        .then(|| format!("the sizes on `inherit` follow it: {sizes}"))
+}
+
+/// 16 MiB every ten seconds by default (`pages_to_scan`, `scan_sleep_millisecs`). Who lets it sleep
+/// for less than a second knows.
+fn khugepaged_is_slow(settings: &Settings) -> Option<String> {
+    let sleep = settings.khugepaged.get("scan_sleep_millisecs");
+    let is_hurried = sleep.is_some_and(|&sleep| sleep < 1000);
+    (!settings.khugepaged.is_empty() && !is_hurried).then(|| {
+        "khugepaged serves the whole machine, in minutes; a short run does not show its settings"
+            .to_owned()
+    })
+}
+
+fn malloc_may_not_act(settings: &Settings) -> Option<String> {
+    let doubt = match settings.malloc? {
+        Malloc::Default => return None,
+        Malloc::Thp => "it acts only in programs that use glibc's malloc",
+        Malloc::Hugetlb => {
+            "it acts only in programs that use glibc's malloc, which falls back to ordinary pages \
+             without a word once the pool is empty"
+        }
+        Malloc::Jemalloc | Malloc::Mimalloc | Malloc::Tcmalloc => {
+            "a statically linked or set-user-ID program ignores LD_PRELOAD, and a program with \
+             an allocator of its own may bypass it"
+        }
+    };
+    Some(doubt.to_owned())
+}
+
+/// The tunable changes nothing where it is the default. Of no weight where the policy sets the
+/// machine's mode: glibc reads it when the program starts.
+fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
+    let asked = settings.malloc == Some(Malloc::Thp) && settings.thp.is_none();
+    (asked && host.malloc_advises_by_itself()).then(|| {
+        "malloc advises its heap by itself on this machine, so that this is what as-is does too; \
+         glibc.malloc.hugetlb=0 stops it"
+            .to_owned()
+    })
+}
+
+/// The last glibc seen that takes `glibc.malloc.hugetlb=1` by chance: it reads the machine's mode
+/// into room for one character more, and compares it as a string without having put an end there
+/// (`__malloc_thp_mode`, sysdeps/unix/sysv/linux/malloc-hugepages.c of 2.35 and 2.36). What lay on
+/// the stack decides whether the comparison holds.
+const LAST_GLIBC_BY_CHANCE: (u32, u32) = (2, 36);
+
+/// Whether this glibc takes `glibc.malloc.hugetlb=1` in some processes and in others not.
+#[must_use]
+pub fn takes_advice_by_chance(glibc: Option<(u32, u32)>) -> bool {
+    glibc.is_some_and(|version| version <= LAST_GLIBC_BY_CHANCE)
+}
+
+/// See [`takes_advice_by_chance`].
+fn advice_by_chance(settings: &Settings, host: &Host) -> Option<String> {
+    let tunable = settings.runtime_settings().any(|(runtime, name, value)| {
+        (runtime, name, value) == (Runtime::Glibc, "malloc.hugetlb", "1")
+    });
+    let asked = tunable || settings.malloc == Some(Malloc::Thp);
+    let (major, minor) = host.glibc?;
+    (asked && takes_advice_by_chance(host.glibc)).then(|| {
+        format!(
+            "glibc {major}.{minor} takes it in some processes and in others not, by what lies on \
+             their stack when they start: look at the share of huge pages of each trial"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::host::test_host::host;
+
+    #[test]
+    fn doubts_leave_the_name_to_who_prints_them() {
+        let rows = [
+            (
+                "thp=never",
+                host("always").size(64, "always"),
+                "(64K), and MADV_COLLAPSE",
+            ),
+            ("thp=never,defrag=always", host("always"), "could act"),
+            (
+                "thp=always",
+                host("never").size(64, "inherit"),
+                "follow it: 64K",
+            ),
+            ("khugepaged.defrag=0", host("always"), "in minutes"),
+            (
+                "thp=madvise",
+                host("always").size(64, "always"),
+                "keeps 64K for advised memory",
+            ),
+            ("malloc=jemalloc", host("always"), "statically linked"),
+            ("malloc=hugetlb", host("always"), "once the pool is empty"),
+        ];
+        for (text, host, word) in rows {
+            let said = warnings(&text.parse().unwrap(), &host);
+            assert_eq!(said.len(), 1, "{text}: {said:?}");
+            assert!(said[0].contains(word), "{said:?}");
+            assert!(!said[0].contains(text), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn chance_ends_with_the_glibc_that_ends_its_string() {
+        assert!(takes_advice_by_chance(Some((2, 36))));
+        assert!(!takes_advice_by_chance(Some((2, 38))));
+        assert!(!takes_advice_by_chance(None));
+    }
+
+    #[test]
+    fn advice_that_is_left_to_chance_is_named() {
+        let of = |text: &str, glibc| {
+            let mut host = host("madvise");
+            host.glibc = Some(glibc);
+            let said = warnings(&text.parse().unwrap(), &host);
+            said.iter()
+                .any(|doubt| doubt.contains("glibc 2.36 takes it in some"))
+        };
+        for text in ["malloc=thp", "glibc.malloc.hugetlb=1"] {
+            assert!(of(text, (2, 36)), "{text}");
+            assert!(!of(text, (2, 41)), "{text}");
+        }
+        assert!(!of("glibc.malloc.hugetlb=2", (2, 36)));
+    }
+
+    #[test]
+    fn advice_that_malloc_gives_unasked_is_named() {
+        let of = |text: &str, arch: &str| {
+            let mut host = host("madvise");
+            (host.glibc, host.arch) = (Some((2, 43)), arch.to_owned());
+            let said = warnings(&text.parse().unwrap(), &host);
+            said.iter().any(|doubt| doubt.contains("as-is does too"))
+        };
+        assert!(of("malloc=thp", "aarch64"));
+        assert!(!of("malloc=thp,thp=always", "aarch64"));
+        assert!(!of("malloc=default", "aarch64"));
+        assert!(!of("malloc=thp", "x86_64"));
+    }
+
+    #[test]
+    fn a_plain_policy_is_not_doubted() {
+        let host = host("madvise").size(64, "always");
+        for text in [
+            "as-is",
+            "thp=madvise",
+            "thp=always",
+            "malloc=default",
+            "env.A=1",
+        ] {
+            let said = warnings(&text.parse().unwrap(), &host);
+            assert_eq!(said, [""; 0], "{text}");
+        }
+    }
+}

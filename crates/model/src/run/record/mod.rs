@@ -1,0 +1,118 @@
+//! What is kept: one line of JSON per event, appended and flushed as it happens.
+//!
+//! A record is the header, then a line per trial, then the end. Reports are functions of a
+//! record; a record that was cut off by a crash or a full disk is still a record of the trials
+//! that it holds. FORMAT.md describes every field.
+
+use std::collections::BTreeMap;
+
+mod read;
+mod write;
+
+pub use read::{RecordError, parse};
+pub use write::to_line;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::host::Host;
+use crate::run::plan::Plan;
+use crate::run::policy::realise::Realisation;
+use crate::run::trial::Trial;
+
+/// The version of the format that this program writes.
+pub const VERSION: u32 = 1;
+
+/// One experiment, whole or as far as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What was going to be done, and where.
+    pub header: Header,
+    /// What was seen.
+    pub trials: Vec<Trial>,
+    /// How it ended; `None` when the record was cut off.
+    pub end: Option<End>,
+    /// What a reader should know about the state of the file, for example that its last line
+    /// was torn.
+    pub warnings: Vec<String>,
+}
+
+impl Record {
+    /// A record that holds nothing but its header.
+    #[must_use]
+    pub fn begin(header: Header) -> Self {
+        Self {
+            header,
+            trials: Vec::new(),
+            end: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// The first line.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Version of the format.
+    pub version: u32,
+    /// Name and version of the program that wrote it.
+    pub program: String,
+    /// The command line that made it.
+    pub made_by: Vec<String>,
+    /// When it was begun, in milliseconds since 1970 (UTC).
+    pub created_unix_ms: u64,
+    /// The machine.
+    pub host: Host,
+    /// The experiment.
+    pub plan: Plan,
+    /// How each policy was reached, by its name.
+    pub realisations: BTreeMap<String, Realisation>,
+}
+
+/// The last line.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Why no further round was run.
+    pub reason: StopReason,
+    /// When, in milliseconds since 1970 (UTC).
+    pub ended_unix_ms: u64,
+    /// Settings that could not be put back, or that somebody else had changed meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
+}
+
+/// Why an experiment ended.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// Every policy has its verdict.
+    Decided,
+    /// The interval is as narrow as was asked for.
+    Precise,
+    /// `--max-rounds`.
+    MaxRounds,
+    /// `--max-time`.
+    MaxTime,
+    /// A signal.
+    Interrupted,
+    /// The workload failed in every trial of the first rounds.
+    WorkloadFails,
+    /// The metric of the verdict was measured in no trial of the first rounds.
+    VerdictUnmeasured,
+    /// A single policy, measured as often as was asked for.
+    Measured,
+}
+
+/// A line of the file. Its first field is `line`; reading is in [`parse`].
+#[derive(Clone, Debug, Serialize, PartialEq)]
+#[serde(rename_all = "snake_case", tag = "line")]
+#[expect(clippy::large_enum_variant, reason = "one of each is alive at a time")]
+pub enum Line {
+    /// The first.
+    Header(Header),
+    /// One per trial.
+    Trial(Trial),
+    /// The last.
+    End(End),
+}

@@ -1,0 +1,43 @@
+//! Writing: one event, one line.
+
+use super::Line;
+use crate::base::missing::Missing;
+use crate::run::trial::{Reading, Trial};
+
+/// One line of the record, without its newline.
+///
+/// JSON has no infinity and no NaN. A reading that is neither finite nor missing would come
+/// back as nonsense, so it is written as unreadable.
+#[must_use]
+pub fn to_line(line: &Line) -> String {
+    let text = match line {
+        Line::Trial(trial) if !is_finite(trial) => {
+            serde_json::to_string(&Line::Trial(made_finite(trial.clone())))
+        }
+        _ => serde_json::to_string(line),
+    };
+    text.expect("all keys of a record are strings or numbers, and no part of it can fail")
+}
+
+fn is_finite(trial: &Trial) -> bool {
+    trial.readings.values().all(reading_is_finite)
+}
+
+fn reading_is_finite(reading: &Reading) -> bool {
+    match reading {
+        Reading::Value { value } => value.is_finite(),
+        Reading::Values { values } => values.iter().all(|value| value.is_finite()),
+        Reading::Histogram { .. } | Reading::Missing { .. } => true,
+    }
+}
+
+fn made_finite(mut trial: Trial) -> Trial {
+    for reading in trial.readings.values_mut() {
+        if !reading_is_finite(reading) {
+            *reading = Reading::missing(Missing::Unreadable {
+                error: "not a finite number".to_owned(),
+            });
+        }
+    }
+    trial
+}

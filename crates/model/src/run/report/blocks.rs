@@ -1,0 +1,338 @@
+//! How a table is laid out: what each cell says, and how many columns stand side by side.
+
+use std::ops::Range;
+
+use super::Report;
+use super::notes::{DIFFERENCE, MACHINE, Notes};
+use super::rows::{Row, effect_text, rows};
+use super::section::{Column, Section};
+use crate::run::compare::medians::arm_trials;
+use crate::run::compare::{Change, Comparison, Scale, Statistic, percentile_of_each, summary};
+use crate::run::metric::{Better, Scope};
+use crate::run::stats::quantile::median_interval;
+use crate::run::stats::{ALPHA, Quantile, Sample};
+use crate::run::trial::Reading;
+use crate::text::Style;
+use crate::text::Tone;
+use crate::text::Verbosity;
+use crate::text::grid::Cell;
+use crate::text::grid::Grid;
+use crate::text::number::Scaler;
+use crate::text::number::percent_change;
+use crate::text::number::three_digits;
+use crate::text::wrap::plain;
+use crate::text::wrap::shortened;
+
+/// The longest label and the longest name of a policy that stand in the table in full. Every
+/// label of the metric table does; with one change these make less than 80 columns.
+const LABEL_WIDTH: usize = 24;
+const NAME_WIDTH: usize = 15;
+/// The words of a cell of a bench may be longer than the label of a metric.
+const CELL_WIDTH: usize = 40;
+
+/// How much is said of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Change,
+    Interval,
+    Test,
+}
+
+impl Row<'_> {
+    fn cells(&self, arms: &Range<usize>, detail: Detail, notes: &Notes) -> Vec<Cell> {
+        let label = Cell::plain(self.short_label());
+        if let Some(missing) = self.absent() {
+            let note = format!("not measured {}", notes.mark(missing));
+            return vec![label, Cell::plain(note)];
+        }
+        let scaler = self.scaler();
+        let value = |index: usize| match &self.values[index] {
+            Ok(value) => Cell::plain(scaler.show(*value)),
+            Err(missing) => Cell::plain(format!("– {}", notes.mark(missing))),
+        };
+        let mut cells = vec![label, value(0)];
+        for index in arms.clone() {
+            cells.push(value(index));
+            let comparison = self.comparisons.get(index - 1).copied().flatten();
+            if comparison.is_some_and(|it| is_apart(it, self.threshold)) {
+                notes.apart();
+            }
+            cells.extend(self.change_cells(comparison, &scaler, detail));
+        }
+        cells
+    }
+
+    /// The label with a mark where other programs are in the number.
+    fn short_label(&self) -> String {
+        match self.metric.scope {
+            Scope::Machine => format!("{} {MACHINE}", shortened(&self.label, LABEL_WIDTH - 2)),
+            _ if self.metric.name.starts_with("bench/") => shortened(&self.label, CELL_WIDTH),
+            _ => shortened(&self.label, LABEL_WIDTH),
+        }
+    }
+
+    fn change_cells(
+        &self,
+        comparison: Option<&Comparison>,
+        scaler: &Scaler,
+        detail: Detail,
+    ) -> Vec<Cell> {
+        let change = comparison.map_or_else(Cell::default, |comparison| Cell {
+            text: change_text(comparison, scaler, detail, self.threshold),
+            tone: tone(self.metric.better, comparison.change),
+        });
+        if detail != Detail::Test {
+            return vec![change];
+        }
+        let p = comparison.and_then(|comparison| comparison.p);
+        vec![change, Cell::plain(p.map_or_else(String::new, p_text))]
+    }
+}
+
+/// A p-value: three digits are more than a sample of this size knows.
+fn p_text(p: f64) -> String {
+    if p < 0.001 {
+        "p<0.001".to_owned()
+    } else {
+        format!("p={p:.3}")
+    }
+}
+
+fn tone(better: Better, change: Change) -> Tone {
+    match (better, change) {
+        (Better::Lower, Change::Lower) | (Better::Higher, Change::Higher) => Tone::Good,
+        (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower) => Tone::Bad,
+        _ => Tone::Plain,
+    }
+}
+
+fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail, threshold: f64) -> String {
+    let effect = match (comparison.change, comparison.by_itself(threshold)) {
+        (Change::NoDifference, _) => "=".to_owned(),
+        (Change::CannotTell, Change::Higher | Change::Lower) => {
+            format!("~ {}", marked_effect(comparison, scaler))
+        }
+        (Change::CannotTell, _) => "~".to_owned(),
+        (Change::Higher | Change::Lower, _) => marked_effect(comparison, scaler),
+    };
+    match interval_text(comparison, scaler) {
+        Some(interval) if detail != Detail::Change => format!("{effect} {interval}"),
+        _ => effect,
+    }
+}
+
+/// Whether the change is given as a figure.
+fn shows_effect(comparison: &Comparison, threshold: f64) -> bool {
+    match comparison.change {
+        Change::Higher | Change::Lower => true,
+        Change::NoDifference => false,
+        Change::CannotTell => {
+            matches!(
+                comparison.by_itself(threshold),
+                Change::Higher | Change::Lower
+            )
+        }
+    }
+}
+
+/// Whether a figure is shown from which that of the two values beside it differs by more than a
+/// tenth, and by what is of interest.
+fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
+    let (Some(before), Some(after)) = (comparison.baseline_value, comparison.policy_value) else {
+        return false;
+    };
+    let (shown, between, least) = match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) => (ratio.ln(), (after / before).ln(), threshold.ln_1p()),
+        (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
+        (None, None) => return false,
+    };
+    shows_effect(comparison, threshold) && (between - shown).abs() > (shown.abs() / 10.0).max(least)
+}
+
+fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
+    let mark = match comparison.scale {
+        Scale::Difference => DIFFERENCE,
+        Scale::Ratio => "",
+    };
+    format!("{mark}{}", effect_text(comparison, scaler))
+}
+
+fn interval_text(comparison: &Comparison, scaler: &Scaler) -> Option<String> {
+    let (low, high) = (comparison.low?, comparison.high?);
+    if low >= high {
+        return None;
+    }
+    let end = |end: f64| match comparison.ratio {
+        Some(ratio) if ratio >= 10.0 => three_digits(end),
+        Some(_) => percent_change(end - 1.0),
+        None => scaler.show_change(end),
+    };
+    Some(format!("[{}, {}]", end(low), end(high)))
+}
+
+/// The table of a section as blocks that fit the width: as many columns side by side as there
+/// is room for, and the first in each.
+pub(super) fn blocks(
+    report: &Report<'_>,
+    section: &Section<'_>,
+    style: &Style,
+    notes: &Notes,
+) -> Vec<Grid> {
+    let rows = rows(report, section, style.verbose);
+    if section.columns.len() == 1 {
+        return vec![single(&rows, &section.columns[0], notes)];
+    }
+    let layout = Layout {
+        names: short_names(section),
+        wanted: detail(section.columns.len(), style.verbose),
+        rows,
+        width: style.width,
+        notes,
+    };
+    let mut blocks = Vec::new();
+    let mut start = 1;
+    while start < layout.names.len() {
+        let (grid, end) = layout.block(start);
+        blocks.push(grid);
+        start = end;
+    }
+    blocks
+}
+
+/// What the blocks of one section share.
+struct Layout<'a, 'n> {
+    rows: Vec<Row<'a>>,
+    names: Vec<String>,
+    wanted: &'static [Detail],
+    width: usize,
+    notes: &'n Notes,
+}
+
+impl Layout<'_, '_> {
+    /// The widest block that begins with column `start`, and where the next one begins. One
+    /// column always goes in, with less detail if need be.
+    fn block(&self, start: usize) -> (Grid, usize) {
+        let mut block = None;
+        for end in start + 1..=self.names.len() {
+            match self.fitting(start..end) {
+                Some(grid) => block = Some((grid, end)),
+                None => break,
+            }
+        }
+        block.unwrap_or_else(|| (self.grid(start..start + 1, Detail::Change), start + 1))
+    }
+
+    fn fitting(&self, arms: Range<usize>) -> Option<Grid> {
+        let wanted = self.wanted.iter();
+        let mut grids = wanted.map(|&detail| self.grid(arms.clone(), detail));
+        grids.find(|grid| grid.width() <= self.width)
+    }
+
+    fn grid(&self, arms: Range<usize>, detail: Detail) -> Grid {
+        let mut heading = vec![Cell::default(), Cell::plain(&self.names[0])];
+        for name in &self.names[arms.clone()] {
+            heading.extend([Cell::plain(name), Cell::plain("change")]);
+            heading.extend((detail == Detail::Test).then(Cell::default));
+        }
+        let mut grid = Grid {
+            rows: vec![heading],
+        };
+        let rows = self.rows.iter();
+        grid.rows
+            .extend(rows.map(|row| row.cells(&arms, detail, self.notes)));
+        grid
+    }
+}
+
+/// What to try to say of a change, most first. Beside other policies the intervals have no
+/// room; the sentences above the table give those of the verdict.
+fn detail(columns: usize, verbose: Verbosity) -> &'static [Detail] {
+    match (columns, verbose) {
+        (_, Verbosity::Verbose) => &[Detail::Test, Detail::Interval],
+        (2, _) => &[Detail::Interval, Detail::Change],
+        _ => &[Detail::Change],
+    }
+}
+
+/// One policy alone: the middle with its interval, the smallest and the largest reading; of a
+/// percentile, that of all requests, and those of the trials.
+fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
+    let middles = rows.iter().all(|row| row.statistic == Statistic::Center);
+    let value = if middles { "median" } else { "estimate" };
+    let heading = ["", value, "95 % interval", "smallest", "largest"];
+    let mut grid = Grid {
+        rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
+    };
+    for row in rows {
+        let readings = readings(column, row);
+        let mut cells = row.cells(&(1..1), Detail::Change, notes);
+        if row.absent().is_none() && !readings.is_empty() {
+            let scaler = row.scaler();
+            let low = readings.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = readings.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            cells.push(Cell::plain(interval(row, column, &readings, &scaler)));
+            cells.extend([low, high].map(|value| Cell::plain(scaler.show(value))));
+        }
+        grid.rows.push(cells);
+    }
+    grid
+}
+
+/// The interval of a median over trials, which few trials do not have, and percentiles of all
+/// requests together neither: theirs is that of a comparison.
+fn interval(row: &Row<'_>, column: &Column<'_>, readings: &[f64], scaler: &Scaler) -> String {
+    let found = match row.statistic {
+        Statistic::Center => summary(column.record, column.policy, &row.metric.name)
+            .and_then(|summary| summary.low.zip(summary.high)),
+        Statistic::Quantile(Quantile::Max) => median_interval(readings, ALPHA),
+        Statistic::Quantile(_) => None,
+    };
+    match found {
+        Some((low, high)) => format!("[{}, {}]", scaler.show(low), scaler.show(high)),
+        None => "–".to_owned(),
+    }
+}
+
+/// What the trials said, one by one.
+fn readings(column: &Column<'_>, row: &Row<'_>) -> Vec<f64> {
+    let metric = &row.metric.name;
+    if let Statistic::Quantile(quantile) = row.statistic {
+        return percentile_of_each(column.record, column.policy, metric, quantile);
+    }
+    arm_trials(column.record, column.policy)
+        .filter(|trial| trial.succeeded())
+        .filter_map(|trial| trial.readings.get(&**metric))
+        .flat_map(|reading| match reading {
+            Reading::Value { value } => vec![*value],
+            Reading::Values { values } => values.clone(),
+            Reading::Histogram { histogram } => {
+                Sample::Counted(histogram).middle().into_iter().collect()
+            }
+            Reading::Missing { .. } => Vec::new(),
+        })
+        .collect()
+}
+
+/// Names that fit a column; one that was shortened carries its number, by which the legend
+/// gives it in full.
+fn short_names(section: &Section<'_>) -> Vec<String> {
+    let short = |(index, column): (usize, &Column<'_>)| {
+        let name = plain(column.name);
+        if name.chars().count() <= NAME_WIDTH {
+            return name;
+        }
+        let number = format!("({})", index + 1);
+        format!("{}{number}", shortened(&name, NAME_WIDTH - number.len()))
+    };
+    section.columns.iter().enumerate().map(short).collect()
+}
+
+/// The names that were shortened, in full.
+pub(super) fn legend(section: &Section<'_>) -> Vec<String> {
+    let shorts = short_names(section);
+    let columns = section.columns.iter().zip(shorts).enumerate();
+    columns
+        .filter(|(_, (column, short))| plain(column.name) != *short)
+        .map(|(index, (column, _))| format!("({}) {}", index + 1, plain(column.name)))
+        .collect()
+}

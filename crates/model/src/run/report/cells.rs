@@ -1,0 +1,241 @@
+//! A bench: its cells as the rows of the table, and what pages lay under them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Report;
+use super::section::{Column, Section};
+use crate::base::units::Unit;
+use crate::base::units::bytes_text;
+use crate::bench::latency;
+use crate::run::cells::suite::{HUGE, Suite, Words};
+use crate::run::cells::{Bench, Cell};
+use crate::run::compare::medians::Medians;
+use crate::run::metric::cell_label as label;
+use crate::run::metric::cell_label::{varies, word};
+use crate::run::metric::cells as metric;
+use crate::run::metric::cells::PageKind;
+use crate::run::record::Record;
+use crate::text::number::quantity;
+use crate::text::wrap::plain;
+
+/// What is said of pages that nobody could look at.
+const UNKNOWN: &str = "not known";
+
+/// A row of a bench: the name of its reading, and what the row is called.
+pub(super) struct Named {
+    pub(super) metric: String,
+    pub(super) label: String,
+    /// Whether it is shown however small it is.
+    pub(super) decides: bool,
+    /// Whether it is left to those who want to see everything.
+    pub(super) between: bool,
+}
+
+/// The bench of a record, with its suite where this program has it.
+fn bench_of(record: &Record) -> Option<(&Bench, &'static Suite)> {
+    let bench = record.header.plan.bench.as_ref()?;
+    Some((bench, bench.suite()?))
+}
+
+/// The rows of a bench: for each metric that its suite shows all cells, in their order. `None`
+/// for a record that is none.
+pub(super) fn named(record: &Record) -> Option<Vec<Named>> {
+    let (bench, suite) = bench_of(record)?;
+    let rows = suite.shown().flat_map(|name| {
+        bench.cells.iter().map(move |cell| {
+            let words = label::of(bench, suite, cell);
+            let label = match metric::of_cell(name) {
+                Some(known) if suite.metrics.len() > 1 => format!("{words}: {}", known.label),
+                _ => words,
+            };
+            Named {
+                metric: cell.reading(name),
+                label,
+                decides: name == suite.primary() || name == HUGE,
+                between: is_between(bench, cell),
+            }
+        })
+    });
+    Some(rows.collect())
+}
+
+/// Of a curve of many footprints the table shows powers of two, and the drawing shows all.
+fn is_between(bench: &Bench, cell: &Cell) -> bool {
+    const MANY: usize = 30;
+    let whole = cell.number(0).is_none_or(u64::is_power_of_two);
+    bench.suite == "latency" && bench.cells.len() > MANY && !whole
+}
+
+/// What is the same in all cells, what the numbers count, and the proof: the pages that lay
+/// under the cells of each policy.
+pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> {
+    let Some((bench, suite)) = bench_of(report.record) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = section
+        .columns
+        .iter()
+        .filter_map(|column| proof(column, bench))
+        .collect();
+    lines.extend(zero_source(bench));
+    lines.extend(common(bench, suite));
+    lines.push(suite.counted.to_owned());
+    lines.extend(harness(report.record));
+    lines.extend(bench.left_out.clone());
+    if report.other.is_none()
+        && let Some(told) = latency::told(report.record)
+    {
+        lines.extend(told.sentences());
+    }
+    lines
+}
+
+/// What measuring itself costs, and where it was done; `None` for a suite that does not say.
+fn harness(record: &Record) -> Option<String> {
+    let medians = Medians::of(record);
+    let baseline = record.header.plan.baseline.as_str();
+    let took = |name: &str| {
+        let seconds = medians.get(baseline, &Cell::harness().reading(name)).ok()?;
+        Some(quantity(&Unit::Seconds, seconds))
+    };
+    let mut costs = vec![format!("Reading the clock took {}", took("timer_seconds")?)];
+    costs.extend(took("empty_seconds").map(|it| format!("an empty pass {it}")));
+    let place = nodes(record).map(|it| format!("; measured on NUMA node {it}"));
+    Some(format!(
+        "{}{}.",
+        costs.join(", "),
+        place.unwrap_or_default()
+    ))
+}
+
+/// The NUMA nodes on which trials were measured, in order.
+fn nodes(record: &Record) -> Option<String> {
+    let name = Cell::harness().reading("node_total");
+    let readings = record.trials.iter().filter_map(|trial| trial.value(&name));
+    let nodes: BTreeSet<u64> = readings.map(|node| node as u64).collect();
+    let nodes: Vec<String> = nodes.iter().map(u64::to_string).collect();
+    (!nodes.is_empty()).then(|| nodes.join(", "))
+}
+
+/// What the heading of a row leaves out.
+fn common(bench: &Bench, suite: &Suite) -> Option<String> {
+    let cell = bench.cells.first()?;
+    let axes = suite.axes.iter().enumerate();
+    let same: Vec<String> = axes
+        .filter(|&(index, _)| index > 0 && !varies(bench, index))
+        .filter_map(|(index, axis)| {
+            let word = match (axis.words, cell.part(index)?) {
+                (Words::Bytes, _) => word(suite, cell, index)?,
+                (_, part) => plain(part),
+            };
+            Some(format!("{} {word}", axis.name))
+        })
+        .collect();
+    (!same.is_empty()).then(|| format!("In every row: {}.", same.join(", ")))
+}
+
+/// Reading memory that was never written reads one page again and again.
+fn zero_source(bench: &Bench) -> Option<String> {
+    let untouched = |cell: &Cell| cell.parts().any(|part| part == "untouched");
+    bench.cells.iter().any(untouched).then(|| {
+        "Rows of the zero page read memory that was never written: the kernel maps one page of \
+         zeroes there, which stays in a cache. That is no speed of memory."
+            .to_owned()
+    })
+}
+
+/// One line: under how many cells of a policy lay which pages.
+/// None where nobody could look under any.
+fn proof(column: &Column<'_>, bench: &Bench) -> Option<String> {
+    let medians = Medians::of(column.record);
+    let mut groups: Vec<(String, usize)> = Vec::new();
+    for cell in &bench.cells {
+        let pages = beneath(column, &medians, cell);
+        match groups.iter_mut().find(|(known, _)| *known == pages) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((pages, 1)),
+        }
+    }
+    let all = groups.len() == 1;
+    if all && groups[0].0 == UNKNOWN {
+        return None;
+    }
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(pages, count)| match (all, count) {
+            (true, _) => format!("{pages}, in every cell"),
+            (false, 1) => format!("{pages}, in 1 cell"),
+            (false, _) => format!("{pages}, in {count} cells"),
+        })
+        .collect();
+    Some(format!(
+        "Beneath, {}: {}.",
+        plain(column.name),
+        groups.join("; ")
+    ))
+}
+
+/// What lay under the buffers of one cell: shares by kind, and where they differ by buffer.
+fn beneath(column: &Column<'_>, medians: &Medians<'_>, cell: &Cell) -> String {
+    let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
+    let prefix = cell.reading("");
+    let trials = crate::run::compare::medians::arm_trials(column.record, column.policy);
+    let names: BTreeSet<&str> = trials
+        .flat_map(|trial| trial.readings.keys())
+        .filter(|name| name.starts_with(&prefix))
+        .map(String::as_str)
+        .collect();
+    for name in names {
+        let Some((buffer, kind)) = name.strip_prefix(&prefix).and_then(metric::pages_of) else {
+            continue;
+        };
+        if let Ok(bytes) = medians.get(column.policy, name) {
+            buffers.entry(buffer).or_default().insert(kind, bytes);
+        }
+    }
+    let told: Vec<(&str, String)> = buffers
+        .iter()
+        .map(|(buffer, kinds)| (*buffer, shares(kinds)))
+        .collect();
+    match told.split_first() {
+        None => UNKNOWN.to_owned(),
+        Some(((_, first), rest)) if rest.iter().all(|(_, pages)| pages == first) => first.clone(),
+        _ => {
+            let told: Vec<String> = told
+                .iter()
+                .map(|(buffer, pages)| format!("{buffer} {pages}"))
+                .collect();
+            told.join(" and ")
+        }
+    }
+}
+
+fn shares(kinds: &BTreeMap<PageKind, f64>) -> String {
+    let total: f64 = kinds.values().sum();
+    let present: Vec<(&PageKind, f64)> = kinds
+        .iter()
+        .filter(|(_, bytes)| **bytes > 0.0)
+        .map(|(kind, bytes)| (kind, bytes / total * 100.0))
+        .collect();
+    let told: Vec<String> = match present.as_slice() {
+        [] => vec!["nothing".to_owned()],
+        [(kind, _)] => vec![kind_word(kind)],
+        several => several
+            .iter()
+            .map(|(kind, share)| format!("{share:.0} % {}", kind_word(kind)))
+            .collect(),
+    };
+    told.join(" + ")
+}
+
+fn kind_word(kind: &PageKind) -> String {
+    match kind {
+        PageKind::Small => "base pages".to_owned(),
+        PageKind::Folio(bytes) => format!("folios of {}", bytes_text(*bytes)),
+        PageKind::Huge => "huge pages".to_owned(),
+        PageKind::Zero => "the zero page".to_owned(),
+        PageKind::HugeZero => "the huge zero page".to_owned(),
+        PageKind::Hugetlb => "hugetlb pages".to_owned(),
+        PageKind::Absent => "no page".to_owned(),
+    }
+}

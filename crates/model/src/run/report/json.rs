@@ -1,0 +1,127 @@
+//! For programs: the whole report as one object.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::Report;
+use crate::bench::latency;
+use crate::run::compare::summary;
+use crate::run::findings::{Finding, explain};
+use crate::run::record::Record;
+use crate::run::trial::{Reading, Trial};
+
+/// Name and version of this format.
+pub const FORMAT: &str = "hugewise-report 1";
+
+/// Draws a report as JSON. Numbers are finite: what cannot be told is `null` or absent.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+    let header = &report.record.header;
+    let mut object = json!({
+        "format": FORMAT,
+        "host": value(&header.host),
+        "policies": policies(report.record),
+        "baseline": report.table.verdict.baseline,
+        "trials": trials(report.record),
+        "comparisons": value(&report.table.comparisons),
+        "control": value(&report.table.control),
+        "verdict": value(&report.table.verdict),
+        "findings": findings(report),
+        "answers": report.answers(),
+        "summaries": summaries(report.record),
+        "plan": value(&header.plan),
+        "end": value(&report.record.end),
+        "program": header.program,
+        "record": report.record_path,
+        "warnings": report.record.warnings,
+        "other": report.other.as_ref().map(|it| other(it.record)),
+    });
+    if let Some(told) = latency::told(report.record) {
+        object["latency"] = value(&told);
+    }
+    // `{:#}` of a value is its indented form.
+    writeln!(out, "{object:#}")
+}
+
+/// Infinities and NaN become `null` on the way.
+fn value(part: &impl serde::Serialize) -> Value {
+    serde_json::to_value(part).expect("all keys are strings or numbers, and no part can fail")
+}
+
+/// The trials as in the record; what is missing says so in words too.
+fn trials(record: &Record) -> Vec<Value> {
+    let trial = |trial: &Trial| {
+        let mut object = value(trial);
+        for (name, reading) in &trial.readings {
+            if let Reading::Missing { missing } = reading {
+                object["readings"][name]["missing"]["text"] = json!(missing.to_string());
+            }
+        }
+        object
+    };
+    record.trials.iter().map(trial).collect()
+}
+
+/// The findings, each with what its rule claims and what would refute it.
+fn findings(report: &Report<'_>) -> Vec<Value> {
+    let finding = |finding: &Finding| {
+        let mut object = value(finding);
+        object["explain"] = json!(explain(&finding.id));
+        object
+    };
+    report.findings.iter().map(finding).collect()
+}
+
+/// Every metric that was read under each policy, by itself.
+fn summaries(record: &Record) -> Vec<Value> {
+    let trials = record.trials.iter();
+    let metrics: BTreeSet<&str> = trials
+        .flat_map(|trial| trial.readings.keys().map(String::as_str))
+        .collect();
+    let mut summaries = Vec::new();
+    for policy in &record.header.plan.policies {
+        for metric in &metrics {
+            if let Some(summary) = summary(record, &policy.name, metric) {
+                summaries.push(json!({
+                    "metric": metric,
+                    "policy": policy.name,
+                    "median": summary.median,
+                    "low": summary.low,
+                    "high": summary.high,
+                    "n": summary.n,
+                }));
+            }
+        }
+    }
+    summaries
+}
+
+fn policies(record: &Record) -> Vec<Value> {
+    let header = &record.header;
+    let policy = |policy: &crate::run::policy::Policy| {
+        let mut object = Map::new();
+        object.insert("name".to_owned(), json!(policy.name));
+        object.insert("settings".to_owned(), value(&policy.settings));
+        let realisation = header.realisations.get(&policy.name);
+        object.insert("realisation".to_owned(), value(&realisation));
+        Value::Object(object)
+    };
+    header.plan.policies.iter().map(policy).collect()
+}
+
+/// The second record of a comparison.
+fn other(record: &Record) -> Value {
+    json!({
+        "host": value(&record.header.host),
+        "plan": value(&record.header.plan),
+        "policies": policies(record),
+        "trials": trials(record),
+        "summaries": summaries(record),
+        "end": value(&record.end),
+        "warnings": record.warnings,
+    })
+}

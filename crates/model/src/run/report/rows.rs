@@ -1,0 +1,335 @@
+//! The rows of a table: one metric, or one property of its sample, under every policy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Report;
+use super::cells;
+use super::section::{Column, Section};
+use crate::base::missing::Missing;
+use crate::base::units::Unit;
+use crate::run::compare::medians::Medians;
+use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
+use crate::run::metric::cell_label::find_metric;
+use crate::run::metric::cells::split;
+use crate::run::metric::requests::order;
+use crate::run::metric::{Better, METRICS, Metric, Scope, Shown};
+use crate::run::record::Record;
+use crate::run::trial::Reading;
+use crate::text::Verbosity;
+use crate::text::number::Scaler;
+use crate::text::number::percent_change;
+use crate::text::number::three_digits;
+use crate::text::wrap::plain;
+
+/// One metric under every policy.
+pub(super) struct Row<'a> {
+    pub(super) metric: Metric,
+    /// The property of the metric's sample.
+    pub(super) statistic: Statistic,
+    pub(super) label: String,
+    /// One for each column.
+    pub(super) values: Vec<Result<f64, Missing>>,
+    /// One for each column but the first.
+    pub(super) comparisons: Vec<Option<&'a Comparison>>,
+    /// The smallest effect of interest, as a share.
+    pub(super) threshold: f64,
+    /// What this row and others of its kind are shown in, where they stand in one column.
+    shared: Option<Scaler>,
+    /// Whether the metric's values were counted, so that its percentiles stand for it.
+    counted: bool,
+}
+
+/// The metric of a name: of the table, of its families, or printed by the workload.
+pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
+    let printed = record
+        .header
+        .plan
+        .printed
+        .iter()
+        .find(|printed| printed.name == name);
+    let bench = record.header.plan.bench.as_ref();
+    if let Some(known) = find_metric(bench, name).filter(|_| printed.is_none()) {
+        return known;
+    }
+    Metric {
+        name: name.to_owned().into(),
+        label: name.to_owned().into(),
+        unit: printed.map_or_else(|| Unit::Other(String::new()), |it| unit_of(&it.unit)),
+        better: printed.map_or(Better::Neither, |printed| printed.better),
+        scope: Scope::Tree,
+        shown: Shown::Always,
+        doc: "Printed by the workload.".into(),
+    }
+}
+
+/// The unit that a user names; bytes and seconds are shown in the multiples that fit.
+fn unit_of(name: &str) -> Unit {
+    match name {
+        "B" => Unit::Bytes,
+        "s" => Unit::Seconds,
+        other => Unit::Other(plain(other)),
+    }
+}
+
+/// The rows of a section, the metric of the verdict first.
+pub(super) fn rows<'a>(
+    report: &'a Report<'_>,
+    section: &Section<'_>,
+    verbose: Verbosity,
+) -> Vec<Row<'a>> {
+    let medians: Vec<Medians<'_>> = section
+        .columns
+        .iter()
+        .map(|column| Medians::of(column.record))
+        .collect();
+    if let Some(named) = cells::named(report.record) {
+        let all = verbose == Verbosity::Verbose;
+        let wanted = named.into_iter().filter(|named| all || !named.between);
+        let rows = wanted.map(|named| {
+            let metric = metric_of(report.record, &named.metric);
+            let row = row(report, section, &medians, metric, Statistic::Center);
+            let label = named.label;
+            (named.decides, Row { label, ..row })
+        });
+        let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
+        let mut rows = shown.map(|(_, row)| row).collect::<Vec<_>>();
+        share_prefixes(&mut rows);
+        return rows;
+    }
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for name in metric_names(report) {
+        let metric = metric_of(report.record, &name);
+        for statistic in statistics(report, &name) {
+            let row = row(report, section, &medians, metric.clone(), statistic);
+            let decides = name == report.table.verdict.metric && statistic == Statistic::Center;
+            if decides || row.is_shown(statistic, verbose) {
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+/// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.
+fn share_prefixes(rows: &mut [Row<'_>]) {
+    let kind = |row: &Row<'_>| {
+        let (_, name) = split(&row.metric.name)?;
+        (row.metric.unit == Unit::Count).then(|| name.to_owned())
+    };
+    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for row in rows.iter() {
+        let known = row.values.iter().filter_map(|value| value.as_ref().ok());
+        if let Some(kind) = kind(row) {
+            values.entry(kind).or_default().extend(known);
+        }
+    }
+    for row in rows {
+        let known = kind(row).and_then(|kind| values.get(&kind));
+        row.shared = known.map(|values| Scaler::for_row(&Unit::Count, values));
+    }
+}
+
+fn metric_names(report: &Report<'_>) -> Vec<String> {
+    let read = report
+        .record
+        .trials
+        .iter()
+        .flat_map(|trial| trial.readings.keys());
+    let compared = report
+        .table
+        .comparisons
+        .iter()
+        .map(|comparison| &comparison.metric);
+    let present: BTreeSet<&str> = read.chain(compared).map(String::as_str).collect();
+    let verdict = report.table.verdict.metric.as_str();
+    let printed = report
+        .record
+        .header
+        .plan
+        .printed
+        .iter()
+        .map(|printed| printed.name.as_str());
+    let listed = METRICS.iter().map(|metric| metric.name.as_ref());
+    let requests = present
+        .iter()
+        .filter_map(|name| Some((order(name)?, *name)));
+    let requests: BTreeMap<_, &str> = requests.collect();
+    let mut names: Vec<&str> = std::iter::once(verdict)
+        .chain(printed)
+        .chain(requests.into_values())
+        .chain(listed)
+        .chain(present.iter().copied())
+        .collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| present.contains(name) && seen.insert(*name));
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn statistics(report: &Report<'_>, metric: &str) -> Vec<Statistic> {
+    let mut statistics: Vec<Statistic> = report
+        .table
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.metric == metric)
+        .map(|comparison| comparison.statistic)
+        .chain([Statistic::Center])
+        .collect();
+    if is_counted(report.record, metric) {
+        statistics.extend(PERCENTILES.map(Statistic::Quantile));
+    }
+    statistics.sort_unstable();
+    statistics.dedup();
+    statistics
+}
+
+fn row<'a>(
+    report: &'a Report<'_>,
+    section: &Section<'_>,
+    medians: &[Medians<'_>],
+    metric: Metric,
+    statistic: Statistic,
+) -> Row<'a> {
+    let find = |policy: &str| {
+        report.table.comparisons.iter().find(|comparison| {
+            comparison.metric == metric.name
+                && comparison.statistic == statistic
+                && comparison.policy == policy
+        })
+    };
+    let arms = section.columns.iter().skip(1);
+    let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();
+    let counted = is_counted(report.record, &metric.name);
+    let value = |(index, column): (usize, &Column<'_>)| match (statistic, index) {
+        (Statistic::Center, _) => medians[index].get(column.policy, &metric.name),
+        (Statistic::Quantile(quantile), _) if counted => {
+            percentile(column.record, column.policy, &metric.name, quantile)
+                .ok_or(Missing::TooShort)
+        }
+        (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
+        (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
+    };
+    Row {
+        counted,
+        statistic,
+        values: section.columns.iter().enumerate().map(value).collect(),
+        label: match statistic {
+            // Beside the percentiles of all trials together.
+            Statistic::Center if counted => format!("{}, by trial", plain(&metric.label)),
+            _ => label(&metric, statistic),
+        },
+        threshold: report.table.verdict.threshold,
+        shared: None,
+        comparisons,
+        metric,
+    }
+}
+
+/// A property of a sample that only its comparison knows.
+fn compared(value: Option<f64>) -> Result<f64, Missing> {
+    value.ok_or(Missing::NotAsked)
+}
+
+/// Whether the values of a metric were counted one by one.
+fn is_counted(record: &Record, metric: &str) -> bool {
+    let trials = record.trials.iter();
+    let mut readings = trials.filter_map(|trial| trial.readings.get(metric));
+    readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
+}
+
+/// The label of a metric, with the property of its sample where that is not the middle.
+pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
+    let label = plain(&metric.label);
+    match statistic {
+        Statistic::Center => label,
+        Statistic::Quantile(quantile) => format!("{label}, {}", quantile.label()),
+    }
+}
+
+impl Row<'_> {
+    fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
+        let asked = |value: &Result<f64, Missing>| {
+            !matches!(value, Err(Missing::NotAsked | Missing::NotRun))
+        };
+        if !self.values.iter().any(asked) {
+            return false;
+        }
+        if verbose == Verbosity::Verbose {
+            return true;
+        }
+        match self.metric.shown {
+            Shown::Always if self.counted => statistic != Statistic::Center,
+            Shown::Always => statistic == Statistic::Center || self.is_decided(),
+            Shown::WhenNonZero => self.is_somewhere_above_zero(),
+            Shown::OnRequest => false,
+        }
+    }
+
+    fn is_somewhere_above_zero(&self) -> bool {
+        let above = |value: &Result<f64, Missing>| value.as_ref().is_ok_and(|value| *value != 0.0);
+        self.values.iter().any(above)
+    }
+
+    fn is_decided(&self) -> bool {
+        let decided = |c: &&Comparison| matches!(c.change, Change::Higher | Change::Lower);
+        self.comparisons.iter().flatten().any(decided)
+    }
+
+    /// The prefix of its values; where they are all zero, that of the furthest change.
+    pub(super) fn scaler(&self) -> Scaler {
+        if let Some(shared) = &self.shared {
+            return shared.clone();
+        }
+        if self.is_somewhere_above_zero() {
+            let values: Vec<f64> = self
+                .values
+                .iter()
+                .filter_map(|v| v.as_ref().ok().copied())
+                .collect();
+            return Scaler::for_row(&self.metric.unit, &values);
+        }
+        let changes = self.comparisons.iter().flatten();
+        let ends = changes.flat_map(|c| [c.difference, c.low, c.high]);
+        let furthest = ends.flatten().map(f64::abs).fold(0.0, f64::max);
+        Scaler::for_row(&self.metric.unit, &[furthest])
+    }
+
+    /// The reason that all columns share, where nothing was measured.
+    pub(super) fn absent(&self) -> Option<&Missing> {
+        let first = self.values.first()?.as_ref().err()?;
+        self.values
+            .iter()
+            .all(|v| v.as_ref().err() == Some(first))
+            .then_some(first)
+    }
+}
+
+/// The size of an effect. Ten times is easier to read than 900 %.
+pub(super) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
+    match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) if ratio >= 10.0 => format!("×{}", three_digits(ratio)),
+        (Some(ratio), _) => format!("{} %", percent_change(ratio - 1.0)),
+        (None, Some(difference)) => scaler.show_change(difference),
+        (None, None) => "~".to_owned(),
+    }
+}
+
+/// The size of a comparison's effect, with the unit of its metric.
+pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
+    let metric = metric_of(record, &comparison.metric);
+    let values = comparison.difference.as_slice();
+    effect_text(comparison, &Scaler::for_row(&metric.unit, values))
+}
+
+/// What people call a property of a metric, with whose it is where other programs are in it.
+pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
+    label_with_scope(&metric_of(record, metric), statistic)
+}
+
+/// The same of a metric that is at hand.
+pub(super) fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
+    let label = label(metric, statistic);
+    match metric.scope {
+        Scope::Machine => format!("{label} (whole machine)"),
+        _ => label,
+    }
+}

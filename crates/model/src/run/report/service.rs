@@ -1,0 +1,46 @@
+//! What a reader should know of trials with a service: whose figures these are, and what of the
+//! policy reached the load.
+
+use super::Report;
+use crate::run::plan::service::{CommandLine, LoadPolicy, Service};
+use crate::run::record::Header;
+use crate::text::wrap::plain;
+use crate::text::wrap::shortened;
+
+/// Longer commands are cut; the record has them in full.
+const COMMAND_WIDTH: usize = 60;
+
+/// The lines, where the workload is a service.
+pub(super) fn service(report: &Report<'_>) -> Vec<String> {
+    let header = &report.record.header;
+    let Some(service) = &header.plan.service else {
+        return Vec::new();
+    };
+    vec![format!(
+        "Service: each trial starts it, waits until it is ready ({}) and measures it while its \
+         load runs. Wall time is that of the load; faults, processor time and memory are those of \
+         the service's processes meanwhile, peak memory that of their whole life. The load, `{}`, \
+         {}.",
+        plain(&service.ready.to_string()),
+        shortened(&plain(&one_line(&service.load)), COMMAND_WIDTH),
+        reach(header, service)
+    )]
+}
+
+/// A command without the breaks of its lines.
+fn one_line(command: &CommandLine) -> String {
+    let text = command.text();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Under which policy the load ran.
+fn reach(header: &Header, service: &Service) -> &'static str {
+    let mut realisations = header.realisations.values();
+    match service.load_policy {
+        LoadPolicy::Same => "ran under the same policy",
+        LoadPolicy::None if realisations.any(|it| !it.files.is_empty()) => {
+            "had no policy of its own, but the settings of the machine held for it as well"
+        }
+        LoadPolicy::None => "ran under no policy",
+    }
+}

@@ -1,0 +1,244 @@
+//! Every trial of one metric: where the trials of a policy lie, and how they went from round to
+//! round. What a median hides shows here: two modes, a few that are far off, a drift.
+
+use std::fmt::{self, Write};
+
+use super::rows::metric_of;
+use crate::run::record::Record;
+use crate::run::stats::{Sample, median, quantile};
+use crate::run::trial::{Role, Trial};
+use crate::text::grid::Cell;
+use crate::text::grid::Grid;
+use crate::text::number::Scaler;
+use crate::text::wrap::plain;
+use crate::text::wrap::shortened;
+
+/// Eighths of a line, from the least to the most.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// A trial that failed.
+const FAILED: char = '×';
+/// The longest name that leaves room beside it.
+const LONGEST_NAME: usize = 22;
+/// More columns tell no more of as many trials as an experiment has.
+const MOST_COLUMNS: usize = 64;
+
+/// Draws the trials of `metric` under each policy of the record.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_trials(
+    record: &Record,
+    metric: &str,
+    width: usize,
+    out: &mut impl Write,
+) -> fmt::Result {
+    let arms = arms(record, metric);
+    let metric = metric_of(record, metric);
+    let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
+    let label = plain(&metric.label);
+    let Some(range) = Range::of(&values) else {
+        return writeln!(out, "No trial has a value of {label}.");
+    };
+    let scaler = Scaler::for_row(&metric.unit, &values);
+    writeln!(out, "{label} of each trial\n")?;
+    write!(out, "{}", numbers(&arms, &scaler, width))?;
+    if range.least == range.most {
+        return writeln!(out, "\nAll of them are alike.");
+    }
+    let names = arms.iter().map(|arm| arm.name.chars().count());
+    let columns = width.saturating_sub(names.max().unwrap_or(0) + 2);
+    let columns = columns.clamp(8, MOST_COLUMNS);
+    writeln!(
+        out,
+        "\nWhere they lie, {} on the left to {} on the right:",
+        scaler.show(range.least),
+        scaler.show(range.most)
+    )?;
+    write!(out, "{}", places(&arms, range, columns))?;
+    writeln!(out, "\nRound by round, the lowest bar the least:")?;
+    write!(out, "{}", rounds(&arms, range, columns))?;
+    if arms.iter().any(|arm| arm.failed() > 0) {
+        writeln!(out, "{FAILED} a trial that failed")?;
+    }
+    Ok(())
+}
+
+/// The trials of one policy, or of the control.
+struct Arm<'a> {
+    name: String,
+    /// In the order of the rounds, with what was read.
+    trials: Vec<(&'a Trial, Option<f64>)>,
+}
+
+impl Arm<'_> {
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.trials.iter().filter_map(|(_, value)| *value)
+    }
+
+    fn failed(&self) -> usize {
+        let failed = self.trials.iter().filter(|(trial, _)| !trial.succeeded());
+        failed.count()
+    }
+
+    fn marked(&self) -> usize {
+        let marked = self.trials.iter().filter(|(it, _)| !it.marks.is_empty());
+        marked.count()
+    }
+}
+
+/// The policies in the order of the plan, the control behind the policy that it repeats.
+fn arms<'a>(record: &'a Record, metric: &str) -> Vec<Arm<'a>> {
+    let arm = |policy: &str, role: Role, name: String| {
+        let its_own = move |trial: &&Trial| trial.role == role && trial.policy == policy;
+        let value = |trial: &'a Trial| {
+            let reading = trial.readings.get(metric).filter(|_| trial.succeeded());
+            (trial, reading.and_then(|reading| reading.middle().ok()))
+        };
+        let trials: Vec<_> = record.trials.iter().filter(its_own).map(value).collect();
+        let name = shortened(&plain(&name), LONGEST_NAME);
+        (!trials.is_empty()).then_some(Arm { name, trials })
+    };
+    let policies = record.header.plan.policies.iter();
+    policies
+        .flat_map(|policy| {
+            let name = policy.name.as_str();
+            [
+                arm(name, Role::Arm, name.to_owned()),
+                arm(name, Role::Control, format!("{name}, control")),
+            ]
+        })
+        .flatten()
+        .collect()
+}
+
+/// What all values lie between.
+#[derive(Clone, Copy)]
+struct Range {
+    least: f64,
+    most: f64,
+}
+
+impl Range {
+    fn of(values: &[f64]) -> Option<Self> {
+        Some(Self {
+            least: values.iter().copied().min_by(f64::total_cmp)?,
+            most: values.iter().copied().max_by(f64::total_cmp)?,
+        })
+    }
+
+    /// In which of `count` equal parts a value lies.
+    fn part(self, value: f64, count: usize) -> usize {
+        let share = (value - self.least) / (self.most - self.least);
+        ((share * count as f64) as usize).min(count - 1)
+    }
+}
+
+/// What is said of an arm in one column; nothing where it has no values.
+type Told = (&'static str, Vec<Option<String>>);
+
+/// Five numbers that say how the values are spread, how many trials there are, and how many of
+/// them are to be doubted. Where that is too wide, three.
+fn numbers(arms: &[Arm<'_>], scaler: &Scaler, width: usize) -> Grid {
+    let mut columns = spread(arms, scaler);
+    columns.extend(counts(arms));
+    let grid = grid(arms, &columns);
+    if grid.width() <= width {
+        return grid;
+    }
+    columns.retain(|(head, _)| !head.ends_with('%'));
+    self::grid(arms, &columns)
+}
+
+fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Told> {
+    type Number = fn(&[f64]) -> Option<f64>;
+    let columns: [(&str, Number); 5] = [
+        ("least", |all| Some(Range::of(all)?.least)),
+        ("25 %", |all| quantile(&[Sample::Plain(all)], 0.25)),
+        ("median", median),
+        ("75 %", |all| quantile(&[Sample::Plain(all)], 0.75)),
+        ("most", |all| Some(Range::of(all)?.most)),
+    ];
+    let values: Vec<Vec<f64>> = arms.iter().map(|arm| arm.values().collect()).collect();
+    let show = |number: Number| {
+        let shown = values.iter().map(|all| Some(scaler.show(number(all)?)));
+        shown.collect()
+    };
+    columns.map(|(head, number)| (head, show(number))).into()
+}
+
+/// Trials, and those that failed or have a mark, where there are any.
+fn counts(arms: &[Arm<'_>]) -> Vec<Told> {
+    type Count = fn(&Arm<'_>) -> usize;
+    let columns: [(&str, Count); 3] = [
+        ("trials", |arm| arm.trials.len()),
+        ("failed", |arm| arm.failed()),
+        ("marked", |arm| arm.marked()),
+    ];
+    let some = columns
+        .into_iter()
+        .filter(|(_, count)| arms.iter().any(|arm| count(arm) > 0));
+    let text = |count: Count| arms.iter().map(move |arm| Some(count(arm).to_string()));
+    some.map(|(head, count)| (head, text(count).collect()))
+        .collect()
+}
+
+fn grid(arms: &[Arm<'_>], columns: &[Told]) -> Grid {
+    let heads = columns.iter().map(|(head, _)| Cell::plain(*head));
+    let mut rows = vec![std::iter::once(Cell::plain("")).chain(heads).collect()];
+    rows.extend(arms.iter().enumerate().map(|(index, arm)| {
+        let told = columns.iter().map(|(_, told)| {
+            let text = told[index].as_deref().unwrap_or("–");
+            Cell::plain(text)
+        });
+        std::iter::once(Cell::plain(&arm.name))
+            .chain(told)
+            .collect()
+    }));
+    Grid { rows }
+}
+
+/// How many trials lie in each part of the range, the fullest part of all the highest bar.
+fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
+    let counted = arms.iter().map(|arm| {
+        let mut counts = vec![0_usize; columns];
+        for value in arm.values() {
+            counts[range.part(value, columns)] += 1;
+        }
+        counts
+    });
+    let counted: Vec<Vec<usize>> = counted.collect();
+    let fullest = counted.iter().flatten().max().copied().unwrap_or(1);
+    let bar = |&count: &usize| match count {
+        0 => ' ',
+        count => BARS[(count * BARS.len()).div_ceil(fullest) - 1],
+    };
+    strips(arms, counted.iter().map(|it| it.iter().map(bar).collect()))
+}
+
+/// One column for each round, or for as many rounds as it takes to fit: the middle of them, or
+/// that one of them failed.
+fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
+    let all = arms.iter().flat_map(|arm| &arm.trials);
+    let last = all.map(|(trial, _)| trial.round as usize).max();
+    let count = last.map_or(1, |last| last + 1);
+    let each = count.div_ceil(columns);
+    let sign = |arm: &Arm<'_>, column: usize| {
+        let there = arm.trials.iter();
+        let there = there.filter(|(trial, _)| trial.round as usize / each == column);
+        if there.clone().any(|(trial, _)| !trial.succeeded()) {
+            return FAILED;
+        }
+        let values: Vec<f64> = there.filter_map(|(_, value)| *value).collect();
+        median(&values).map_or(' ', |value| BARS[range.part(value, BARS.len())])
+    };
+    let used = count.div_ceil(each);
+    let strip = |arm: &Arm<'_>| (0..used).map(|column| sign(arm, column)).collect();
+    strips(arms, arms.iter().map(strip))
+}
+
+fn strips(arms: &[Arm<'_>], strips: impl Iterator<Item = String>) -> Grid {
+    let row = |(arm, strip): (&Arm<'_>, String)| vec![Cell::plain(&arm.name), Cell::plain(strip)];
+    Grid {
+        rows: arms.iter().zip(strips).map(row).collect(),
+    }
+}

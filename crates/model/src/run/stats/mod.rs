@@ -1,0 +1,22 @@
+//! Estimates with intervals, for paired rounds and for two samples; and when to stop.
+//!
+//! Everything here is exact or errs to the safe side: where a rank distribution is too large
+//! to count, a proven bound takes its place, never an approximation that may be too narrow.
+
+pub mod holm;
+pub mod null;
+pub mod proportion;
+pub mod quantile;
+pub mod sample;
+pub mod shift;
+pub mod tail;
+
+pub use holm::holm;
+pub use proportion::{Share, wilson};
+pub use quantile::{Quantile, median};
+pub use sample::Sample;
+pub use shift::{Shift, paired, unpaired};
+pub use tail::{Tail, quantile, tail};
+
+/// The error that a whole experiment may make in one family of comparisons.
+pub const ALPHA: f64 = 0.05;

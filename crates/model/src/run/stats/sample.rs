@@ -1,0 +1,67 @@
+//! The numbers of one trial, one by one or counted: whatever is merged goes through here.
+
+use crate::base::histogram::distribution::Distribution;
+use crate::run::stats::median;
+
+/// The numbers of one trial.
+#[derive(Clone, Copy, Debug)]
+pub enum Sample<'a> {
+    /// One by one.
+    Plain(&'a [f64]),
+    /// Counted; in seconds.
+    Counted(&'a Distribution),
+}
+
+impl Sample<'_> {
+    /// How many.
+    #[must_use]
+    pub fn count(self) -> usize {
+        match self {
+            Self::Plain(values) => values.len(),
+            Self::Counted(all) => usize::try_from(all.count()).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Each with how often it came.
+    pub fn each(self, mut visit: impl FnMut(f64, usize)) {
+        match self {
+            Self::Plain(values) => values.iter().for_each(|&value| visit(value, 1)),
+            Self::Counted(all) => {
+                for (ns, count) in all.rows() {
+                    visit(seconds(ns), usize::try_from(count).unwrap_or(usize::MAX));
+                }
+            }
+        }
+    }
+
+    /// The middle one; `None` of nothing.
+    #[must_use]
+    pub fn middle(self) -> Option<f64> {
+        match self {
+            Self::Plain(values) => median(values),
+            Self::Counted(all) => all.quantile_ns(0.5).map(seconds),
+        }
+    }
+
+    /// The largest one; `None` of nothing.
+    #[must_use]
+    pub fn largest(self) -> Option<f64> {
+        match self {
+            Self::Plain(values) => values.iter().copied().max_by(f64::total_cmp),
+            Self::Counted(all) => (all.count() > 0).then(|| seconds(all.max_ns())),
+        }
+    }
+
+    /// By how much a number near `value` may be too large, as a share of itself.
+    #[must_use]
+    pub fn uncertainty(self, value: f64) -> f64 {
+        match self {
+            Self::Plain(_) => 0.0,
+            Self::Counted(all) => all.uncertainty((value * 1e9).round() as u64),
+        }
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

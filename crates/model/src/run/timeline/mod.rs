@@ -1,0 +1,19 @@
+//! What a trial of a service was from second to second, and whether its slow requests lay in
+//! stalls of the kernel.
+
+/// What chance would give.
+mod chance;
+/// Requests that were counted together.
+mod intervals;
+/// Requests and stalls on one clock.
+mod join;
+/// Several trials of one policy together.
+mod pool;
+mod render;
+#[cfg(test)]
+mod tests;
+
+pub use chance::Circle;
+pub use join::{Clock, Seen, join};
+pub use pool::{Pooled, pool};
+pub use render::render_text;

@@ -1,0 +1,169 @@
+//! Trials second by second, for a terminal.
+
+use std::fmt::{self, Write};
+
+use crate::base::units::Unit;
+use crate::run::compare::medians::arm_trials;
+use crate::run::record::Record;
+use crate::run::stats::median;
+use crate::run::trial::timeline::Second;
+use crate::run::trial::timeline::Slowest;
+use crate::run::trial::timeline::Timeline;
+use crate::text::grid::{Cell, Grid};
+use crate::text::number::Scaler;
+use crate::text::wrap::{plain, wrapped};
+
+/// What does not hold another of them: a stall is in one of these at a time.
+const APART: [&str; 4] = [
+    "direct_compaction_seconds",
+    "direct_reclaim_seconds",
+    "cgroup_reclaim_seconds",
+    "zeroing_seconds",
+];
+
+/// A column: its head, its unit, and what it shows of a second.
+struct Column {
+    head: &'static str,
+    unit: Unit,
+    value: fn(&Second, f64) -> Option<f64>,
+}
+
+/// The columns; those that are empty throughout are left out.
+fn columns() -> [Column; 8] {
+    let column = |head, unit, value| Column { head, unit, value };
+    [
+        column("requests/s", Unit::Count, |second, length| {
+            let requests = second.requests?;
+            Some(requests.count as f64 / requests.over_seconds.unwrap_or(length))
+        }),
+        column("p50", Unit::Seconds, |second, _| {
+            Some(second.requests?.p50_seconds)
+        }),
+        column("p99", Unit::Seconds, |second, _| {
+            Some(second.requests?.p99_seconds)
+        }),
+        column("max", Unit::Seconds, |second, _| {
+            Some(second.requests?.max_seconds)
+        }),
+        column("faults/s", Unit::Count, |second, length| {
+            Some(second.minor_faults? as f64 / length)
+        }),
+        column("resident", Unit::Bytes, |second, _| {
+            Some(second.resident_bytes? as f64)
+        }),
+        column("huge", Unit::Bytes, |second, _| {
+            Some(second.huge_bytes? as f64)
+        }),
+        column("stalled", Unit::Seconds, |second, length| {
+            let timed = APART.iter().filter_map(|metric| second.stalls.get(*metric));
+            timed
+                .copied()
+                .reduce(|sum, one| sum + one)
+                .map(|sum| sum / length)
+        }),
+    ]
+}
+
+/// Draws the seconds of each policy: the middle of its trials.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn render_text(record: &Record, width: usize, out: &mut impl Write) -> fmt::Result {
+    for (index, policy) in record.header.plan.policies.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        let trials = arm_trials(record, &policy.name).filter(|trial| trial.succeeded());
+        let timelines: Vec<&Timeline> = trials.filter_map(|it| it.timeline.as_ref()).collect();
+        let name = plain(&policy.name);
+        if timelines.is_empty() {
+            writeln!(out, "{name}: no trial was watched second by second")?;
+            continue;
+        }
+        writeln!(
+            out,
+            "{name}: seconds of the load, medians of {} trials",
+            timelines.len()
+        )?;
+        write!(out, "{}", grid(&timelines))?;
+        for why in why_not(&timelines) {
+            paragraph(
+                &format!("Slow requests and stalls: cannot tell: {}.", plain(&why)),
+                width,
+                out,
+            )?;
+        }
+    }
+    writeln!(out)?;
+    paragraph(
+        "stalled: in direct compaction, reclaim and zeroing, over all threads of the service, in \
+         each second of time. huge is of the last look in that second: where one would have cost too \
+         much there is none.",
+        width,
+        out,
+    )
+}
+
+fn paragraph(text: &str, width: usize, out: &mut impl Write) -> fmt::Result {
+    for line in wrapped(text, width.max(40), 4) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn grid(timelines: &[&Timeline]) -> Grid {
+    let columns: Vec<(Column, Vec<Option<f64>>)> = columns()
+        .into_iter()
+        .map(|column| {
+            let values = medians(timelines, column.value);
+            (column, values)
+        })
+        .filter(|(_, values)| values.iter().any(Option::is_some))
+        .collect();
+    let heads = columns.iter().map(|(column, _)| Cell::plain(column.head));
+    let mut rows = vec![std::iter::once(Cell::plain("")).chain(heads).collect()];
+    for second in 0..longest(timelines) {
+        let mut row = vec![Cell::plain(format!("{}", second + 1))];
+        row.extend(columns.iter().map(|(column, values)| {
+            let known: Vec<f64> = values.iter().flatten().copied().collect();
+            let scaler = Scaler::for_row(&column.unit, &known);
+            let shown = values[second].map(|value| scaler.show(value));
+            Cell::plain(shown.unwrap_or_else(|| "–".to_owned()))
+        }));
+        rows.push(row);
+    }
+    Grid { rows }
+}
+
+fn longest(timelines: &[&Timeline]) -> usize {
+    let lengths = timelines.iter().map(|timeline| timeline.seconds.len());
+    lengths.max().unwrap_or(0)
+}
+
+/// The middle of the trials in each second; nothing where no trial has a value.
+fn medians(timelines: &[&Timeline], value: fn(&Second, f64) -> Option<f64>) -> Vec<Option<f64>> {
+    let of = |index: usize| {
+        let seconds = timelines.iter().filter_map(|timeline| {
+            let second = timeline.seconds.get(index)?;
+            let before = index
+                .checked_sub(1)
+                .map(|it| timeline.seconds[it].to_seconds);
+            value(second, second.to_seconds - before.unwrap_or(0.0))
+        });
+        let values: Vec<f64> = seconds.collect();
+        (!values.is_empty()).then(|| median(&values)).flatten()
+    };
+    (0..longest(timelines)).map(of).collect()
+}
+
+/// Each reason once.
+fn why_not(timelines: &[&Timeline]) -> Vec<String> {
+    let whys = timelines
+        .iter()
+        .filter_map(|timeline| match &timeline.slowest {
+            Slowest::CannotTell(why) => Some(why.to_string()),
+            Slowest::Held(_) => None,
+        });
+    let distinct: std::collections::BTreeSet<String> = whys.collect();
+    distinct.into_iter().collect()
+}

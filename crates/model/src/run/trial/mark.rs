@@ -1,0 +1,92 @@
+//! What disturbed a trial.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What spoilt a trial.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case", tag = "hazard")]
+pub enum Mark {
+    /// A setting was changed by somebody else while the trial ran.
+    SettingDrifted {
+        /// The file, relative to the root of the machine.
+        path: String,
+        /// What it should have said.
+        expected: String,
+        /// What it said.
+        found: String,
+    },
+    /// Other programs used more than a tenth of the machine's processors.
+    OtherLoad {
+        /// Share of the processors' time, in thousandths.
+        permille: u32,
+    },
+    /// The hypervisor took more than 1 % of the machine's time away.
+    Steal {
+        /// Share of the processors' time, in thousandths.
+        permille: u32,
+    },
+    /// Few free huge blocks were left at the beginning of the trial.
+    Fragmented {
+        /// Free blocks of at least the huge-page size, in huge pages.
+        free_huge_pages: u64,
+    },
+    /// Pages came from disk in this trial: its page cache was cold.
+    ColdCache {
+        /// Major faults.
+        major_faults: u64,
+    },
+    /// Memory was swapped in or out while the trial ran.
+    Swapped {
+        /// Pages in and out.
+        pages: u64,
+    },
+    /// The policy did not take: what was read back is not what was asked for.
+    NotApplied {
+        /// What was asked for and what was found.
+        detail: String,
+    },
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SettingDrifted {
+                path,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "{path} was changed by somebody else: {expected} became {found}"
+                )
+            }
+            Self::OtherLoad { permille } => {
+                write!(
+                    f,
+                    "other programs used {:.1} % of the machine",
+                    f64::from(*permille) / 10.0
+                )
+            }
+            Self::Steal { permille } => {
+                write!(
+                    f,
+                    "the hypervisor took {:.1} % of the time",
+                    f64::from(*permille) / 10.0
+                )
+            }
+            Self::Fragmented { free_huge_pages } => {
+                write!(
+                    f,
+                    "only {free_huge_pages} huge pages were free at the start"
+                )
+            }
+            Self::ColdCache { major_faults } => {
+                write!(f, "{major_faults} pages came from disk")
+            }
+            Self::Swapped { pages } => write!(f, "{pages} pages were swapped"),
+            Self::NotApplied { detail } => write!(f, "the policy did not take: {detail}"),
+        }
+    }
+}

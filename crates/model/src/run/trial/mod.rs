@@ -1,0 +1,208 @@
+//! What was seen: one [`Trial`](crate::run::trial::Trial) per run of the workload, with its readings.
+//!
+//! A reading has a value or a reason why there is none. There is no zero for "unknown".
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::histogram::distribution::Distribution;
+use crate::base::missing::Missing;
+use crate::run::stats::{Sample, median};
+
+mod mark;
+mod read_back;
+mod requests;
+/// A trial of a service second by second.
+pub mod timeline;
+
+pub use mark::Mark;
+pub use read_back::ReadBack;
+pub use requests::{Interval, Pacing, Timed, Times};
+
+use timeline::Timeline;
+
+/// One workload under one policy in one round.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Number of the trial in the order in which trials ran, from 0.
+    pub index: u32,
+    /// Number of the round, from 0.
+    pub round: u32,
+    /// Name of the policy.
+    pub policy: String,
+    /// Whether this trial is the second, unlabelled run of the baseline.
+    pub role: Role,
+    /// When it began, in milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// How the workload ended.
+    pub outcome: Outcome,
+    /// The end of what the workload wrote to stderr, kept when it failed; of a trial with a
+    /// service, what the outcome names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr_tail: Option<String>,
+    /// One entry per metric of the table that this trial was asked for.
+    pub readings: BTreeMap<String, Reading>,
+    /// The policy as the kernel showed it while the workload ran.
+    pub read_back: ReadBack,
+    /// What spoilt this trial; a marked trial is reported, never dropped in silence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// Whether requests waited for each other, as the source of `--latency` shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// The trial second by second, where the workload is a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+}
+
+impl Trial {
+    /// The value of one metric, where it was read as a single number.
+    #[must_use]
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        match self.readings.get(metric) {
+            Some(Reading::Value { value }) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether the workload ended as it should.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        matches!(self.outcome, Outcome::Exited { code: 0 })
+    }
+}
+
+/// What a trial stands for in its round.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A policy that is tried.
+    Arm,
+    /// The second run of the baseline: the A/A control.
+    Control,
+}
+
+/// How the workload ended.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Outcome {
+    /// It exited by itself.
+    Exited {
+        /// Exit status, 0 to 255.
+        code: i32,
+    },
+    /// A signal ended it.
+    Signalled {
+        /// Number of the signal.
+        signal: i32,
+    },
+    /// It ran into `--timeout` and its tree was killed.
+    TimedOut,
+    /// It never started.
+    NotStarted {
+        /// Why, as the kernel said it.
+        error: String,
+    },
+    /// A preparing or concluding command failed.
+    HookFailed {
+        /// Which one, and how it ended.
+        error: String,
+    },
+    /// A trial with a service came to nothing.
+    ServiceFailed {
+        /// Whose fault it was, and whose last words are kept.
+        party: Party,
+        /// What happened, as a sentence.
+        error: String,
+    },
+}
+
+/// Who takes part in a trial with a service.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Party {
+    /// The server.
+    Service,
+    /// What loads it.
+    Load,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited { code } => write!(f, "exit status {code}"),
+            Self::Signalled { signal } => write!(f, "killed by signal {signal}"),
+            Self::TimedOut => write!(f, "timed out, its process tree was killed"),
+            Self::NotStarted { error } => write!(f, "could not be started: {error}"),
+            Self::HookFailed { error } | Self::ServiceFailed { error, .. } => {
+                write!(f, "{error}")
+            }
+        }
+    }
+}
+
+/// One value of one metric in one trial, or the reason why there is none.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum Reading {
+    /// One number, in the unit of its metric.
+    Value {
+        /// The number.
+        value: f64,
+    },
+    /// Many numbers of one trial, in the order in which the workload printed them; never empty.
+    Values {
+        /// The numbers.
+        values: Vec<f64>,
+    },
+    /// So many numbers that they are counted: durations of requests, whose metric is in seconds.
+    Histogram {
+        /// The counts.
+        histogram: Distribution,
+    },
+    /// Not measured.
+    Missing {
+        /// Why.
+        missing: Missing,
+    },
+}
+
+impl Reading {
+    /// A reading of one number.
+    #[must_use]
+    pub fn of(value: f64) -> Self {
+        Self::Value { value }
+    }
+
+    /// The number, or the middle of several.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn middle(&self) -> Result<f64, Missing> {
+        let middle = match self {
+            Self::Value { value } => Some(*value),
+            Self::Values { values } => median(values),
+            Self::Histogram { histogram } => Sample::Counted(histogram).middle(),
+            Self::Missing { missing } => return Err(missing.clone()),
+        };
+        middle.ok_or(Missing::NotPrinted)
+    }
+
+    /// A reading that could not be taken.
+    #[must_use]
+    pub fn missing(missing: Missing) -> Self {
+        Self::Missing { missing }
+    }
+}
+
+impl From<Result<f64, Missing>> for Reading {
+    fn from(result: Result<f64, Missing>) -> Self {
+        match result {
+            Ok(value) => Self::of(value),
+            Err(missing) => Self::missing(missing),
+        }
+    }
+}

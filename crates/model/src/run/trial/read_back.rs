@@ -1,0 +1,27 @@
+//! The policy as the kernel showed it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::host::ThpDisable;
+
+/// The policy as the kernel showed it while the workload ran.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct ReadBack {
+    /// The THP files that any policy of the experiment writes, as read while the workload ran:
+    /// path relative to the root of the machine, and the value in force.
+    pub files: BTreeMap<String, String>,
+    /// `PR_GET_THP_DISABLE` in the workload's process just before it became the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thp_disable: Option<ThpDisable>,
+    /// Allocator library that the workload had mapped, when the policy asked for one:
+    /// `Some(path)` when found, an empty string when it was looked for and not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocator: Option<String>,
+    /// What runtimes said of their settings when they were asked before the trial, by key
+    /// (`java.UseLargePages`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runtimes: BTreeMap<String, String>,
+}

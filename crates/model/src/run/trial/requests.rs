@@ -1,0 +1,52 @@
+//! The requests of a trial: whether they waited for each other, and when they were.
+
+use crate::base::histogram::distribution::Distribution;
+
+/// Whether a request waited for the answer to the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// It did: while the server stalls, nothing is sent and nothing is measured.
+    Closed,
+    /// It did not: requests were due at a rate, and their wait counts.
+    Open,
+    /// The source does not say.
+    Unknown,
+}
+
+/// When requests were.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Times {
+    /// Each for itself.
+    Requests(Vec<Timed>),
+    /// Those of a stretch of time together.
+    Intervals(Vec<Interval>),
+}
+
+/// The requests of a stretch of time; times in nanoseconds since 1970 (UTC).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Its beginning.
+    pub from_unix_ns: u64,
+    /// Its end.
+    pub to_unix_ns: u64,
+    /// How long they took.
+    pub requests: Distribution,
+}
+
+impl Interval {
+    /// How long it is, in nanoseconds.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        self.to_unix_ns.saturating_sub(self.from_unix_ns)
+    }
+}
+
+/// One request and when it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// When it ended, in nanoseconds since 1970 (UTC).
+    pub ended_unix_ns: u64,
+    /// How long it took, in nanoseconds.
+    pub took_ns: u64,
+}

@@ -1,0 +1,87 @@
+//! Text for people and for programs: what every verb is drawn with.
+
+/// Aligned columns.
+pub mod grid;
+/// Numbers for people: three digits, one prefix for a row.
+pub mod number;
+/// Lines of a width.
+pub mod wrap;
+
+/// How text is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal; at least 40 are used.
+    pub width: usize,
+    /// Whether tones are coloured.
+    pub color: Color,
+    /// How much is said.
+    pub verbose: Verbosity,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            width: 80,
+            color: Color::Never,
+            verbose: Verbosity::Normal,
+        }
+    }
+}
+
+/// Whether tones are coloured. Colour never carries a meaning alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// Plain text.
+    Never,
+    /// ANSI escapes.
+    Always,
+}
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// One screen.
+    Normal,
+    /// All metrics that were read, all intervals, and what was looked for and not found.
+    Verbose,
+}
+
+/// How a piece of text is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    #[default]
+    Plain,
+    /// The answer.
+    Strong,
+    /// A change for the better.
+    Good,
+    /// A change for the worse.
+    Bad,
+}
+
+/// RFC 4180: quoted where it must be.
+pub(crate) fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Text as XML has it.
+pub(crate) fn xml_escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            // XML has no place for control characters.
+            letter if letter.is_control() => safe.push('\u{fffd}'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}

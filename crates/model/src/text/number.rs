@@ -1,0 +1,322 @@
+//! Numbers for people: three significant digits, one prefix for a row.
+
+use crate::base::units::Unit;
+
+/// The minus sign. A hyphen is shorter than the plus sign and is lost beside digits.
+pub const MINUS: char = '\u{2212}';
+
+/// The prefix that all values of one row share, so that the eye compares the digits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaler {
+    factor: f64,
+    suffix: String,
+}
+
+const SECONDS: &[(f64, &str)] = &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
+const BYTES: &[(f64, &str)] = &[
+    (1.0, "B"),
+    (1024.0, "KiB"),
+    (1_048_576.0, "MiB"),
+    (1_073_741_824.0, "GiB"),
+    (1_099_511_627_776.0, "TiB"),
+];
+const COUNTS: &[(f64, &str)] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+const RATIO: &[(f64, &str)] = &[(0.01, "%")];
+/// Powers of ten, as the makers of memory count.
+const RATES: &[(f64, &str)] = &[
+    (1.0, "B/s"),
+    (1e3, "kB/s"),
+    (1e6, "MB/s"),
+    (1e9, "GB/s"),
+    (1e12, "TB/s"),
+];
+const PER_SECOND: &[(f64, &str)] = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
+
+impl Scaler {
+    /// The prefix for a row: that of the smallest value, so that it keeps its digits, unless
+    /// the largest would then need more than six of them.
+    #[must_use]
+    pub fn for_row(unit: &Unit, values: &[f64]) -> Self {
+        let sizes = values
+            .iter()
+            .map(|v| v.abs())
+            .filter(|v| *v > 0.0 && v.is_finite());
+        let (smallest, largest) = sizes.fold((f64::INFINITY, 0.0_f64), |(low, high), size| {
+            (low.min(size), high.max(size))
+        });
+        let steps = match unit {
+            Unit::Seconds => SECONDS,
+            Unit::Bytes => BYTES,
+            Unit::Count => COUNTS,
+            Unit::Ratio => RATIO,
+            Unit::BytesPerSecond => RATES,
+            Unit::PerSecond => PER_SECOND,
+            Unit::Other(name) => {
+                return Self {
+                    factor: 1.0,
+                    suffix: name.clone(),
+                };
+            }
+        };
+        let (factor, suffix) = steps
+            .iter()
+            .rev()
+            .find(|(factor, _)| smallest >= from(unit, *factor) && largest > 0.0)
+            .into_iter()
+            .chain(steps.iter().filter(|(factor, _)| largest / factor < 1e6))
+            .find(|(factor, _)| largest / factor < 1e6)
+            .unwrap_or(&steps[0]);
+        Self {
+            factor: *factor,
+            suffix: (*suffix).to_owned(),
+        }
+    }
+
+    /// A value with its unit.
+    #[must_use]
+    pub fn show(&self, value: f64) -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let scaled = value / self.factor;
+        let digits = if self.factor == 1.0 && matches!(self.suffix.as_str(), "" | "B") {
+            whole(scaled)
+        } else {
+            three_digits(scaled)
+        };
+        match self.suffix.as_str() {
+            "" => digits,
+            suffix => format!("{digits} {suffix}"),
+        }
+    }
+
+    /// The same with its sign, for differences.
+    #[must_use]
+    pub fn show_change(&self, value: f64) -> String {
+        let plus = if value > 0.0 { "+" } else { "" };
+        format!("{plus}{}", self.show(value))
+    }
+}
+
+/// A count without a prefix is below this: four digits are read faster than a prefix.
+const SHORT_COUNT: f64 = 10_000.0;
+
+/// The smallest value that a prefix suits.
+fn from(unit: &Unit, factor: f64) -> f64 {
+    match unit {
+        Unit::Count if factor > 1.0 => factor.max(SHORT_COUNT),
+        _ => factor,
+    }
+}
+
+/// One value alone, with the prefix that suits it.
+#[must_use]
+pub fn quantity(unit: &Unit, value: f64) -> String {
+    match unit {
+        Unit::Count if value.abs() < SHORT_COUNT => whole(value),
+        Unit::Count => {
+            let step = COUNTS
+                .iter()
+                .rev()
+                .find(|(factor, _)| value.abs() >= *factor);
+            let (factor, suffix) = step.unwrap_or(&COUNTS[0]);
+            format!("{} {suffix}", three_digits(value / factor))
+        }
+        _ => Scaler::for_row(unit, &[value]).show(value),
+    }
+}
+
+/// Three significant digits; the whole part is never cut.
+#[must_use]
+pub fn three_digits(value: f64) -> String {
+    if !value.is_finite() {
+        return "~".to_owned();
+    }
+    let size = value.abs();
+    let decimals = if size == 0.0 {
+        0
+    } else {
+        (0..6)
+            .find(|&d| size * 10_f64.powi(d) >= 99.95)
+            .unwrap_or(6)
+    };
+    let decimals = usize::try_from(decimals).unwrap_or(0);
+    signed(value, &format!("{size:.decimals$}"))
+}
+
+/// A count: what is whole or large has no decimals, and from five digits on its thousands are parted.
+pub(crate) fn whole(value: f64) -> String {
+    if value.is_finite() && (value.fract() == 0.0 || value.abs() >= 10_000.0) {
+        signed(value, &grouped(&format!("{:.0}", value.abs())))
+    } else {
+        three_digits(value)
+    }
+}
+
+fn grouped(digits: &str) -> String {
+    if digits.len() < 5 {
+        return digits.to_owned();
+    }
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A share that somebody chose, such as a threshold: `1`, not `1.0`.
+#[must_use]
+pub fn chosen_percent(share: f64) -> String {
+    let text = percent(share);
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A share as a percentage with one decimal, more where it would round to all or nothing, none
+/// above one hundred.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let size = value.abs();
+    let plain = |decimals: usize| format!("{size:.decimals$}");
+    let decimals = if size >= 100.0 {
+        Some(0)
+    } else {
+        (1..4).find(|&d| {
+            let hides_rest = size < 100.0 && plain(d).starts_with("100");
+            let hides_all = size >= 0.001 && plain(d).chars().all(|c| matches!(c, '0' | '.'));
+            !hides_rest && !hides_all
+        })
+    };
+    signed(value, &plain(decimals.unwrap_or(3)))
+}
+
+/// The same with a plus sign before a rise.
+#[must_use]
+pub fn percent_change(share: f64) -> String {
+    let plus = if share > 0.0 { "+" } else { "" };
+    format!("{plus}{}", percent(share))
+}
+
+/// A sign for digits, and none for what rounds to zero.
+fn signed(value: f64, digits: &str) -> String {
+    let is_zero = digits.chars().all(|c| matches!(c, '0' | '.'));
+    if value < 0.0 && !is_zero {
+        format!("{MINUS}{digits}")
+    } else {
+        digits.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn three_digits_say_enough() {
+        let cases = [
+            (0.0, "0"),
+            (4.2123, "4.21"),
+            (51.23, "51.2"),
+            (99.96, "100"),
+            (9.999, "10.0"),
+            (1234.6, "1235"),
+            (3.0, "3.00"),
+            (-0.5, "−0.500"),
+            (f64::NAN, "~"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(three_digits(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn percentages_never_round_to_all_or_nothing() {
+        let cases = [
+            (-0.198, "−19.8"),
+            (0.0731, "7.3"),
+            (-0.999_7, "−99.97"),
+            (0.000_04, "0.004"),
+            (-1.0, "−100"),
+            (1.562, "156"),
+            (0.0, "0.0"),
+            (-0.000_000_1, "0.0"),
+        ];
+        for (share, text) in cases {
+            assert_eq!(percent(share), text, "{share}");
+        }
+    }
+
+    #[test]
+    fn a_row_has_one_prefix() {
+        let scaler = Scaler::for_row(&Unit::Seconds, &[4.21, 0.19]);
+        assert_eq!(
+            (scaler.show(4.21), scaler.show(0.19)),
+            ("4210 ms".into(), "190 ms".into())
+        );
+        let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 140.0]);
+        assert_eq!(
+            (scaler.show(51_200.0), scaler.show(140.0)),
+            ("51,200".into(), "140".into())
+        );
+        let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 2048.0]);
+        assert_eq!(scaler.show(2048.0), "2048");
+        let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 10_240.0]);
+        assert_eq!(scaler.show(10_240.0), "10.2 k");
+        let scaler = Scaler::for_row(&Unit::Bytes, &[0.0, 851_443_712.0]);
+        assert_eq!(
+            (scaler.show(0.0), scaler.show(851_443_712.0)),
+            ("0".into(), "812 MiB".into())
+        );
+        let scaler = Scaler::for_row(&Unit::Bytes, &[4096.0, 1e12]);
+        assert_eq!(scaler.show(1e12), "953674 MiB");
+    }
+
+    #[test]
+    fn thousands_are_parted_from_five_digits_on() {
+        let cases = [
+            (0.0, "0"),
+            (9_999.0, "9999"),
+            (36_442.0, "36,442"),
+            (-109_000.0, "−109,000"),
+            (1_234_567.0, "1,234,567"),
+            (54_700.7, "54,701"),
+            (0.5, "0.500"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(whole(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn one_value_has_the_prefix_that_suits_it() {
+        assert_eq!(quantity(&Unit::Count, 1340.0), "1340");
+        assert_eq!(quantity(&Unit::Count, 96.0), "96");
+        assert_eq!(quantity(&Unit::Count, 96.5), "96.5");
+        assert_eq!(chosen_percent(0.01), "1");
+        assert_eq!(quantity(&Unit::Count, 51_200.0), "51.2 k");
+        assert_eq!(quantity(&Unit::Seconds, 0.000_16), "160 µs");
+        assert_eq!(quantity(&Unit::Ratio, 0.0731), "7.31 %");
+    }
+
+    proptest! {
+        #[test]
+        fn no_number_breaks_a_table(value: f64, other: f64) {
+            for unit in [
+                Unit::Seconds,
+                Unit::Bytes,
+                Unit::Count,
+                Unit::Ratio,
+                Unit::BytesPerSecond,
+                Unit::PerSecond,
+            ] {
+                let text = Scaler::for_row(&unit, &[value, other]).show(value);
+                prop_assert!(!text.is_empty() && !text.contains("inf") && !text.contains("NaN"));
+                prop_assert!(!quantity(&unit, value).is_empty());
+            }
+        }
+    }
+}

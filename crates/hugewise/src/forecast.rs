@@ -16,8 +16,8 @@ use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
+use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::forecast::{Forecast, bloat, worth};
-use hugewise_model::observe::inspect::address_space::Space;
 use hugewise_model::observe::stat::WalkShare;
 
 use crate::{exit, places};

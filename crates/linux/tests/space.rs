@@ -11,7 +11,7 @@ use std::time::Duration;
 use hugewise_linux::identity::is_root;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
-use hugewise_model::observe::inspect::address_space::{Mapping, Pages, Sort, Space};
+use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Space};
 use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
 use skipping::skip;
 
@@ -108,7 +108,7 @@ fn at(space: &Space, address: usize) -> &Mapping {
 /// The pages of the range at an address.
 fn pages(space: &Space, address: usize) -> Pages {
     let runs = &at(space, address).runs;
-    let inside = |run: &&hugewise_model::observe::inspect::address_space::Run| {
+    let inside = |run: &&hugewise_model::observe::address_space::Run| {
         (run.start..run.end).contains(&(address as u64))
     };
     runs.iter()

@@ -10,10 +10,10 @@ mod sample;
 
 use expect_test::{Expect, expect};
 use hugewise_model::base::missing::Missing;
+use hugewise_model::bench;
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
-use hugewise_model::run::findings;
 use hugewise_model::run::findings::{Finding, Outcome};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
@@ -49,10 +49,14 @@ fn says(record: &Record, id: &str, outcome: Outcome, expected: &Expect) {
 
 /// The finding about the last policy.
 fn found(record: &Record, id: &str) -> Option<Finding> {
-    assert!(findings::explain(id).is_some(), "{id} is no rule");
+    let mut rules = bench::findings::RULES.iter();
+    assert!(rules.any(|rule| rule.id() == id), "{id} is no rule");
     let table = compare::table(record, &Options::default()).unwrap();
-    let findings = findings::judge(record, &table);
-    findings.into_iter().rfind(|finding| finding.id == id)
+    let report = bench::report(record, table, None);
+    report
+        .findings
+        .into_iter()
+        .rfind(|finding| finding.id == id)
 }
 
 const BELOW: &str = "mmap/1048576/aligned/at-once/67108864";

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use hugewise_model::bench;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Across, Table};
-use hugewise_model::run::findings;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Other, Report, render_trials};
@@ -102,12 +102,11 @@ fn report<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>
                 record: after,
                 names: [name(0), name(1)],
             };
-            Ok(Report::between(before, other, table))
+            Ok(Report::between(before, other, table).with_cells(bench::view(before)))
         }
         [record, ..] => {
             let table = within(record, arguments)?;
-            let findings = findings::judge(record, &table);
-            Ok(Report::new(record, table, findings, Some(name(0))))
+            Ok(bench::report(record, table, Some(name(0))))
         }
         [] => Err(exit::usage("report needs a record")),
     }

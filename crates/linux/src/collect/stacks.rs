@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::Mapping;
+use hugewise_model::observe::address_space::Mapping;
 
 use crate::error::Kind;
 use crate::root::Root;

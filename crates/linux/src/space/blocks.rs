@@ -1,6 +1,6 @@
 //! From regions of equal pages, as the kernel tells them, to counts for each huge-page range.
 
-use hugewise_model::observe::inspect::address_space::{Mapping, Pages, Run};
+use hugewise_model::observe::address_space::{Mapping, Pages, Run};
 
 use crate::spawn::page_scan::{FILE, GUARD, HUGE, PRESENT, Region, SWAPPED, ZERO};
 

@@ -6,7 +6,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{
+use hugewise_model::observe::address_space::{
     FolioCount, Frames, Kind, Mapping, Pages, Run, Source,
 };
 

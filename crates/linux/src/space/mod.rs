@@ -9,9 +9,7 @@ use std::fs::File;
 use std::time::Duration;
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{
-    Mapping, Process, Sort, Source, Sources, Space,
-};
+use hugewise_model::observe::address_space::{Mapping, Process, Sort, Source, Sources, Space};
 
 use crate::error::{Error, Kind};
 use crate::root::Root;

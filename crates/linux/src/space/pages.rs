@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{Mapping, Source, Sources};
+use hugewise_model::observe::address_space::{Mapping, Source, Sources};
 
 use super::blocks::{Blocks, Sizes, Tells};
 use crate::spawn::page_scan::{

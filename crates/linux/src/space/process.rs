@@ -5,7 +5,7 @@ use std::io::Read;
 
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{Process, Sort, WordSize};
+use hugewise_model::observe::address_space::{Process, Sort, WordSize};
 
 use crate::error::{Error, Result};
 use crate::proc::{Parsed, lines, number, tree};

@@ -8,6 +8,8 @@
 
 /// The page policies of a bench.
 pub mod arms;
+/// What the cells of a suite show.
+pub mod findings;
 /// What `bench growth` and `bench heap` can be asked for.
 pub mod growth;
 /// What `bench latency` measures, and what is read off it.
@@ -23,4 +25,8 @@ pub mod prefault;
 /// What `bench slab` can be asked for.
 pub mod slab;
 
+/// What the report of a bench shows of its cells.
+mod view;
+
 pub use line::read;
+pub use view::{report, view};

@@ -1,5 +1,7 @@
 //! The instruments: each turns events of a running program into a summary and draws it.
 
+/// An address space as the kernel shows it: mappings, and how their pages are mapped.
+pub mod address_space;
 /// Making the memory of a running process huge.
 pub mod collapse;
 /// Page faults, one by one: kinds, latencies, places, shapes.

@@ -12,6 +12,7 @@ mod trust;
 mod walks;
 mod wins;
 
+use hugewise_model::bench;
 use hugewise_model::run::findings;
 use hugewise_model::run::findings::{Outcome, RULES};
 use judged::{always, judge};
@@ -61,7 +62,7 @@ fn every_rule_is_tried_where_it_holds_and_where_it_does_not() {
         .iter()
         .flat_map(|text| text.split("#[test]"))
         .collect();
-    for rule in RULES {
+    for rule in RULES.iter().chain(bench::findings::RULES) {
         let quoted = format!("\"{}\"", rule.id());
         let own: String = tests
             .iter()

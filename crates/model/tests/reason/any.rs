@@ -1,6 +1,6 @@
 //! Whatever was read.
 
-use hugewise_model::observe::inspect::address_space::{Kind, Pages, Run, VmFlags};
+use hugewise_model::observe::address_space::{Kind, Pages, Run, VmFlags};
 use hugewise_model::observe::inspect::reasons::{Told, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 

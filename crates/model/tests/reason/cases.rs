@@ -1,7 +1,7 @@
 //! For each code that can be the reason of a range: a range of which it is.
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{
+use hugewise_model::observe::address_space::{
     FolioCount, Frames, Kind, Pages, Permissions, Source, VmFlags,
 };
 use hugewise_model::observe::inspect::reasons::{CgroupMemory, Code};

@@ -1,7 +1,7 @@
 //! What is proved, what is one of several, and what is excluded.
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{Pages, Source, VmFlags};
+use hugewise_model::observe::address_space::{Pages, Source, VmFlags};
 use hugewise_model::observe::inspect::reasons::{Certainty, Code, Told, judge};
 
 use super::cases::case;

@@ -12,7 +12,7 @@ mod shape;
 use std::collections::BTreeSet;
 
 use cases::cases;
-use hugewise_model::observe::inspect::address_space::Permissions;
+use hugewise_model::observe::address_space::Permissions;
 use hugewise_model::observe::inspect::reasons::{Certainty, Code, Told, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 use planted::{changed, single};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::ThpSettings;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::inspect::address_space::{
+use hugewise_model::observe::address_space::{
     FolioCount, Frames, Kind, Mapping, Memory, Pages, Permissions, Process, Run, Sort, Source,
     Sources, Space, VmFlags, WordSize,
 };

@@ -1,6 +1,6 @@
 //! Where ranges begin and end, how a mapping grew, and how large a page is.
 
-use hugewise_model::observe::inspect::address_space::{Mapping, Permissions, Run};
+use hugewise_model::observe::address_space::{Mapping, Permissions, Run};
 use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 

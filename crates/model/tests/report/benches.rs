@@ -1,11 +1,12 @@
 //! Reports of benches, from their records.
 
 use expect_test::expect_file;
+use hugewise_model::bench;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
+use hugewise_model::run::record;
 use hugewise_model::run::report;
 use hugewise_model::run::report::{Report, render_json, render_markdown};
-use hugewise_model::run::{findings, record};
 use hugewise_model::text::Style;
 use serde_json::Value;
 
@@ -17,8 +18,7 @@ fn a_bench_is_drawn_from_its_record() {
     let text = include_bytes!("../../../../fixtures/benches/memory.jsonl");
     let record = record::parse(text).unwrap();
     let table = compare::table(&record, &Options::default()).unwrap();
-    let findings = findings::judge(&record, &table);
-    let report = Report::new(&record, table, findings, Some("memory.jsonl".to_owned()));
+    let report = bench::report(&record, table, Some("memory.jsonl".to_owned()));
     let text = draw(&report, &Style::default());
     expect_file![golden("bench-memory.txt")].assert_eq(&text);
     assert!(widest(&text) <= 80, "{text}");
@@ -32,11 +32,9 @@ fn a_bench_is_drawn_from_its_record() {
 fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T) -> T {
     let record = record::parse(bytes).unwrap();
     let table = compare::table(&record, &Options::default()).unwrap();
-    let findings = findings::judge(&record, &table);
-    look(&Report::new(
+    look(&bench::report(
         &record,
         table,
-        findings,
         Some(format!("{name}.jsonl")),
     ))
 }

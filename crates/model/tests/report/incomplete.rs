@@ -107,7 +107,7 @@ fn a_single_policy_is_a_measurement() {
         "{answer}"
     );
 
-    let mut none = few;
+    let mut none = few.clone();
     none.trials.clear();
     let report = Report::new(&none, table(&none, 0.01), Vec::new(), None);
     let answer = report.answers().remove(0);

@@ -13,10 +13,10 @@ use hugewise_linux::stat::Waited;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::units::{parse_duration, parse_size};
+use hugewise_model::observe::address_space::{Sort, Space};
 use hugewise_model::observe::collapse::{
     Choice, Done, Ended, Plan, Report, plan, render_csv, render_markdown, render_text, report,
 };
-use hugewise_model::observe::inspect::address_space::{Sort, Space};
 use hugewise_model::observe::inspect::view::Glob;
 
 use crate::cli::{Format, Output};

@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
+use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::forecast;
-use hugewise_model::observe::inspect::address_space::Space;
 use hugewise_model::observe::inspect::reasons::Settings;
 use hugewise_model::observe::inspect::view::{
     Brief, Inspection, render_csv, render_map, render_markdown, render_several, render_several_csv,

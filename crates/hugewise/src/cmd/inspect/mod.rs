@@ -9,7 +9,7 @@ use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
 use hugewise_linux::stat::Waited;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::inspect::address_space::Space;
+use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::inspect::reasons::{Code, Settings};
 use hugewise_model::observe::inspect::view::{Brief, Glob, Inspection};
 

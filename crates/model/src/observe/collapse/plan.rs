@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::observe::inspect::address_space::{Kind, Mapping, Pages, Run, Space};
+use crate::observe::address_space::{Kind, Mapping, Pages, Run, Space};
 use crate::observe::inspect::view::Glob;
 
 /// Which ranges are wanted.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::ThpSettings;
 use crate::base::missing::Missing;
 use crate::base::missing::{Fact, fact};
-use crate::observe::inspect::address_space::{Mapping, Run, Space};
+use crate::observe::address_space::{Mapping, Run, Space};
 
 /// Resident memory that huge pages would add to a process.
 ///
@@ -195,8 +195,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::observe::inspect::address_space::test_space::{mapping, pages, run, space};
-    use crate::observe::inspect::address_space::{Memory, Pages, VmFlags};
+    use crate::observe::address_space::test_space::{mapping, pages, run, space};
+    use crate::observe::address_space::{Memory, Pages, VmFlags};
 
     const MIB: u64 = 1 << 20;
     const AT: u64 = 0x7f00_0000_0000;
@@ -290,9 +290,9 @@ mod tests {
             ..Memory::default()
         });
         let mut reserved = ten();
-        reserved.permissions = crate::observe::inspect::address_space::Permissions(*b"---p");
+        reserved.permissions = crate::observe::address_space::Permissions(*b"---p");
         let mut shared = ten();
-        shared.kind = crate::observe::inspect::address_space::Kind::SharedMemory;
+        shared.kind = crate::observe::address_space::Kind::SharedMemory;
         let small = mapping(AT + 4096, AT + 2 * MIB, Vec::new());
         let none = bloat(
             &space(vec![refused, reserved, shared, small]),

@@ -4,7 +4,7 @@ use super::bloat::can_be_huge;
 use crate::base::missing::Missing;
 use crate::base::missing::{Fact, fact};
 use crate::base::tlb::{Room, Tlb};
-use crate::observe::inspect::address_space::{Mapping, Run, Space};
+use crate::observe::address_space::{Mapping, Run, Space};
 use crate::observe::stat::WalkShare;
 
 /// Translations that the program needs, and those that the processor remembers.
@@ -204,8 +204,8 @@ fn small_and_used(space: &Space, mapping: &Mapping, small_pages: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::base::tlb::{Holds, Structure};
-    use crate::observe::inspect::address_space::Memory;
-    use crate::observe::inspect::address_space::test_space::{mapping, pages, run, space};
+    use crate::observe::address_space::Memory;
+    use crate::observe::address_space::test_space::{mapping, pages, run, space};
 
     const MIB: u64 = 1 << 20;
     const AT: u64 = 0x7f00_0000_0000;

@@ -12,6 +12,8 @@ mod between;
 mod columns;
 mod coverage;
 mod effect;
+/// What comparisons and metrics are called.
+pub(crate) mod labels;
 /// The middle reading of every metric under every policy.
 pub mod medians;
 mod percentiles;

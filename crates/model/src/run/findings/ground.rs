@@ -26,7 +26,7 @@ pub struct Ground<'a> {
 }
 
 /// What a rule has to say of one policy.
-pub(super) enum Said {
+pub(crate) enum Said {
     /// The cause is there.
     Shown(String),
     /// It was looked for and is not there.
@@ -38,7 +38,7 @@ pub(super) enum Said {
 }
 
 /// A reading that a rule needed and that there is none of.
-pub(super) struct Absent {
+pub(crate) struct Absent {
     metric: String,
     policy: String,
     missing: Missing,
@@ -46,7 +46,7 @@ pub(super) struct Absent {
 
 impl<'a> Ground<'a> {
     /// What people call a metric of this record.
-    pub(super) fn label(&self, metric: &str) -> String {
+    pub(crate) fn label(&self, metric: &str) -> String {
         let found = find_metric(self.record.header.plan.bench.as_ref(), metric);
         found.map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
     }
@@ -61,20 +61,20 @@ impl<'a> Ground<'a> {
         }
     }
 
-    pub(super) fn host(&self) -> &Host {
+    pub(crate) fn host(&self) -> &Host {
         &self.record.header.host
     }
 
-    pub(super) fn baseline(&self) -> &'a str {
+    pub(crate) fn baseline(&self) -> &'a str {
         &self.table.verdict.baseline
     }
 
-    pub(super) fn policies(&self) -> &'a [Policy] {
+    pub(crate) fn policies(&self) -> &'a [Policy] {
         &self.record.header.plan.policies
     }
 
     /// What takes the wall time of a trial.
-    pub(super) fn runner(&self) -> &'static str {
+    pub(crate) fn runner(&self) -> &'static str {
         match self.record.header.plan.service {
             Some(_) => "load",
             None => "program",
@@ -82,7 +82,7 @@ impl<'a> Ground<'a> {
     }
 
     /// What a policy sets; nothing for a name that is not in the plan.
-    pub(super) fn settings(&self, policy: &str) -> Settings {
+    pub(crate) fn settings(&self, policy: &str) -> Settings {
         let found = self.policies().iter().find(|known| known.name == policy);
         found
             .map(|policy| policy.settings.clone())
@@ -90,7 +90,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The mode of anonymous huge pages that held for a program under a policy.
-    pub(super) fn mode(&self, policy: &str) -> &str {
+    pub(crate) fn mode(&self, policy: &str) -> &str {
         match (self.settings(policy).thp, &self.host().thp) {
             (Some(Thp::Never), _) | (_, Err(_)) => "never",
             (Some(Thp::Madvise), _) => "madvise",
@@ -100,12 +100,12 @@ impl<'a> Ground<'a> {
         }
     }
 
-    pub(super) fn answer(&self, policy: &str) -> Option<Answer> {
+    pub(crate) fn answer(&self, policy: &str) -> Option<Answer> {
         self.table.verdict.policies.get(policy).copied()
     }
 
     /// The comparison of a metric's middle under a policy with the baseline.
-    pub(super) fn comparison(&self, metric: &str, policy: &str) -> Option<&'a Comparison> {
+    pub(crate) fn comparison(&self, metric: &str, policy: &str) -> Option<&'a Comparison> {
         self.table.comparisons.iter().find(|comparison| {
             comparison.metric == metric
                 && comparison.policy == policy
@@ -114,13 +114,13 @@ impl<'a> Ground<'a> {
     }
 
     /// How a metric changed from the baseline to a policy, by its own interval.
-    pub(super) fn change_by_itself(&self, metric: &str, policy: &str) -> Option<Change> {
+    pub(crate) fn change_by_itself(&self, metric: &str, policy: &str) -> Option<Change> {
         let comparison = self.comparison(metric, policy)?;
         Some(comparison.by_itself(self.table.verdict.threshold))
     }
 
     /// Asks a rule about every policy other than the baseline.
-    pub(super) fn of_arms(
+    pub(crate) fn of_arms(
         &self,
         rule: &impl Rule,
         ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
@@ -134,7 +134,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Asks a rule about every policy.
-    pub(super) fn of_all(
+    pub(crate) fn of_all(
         &self,
         rule: &impl Rule,
         ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
@@ -146,7 +146,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Asks a rule about the baseline, for the experiment as a whole: the finding is no policy's.
-    pub(super) fn of_baseline(
+    pub(crate) fn of_baseline(
         &self,
         rule: &impl Rule,
         ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
@@ -196,49 +196,50 @@ impl<'a> Ground<'a> {
             outcome,
             text,
             evidence: look.evidence.0,
+            explanation: rule.explain(),
         })
     }
 }
 
 /// A rule looking at one policy.
-pub(super) struct Look<'g, 'a> {
-    pub(super) ground: &'g Ground<'a>,
-    pub(super) policy: &'a str,
-    pub(super) evidence: Evidence,
+pub(crate) struct Look<'g, 'a> {
+    pub(crate) ground: &'g Ground<'a>,
+    pub(crate) policy: &'a str,
+    pub(crate) evidence: Evidence,
 }
 
 impl Look<'_, '_> {
     /// The median under this policy.
-    pub(super) fn here(&mut self, metric: &str) -> Result<f64, Absent> {
+    pub(crate) fn here(&mut self, metric: &str) -> Result<f64, Absent> {
         let policy = self.policy;
         self.median(policy, metric)
     }
 
     /// The median under the baseline.
-    pub(super) fn there(&mut self, metric: &str) -> Result<f64, Absent> {
+    pub(crate) fn there(&mut self, metric: &str) -> Result<f64, Absent> {
         let baseline = self.ground.baseline();
         self.median(baseline, metric)
     }
 
     /// The median under the baseline, then under this policy.
-    pub(super) fn both(&mut self, metric: &str) -> Result<(f64, f64), Absent> {
+    pub(crate) fn both(&mut self, metric: &str) -> Result<(f64, f64), Absent> {
         Ok((self.there(metric)?, self.here(metric)?))
     }
 
     /// The median under this policy, or why there is none, without a note of it.
-    pub(super) fn median_or_missing(&self, metric: &str) -> Result<f64, Missing> {
+    pub(crate) fn median_or_missing(&self, metric: &str) -> Result<f64, Missing> {
         self.ground.medians.get(self.policy, metric)
     }
 
     /// Notes a figure of this policy that was read before.
-    pub(super) fn noted(&mut self, metric: &str, value: f64) -> f64 {
+    pub(crate) fn noted(&mut self, metric: &str, value: f64) -> f64 {
         let policy = self.policy;
         self.evidence.reading(metric, policy, value);
         value
     }
 
     /// The median under any policy.
-    pub(super) fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
+    pub(crate) fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
         let value = self
             .ground
             .medians
@@ -253,7 +254,7 @@ impl Look<'_, '_> {
     }
 
     /// How the metric changed from the baseline to this policy, among all comparisons.
-    pub(super) fn change(&self, metric: &str) -> Option<Change> {
+    pub(crate) fn change(&self, metric: &str) -> Option<Change> {
         self.ground
             .comparison(metric, self.policy)
             .map(|comparison| comparison.change)
@@ -262,7 +263,7 @@ impl Look<'_, '_> {
     /// The same by its own interval. It is for what explains an answer or a reading: the
     /// correction for many comparisons guards the answers, and would hide that 54,000 faults
     /// became 600 until the last look.
-    pub(super) fn change_by_itself(&self, metric: &str) -> Option<Change> {
+    pub(crate) fn change_by_itself(&self, metric: &str) -> Option<Change> {
         self.ground.change_by_itself(metric, self.policy)
     }
 
@@ -279,11 +280,11 @@ impl Look<'_, '_> {
 
 /// The figures that a finding rests on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence(pub(super) Map<String, Value>);
+pub struct Evidence(pub(crate) Map<String, Value>);
 
 impl Evidence {
     /// A reading, by metric and policy.
-    pub(super) fn reading(&mut self, metric: &str, policy: &str, value: f64) {
+    pub(crate) fn reading(&mut self, metric: &str, policy: &str, value: f64) {
         let by_policy = self.0.entry(metric).or_insert_with(|| json!({}));
         if let Value::Object(by_policy) = by_policy {
             by_policy.insert(policy.to_owned(), json!(value));
@@ -301,13 +302,13 @@ impl Evidence {
     }
 
     /// A figure that is no reading.
-    pub(super) fn figure(&mut self, name: &str, value: impl Into<Value>) {
+    pub(crate) fn figure(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
 }
 
 /// A value as people read it, by the unit of its metric.
-pub(super) fn told(metric: &str, value: f64) -> String {
+pub(crate) fn told(metric: &str, value: f64) -> String {
     match metric::find(metric) {
         Some(metric) => quantity(&metric.unit, value),
         None => crate::text::number::three_digits(value),
@@ -315,6 +316,6 @@ pub(super) fn told(metric: &str, value: f64) -> String {
 }
 
 /// What people call a metric; [`Ground::label`] names cells of benches too.
-pub(super) fn label(metric: &str) -> String {
+pub(crate) fn label(metric: &str) -> String {
     metric::find(metric).map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
 }

@@ -9,8 +9,8 @@ use serde_json::Map;
 
 use super::ground::{Evidence, Ground};
 use super::{Finding, Outcome, Rule};
+use crate::run::compare::labels::effect_of;
 use crate::run::compare::{Answer, Comparison, Control, Scale};
-use crate::run::report::effect_of;
 use crate::text::number::{chosen_percent, percent};
 
 /// See the module.
@@ -82,6 +82,7 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
         ),
     };
     Finding {
+        explanation: RunTooNoisy.explain(),
         id: id.to_owned(),
         policy: None,
         outcome,
@@ -130,7 +131,7 @@ fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
 }
 
 fn disturbances(ground: &Ground<'_>) -> String {
-    let marks = crate::run::report::count_marks(ground.record);
+    let marks = ground.record.count_marks();
     let list: Vec<String> = marks
         .iter()
         .map(|(kind, count)| format!("{kind} in {count}"))

@@ -60,6 +60,7 @@ impl Rule for SlowRequestsStalled {
 impl SlowRequestsStalled {
     fn cannot(&self, why: &Unrelated) -> Finding {
         Finding {
+            explanation: self.explain(),
             id: self.id().to_owned(),
             policy: None,
             outcome: Outcome::CannotTell,
@@ -80,6 +81,7 @@ impl SlowRequestsStalled {
         ];
         let figures = figures.map(|(name, value)| (name.to_owned(), value));
         Finding {
+            explanation: self.explain(),
             id: self.id().to_owned(),
             policy: Some(policy.to_owned()),
             outcome: if shown {

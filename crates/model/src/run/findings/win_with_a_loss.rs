@@ -7,11 +7,11 @@
 
 use super::ground::{Absent, Evidence, Ground, Look, Said};
 use super::{Finding, Rule};
+use crate::run::compare::labels::{effect_of, label_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
 use crate::run::metric;
 use crate::run::metric::Better;
 use crate::run::metric::requests::suffix_metric;
-use crate::run::report::{effect_of, label_of};
 
 /// See the module.
 #[derive(Debug)]

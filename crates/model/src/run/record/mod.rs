@@ -47,6 +47,16 @@ impl Record {
             warnings: Vec::new(),
         }
     }
+
+    /// How many marks of each kind its trials carry.
+    #[must_use]
+    pub fn count_marks(&self) -> BTreeMap<&'static str, usize> {
+        let mut kinds = BTreeMap::new();
+        for mark in self.trials.iter().flat_map(|trial| &trial.marks) {
+            *kinds.entry(mark.kind()).or_default() += 1;
+        }
+        kinds
+    }
 }
 
 /// The first line.

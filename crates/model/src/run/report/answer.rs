@@ -1,9 +1,9 @@
 //! The answer: one sentence for each policy, with its interval.
 
 use super::Report;
-use super::rows::{label_with_scope, metric_of};
 use super::section::sections;
 use super::typical::typical;
+use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic, summary};
 use crate::run::findings::{Finding, Outcome};

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::Report;
 use super::notes::{DIFFERENCE, MACHINE, Notes};
-use super::rows::{Row, effect_text, rows};
+use super::rows::{Row, rows};
 use super::section::{Column, Section};
+use crate::run::compare::labels::effect_text;
 use crate::run::compare::medians::arm_trials;
 use crate::run::compare::{Change, Comparison, Scale, Statistic, percentile_of_each, summary};
 use crate::run::metric::{Better, Scope};

@@ -6,9 +6,8 @@ use std::fmt::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use crate::bench::latency;
 use crate::run::compare::summary;
-use crate::run::findings::{Finding, explain};
+use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial};
 
@@ -40,8 +39,8 @@ pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
         "warnings": report.record.warnings,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
-    if let Some(told) = latency::told(report.record) {
-        object["latency"] = value(&told);
+    if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
+        object[key] = part;
     }
     // `{:#}` of a value is its indented form.
     writeln!(out, "{object:#}")
@@ -70,7 +69,7 @@ fn trials(record: &Record) -> Vec<Value> {
 fn findings(report: &Report<'_>) -> Vec<Value> {
     let finding = |finding: &Finding| {
         let mut object = value(finding);
-        object["explain"] = json!(explain(&finding.id));
+        object["explain"] = json!(finding.explanation);
         object
     };
     report.findings.iter().map(finding).collect()

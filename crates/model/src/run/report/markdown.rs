@@ -5,11 +5,9 @@ use std::fmt::{self, Write};
 use super::advice::{self, Advice};
 use super::answer::is_said;
 use super::blocks::{blocks, legend};
-use super::cells;
 use super::notes::{self, Notes};
 use super::section::sections;
 use super::{Report, text};
-use crate::bench::plot;
 use crate::run::findings::Outcome;
 use crate::text::Color;
 use crate::text::Style;
@@ -45,7 +43,7 @@ pub fn render_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result
             drawn.push(block);
         }
         legends.extend(legend(&section));
-        legends.extend(cells::legend(report, &section));
+        legends.extend(report.cell_legend(&section));
     }
     legends.extend(notes::signs(report, &drawn, &footnotes));
     list(&legends, out)?;
@@ -89,10 +87,7 @@ fn code(text: &str) -> String {
 /// Curves, of a bench that has some: in characters, which every renderer of Markdown shows.
 fn drawings(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     const COLUMNS: usize = 80;
-    if report.other.is_some() {
-        return Ok(());
-    }
-    for drawing in plot::in_text(report.record, COLUMNS) {
+    for drawing in report.drawings(COLUMNS) {
         writeln!(out, "```text\n{}\n```\n", drawing.join("\n"))?;
     }
     Ok(())

@@ -6,12 +6,12 @@
 use crate::run::compare::Table;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
+use crate::text::wrap::plain;
 
 pub mod advice;
 
 mod answer;
 mod blocks;
-mod cells;
 mod csv;
 mod failures;
 mod json;
@@ -31,11 +31,8 @@ pub use markdown::render_markdown;
 pub use text::render_text;
 pub use trials::render_trials;
 
-pub(crate) use notes::count_marks;
-pub(crate) use rows::{effect_of, label_of};
-
 /// Everything that a rendering may say.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Report<'a> {
     /// What was done and seen.
     pub record: &'a Record,
@@ -48,6 +45,46 @@ pub struct Report<'a> {
     pub findings: Vec<Finding>,
     /// Where the record lies, as it is shown to the user.
     pub record_path: Option<String>,
+    /// Of a bench: what is drawn of its cells.
+    pub cells: Option<Box<dyn CellView + 'a>>,
+}
+
+/// The cells of a bench, as its report shows them. The spine knows that a trial may have cells;
+/// what they mean is known to [`bench`](crate::bench).
+pub trait CellView: std::fmt::Debug {
+    /// The rows of the table.
+    fn rows(&self) -> Vec<CellRow>;
+    /// Which pages lay under the cells of a policy; `None` where nobody could look.
+    fn proof(&self, record: &Record, policy: &str) -> Option<String>;
+    /// What the table leaves out and what its numbers count. Conclusions are left out where two
+    /// records are compared.
+    fn legend(&self, conclusions: Conclusions) -> Vec<String>;
+    /// The curves, in so many columns of text.
+    fn drawings(&self, columns: usize) -> Vec<Vec<String>>;
+    /// What only programs are given: a key and its value.
+    fn json(&self) -> Option<(&'static str, serde_json::Value)>;
+}
+
+/// Whether a legend says what follows from the cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusions {
+    /// It does.
+    Stated,
+    /// It does not.
+    LeftOut,
+}
+
+/// A row of a bench.
+#[derive(Clone, Debug)]
+pub struct CellRow {
+    /// Name of the reading.
+    pub metric: String,
+    /// What the row is called.
+    pub label: String,
+    /// Whether it is shown however small it is.
+    pub decides: bool,
+    /// Whether it is left to those who want to see everything.
+    pub between: bool,
 }
 
 impl<'a> Report<'a> {
@@ -65,6 +102,7 @@ impl<'a> Report<'a> {
             table,
             findings,
             record_path,
+            cells: None,
         }
     }
 
@@ -77,6 +115,35 @@ impl<'a> Report<'a> {
             other: Some(other),
             ..Self::new(record, table, Vec::new(), None)
         }
+    }
+
+    /// The same with what is drawn of the cells of a bench.
+    #[must_use]
+    pub fn with_cells(self, cells: Option<Box<dyn CellView + 'a>>) -> Self {
+        Self { cells, ..self }
+    }
+
+    /// The lines below the table of a bench.
+    fn cell_legend(&self, section: &section::Section<'_>) -> Vec<String> {
+        let Some(cells) = &self.cells else {
+            return Vec::new();
+        };
+        let columns = section.columns.iter();
+        let proofs = columns.filter_map(|column| {
+            let pages = cells.proof(column.record, column.policy)?;
+            Some(format!("Beneath, {}: {pages}.", plain(column.name)))
+        });
+        let conclusions = match self.other {
+            Some(_) => Conclusions::LeftOut,
+            None => Conclusions::Stated,
+        };
+        proofs.chain(cells.legend(conclusions)).collect()
+    }
+
+    /// The curves of a bench, in so many columns of text.
+    fn drawings(&self, columns: usize) -> Vec<Vec<String>> {
+        let cells = self.cells.as_ref().filter(|_| self.other.is_none());
+        cells.map_or_else(Vec::new, |cells| cells.drawings(columns))
     }
 
     /// What is said first: one sentence for each policy that was compared.

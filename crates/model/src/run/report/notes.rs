@@ -7,12 +7,12 @@ use super::Report;
 use super::answer::{Sign, interval};
 use super::failures::failed;
 use super::requests::requests;
-use super::rows::{effect_of, metric_of};
 use super::service::service;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
 use crate::run::compare::Statistic;
+use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
 use crate::text::grid::Grid;
@@ -207,13 +207,13 @@ fn marks(record: &Record) -> Option<String> {
         .iter()
         .filter(|trial| !trial.marks.is_empty())
         .count();
-    let kinds = count_marks(record);
+    let kinds = record.count_marks();
     let list: Vec<String> = kinds
         .iter()
         .map(|(kind, count)| format!("{kind} {count}"))
         .collect();
     (marked > 0).then(|| {
-        let used = if kinds.contains_key(NOT_APPLIED) {
+        let used = if kinds.contains_key(Mark::NOT_APPLIED) {
             "they are shown, but no answer is given for a policy that was not applied"
         } else {
             "they are used"
@@ -224,29 +224,6 @@ fn marks(record: &Record) -> Option<String> {
             list.join(", ")
         )
     })
-}
-
-/// How many marks of each kind there are.
-pub(crate) fn count_marks(record: &Record) -> BTreeMap<&'static str, usize> {
-    let mut kinds = BTreeMap::new();
-    for mark in record.trials.iter().flat_map(|trial| &trial.marks) {
-        *kinds.entry(kind(mark)).or_default() += 1;
-    }
-    kinds
-}
-
-const NOT_APPLIED: &str = "policy not applied";
-
-fn kind(mark: &Mark) -> &'static str {
-    match mark {
-        Mark::SettingDrifted { .. } => "setting changed by somebody else",
-        Mark::OtherLoad { .. } => "other load",
-        Mark::Steal { .. } => "steal",
-        Mark::Fragmented { .. } => "fragmented memory",
-        Mark::ColdCache { .. } => "cold page cache",
-        Mark::Swapped { .. } => "swap",
-        Mark::NotApplied { .. } => NOT_APPLIED,
-    }
 }
 
 fn stopped(record: &Record) -> Vec<String> {

@@ -106,7 +106,7 @@ fn warnings(report: &Report<'_>) -> Vec<String> {
         })
         .collect();
     let named = |(metric, warning): &(String, String)| {
-        let metric = super::rows::metric_of(report.record, metric);
+        let metric = crate::run::compare::labels::metric_of(report.record, metric);
         format!("{}: {}.", plain(&metric.label), plain(warning))
     };
     own.iter().map(named).collect()

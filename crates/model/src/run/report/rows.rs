@@ -3,22 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
-use super::cells;
 use super::section::{Column, Section};
 use crate::base::missing::Missing;
 use crate::base::units::Unit;
+use crate::run::compare::labels::{label, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
-use crate::run::metric::cell_label::find_metric;
 use crate::run::metric::cells::split;
 use crate::run::metric::requests::order;
-use crate::run::metric::{Better, METRICS, Metric, Scope, Shown};
+use crate::run::metric::{METRICS, Metric, Shown};
 use crate::run::record::Record;
 use crate::run::trial::Reading;
 use crate::text::Verbosity;
 use crate::text::number::Scaler;
-use crate::text::number::percent_change;
-use crate::text::number::three_digits;
 use crate::text::wrap::plain;
 
 /// One metric under every policy.
@@ -39,38 +36,6 @@ pub(super) struct Row<'a> {
     counted: bool,
 }
 
-/// The metric of a name: of the table, of its families, or printed by the workload.
-pub(super) fn metric_of(record: &Record, name: &str) -> Metric {
-    let printed = record
-        .header
-        .plan
-        .printed
-        .iter()
-        .find(|printed| printed.name == name);
-    let bench = record.header.plan.bench.as_ref();
-    if let Some(known) = find_metric(bench, name).filter(|_| printed.is_none()) {
-        return known;
-    }
-    Metric {
-        name: name.to_owned().into(),
-        label: name.to_owned().into(),
-        unit: printed.map_or_else(|| Unit::Other(String::new()), |it| unit_of(&it.unit)),
-        better: printed.map_or(Better::Neither, |printed| printed.better),
-        scope: Scope::Tree,
-        shown: Shown::Always,
-        doc: "Printed by the workload.".into(),
-    }
-}
-
-/// The unit that a user names; bytes and seconds are shown in the multiples that fit.
-fn unit_of(name: &str) -> Unit {
-    match name {
-        "B" => Unit::Bytes,
-        "s" => Unit::Seconds,
-        other => Unit::Other(plain(other)),
-    }
-}
-
 /// The rows of a section, the metric of the verdict first.
 pub(super) fn rows<'a>(
     report: &'a Report<'_>,
@@ -82,9 +47,12 @@ pub(super) fn rows<'a>(
         .iter()
         .map(|column| Medians::of(column.record))
         .collect();
-    if let Some(named) = cells::named(report.record) {
+    if let Some(cells) = &report.cells {
         let all = verbose == Verbosity::Verbose;
-        let wanted = named.into_iter().filter(|named| all || !named.between);
+        let wanted = cells
+            .rows()
+            .into_iter()
+            .filter(|named| all || !named.between);
         let rows = wanted.map(|named| {
             let metric = metric_of(report.record, &named.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
@@ -236,15 +204,6 @@ fn is_counted(record: &Record, metric: &str) -> bool {
     readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
 }
 
-/// The label of a metric, with the property of its sample where that is not the middle.
-pub(super) fn label(metric: &Metric, statistic: Statistic) -> String {
-    let label = plain(&metric.label);
-    match statistic {
-        Statistic::Center => label,
-        Statistic::Quantile(quantile) => format!("{label}, {}", quantile.label()),
-    }
-}
-
 impl Row<'_> {
     fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
         let asked = |value: &Result<f64, Missing>| {
@@ -300,36 +259,5 @@ impl Row<'_> {
             .iter()
             .all(|v| v.as_ref().err() == Some(first))
             .then_some(first)
-    }
-}
-
-/// The size of an effect. Ten times is easier to read than 900 %.
-pub(super) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
-    match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) if ratio >= 10.0 => format!("×{}", three_digits(ratio)),
-        (Some(ratio), _) => format!("{} %", percent_change(ratio - 1.0)),
-        (None, Some(difference)) => scaler.show_change(difference),
-        (None, None) => "~".to_owned(),
-    }
-}
-
-/// The size of a comparison's effect, with the unit of its metric.
-pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
-    let metric = metric_of(record, &comparison.metric);
-    let values = comparison.difference.as_slice();
-    effect_text(comparison, &Scaler::for_row(&metric.unit, values))
-}
-
-/// What people call a property of a metric, with whose it is where other programs are in it.
-pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
-    label_with_scope(&metric_of(record, metric), statistic)
-}
-
-/// The same of a metric that is at hand.
-pub(super) fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
-    let label = label(metric, statistic);
-    match metric.scope {
-        Scope::Machine => format!("{label} (whole machine)"),
-        _ => label,
     }
 }

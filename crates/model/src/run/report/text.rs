@@ -6,11 +6,9 @@ use super::Report;
 use super::advice::{self, Advice};
 use super::answer::is_said;
 use super::blocks::{blocks, legend};
-use super::cells;
 use super::notes::{self, Notes};
 use super::section::sections;
-use crate::bench::plot;
-use crate::run::findings::{Finding, Outcome, explain};
+use crate::run::findings::{Finding, Outcome};
 use crate::text::Color;
 use crate::text::Style;
 use crate::text::Tone;
@@ -116,7 +114,7 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
             drawn.push(block);
         }
         let legend = legend(&section).into_iter();
-        for line in legend.chain(cells::legend(report, &section)) {
+        for line in legend.chain(report.cell_legend(&section)) {
             pen.paragraph(&line, 4, Tone::Plain)?;
         }
     }
@@ -129,10 +127,7 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
 
 /// Curves, of a bench that has some.
 fn drawings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result {
-    if report.other.is_some() {
-        return Ok(());
-    }
-    for drawing in plot::in_text(report.record, pen.style.width) {
+    for drawing in report.drawings(pen.style.width) {
         pen.blank()?;
         for line in drawing {
             writeln!(pen.out, "{line}")?;
@@ -172,7 +167,7 @@ fn findings<W: Write>(report: &Report<'_>, pen: &mut Pen<'_, W>) -> fmt::Result 
 
 /// What a rule rests on and what would refute it.
 fn explanation<W: Write>(finding: &Finding, pen: &mut Pen<'_, W>) -> fmt::Result {
-    let text = explain(&finding.id).unwrap_or_default();
+    let text = finding.explanation;
     for line in wrapped(text, pen.style.width - INDENT, 0) {
         writeln!(pen.out, "{:INDENT$}{line}", "")?;
     }

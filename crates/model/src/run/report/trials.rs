@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use super::rows::metric_of;
+use crate::run::compare::labels::metric_of;
 use crate::run::record::Record;
 use crate::run::stats::{Sample, median, quantile};
 use crate::run::trial::{Role, Trial};

@@ -90,3 +90,22 @@ impl fmt::Display for Mark {
         }
     }
 }
+
+impl Mark {
+    /// The kind of [`Mark::NotApplied`].
+    pub const NOT_APPLIED: &'static str = "policy not applied";
+
+    /// What people call its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::SettingDrifted { .. } => "setting changed by somebody else",
+            Self::OtherLoad { .. } => "other load",
+            Self::Steal { .. } => "steal",
+            Self::Fragmented { .. } => "fragmented memory",
+            Self::ColdCache { .. } => "cold page cache",
+            Self::Swapped { .. } => "swap",
+            Self::NotApplied { .. } => Self::NOT_APPLIED,
+        }
+    }
+}

@@ -1,6 +1,6 @@
 use super::*;
-use crate::observe::inspect::address_space::test_space::{mapping, pages, run, space};
-use crate::observe::inspect::address_space::{Memory, VmFlags};
+use crate::observe::address_space::test_space::{mapping, pages, run, space};
+use crate::observe::address_space::{Memory, VmFlags};
 
 const MIB: u64 = 1 << 20;
 const AT: u64 = 0x7f00_0000_0000;
@@ -130,7 +130,7 @@ fn without_a_scan_smaps_tells_that_all_is_huge() {
 #[test]
 fn reservations_are_not_told() {
     let mut reserved = mapping(AT, AT + (1 << 40), Vec::new());
-    reserved.permissions = crate::observe::inspect::address_space::Permissions(*b"---p");
+    reserved.permissions = crate::observe::address_space::Permissions(*b"---p");
     let plan = plan(&space(vec![reserved]), &Choice::default());
     assert!(plan.left_out.is_empty());
 }

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::units::bytes_text;
-use crate::observe::inspect::address_space::{Kind, Mapping, Space};
+use crate::observe::address_space::{Kind, Mapping, Space};
 
 use super::{Certainty, Code, Judgement};
 

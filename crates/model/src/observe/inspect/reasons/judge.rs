@@ -1,7 +1,7 @@
 //! From an address space to reasons: every mapping is walked range by range, equal neighbours
 //! are one judgement.
 
-use crate::observe::inspect::address_space::{Mapping, Pages, Space};
+use crate::observe::address_space::{Mapping, Pages, Space};
 
 use super::evidence::{evidence, still_evidence};
 use super::range::{Range, Whole};

@@ -10,7 +10,7 @@ pub struct Judgement {
     pub start: u64,
     /// First address behind it.
     pub end: u64,
-    /// Place of its mapping in [`Space::mappings`](crate::observe::inspect::address_space::Space::mappings).
+    /// Place of its mapping in [`Space::mappings`](crate::observe::address_space::Space::mappings).
     pub mapping: usize,
     /// Huge-page ranges in it; one that its mapping cuts off counts as one.
     pub ranges: u64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::host::ThpSettings;
-use crate::observe::inspect::address_space::{Frames, Kind, Mapping, Pages, Space};
+use crate::observe::address_space::{Frames, Kind, Mapping, Pages, Space};
 
 use super::Settings;
 use super::tables::Tables;

@@ -1,7 +1,7 @@
 //! Page tables that nothing populated needs. A range that was emptied page by page looks like
 //! one that was never used, but its table stays; the kernel counts tables for each process.
 
-use crate::observe::inspect::address_space::{Kind, Mapping, Run, Space};
+use crate::observe::address_space::{Kind, Mapping, Run, Space};
 
 /// Bytes of an entry of a page table, at all levels.
 const ENTRY_BYTES: u64 = 8;
@@ -128,8 +128,8 @@ fn has_lowest(mapping: &Mapping, run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::inspect::address_space::Pages;
-    use crate::observe::inspect::address_space::test_space::{mapping, pages, run, space};
+    use crate::observe::address_space::Pages;
+    use crate::observe::address_space::test_space::{mapping, pages, run, space};
 
     const HUGE: u64 = 2 << 20;
     const HIGH: u64 = 0x7f00_0000_0000;
@@ -206,9 +206,8 @@ mod tests {
         let mut space = space(Vec::new());
         space.process.page_table_bytes = Some(4096);
         assert!(Tables::of(&space, None).is_some());
-        space.read_with.page_scan = crate::observe::inspect::address_space::Source::Missing(
-            crate::base::missing::Missing::NotAsked,
-        );
+        space.read_with.page_scan =
+            crate::observe::address_space::Source::Missing(crate::base::missing::Missing::NotAsked);
         assert_eq!(Tables::of(&space, None), None);
     }
 }

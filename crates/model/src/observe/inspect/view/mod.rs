@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::observe::address_space::Space;
 use crate::observe::forecast::Forecast;
-use crate::observe::inspect::address_space::Space;
 use crate::observe::inspect::reasons::{
     Code, Growth, Judgement, Settings, Told, judge, recognise_growth,
 };

@@ -1,5 +1,5 @@
 use crate::base::glob::{fits, is_pattern};
-use crate::observe::inspect::address_space::Mapping;
+use crate::observe::address_space::Mapping;
 
 /// A pattern for mappings: of their name, with `*` and `?`; or an address inside, in
 /// hexadecimal with `0x`.
@@ -38,7 +38,7 @@ impl Glob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::inspect::address_space::test_space::mapping;
+    use crate::observe::address_space::test_space::mapping;
 
     #[test]
     fn patterns_fit_whole_names_words_fit_parts_and_addresses_lie_inside() {

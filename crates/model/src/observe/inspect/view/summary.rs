@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::observe::inspect::address_space::{Mapping, Memory, Space};
+use crate::observe::address_space::{Mapping, Memory, Space};
 use crate::observe::inspect::reasons::{Code, Judgement};
 
 use super::could_be_huge;

@@ -1,6 +1,6 @@
 //! Files and shared memory.
 
-use crate::observe::inspect::address_space::Kind;
+use crate::observe::address_space::Kind;
 use crate::observe::inspect::reasons::range::Range;
 
 pub(super) fn misaligned(range: &Range<'_>) -> bool {

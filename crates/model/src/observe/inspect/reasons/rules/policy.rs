@@ -2,7 +2,7 @@
 
 use crate::base::host::ThpSettings;
 use crate::base::units::MIB;
-use crate::observe::inspect::address_space::Kind;
+use crate::observe::address_space::Kind;
 use crate::observe::inspect::reasons::range::Range;
 
 pub(super) fn nohugepage(range: &Range<'_>) -> bool {

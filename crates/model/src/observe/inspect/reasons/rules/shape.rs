@@ -1,6 +1,6 @@
 //! Whether the mapping covers the range, and whether it is of a kind that can be huge.
 
-use crate::observe::inspect::address_space::{Kind, Mapping};
+use crate::observe::address_space::{Kind, Mapping};
 use crate::observe::inspect::reasons::range::Range;
 
 pub(super) fn vma_small(range: &Range<'_>) -> bool {

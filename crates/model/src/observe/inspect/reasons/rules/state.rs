@@ -1,7 +1,7 @@
 //! What the pages are: these reasons rest on the sensor alone.
 
 use crate::base::missing::Missing;
-use crate::observe::inspect::address_space::Kind;
+use crate::observe::address_space::Kind;
 use crate::observe::inspect::reasons::range::Range;
 use crate::observe::inspect::reasons::{Certainty, Code};
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{Pen, counted};
 use crate::base::units::bytes_text;
-use crate::observe::inspect::address_space::{Mapping, Space};
+use crate::observe::address_space::{Mapping, Space};
 use crate::observe::inspect::reasons::{Certainty, Code, Judgement};
 use crate::observe::inspect::view::{Glob, Inspection, is_small};
 use crate::text::Verbosity;

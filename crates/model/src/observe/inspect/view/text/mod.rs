@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use crate::base::missing::Missing;
 use crate::base::units::bytes_text;
-use crate::observe::inspect::address_space::{Process, Sort, Source, WordSize};
+use crate::observe::address_space::{Process, Sort, Source, WordSize};
 use crate::text::Style;
 use crate::text::wrap::{plain, wrapped};
 

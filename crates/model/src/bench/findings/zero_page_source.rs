@@ -6,10 +6,10 @@
 //! what is read before it is measured.
 
 use super::cells::{of_suite, percent};
-use super::ground::{Absent, Ground, Look, Said};
-use super::{Finding, Rule};
 use crate::base::units::Unit;
 use crate::run::cells::Cell;
+use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::{Finding, Rule};
 use crate::run::metric::cells::{PageKind, pages_name};
 use crate::text::number::quantity;
 

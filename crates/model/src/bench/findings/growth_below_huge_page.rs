@@ -9,11 +9,11 @@
 //! heaps in running programs.
 
 use super::cells::{each, largest, of_suite, percent};
-use super::ground::{Absent, Ground, Look, Said};
-use super::{Finding, Rule};
 use crate::base::units::bytes_text;
 use crate::run::cells::Cell;
 use crate::run::cells::suite::HUGE;
+use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::{Finding, Rule};
 
 /// See the module.
 #[derive(Debug)]

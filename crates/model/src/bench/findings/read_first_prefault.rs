@@ -8,8 +8,8 @@
 //! Next: prefault by a store or MADV_POPULATE_WRITE.
 
 use super::cells::{huge_share, of_suite, percent};
-use super::ground::{Absent, Ground, Look, Said};
-use super::{Finding, Rule};
+use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::{Finding, Rule};
 
 /// See the module.
 #[derive(Debug)]

@@ -2,61 +2,104 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Report;
-use super::section::{Column, Section};
+use super::{latency, plot};
 use crate::base::units::Unit;
 use crate::base::units::bytes_text;
-use crate::bench::latency;
+use crate::run;
 use crate::run::cells::suite::{HUGE, Suite, Words};
 use crate::run::cells::{Bench, Cell};
-use crate::run::compare::medians::Medians;
+use crate::run::compare::Table;
+use crate::run::compare::medians::{Medians, arm_trials};
 use crate::run::metric::cell_label as label;
 use crate::run::metric::cell_label::{varies, word};
 use crate::run::metric::cells as metric;
 use crate::run::metric::cells::PageKind;
 use crate::run::record::Record;
+use crate::run::report::{CellRow, CellView, Conclusions, Report};
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
 
 /// What is said of pages that nobody could look at.
 const UNKNOWN: &str = "not known";
 
-/// A row of a bench: the name of its reading, and what the row is called.
-pub(super) struct Named {
-    pub(super) metric: String,
-    pub(super) label: String,
-    /// Whether it is shown however small it is.
-    pub(super) decides: bool,
-    /// Whether it is left to those who want to see everything.
-    pub(super) between: bool,
+/// The report of any record: of a bench with its cells, and with what its suite shows.
+#[must_use]
+pub fn report<'a>(record: &'a Record, table: Table, path: Option<String>) -> Report<'a> {
+    let rules = [run::findings::RULES, super::findings::RULES];
+    let findings = run::findings::judge_by(record, &table, &rules);
+    Report::new(record, table, findings, path).with_cells(view(record))
 }
 
-/// The bench of a record, with its suite where this program has it.
-fn bench_of(record: &Record) -> Option<(&Bench, &'static Suite)> {
+/// What is drawn of the cells of a record; `None` where it has none, or of a suite that this
+/// program does not have.
+#[must_use]
+pub fn view(record: &Record) -> Option<Box<dyn CellView + '_>> {
     let bench = record.header.plan.bench.as_ref()?;
-    Some((bench, bench.suite()?))
+    let suite = bench.suite()?;
+    Some(Box::new(View {
+        record,
+        bench,
+        suite,
+    }))
 }
 
-/// The rows of a bench: for each metric that its suite shows all cells, in their order. `None`
-/// for a record that is none.
-pub(super) fn named(record: &Record) -> Option<Vec<Named>> {
-    let (bench, suite) = bench_of(record)?;
-    let rows = suite.shown().flat_map(|name| {
-        bench.cells.iter().map(move |cell| {
-            let words = label::of(bench, suite, cell);
-            let label = match metric::of_cell(name) {
-                Some(known) if suite.metrics.len() > 1 => format!("{words}: {}", known.label),
-                _ => words,
-            };
-            Named {
-                metric: cell.reading(name),
-                label,
-                decides: name == suite.primary() || name == HUGE,
-                between: is_between(bench, cell),
-            }
-        })
-    });
-    Some(rows.collect())
+/// The cells of one record.
+#[derive(Debug)]
+struct View<'a> {
+    record: &'a Record,
+    bench: &'a Bench,
+    suite: &'static Suite,
+}
+
+impl CellView for View<'_> {
+    /// For each metric that the suite shows all cells, in their order.
+    fn rows(&self) -> Vec<CellRow> {
+        let (bench, suite) = (self.bench, self.suite);
+        let rows = suite.shown().flat_map(|name| {
+            bench.cells.iter().map(move |cell| {
+                let words = label::of(bench, suite, cell);
+                let label = match metric::of_cell(name) {
+                    Some(known) if suite.metrics.len() > 1 => format!("{words}: {}", known.label),
+                    _ => words,
+                };
+                CellRow {
+                    metric: cell.reading(name),
+                    label,
+                    decides: name == suite.primary() || name == HUGE,
+                    between: is_between(bench, cell),
+                }
+            })
+        });
+        rows.collect()
+    }
+
+    fn proof(&self, record: &Record, policy: &str) -> Option<String> {
+        proof(record, policy, self.bench)
+    }
+
+    fn legend(&self, conclusions: Conclusions) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(zero_source(self.bench));
+        lines.extend(common(self.bench, self.suite));
+        lines.push(self.suite.counted.to_owned());
+        lines.extend(harness(self.record));
+        lines.extend(self.bench.left_out.clone());
+        if conclusions == Conclusions::Stated
+            && let Some(told) = latency::told(self.record)
+        {
+            lines.extend(told.sentences());
+        }
+        lines
+    }
+
+    fn drawings(&self, columns: usize) -> Vec<Vec<String>> {
+        plot::in_text(self.record, columns)
+    }
+
+    fn json(&self) -> Option<(&'static str, serde_json::Value)> {
+        let told = latency::told(self.record)?;
+        Some(("latency", serde_json::to_value(&told).ok()?))
+    }
 }
 
 /// Of a curve of many footprints the table shows powers of two, and the drawing shows all.
@@ -64,30 +107,6 @@ fn is_between(bench: &Bench, cell: &Cell) -> bool {
     const MANY: usize = 30;
     let whole = cell.number(0).is_none_or(u64::is_power_of_two);
     bench.suite == "latency" && bench.cells.len() > MANY && !whole
-}
-
-/// What is the same in all cells, what the numbers count, and the proof: the pages that lay
-/// under the cells of each policy.
-pub(super) fn legend(report: &Report<'_>, section: &Section<'_>) -> Vec<String> {
-    let Some((bench, suite)) = bench_of(report.record) else {
-        return Vec::new();
-    };
-    let mut lines: Vec<String> = section
-        .columns
-        .iter()
-        .filter_map(|column| proof(column, bench))
-        .collect();
-    lines.extend(zero_source(bench));
-    lines.extend(common(bench, suite));
-    lines.push(suite.counted.to_owned());
-    lines.extend(harness(report.record));
-    lines.extend(bench.left_out.clone());
-    if report.other.is_none()
-        && let Some(told) = latency::told(report.record)
-    {
-        lines.extend(told.sentences());
-    }
-    lines
 }
 
 /// What measuring itself costs, and where it was done; `None` for a suite that does not say.
@@ -146,11 +165,11 @@ fn zero_source(bench: &Bench) -> Option<String> {
 
 /// One line: under how many cells of a policy lay which pages.
 /// None where nobody could look under any.
-fn proof(column: &Column<'_>, bench: &Bench) -> Option<String> {
-    let medians = Medians::of(column.record);
+fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
+    let medians = Medians::of(record);
     let mut groups: Vec<(String, usize)> = Vec::new();
     for cell in &bench.cells {
-        let pages = beneath(column, &medians, cell);
+        let pages = beneath(record, policy, &medians, cell);
         match groups.iter_mut().find(|(known, _)| *known == pages) {
             Some((_, count)) => *count += 1,
             None => groups.push((pages, 1)),
@@ -168,18 +187,14 @@ fn proof(column: &Column<'_>, bench: &Bench) -> Option<String> {
             (false, _) => format!("{pages}, in {count} cells"),
         })
         .collect();
-    Some(format!(
-        "Beneath, {}: {}.",
-        plain(column.name),
-        groups.join("; ")
-    ))
+    Some(groups.join("; "))
 }
 
 /// What lay under the buffers of one cell: shares by kind, and where they differ by buffer.
-fn beneath(column: &Column<'_>, medians: &Medians<'_>, cell: &Cell) -> String {
+fn beneath(record: &Record, policy: &str, medians: &Medians<'_>, cell: &Cell) -> String {
     let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
     let prefix = cell.reading("");
-    let trials = crate::run::compare::medians::arm_trials(column.record, column.policy);
+    let trials = arm_trials(record, policy);
     let names: BTreeSet<&str> = trials
         .flat_map(|trial| trial.readings.keys())
         .filter(|name| name.starts_with(&prefix))
@@ -189,7 +204,7 @@ fn beneath(column: &Column<'_>, medians: &Medians<'_>, cell: &Cell) -> String {
         let Some((buffer, kind)) = name.strip_prefix(&prefix).and_then(metric::pages_of) else {
             continue;
         };
-        if let Ok(bytes) = medians.get(column.policy, name) {
+        if let Ok(bytes) = medians.get(policy, name) {
             buffers.entry(buffer).or_default().insert(kind, bytes);
         }
     }

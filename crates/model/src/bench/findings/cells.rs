@@ -1,8 +1,8 @@
 //! What rules ask of the cells of a bench.
 
-use super::ground::{Absent, Ground, Look};
 use crate::run::cells::{Bench, Cell};
 use crate::run::compare::medians::arm_trials;
+use crate::run::findings::ground::{Absent, Ground, Look};
 use crate::run::metric::cells::{PageKind, pages_of};
 
 /// The bench of an experiment, where it is one of that suite.

@@ -6,8 +6,8 @@
 //! Next: keep memory and use it again. Huge pages and prefaulting move the clearing, and save none.
 
 use super::cells::{Part, largest_part};
-use super::ground::{Absent, Ground, Look, Said};
-use super::{Finding, Rule};
+use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::{Finding, Rule};
 
 /// See the module.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 //! Refuted by any cell whose interval lies beyond the threshold. Next: more rounds narrow the bound.
 
 use super::cells::percent;
-use super::ground::{Absent, Ground, Look, Said};
-use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::{Finding, Rule};
 
 /// See the module.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! `hugewise-linux` fills these in; [`reason`](crate::observe::inspect::reasons) judges them. All of it is plain
 //! data, so that a process can be frozen as JSON and judged again elsewhere.
 //!
-//! Pages are not kept one by one: a [`Run`](crate::observe::inspect::address_space::Run) tells for a stretch of equal huge-page ranges how
+//! Pages are not kept one by one: a [`Run`](crate::observe::address_space::Run) tells for a stretch of equal huge-page ranges how
 //! many pages each of them holds, by kind. So 20 GiB of memory and terabytes of empty
 //! reservations are a few thousand runs.
 

@@ -6,8 +6,8 @@
 //! time; what is left then is clearing.
 
 use super::cells::{Part, largest_part};
-use super::ground::{Absent, Ground, Look, Said};
-use super::{Finding, Rule};
+use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::{Finding, Rule};
 
 /// See the module.
 #[derive(Debug)]

@@ -1,0 +1,81 @@
+//! What a comparison and its metric are called, for people.
+
+use super::{Comparison, Statistic};
+use crate::base::units::Unit;
+use crate::run::metric::cell_label::find_metric;
+use crate::run::metric::{Better, Metric, Scope, Shown};
+use crate::run::record::Record;
+use crate::text::number::{Scaler, percent_change, three_digits};
+use crate::text::wrap::plain;
+
+/// The metric of a name: of the table, of its families, or printed by the workload.
+pub(crate) fn metric_of(record: &Record, name: &str) -> Metric {
+    let printed = record
+        .header
+        .plan
+        .printed
+        .iter()
+        .find(|printed| printed.name == name);
+    let bench = record.header.plan.bench.as_ref();
+    if let Some(known) = find_metric(bench, name).filter(|_| printed.is_none()) {
+        return known;
+    }
+    Metric {
+        name: name.to_owned().into(),
+        label: name.to_owned().into(),
+        unit: printed.map_or_else(|| Unit::Other(String::new()), |it| unit_of(&it.unit)),
+        better: printed.map_or(Better::Neither, |printed| printed.better),
+        scope: Scope::Tree,
+        shown: Shown::Always,
+        doc: "Printed by the workload.".into(),
+    }
+}
+
+/// The unit that a user names; bytes and seconds are shown in the multiples that fit.
+fn unit_of(name: &str) -> Unit {
+    match name {
+        "B" => Unit::Bytes,
+        "s" => Unit::Seconds,
+        other => Unit::Other(plain(other)),
+    }
+}
+
+/// The label of a metric, with the property of its sample where that is not the middle.
+pub(crate) fn label(metric: &Metric, statistic: Statistic) -> String {
+    let label = plain(&metric.label);
+    match statistic {
+        Statistic::Center => label,
+        Statistic::Quantile(quantile) => format!("{label}, {}", quantile.label()),
+    }
+}
+
+/// The size of an effect. Ten times is easier to read than 900 %.
+pub(crate) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
+    match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) if ratio >= 10.0 => format!("×{}", three_digits(ratio)),
+        (Some(ratio), _) => format!("{} %", percent_change(ratio - 1.0)),
+        (None, Some(difference)) => scaler.show_change(difference),
+        (None, None) => "~".to_owned(),
+    }
+}
+
+/// The size of a comparison's effect, with the unit of its metric.
+pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
+    let metric = metric_of(record, &comparison.metric);
+    let values = comparison.difference.as_slice();
+    effect_text(comparison, &Scaler::for_row(&metric.unit, values))
+}
+
+/// What people call a property of a metric, with whose it is where other programs are in it.
+pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
+    label_with_scope(&metric_of(record, metric), statistic)
+}
+
+/// The same of a metric that is at hand.
+pub(crate) fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
+    let label = label(metric, statistic);
+    match metric.scope {
+        Scope::Machine => format!("{label} (whole machine)"),
+        _ => label,
+    }
+}

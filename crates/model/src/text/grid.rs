@@ -1,8 +1,9 @@
-//! Aligned columns: the first to the left, the others to the right.
+//! Aligned columns.
 
 use std::fmt;
 
 use super::Tone;
+use super::wrap::{display_width, padded, wrapped};
 
 /// One cell: what it says, and how it is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,41 +23,97 @@ impl Cell {
             tone: Tone::Plain,
         }
     }
-
-    fn width(&self) -> usize {
-        self.text.chars().count()
-    }
 }
 
 /// Rows of cells; the first row is the heading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
-    /// The rows; shorter ones end early.
+    /// The rows. A row that ends early ends with a note that may reach over the columns to its
+    /// right.
     pub rows: Vec<Vec<Cell>>,
+    /// How columns are aligned; where nothing is said, the first to the left, others to the right.
+    pub align: Vec<Align>,
+}
+
+/// How a column is aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+    /// Sentences, in the last column: wrapped in the room that the others leave.
+    Wrapped,
+}
+
+impl Align {
+    /// Whether numbers stand there.
+    #[must_use]
+    pub fn is_right(self) -> bool {
+        self == Self::Right
+    }
 }
 
 /// Between two columns.
 const GAP: usize = 2;
+/// Sentences get so many columns however narrow the terminal is.
+const NARROWEST: usize = 16;
 
 impl Grid {
-    /// Width of each column: that of its widest cell. A cell that ends its row early (a note
-    /// instead of values) may reach over the columns to its right.
+    /// A heading; columns are aligned as for numbers unless something else is said.
+    #[must_use]
+    pub fn headed(heading: &[&str]) -> Self {
+        Self {
+            rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
+            align: Vec::new(),
+        }
+    }
+
+    /// The same with its columns aligned so.
+    #[must_use]
+    pub fn aligned(self, align: &[Align]) -> Self {
+        Self {
+            align: align.to_vec(),
+            ..self
+        }
+    }
+
+    /// Adds a row of plain cells.
+    pub fn push<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(Cell::plain).collect());
+    }
+
+    /// How many columns the longest row has.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.rows.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// How a column is aligned.
+    #[must_use]
+    pub fn align(&self, column: usize) -> Align {
+        let other = if column == 0 {
+            Align::Left
+        } else {
+            Align::Right
+        };
+        self.align.get(column).copied().unwrap_or(other)
+    }
+
+    /// Width of each column: that of its widest cell, notes left out.
     #[must_use]
     pub fn widths(&self) -> Vec<usize> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        (0..columns)
-            .map(|column| {
-                let cells = self
-                    .rows
-                    .iter()
-                    .filter(|row| row.len() == columns || column == 0);
-                cells
-                    .filter_map(|row| row.get(column))
-                    .map(Cell::width)
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect()
+        let columns = self.columns();
+        let width = |column: usize| {
+            let rows = self.rows.iter();
+            let whole = rows.filter(|row| row.len() == columns || column + 1 < row.len().max(2));
+            let cells = whole.filter_map(|row| row.get(column));
+            cells
+                .map(|cell| display_width(&cell.text))
+                .max()
+                .unwrap_or(0)
+        };
+        (0..columns).map(width).collect()
     }
 
     /// Columns of text that the rows take.
@@ -66,64 +123,101 @@ impl Grid {
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
-    /// Draws the rows; `paint` gives a text its tone after it has been aligned.
+    /// Draws the rows in so many columns of text; `paint` gives a text its tone after it has been
+    /// aligned.
     #[must_use]
-    pub fn lines(&self, paint: impl Fn(&str, Tone) -> String) -> Vec<String> {
+    pub fn lines(&self, width: usize, paint: impl Fn(&str, Tone) -> String) -> Vec<String> {
         let widths = self.widths();
-        self.rows
-            .iter()
-            .map(|row| line(row, &widths, &paint))
+        let rows = self.rows.iter();
+        rows.flat_map(|row| self.row_lines(row, &widths, width, &paint))
             .collect()
+    }
+
+    fn row_lines(
+        &self,
+        row: &[Cell],
+        widths: &[usize],
+        room: usize,
+        paint: &impl Fn(&str, Tone) -> String,
+    ) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        let mut used = 0;
+        for (column, (cell, &width)) in row.iter().zip(widths).enumerate() {
+            let gap = if column == 0 { 0 } else { GAP };
+            used += gap;
+            lines[0].push_str(&" ".repeat(gap));
+            let is_note = row.len() < widths.len() && column + 1 == row.len() && column > 0;
+            match self.align(column) {
+                _ if is_note => lines[0].push_str(&paint(&cell.text, cell.tone)),
+                Align::Left => {
+                    let gap = " ".repeat(width.saturating_sub(display_width(&cell.text)));
+                    lines[0].push_str(&paint(&cell.text, cell.tone));
+                    lines[0].push_str(&gap);
+                }
+                Align::Right => {
+                    let gap = " ".repeat(width.saturating_sub(display_width(&cell.text)));
+                    lines[0].push_str(&gap);
+                    lines[0].push_str(&paint(&cell.text, cell.tone));
+                }
+                Align::Wrapped => {
+                    let room = room.saturating_sub(used).max(NARROWEST);
+                    let mut texts = wrapped(&cell.text, room, 0).into_iter();
+                    lines[0].push_str(&paint(&texts.next().unwrap_or_default(), cell.tone));
+                    let lead = padded("", used);
+                    lines.extend(texts.map(|text| lead.clone() + &paint(&text, cell.tone)));
+                }
+            }
+            used += width;
+        }
+        for line in &mut lines {
+            line.truncate(line.trim_end().len());
+        }
+        lines
     }
 }
 
 /// The rows without tones, each with its end of line.
 impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.lines(|text, _| text.to_owned());
+        let lines = self.lines(usize::MAX, |text, _| text.to_owned());
         lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
-}
-
-fn line(row: &[Cell], widths: &[usize], paint: &impl Fn(&str, Tone) -> String) -> String {
-    let mut line = String::new();
-    for (column, (cell, &width)) in row.iter().zip(widths).enumerate() {
-        let pad = " ".repeat(width.saturating_sub(cell.width()));
-        let text = paint(&cell.text, cell.tone);
-        if column == 0 {
-            line.push_str(&text);
-            line.push_str(&pad);
-        } else {
-            line.push_str(&" ".repeat(GAP));
-            let note = row.len() < widths.len();
-            line.push_str(if note { "" } else { &pad });
-            line.push_str(&text);
-        }
-    }
-    line.truncate(line.trim_end().len());
-    line
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn lines(grid: &Grid, width: usize) -> Vec<String> {
+        grid.lines(width, |text, _| text.to_owned())
+    }
+
     #[test]
     fn names_go_left_and_numbers_right() {
-        let row = |cells: &[&str]| cells.iter().map(|text| Cell::plain(*text)).collect();
-        let grid = Grid {
-            rows: vec![
-                row(&["", "as-is", "thp=always"]),
-                row(&["wall time", "4.21 s", "3.38 s"]),
-                row(&["walks", "not measured ¹"]),
-            ],
-        };
-        let lines = grid.lines(|text, _| text.to_owned());
+        let mut grid = Grid::headed(&["", "as-is", "thp=always"]);
+        grid.push(["wall time", "4.21 s", "3.38 s"]);
+        grid.push(["walks", "not measured ¹"]);
         let expected = [
             "            as-is  thp=always",
             "wall time  4.21 s      3.38 s",
             "walks      not measured ¹",
         ];
-        assert_eq!(lines, expected);
+        assert_eq!(lines(&grid, 80), expected);
+    }
+
+    #[test]
+    fn sentences_are_wrapped_in_the_last_column() {
+        let mut grid = Grid::headed(&["reason", "bytes", "what it is"]).aligned(&[
+            Align::Left,
+            Align::Right,
+            Align::Wrapped,
+        ]);
+        grid.push(["VMA_SMALL", "3 MiB", "The mapping spans no aligned block."]);
+        let expected = [
+            "reason     bytes  what it is",
+            "VMA_SMALL  3 MiB  The mapping spans",
+            "                  no aligned block.",
+        ];
+        assert_eq!(lines(&grid, 36), expected);
     }
 }

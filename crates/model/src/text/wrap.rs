@@ -1,4 +1,8 @@
-//! Text for a terminal: no control characters, wrapped at a width.
+//! Text for a terminal: no control characters, wrapped at a width in columns of the terminal.
+
+use textwrap::core::Word;
+use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::UnicodeWidthStr;
 
 /// Text from outside (a command, a name, what a program wrote), made fit for one line of a
 /// terminal: control characters are shown as escapes, not obeyed.
@@ -20,49 +24,57 @@ fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// At most `width` characters, with `…` where something was left out.
+/// Columns of a terminal that a text takes.
+#[must_use]
+pub fn display_width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text with spaces behind it, up to so many columns.
+#[must_use]
+pub fn padded(text: &str, columns: usize) -> String {
+    let gap = columns.saturating_sub(display_width(text));
+    format!("{text}{}", " ".repeat(gap))
+}
+
+/// At most `width` columns, with `…` where something was left out.
 #[must_use]
 pub fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    if display_width(text) <= width {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    let mut short = String::new();
+    for c in text.chars() {
+        short.push(c);
+        if display_width(&short) >= width {
+            short.pop();
+            break;
+        }
+    }
     short.push('…');
     short
 }
 
-/// Breaks text at spaces into lines of at most `width` characters, all but the first after
-/// `indent` spaces. A word that is longer than a line is broken.
+/// Breaks text at spaces into lines of at most `width` columns, all but the first after
+/// `indent` spaces. A word that is longer than a line is broken; a number stays with its unit,
+/// as in `19.8 %` and `4.21 s`.
 #[must_use]
 pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
-    let width = width.max(indent + 8);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let mut used = 0;
-    for word in words(text) {
-        for piece in pieces(word, width - indent) {
-            let size = piece.chars().count();
-            let gap = usize::from(used > 0 && !line.trim().is_empty());
-            if used + gap + size > width && !line.trim().is_empty() {
-                lines.push(std::mem::take(&mut line));
-                line.push_str(&" ".repeat(indent));
-                used = indent;
-            } else if gap == 1 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(&piece);
-            used += size;
-        }
-    }
-    lines.push(line);
-    lines
+    let lead = " ".repeat(indent);
+    let options = textwrap::Options::new(width.max(indent + 8))
+        .subsequent_indent(&lead)
+        .word_separator(WordSeparator::Custom(words))
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = textwrap::wrap(&text, options).into_iter();
+    lines.map(|line| line.into_owned()).collect()
 }
 
-/// Words that may be parted: a number stays with its unit, as in `19.8 %` and `4.21 s`.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text.trim();
-    std::iter::from_fn(move || {
+/// Words that may be parted.
+fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let mut rest = text;
+    Box::new(std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
@@ -70,11 +82,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
             .match_indices(' ')
             .map(|(index, _)| index)
             .find(|&index| !joins(&rest[..index], &rest[index + 1..]))
-            .unwrap_or(rest.len());
+            .map_or(rest.len(), |index| index + 1);
         let (word, after) = rest.split_at(end);
-        rest = after.trim_start();
-        Some(word)
-    })
+        rest = after;
+        Some(Word::from(word))
+    }))
 }
 
 fn joins(before: &str, after: &str) -> bool {
@@ -93,14 +105,6 @@ fn joins(before: &str, after: &str) -> bool {
         )
 }
 
-fn pieces(word: &str, width: usize) -> Vec<String> {
-    let chars: Vec<char> = word.chars().collect();
-    chars
-        .chunks(width.max(1))
-        .map(|piece| piece.iter().collect())
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,12 +121,19 @@ mod tests {
         assert_eq!(wrapped(text, 17, 0), ["it is about", "19.8 % faster"]);
     }
 
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!(display_width("日本"), 4);
+        assert_eq!(shortened("日本語", 4), "日…");
+        assert_eq!(padded("日", 4), "日  ");
+    }
+
     proptest! {
         #[test]
         fn no_line_is_wider_and_no_word_is_lost(text in "[a-z%0-9 …é]{0,200}", width in 20_usize..90) {
             let lines = wrapped(&text, width, 4);
             for line in &lines {
-                prop_assert!(line.chars().count() <= width, "{line:?}");
+                prop_assert!(display_width(line) <= width, "{line:?}");
             }
             let squeeze = |text: &str| text.split_whitespace().collect::<String>();
             prop_assert_eq!(squeeze(&lines.join(" ")), squeeze(&text));
@@ -130,7 +141,7 @@ mod tests {
 
         #[test]
         fn shortened_text_fits(text in ".{0,60}", width in 1_usize..40) {
-            prop_assert!(shortened(&text, width).chars().count() <= width);
+            prop_assert!(display_width(&shortened(&text, width)) <= width);
         }
     }
 }

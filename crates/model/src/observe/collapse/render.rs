@@ -34,8 +34,9 @@ pub fn render_text(report: &Report, style: &Style, out: &mut impl Write) -> fmt:
         let cells = |row: &Vec<String>| row.iter().map(|text| Cell::plain(text.as_str())).collect();
         let grid = Grid {
             rows: rows.iter().map(cells).collect(),
+            ..Grid::default()
         };
-        for line in grid.lines(|text, _: Tone| text.to_owned()) {
+        for line in grid.lines(usize::MAX, |text, _: Tone| text.to_owned()) {
             writeln!(out, "{line}")?;
         }
         for note in notes(report) {

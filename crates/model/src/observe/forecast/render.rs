@@ -27,8 +27,9 @@ fn write_grid(rows: &[Vec<String>], out: &mut impl Write) -> fmt::Result {
     let cells = |row: &Vec<String>| row.iter().map(|text| Cell::plain(text.as_str())).collect();
     let grid = Grid {
         rows: rows.iter().map(cells).collect(),
+        ..Grid::default()
     };
-    for line in grid.lines(|text, _| text.to_owned()) {
+    for line in grid.lines(usize::MAX, |text, _| text.to_owned()) {
         writeln!(out, "  {line}")?;
     }
     Ok(())

@@ -163,7 +163,10 @@ fn grid(title: &str, rows: &[Row], summary: &Summary, style: &Style) -> Grid {
         };
         lines.push(line(&rest, wide)[..4].to_vec());
     }
-    Grid { rows: lines }
+    Grid {
+        rows: lines,
+        ..Grid::default()
+    }
 }
 
 fn line(row: &Row, wide: usize) -> Vec<Cell> {

@@ -237,6 +237,7 @@ impl Layout<'_, '_> {
         }
         let mut grid = Grid {
             rows: vec![heading],
+            ..Grid::default()
         };
         let rows = self.rows.iter();
         grid.rows
@@ -263,6 +264,7 @@ fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     let heading = ["", value, "95 % interval", "smallest", "largest"];
     let mut grid = Grid {
         rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
+        ..Grid::default()
     };
     for row in rows {
         let readings = readings(column, row);

@@ -108,7 +108,7 @@ fn tables<W: Write>(report: &Report<'_>, notes: &Notes, pen: &mut Pen<'_, W>) ->
             if let Some(title) = &section.title {
                 pen.paragraph(title, 4, Tone::Plain)?;
             }
-            for line in block.lines(|text, tone| paint(text, tone, pen.style.color)) {
+            for line in block.lines(usize::MAX, |text, tone| paint(text, tone, pen.style.color)) {
                 writeln!(pen.out, "{line}")?;
             }
             drawn.push(block);

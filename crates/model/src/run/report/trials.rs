@@ -194,7 +194,10 @@ fn grid(arms: &[Arm<'_>], columns: &[Told]) -> Grid {
             .chain(told)
             .collect()
     }));
-    Grid { rows }
+    Grid {
+        rows,
+        ..Grid::default()
+    }
 }
 
 /// How many trials lie in each part of the range, the fullest part of all the highest bar.
@@ -240,5 +243,6 @@ fn strips(arms: &[Arm<'_>], strips: impl Iterator<Item = String>) -> Grid {
     let row = |(arm, strip): (&Arm<'_>, String)| vec![Cell::plain(&arm.name), Cell::plain(strip)];
     Grid {
         rows: arms.iter().zip(strips).map(row).collect(),
+        ..Grid::default()
     }
 }

@@ -132,7 +132,10 @@ fn grid(timelines: &[&Timeline]) -> Grid {
         }));
         rows.push(row);
     }
-    Grid { rows }
+    Grid {
+        rows,
+        ..Grid::default()
+    }
 }
 
 fn longest(timelines: &[&Timeline]) -> usize {

@@ -50,7 +50,10 @@ fn kinds(summary: &Summary) -> Grid {
     if summary.kinds.len() > 1 {
         rows.push(latencies("all", &summary.total));
     }
-    Grid { rows }
+    Grid {
+        rows,
+        ..Grid::default()
+    }
 }
 
 fn latencies(label: &str, row: &Row) -> Vec<Cell> {
@@ -126,5 +129,8 @@ fn list(summary: &Summary, entries: &[(String, u64, u64)], limit: usize, wide: u
             time_ns,
         );
     }
-    Grid { rows }
+    Grid {
+        rows,
+        ..Grid::default()
+    }
 }

@@ -30,7 +30,7 @@ help:
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
-	@echo "make calibrate     reproduce the error rates of METHODOLOGY.md"
+	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 
 setup:

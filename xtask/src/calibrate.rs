@@ -4,8 +4,8 @@
 //! to stop from `compare::progress`, the answer from `compare::table`.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Result, anyhow};
@@ -16,9 +16,11 @@ use hugewise_model::run::stats::Quantile;
 mod experiment;
 mod noise;
 mod real;
+mod table;
 
 use experiment::{Outcomes, Scenario};
 use noise::Noise;
+use table::Table;
 
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
@@ -41,6 +43,9 @@ pub struct Arguments {
     /// The policy that the real experiments try twice.
     #[arg(long, default_value = "as-is")]
     policy: String,
+    /// Also write each table into this folder, as Markdown and CSV.
+    #[arg(long, value_name = "FOLDER")]
+    write: Option<PathBuf>,
     /// The program of the real experiments [default: sort -n of a million numbers]
     #[arg(trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -49,31 +54,62 @@ pub struct Arguments {
 /// The practical threshold that users get by default.
 const THRESHOLD: f64 = 0.01;
 
-/// Runs every scenario and prints a table in Markdown.
+/// Runs every scenario and prints the tables in Markdown.
 ///
 /// # Errors
-/// When the statistics refuse a simulated record, which would be a fault of this program.
+/// When the statistics refuse a simulated record, which would be a fault of this program; when a
+/// table cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.experiments > 0 {
-        let lines: String = Noise::ALL
-            .into_iter()
-            .map(|noise| line(arguments, noise))
-            .collect::<Result<_>>()?;
-        println!("{HEAD}{lines}");
+        let table = simulated(arguments)?;
+        arguments.publish(&table, "simulated", "Simulated experiments")?;
     }
     if arguments.real > 0 {
-        real::run(arguments.real, &arguments.policy, &arguments.command)?;
+        let real = real::run(arguments.real, &arguments.policy, &arguments.command)?;
+        let title = format!("Real A/A runs of `{}`, {}", real.command, arguments.policy);
+        arguments.publish(&real.table, &format!("aa-{}", real.program), &title)?;
     }
     Ok(())
 }
 
-const HEAD: &str = "\
-| noise of one trial | A/A, threshold 0: different | A/A: different | A/A, threshold 0: tail different | A/A: control failed | 3 %: in the interval | 3 %: p95 in its interval | 3 %: found | 3 %: called no difference | 3 %: rounds | 10 %: found | 10 %: rounds |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-";
+impl Arguments {
+    /// Prints a table, and writes it where that is asked for.
+    fn publish(&self, table: &Table, name: &str, title: &str) -> Result<()> {
+        println!("{}", table.markdown());
+        match &self.write {
+            Some(folder) => table.write(folder, name, title),
+            None => Ok(()),
+        }
+    }
+}
 
-/// One line of the table.
-fn line(arguments: &Arguments, noise: Noise) -> Result<String> {
+/// Every noise, in a row each.
+fn simulated(arguments: &Arguments) -> Result<Table> {
+    let rows = Noise::ALL.into_iter().map(|noise| row(arguments, noise));
+    Ok(Table {
+        head: HEAD.to_vec(),
+        rows: rows.collect::<Result<_>>()?,
+        sum: format!("{} experiments for each cell.", arguments.experiments),
+    })
+}
+
+const HEAD: [&str; 12] = [
+    "noise of one trial",
+    "A/A, threshold 0: different",
+    "A/A: different",
+    "A/A, threshold 0: tail different",
+    "A/A: control failed",
+    "3 %: in the interval",
+    "3 %: p95 in its interval",
+    "3 %: found",
+    "3 %: called no difference",
+    "3 %: rounds",
+    "10 %: found",
+    "10 %: rounds",
+];
+
+/// One row of the table.
+fn row(arguments: &Arguments, noise: Noise) -> Result<Vec<String>> {
     let tally = |effect, threshold| {
         let scenario = Scenario {
             noise,
@@ -87,28 +123,22 @@ fn line(arguments: &Arguments, noise: Noise) -> Result<String> {
     };
     let (strict, none) = (tally(0.0, 0.0)?, tally(0.0, THRESHOLD)?);
     let (small, large) = (tally(0.03, THRESHOLD)?, tally(0.10, THRESHOLD)?);
-    let cells = [
-        strict.percent(strict.changed),
-        none.percent(none.different),
-        strict.percent(strict.tail_changed),
-        none.percent(none.control_failed),
-        small.percent(small.covered),
-        100.0 * f64::from(small.tail_covered) / f64::from(small.tails),
-        small.percent(small.different),
-        small.percent(small.same),
-    ];
-    let mut text = format!("| {} ", noise.label());
-    for cell in cells {
-        write!(text, "| {cell:.1} % ")?;
-    }
-    write!(text, "| {:.1} ", small.mean_rounds())?;
-    writeln!(
-        text,
-        "| {:.1} % | {:.1} |",
-        large.percent(large.different),
-        large.mean_rounds()
-    )?;
-    Ok(text)
+    let percent = |share: f64| format!("{share:.1} %");
+    let rounds = |tally: Tally| format!("{:.1}", tally.mean_rounds());
+    Ok(vec![
+        noise.label().to_owned(),
+        percent(strict.percent(strict.changed)),
+        percent(none.percent(none.different)),
+        percent(strict.percent(strict.tail_changed)),
+        percent(none.percent(none.control_failed)),
+        percent(small.percent(small.covered)),
+        percent(100.0 * f64::from(small.tail_covered) / f64::from(small.tails)),
+        percent(small.percent(small.different)),
+        percent(small.percent(small.same)),
+        rounds(small),
+        percent(large.percent(large.different)),
+        rounds(large),
+    ])
 }
 
 /// What came out of many experiments of one scenario.

@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Plant nothing: write the document of what was kept
     #[arg(long, conflicts_with = "all_memory")]
     kept: bool,
+    /// Plant nothing: print what was reported on this kernel, in full
+    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["all_memory", "guests", "kept"])]
+    detail: Option<String>,
     /// Where `xtask vm` left the consoles of its guests
     #[arg(long, default_value = ".cache/matrix", requires = "guests")]
     cache: PathBuf,
@@ -50,6 +53,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let kept = Path::new(KEPT);
+    if let Some(kernel) = &arguments.detail {
+        return print_detail(&tables(kept)?, kernel);
+    }
     let passed = if arguments.guests {
         take_guests(&arguments.cache, kept)?
     } else if arguments.kept {
@@ -64,6 +70,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     fs::write(&arguments.out, document)?;
     eprintln!("{} is written", arguments.out.display());
     ensure!(passed, "plants were judged wrongly, or did not come up");
+    Ok(())
+}
+
+fn print_detail(tables: &[Table], kernel: &str) -> Result<()> {
+    let names: Vec<&str> = tables.iter().map(|table| table.kernel.as_str()).collect();
+    let found = tables.iter().find(|table| table.kernel == kernel);
+    let table = found.with_context(|| format!("no rows of `{kernel}`; there are {names:?}"))?;
+    println!("{}", document::detail(table).trim_end());
     Ok(())
 }
 

@@ -6,29 +6,58 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::table::Table;
 use crate::program;
 
-const HEAD: &str = "\
-| run | rounds | second against first | 95 % interval | verdict | control against first | control |
-|--:|--:|--:|---|---|--:|---|
-";
+const HEAD: [&str; 7] = [
+    "run",
+    "rounds",
+    "second against first",
+    "95 % interval",
+    "verdict",
+    "control against first",
+    "control",
+];
 
-/// Runs `count` experiments and prints a row for each, then how often the same was called
-/// different.
-pub fn run(count: u32, policy: &str, command: &[OsString]) -> Result<()> {
+/// What the experiments gave, and with which program.
+#[derive(Debug)]
+pub struct Real {
+    /// A row for each experiment.
+    pub table: Table,
+    /// The whole command.
+    pub command: String,
+    /// The name of its program, without its folder.
+    pub program: String,
+}
+
+/// Runs `count` experiments, and counts how often the same was called different.
+///
+/// # Errors
+/// When the program does not build, a trial fails, or a report lacks what is looked for.
+pub fn run(count: u32, policy: &str, command: &[OsString]) -> Result<Real> {
     let program = program::build()?;
     let sort = program::sort()?;
     let command = if command.is_empty() { &sort } else { command };
-    print!("{HEAD}");
+    let mut rows = Vec::new();
     let mut different = 0;
     for nth in 1..=count {
         let report = experiment(&program, policy, command)?;
         let row = Row::of(&report, policy)?;
         different += u32::from(row.is_different());
-        println!("| {nth} {}", row.cells);
+        eprintln!("run {nth} of {count}: {}", row.verdict);
+        rows.push([vec![nth.to_string()], row.cells].concat());
     }
-    println!("\n{different} of {count} runs called the same policy different.");
-    Ok(())
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let name = Path::new(&command[0]).file_name().unwrap_or_default();
+    Ok(Real {
+        table: Table {
+            head: HEAD.to_vec(),
+            rows,
+            sum: format!("{different} of {count} runs called the same policy different."),
+        },
+        command: words.join(" "),
+        program: name.to_string_lossy().into_owned(),
+    })
 }
 
 fn experiment(program: &Path, policy: &str, command: &[OsString]) -> Result<Value> {
@@ -42,7 +71,7 @@ fn experiment(program: &Path, policy: &str, command: &[OsString]) -> Result<Valu
 
 struct Row {
     verdict: String,
-    cells: String,
+    cells: Vec<String>,
 }
 
 impl Row {
@@ -63,14 +92,15 @@ impl Row {
         } else {
             "failed"
         };
-        let cells = format!(
-            "| {} | {} | {} to {} | {verdict} | {} | {passed} |",
-            row["n"],
+        let interval = format!("{} to {}", percent(&row["low"]), percent(&row["high"]));
+        let cells = vec![
+            row["n"].to_string(),
             percent(&row["ratio"]),
-            percent(&row["low"]),
-            percent(&row["high"]),
+            interval,
+            verdict.clone(),
             percent(&control["comparison"]["ratio"]),
-        );
+            passed.to_owned(),
+        ];
         Ok(Self { verdict, cells })
     }
 

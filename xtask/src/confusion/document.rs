@@ -1,4 +1,4 @@
-//! The document: every plant on every kernel in short, then each kernel in full.
+//! The document: every plant on every kernel in short; and one kernel in full, on demand.
 
 use std::fmt::Write;
 
@@ -10,22 +10,25 @@ use super::verdict::Verdict;
 
 const ROLES: [&str; 2] = ["root", "user"];
 
-/// Writes the document.
+/// The summary: a line of counts for each kernel, and a sign for each plant on each kernel.
 pub fn render(tables: &[Table]) -> String {
-    let mut notes = Notes::default();
-    let mut text = format!("{HEAD}\n## All kernels\n\n");
+    let mut text = format!("{HEAD}\n## Counts\n\n");
+    text += &counts(tables);
+    text += "\n## Each plant on each kernel\n\n";
     text += &overview(tables);
-    for table in tables {
-        let _ = write!(text, "\n## {}\n\n", table.kernel);
-        text += &counts(table);
-        text += &in_full(table, &mut notes);
-    }
-    text += "\n## Why less is enough, or nothing was planted\n\n";
-    text += &notes.text();
-    text += "## Cannot be planted\n\n";
+    text += "\n## Reasons that cannot be planted\n\n";
     for (code, why) in UNREACHABLE {
         let _ = writeln!(text, "* `{code}`: {why}.");
     }
+    text
+}
+
+/// What `inspect` answered on one kernel, and why less than the planted reason alone is enough.
+pub fn detail(table: &Table) -> String {
+    let mut notes = Notes::default();
+    let mut text = format!("# {}\n\n", table.kernel);
+    text += &in_full(table, &mut notes);
+    let _ = write!(text, "\n{}", notes.text());
     text
 }
 
@@ -56,22 +59,29 @@ fn sign(row: &Row) -> &'static str {
     Verdict::of(row).sign()
 }
 
-/// One sentence for a kernel.
-fn counts(table: &Table) -> String {
-    let of = |verdict| {
-        let rows = table.rows.iter();
-        rows.filter(|row| Verdict::of(row) == verdict).count()
-    };
-    format!(
-        "{} answers: {} the planted reason alone, {} the planted reason first, {} among several, \
-         {} wrong; {} times the plant could not be made.\n\n",
-        table.rows.len() - of(Verdict::Absent),
-        of(Verdict::Alone),
-        of(Verdict::First),
-        of(Verdict::Among),
-        of(Verdict::Wrong),
-        of(Verdict::Absent),
-    )
+/// A row for each kernel.
+fn counts(tables: &[Table]) -> String {
+    let mut text = "| kernel | answers | right | first of several | among several \
+        | wrong | not possible there |\n|---|--:|--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for table in tables {
+        let of = |verdict| {
+            let rows = table.rows.iter();
+            rows.filter(|row| Verdict::of(row) == verdict).count()
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            table.kernel,
+            table.rows.len() - of(Verdict::Absent),
+            of(Verdict::Alone),
+            of(Verdict::First),
+            of(Verdict::Among),
+            of(Verdict::Wrong),
+            of(Verdict::Absent),
+        );
+    }
+    text
 }
 
 /// What each answer was.
@@ -106,22 +116,30 @@ fn cell(row: &Row, notes: &mut Notes) -> String {
 }
 
 const HEAD: &str = "\
-# What was planted, and what was reported
+# Planted reasons, and what `inspect` reported
 
-`hugewise-lab plant` brings memory into one known state for each reason why memory is not
-huge, and looks up in the kernel that it is so, by other means than the ones under test. Then
-`hugewise inspect` judges the process, as root and as an ordinary user.
+`hugewise-lab plant` brings memory into one known state for each reason why memory is not huge, and
+checks in the kernel that it is so, by other means than `inspect` uses. Then `hugewise inspect`
+judges the process, once as root and once as an ordinary user.
 
-✓ is the planted reason and no other; *1st* is the planted reason first, with others that look
-the same; *among* is the planted reason behind a likelier one; – could not be planted there; ✗ is
-wrong. Where root and a user are told different things, root comes first. What was said stands
-below, kernel by kernel. A reason with `or` is one of several that cannot be told apart with the
-rights at hand.
+| sign | meaning |
+|---|---|
+| ✓ | the planted reason and no other |
+| 1st | the planted reason first, with others that look the same; allowed, with an explanation |
+| among | the planted reason behind a likelier one; allowed, with an explanation |
+| **✗** | wrong |
+| – | not possible on that kernel or machine |
 
-The first kernel is that of the machine on which `cargo xtask confusion` ran last; the others are
-those of the matrix, as `cargo xtask vm` booted them last and `cargo xtask confusion --guests`
-took their answers. The suite `cargo test -p hugewise --test confusion` fails where an answer is
-not what it should be, on this machine and in the guests.
+Where root and a user get different answers, root comes first. What `inspect` said on a kernel, in
+full, and why less than one reason is enough:
+
+    cargo xtask confusion --detail 'x86_64 6.12'
+
+The first kernel is that of the machine on which `cargo xtask confusion` ran last. The others are
+those of the kernel matrix, as `cargo xtask vm` booted them last and `cargo xtask confusion
+--guests` read their answers. The answers are in `fixtures/confusion`, one file a kernel.
+`cargo test -p hugewise --test confusion` fails where an answer is not what it should be, on this
+machine and in the guests.
 ";
 
 #[cfg(test)]
@@ -144,24 +162,47 @@ mod tests {
         Table { kernel, rows }
     }
 
-    #[test]
-    fn each_answer_stands_with_its_reason() {
+    fn tables() -> [Table; 3] {
         let several = row("user", Kind::Why, "KSM or UFFD", Some("no rights"));
         let absent = |role| row(role, Kind::NotHere, "not here: no KSM", None);
-        let text = render(&[
+        [
             table("a 1", vec![row("root", Kind::Why, "KSM", None), several]),
             table("a 2", vec![absent("root"), absent("user")]),
             table("a 3", vec![row("root", Kind::Why, "UFFD", None)]),
-        ]);
+        ]
+    }
+
+    #[test]
+    fn each_answer_has_a_sign_and_is_counted() {
+        let text = render(&tables());
         for line in [
+            "| a 1 | 2 | 1 | 1 | 0 | 0 | 0 |",
+            "| a 2 | 0 | 0 | 0 | 0 | 0 | 2 |",
+            "| a 3 | 1 | 0 | 0 | 0 | 1 | 0 |",
             "| planted | a 1 | a 2 | a 3 |",
             "| `KSM` | ✓ / 1st | – | **✗** /  |",
-            "| `KSM`: equal pages, merged | ✓ | KSM or UFFD [1] |",
-            "| `KSM`: equal pages, merged | – [2] | – [2] |",
-            "| `KSM`: equal pages, merged | **UFFD** |  |",
-            "[1] no rights.",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_detail_has_each_answer_with_its_reason() {
+        let details = tables().map(|table| detail(&table));
+        for (text, lines) in details.iter().zip([
+            [
+                "| `KSM`: equal pages, merged | ✓ | KSM or UFFD [1] |",
+                "[1] no rights.",
+            ],
+            [
+                "| `KSM`: equal pages, merged | – [1] | – [1] |",
+                "[1] no KSM.",
+            ],
+            ["| `KSM`: equal pages, merged | **UFFD** |  |", "# a 3"],
+        ]) {
+            for line in lines {
+                assert!(text.contains(line), "{line}\n{text}");
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The experiment files under `examples/`, short, with the real programs. They are not part of
-//! the usual tests: `make test-services` runs them.
+//! The experiment files of `examples/`, short, with the real programs. They are not part of the usual
+//! tests: `make test-services` runs them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use crate::harness::{Case, is_root, one_at_a_time, settings, skip};
 
 /// An example, what it needs, and what it must measure in every trial.
 struct Example {
-    file: &'static str,
+    /// Its folder, and its file without the ending.
+    name: &'static str,
     /// Libraries of allocators without which the policies that name them are left out.
     allocators: &'static [(&'static str, &'static str)],
     programs: &'static [&'static str],
@@ -22,11 +23,18 @@ struct Example {
     pool_mib: u64,
 }
 
+impl Example {
+    /// Its file, from the root of the repository.
+    fn path(&self) -> String {
+        format!("examples/{0}/{0}.toml", self.name)
+    }
+}
+
 #[test]
 #[ignore = "needs the real programs, and a minute: make test-services"]
 fn redis() {
     measures(&Example {
-        file: "redis.toml",
+        name: "redis",
         allocators: &[],
         programs: &["redis-server", "redis-benchmark", "redis-cli"],
         measured: &[
@@ -48,7 +56,7 @@ fn redis() {
 #[ignore = "needs the real programs, and a minute: make test-services"]
 fn jvm() {
     measures(&Example {
-        file: "jvm.toml",
+        name: "jvm",
         allocators: &[],
         programs: &["java", "javac", "wrk"],
         measured: &[
@@ -67,7 +75,7 @@ fn jvm() {
 #[ignore = "needs the real programs, and a minute: make test-services"]
 fn postgres() {
     measures(&Example {
-        file: "postgres.toml",
+        name: "postgres",
         allocators: &[],
         programs: &["pgbench", "setpriv"],
         measured: &["throughput_per_second", "latency_seconds", "peak_rss_bytes"],
@@ -81,7 +89,7 @@ fn postgres() {
 #[ignore = "needs the real programs, and a minute: make test-services"]
 fn go() {
     measures(&Example {
-        file: "go.toml",
+        name: "go",
         allocators: &[],
         programs: &["go", "wrk"],
         measured: &["throughput", "latency_seconds", "peak_rss_bytes"],
@@ -95,7 +103,7 @@ fn go() {
 #[ignore = "needs the real programs, and a minute: make test-services"]
 fn memcached() {
     measures(&Example {
-        file: "memcached.toml",
+        name: "memcached",
         allocators: &[],
         programs: &["memcached", "cc"],
         measured: &["wall_seconds", "latency_seconds", "peak_rss_bytes"],
@@ -109,7 +117,7 @@ fn memcached() {
 #[ignore = "needs the real programs, and a minute: make test-services"]
 fn allocators() {
     measures(&Example {
-        file: "allocators.toml",
+        name: "allocators",
         allocators: &[
             ("jemalloc", "libjemalloc.so.2"),
             ("mimalloc", "libmimalloc.so.2"),
@@ -132,9 +140,9 @@ fn measures(example: &Example) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &&&str| std::env::split_paths(&path).any(|it| it.join(name).exists());
     if let Some(missing) = example.programs.iter().find(|name| !is_there(name)) {
-        skip(example.file, &format!("there is no {missing}"));
+        skip(example.name, &format!("there is no {missing}"));
     } else if !is_root() {
-        skip(example.file, "needs root to write the machine's settings");
+        skip(example.name, "needs root to write the machine's settings");
     } else {
         run(example);
     }
@@ -142,15 +150,14 @@ fn measures(example: &Example) {
 
 /// The experiment without the policies whose allocators are not installed.
 fn experiment(example: &Example) -> String {
-    let file = repository().join("examples").join(example.file);
-    let text = std::fs::read_to_string(file).expect("the experiment");
+    let text = std::fs::read_to_string(repository().join(example.path())).expect("the experiment");
     let absent: Vec<String> = example
         .allocators
         .iter()
         .filter(|(_, library)| !is_installed(library))
         .map(|(name, library)| {
             skip(
-                &format!("{}, {name}", example.file),
+                &format!("{}, {name}", example.name),
                 &format!("there is no {library}"),
             );
             format!("malloc={name}\"")
@@ -202,7 +209,7 @@ fn run(example: &Example) {
     let before = settings();
     let _pool = Pool::of(example.pool_mib);
     let case = Case::new();
-    let (json, file) = (case.path("report.json"), case.path(example.file));
+    let (json, file) = (case.path("report.json"), case.path("experiment.toml"));
     std::fs::write(&file, experiment(example)).expect("a file");
     let words = [
         "run",
@@ -219,7 +226,7 @@ fn run(example: &Example) {
         .args([&json, &file])
         .assert()
         .success();
-    assert_eq!(settings(), before, "{}", example.file);
+    assert_eq!(settings(), before, "{}", example.name);
     let report = case.json(&json);
     for trial in report["trials"].as_array().expect("trials") {
         is_as_promised(example, trial);
@@ -232,15 +239,15 @@ fn is_as_promised(example: &Example, trial: &Value) {
         assert!(
             is_measured(reading),
             "{}: {metric}: {reading}",
-            example.file
+            example.name
         );
     }
     let (policy, metric) = example.huge;
     let huge = trial["readings"][metric]["value"].as_f64();
     if trial["policy"] == policy {
-        assert!(huge > Some(0.0), "{}: nothing is huge", example.file);
+        assert!(huge > Some(0.0), "{}: nothing is huge", example.name);
     } else if trial["policy"] == example.small {
-        assert_eq!(huge, Some(0.0), "{}", example.file);
+        assert_eq!(huge, Some(0.0), "{}", example.name);
     }
 }
 

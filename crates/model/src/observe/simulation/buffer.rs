@@ -34,7 +34,8 @@ impl Buffer {
     /// Looks a page up and remembers it as the one used last; whether it was there.
     ///
     /// The set is chosen by the low bits of the page's number (the remainder, where the number
-    /// of sets is no power of two). Some processors mix higher bits in: see METHODOLOGY.
+    /// of sets is no power of two). Some processors mix higher bits
+    /// in (Gras et al. measured it for Skylake's second level, USENIX Security 2018).
     pub fn touch(&mut self, page: u64) -> bool {
         let first = (page % self.sets) as usize * self.ways;
         let Some(set) = self.pages.get_mut(first..first + self.ways) else {

@@ -1,6 +1,6 @@
 //! What a program's accesses would find in the buffers of a processor, page size by page size.
 //!
-//! A model, not a measurement: METHODOLOGY says what a simulated miss is not. The same
+//! A model, not a measurement: BIAS.md says what a simulated miss is not. The same
 //! accesses always give the same numbers.
 
 use serde::{Deserialize, Serialize};

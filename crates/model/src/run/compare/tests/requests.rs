@@ -99,8 +99,8 @@ fn no_effect_is_seldom_called_one_and_a_true_one_is_covered() {
 }
 
 #[test]
-#[ignore = "takes minutes: the figures of METHODOLOGY.md"]
-fn the_figures_of_the_methodology() {
+#[ignore = "takes minutes: the figures of docs/calibration/requests.md"]
+fn the_figures_of_the_calibration() {
     let figures = [10, 20, 40].map(|rounds| calibrate(500, rounds, 1_500));
     let printed = [
         (17, vec![477, 466, 484, 489, 477]),

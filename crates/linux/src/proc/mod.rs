@@ -17,11 +17,13 @@ pub mod loadavg;
 pub mod meminfo;
 /// What is mounted where.
 pub mod mounts;
+/// Identity and counters of one process.
+pub mod pid_stat;
 /// Running processes, watched from outside.
 pub mod process;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
-/// Processor time of the machine, and counters of one process.
+/// Processor time of the machine.
 pub mod stat;
 /// Resident memory of processes, by counters alone.
 pub mod statm;

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
-use super::{lines, status};
+use super::lines;
+use super::pid_stat::read_pid_stat;
 use crate::root::Root;
 
 /// Parses `/proc/PID/task/TID/children`: process ids; words that are none are left out.
@@ -17,7 +18,7 @@ pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
 
 /// All descendants of `ancestor`, without itself.
 ///
-/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the `PPid` of every process. The
+/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the parent (`/proc/PID/stat`) of every process. The
 /// tree may change meanwhile: who is born during the walk may be left out, and who dies too.
 #[must_use]
 pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
@@ -54,8 +55,7 @@ impl Births {
         let pids = root.list("proc").unwrap_or_default();
         let pairs = pids.iter().filter_map(|name| {
             let pid = name.parse().ok()?;
-            let bytes = root.read(format!("proc/{pid}/status")).ok()?;
-            Some((pid, status::parse_status(&bytes).ok()?.parent))
+            Some((pid, read_pid_stat(root, pid).ok()?.parent))
         });
         Self::Pairs(pairs.collect())
     }
@@ -81,6 +81,7 @@ impl Births {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::pid_stat::line_of;
     use proptest::prelude::*;
 
     fn frozen(with_children: bool) -> (tempfile::TempDir, Root) {
@@ -94,8 +95,8 @@ mod tests {
         ] {
             let task = folder.path().join(format!("proc/{pid}/task/{pid}"));
             std::fs::create_dir_all(&task).unwrap();
-            let status = folder.path().join(format!("proc/{pid}/status"));
-            std::fs::write(status, format!("PPid:\t{parent}\n")).unwrap();
+            let stat = folder.path().join(format!("proc/{pid}/stat"));
+            std::fs::write(stat, line_of(pid, "x", 'S', &[(4, parent)])).unwrap();
             if with_children {
                 std::fs::write(task.join("children"), children).unwrap();
             }

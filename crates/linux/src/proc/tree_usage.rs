@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::stat::parse_process;
+use super::pid_stat::{ResourceUsage, read_pid_stat};
 use crate::root::Root;
 
 /// What each process has used so far, with the children it has waited for.
@@ -9,22 +9,9 @@ use crate::root::Root;
 /// MADV_POPULATE and MAP_POPULATE (`mm_account_fault` has no registers then, mm/memory.c), and
 /// cost descriptors for each thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeUsage(BTreeMap<(u32, u64), Used>);
+pub struct TreeUsage(BTreeMap<(u32, u64), ResourceUsage>);
 
-/// What a process or a tree used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Faults served without I/O.
-    pub minor_faults: u64,
-    /// Faults that waited for I/O.
-    pub major_faults: u64,
-    /// User mode time, in clock ticks.
-    pub user_ticks: u64,
-    /// Kernel mode time, in clock ticks.
-    pub system_ticks: u64,
-}
-
-impl Used {
+impl ResourceUsage {
     fn parts(self) -> [u64; 4] {
         let Self {
             minor_faults,
@@ -55,13 +42,13 @@ impl TreeUsage {
     #[must_use]
     pub fn read(root: &Root, processes: &BTreeSet<u32>, keeper: Option<u32>) -> Self {
         let one = |&pid: &u32| {
-            let line = parse_process(&root.read(format!("proc/{pid}/stat")).ok()?).ok()?;
+            let stat = read_pid_stat(root, pid).ok()?;
             let own = if keeper == Some(pid) {
-                Used::default()
+                ResourceUsage::default()
             } else {
-                line.own
+                stat.own
             };
-            Some(((pid, line.born_ticks), own.plus(line.of_children)))
+            Some(((pid, stat.started_ticks), own.plus(stat.children)))
         };
         Self(processes.iter().filter_map(one).collect())
     }
@@ -78,12 +65,12 @@ impl TreeUsage {
     /// grows. One that nobody waits for takes it along, and the sum falls: then those that are
     /// gone are left out of the earlier sum, and only the last that they used is lost.
     #[must_use]
-    pub fn since(&self, before: &Self) -> Option<Used> {
+    pub fn since(&self, before: &Self) -> Option<ResourceUsage> {
         if self.0.is_empty() {
             return None;
         }
         let grown = |index: usize| {
-            let part = |used: &Used| used.parts()[index];
+            let part = |used: &ResourceUsage| used.parts()[index];
             let now: u64 = self.0.values().map(part).fold(0, u64::saturating_add);
             let all = before.0.values().map(part).fold(0, u64::saturating_add);
             now.checked_sub(all).unwrap_or_else(|| {
@@ -91,19 +78,20 @@ impl TreeUsage {
                 now.saturating_sub(alive.map(|(_, used)| part(used)).sum())
             })
         };
-        Some(Used::of_parts(grown))
+        Some(ResourceUsage::of_parts(grown))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::pid_stat::line_of;
 
-    fn used(minor_faults: u64, major_faults: u64) -> Used {
-        Used {
+    fn used(minor_faults: u64, major_faults: u64) -> ResourceUsage {
+        ResourceUsage {
             minor_faults,
             major_faults,
-            ..Used::default()
+            ..ResourceUsage::default()
         }
     }
 
@@ -118,7 +106,9 @@ mod tests {
         for pid in [5, 6] {
             let path = folder.path().join(format!("proc/{pid}"));
             std::fs::create_dir_all(&path).unwrap();
-            let line = format!("{pid} (x) S 1 1 1 0 -1 0 100 20 3 4 50 60 7 8 20 0 1 0 9 0");
+            let fields = [(10, 100), (11, 20), (12, 3), (13, 4), (14, 50), (15, 60)];
+            let ticks = [(16, 7), (17, 8), (22, 9)];
+            let line = line_of(pid, "x", 'S', &[&fields[..], &ticks].concat());
             std::fs::write(path.join("stat"), line).unwrap();
         }
         let root = Root::at(folder.path());

@@ -12,6 +12,7 @@ use hugewise_model::observation::Missing;
 use hugewise_model::space::{Mapping, Process, Sort, Source, Sources, Space};
 
 use crate::error::{Error, Kind};
+use crate::proc::pid_stat::{PidStat, read_pid_stat, read_thread_stat};
 use crate::root::Root;
 
 mod blocks;
@@ -29,7 +30,7 @@ pub use settings::read_settings;
 pub use smaps::parse_mappings;
 
 use blocks::Sizes;
-use process::{Stat, read_pid_stat, read_process};
+use process::{read_process, sort};
 
 /// The right that reading another process's memory map needs (`PTRACE_MODE_READ`,
 /// Documentation/filesystems/proc.rst).
@@ -127,11 +128,10 @@ fn attempt(root: &Root, pid: u32, huge_bytes: Option<u64>, depth: Depth) -> Resu
     let read = read_mapped(root, pid, &folder, sizes, depth);
     match read_pid_stat(root, pid) {
         Err(_) => return Err(Unread::Ended),
-        Ok(after) if after.identity.started_ticks != before.identity.started_ticks => {
-            return Err(Unread::Ended);
-        }
-        Ok(after) if after.identity != before.identity => return Err(Unread::Replaced),
-        Ok(after) if after.sort != before.sort => return Err(Unread::Ended),
+        Ok(after) if after.started_ticks != before.started_ticks => return Err(Unread::Ended),
+        // Every exec chooses another address for the stack.
+        Ok(after) if after.stack_address != before.stack_address => return Err(Unread::Replaced),
+        Ok(after) if sort(&after) != sort(&before) => return Err(Unread::Ended),
         Ok(_) => {}
     }
     let tables = process.page_table_bytes.take();
@@ -162,17 +162,16 @@ fn sizes(huge_bytes: Option<u64>) -> Sizes {
 
 /// The folder below `/proc` whose files show the memory: the process's own, or, when its first
 /// thread has ended and others live on, that of one of these.
-fn folder_with_memory(root: &Root, pid: u32, stat: &Stat) -> Option<String> {
-    match stat.sort {
+fn folder_with_memory(root: &Root, pid: u32, stat: &PidStat) -> Option<String> {
+    match sort(stat) {
         Sort::Program => Some(format!("proc/{pid}")),
         Sort::KernelThread => None,
         Sort::Zombie => {
             let tasks = root.list(format!("proc/{pid}/task")).ok()?;
             let living = tasks.into_iter().find(|task| {
-                root.read(format!("proc/{pid}/task/{task}/stat"))
-                    .ok()
-                    .and_then(|bytes| process::parse_pid_stat(&bytes).ok())
-                    .is_some_and(|stat| stat.sort == Sort::Program)
+                task.parse().is_ok_and(|task| {
+                    read_thread_stat(root, pid, task).is_ok_and(|stat| sort(&stat) == Sort::Program)
+                })
             })?;
             Some(format!("proc/{living}"))
         }

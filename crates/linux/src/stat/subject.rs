@@ -9,7 +9,8 @@ use hugewise_model::observation::Missing;
 use crate::error::{Error, Result};
 use crate::perf::count::Target;
 use crate::proc::mounts::{Mount, parse_mounts};
-use crate::proc::{stat, tree};
+use crate::proc::pid_stat::read_pid_stat;
+use crate::proc::tree;
 use crate::root::Root;
 use crate::sys::cpu;
 
@@ -38,7 +39,7 @@ pub struct Process {
     pub pid: u32,
     /// Its name.
     pub comm: String,
-    born: u64,
+    started_ticks: u64,
 }
 
 impl Process {
@@ -47,22 +48,19 @@ impl Process {
     /// # Errors
     /// There is none of this number.
     pub fn find(root: &Root, pid: u32) -> Result<Self> {
-        let path = format!("proc/{pid}/stat");
-        let line = stat::parse_process(&root.read(&path)?)
-            .map_err(|what| Error::malformed(&root.path(&path), what))?;
+        let stat = read_pid_stat(root, pid)?;
         Ok(Self {
             pid,
-            comm: line.comm,
-            born: line.born_ticks,
+            comm: stat.command,
+            started_ticks: stat.started_ticks,
         })
     }
 
     /// Whether it still runs; a zombie does not.
     #[must_use]
     pub fn runs(&self, root: &Root) -> bool {
-        let bytes = root.read(format!("proc/{}/stat", self.pid));
-        let line = bytes.map(|bytes| stat::parse_process(&bytes));
-        matches!(line, Ok(Ok(line)) if line.born_ticks == self.born && !line.is_dead())
+        read_pid_stat(root, self.pid)
+            .is_ok_and(|stat| stat.started_ticks == self.started_ticks && !stat.is_dead())
     }
 }
 
@@ -197,6 +195,7 @@ fn online(root: &Root) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::pid_stat::line_of;
 
     fn mount(point: &str, kind: &str, options: &str) -> Mount {
         Mount {
@@ -250,18 +249,18 @@ mod tests {
     fn a_number_that_was_used_again_is_another_process() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path());
-        let write = |state: &str, born: u32| {
+        let write = |state, born| {
             std::fs::create_dir_all(folder.path().join("proc/7")).unwrap();
-            let line = format!("7 (a b) {state} 1 7 7 0 -1 0 5 0 2 0 0 0 0 0 20 0 1 0 {born} 0");
+            let line = line_of(7, "a b", state, &[(22, born)]);
             std::fs::write(folder.path().join("proc/7/stat"), line).unwrap();
         };
-        write("S", 100);
+        write('S', 100);
         let process = Process::find(&root, 7).unwrap();
         assert_eq!(process.comm, "a b");
         assert!(process.runs(&root));
-        write("Z", 100);
+        write('Z', 100);
         assert!(!process.runs(&root));
-        write("S", 200);
+        write('S', 200);
         assert!(!process.runs(&root));
         assert!(Process::find(&root, 8).is_err());
     }

@@ -69,6 +69,7 @@ mod tests {
     use crate::perf::open::Raws;
     use crate::perf::table::Table;
     use crate::probe::{Environment, answers_without_tracing};
+    use crate::proc::pid_stat::line_of;
     use crate::root::machine_of;
 
     const SKYLAKE: &str =
@@ -76,7 +77,7 @@ mod tests {
 
     /// A machine with one process of one thread.
     fn machine() -> (tempfile::TempDir, Root, Process) {
-        let line = "7 (sleeper) R 1 7 7 0 -1 0 5 0 2 0 0 0 0 0 20 0 1 0 100 0";
+        let line = &line_of(7, "sleeper", 'R', &[(22, 100)]);
         let (folder, root) = machine_of(&[
             ("proc/cpuinfo", SKYLAKE),
             ("sys/bus/event_source/devices/cpu/type", "4\n"),

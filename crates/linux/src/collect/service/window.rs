@@ -17,9 +17,9 @@ use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
 use crate::collect::ticker::{Ticker, read_usage};
 use crate::perf::count::Target;
+use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree;
-use crate::proc::tree_usage::Used;
 use crate::root::Root;
 use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
 
@@ -38,7 +38,7 @@ pub(super) struct Window<'a> {
     pub(super) samples: Samples,
     pub(super) seen: Seen,
     pub(super) stacks: Result<Stacks, Missing>,
-    used: Used,
+    used: ResourceUsage,
     exit: Result<ExitReading, Missing>,
 }
 

@@ -95,9 +95,13 @@ fn huge_bytes() -> Result<usize, &'static str> {
     Ok(size)
 }
 
+fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
 fn own(depth: Depth) -> Space {
     let huge = huge_bytes().ok().map(|bytes| bytes as u64);
-    read_space(&Root::real(), std::process::id(), huge, depth).unwrap()
+    read_space(&Root::real(), std::process::id(), page_bytes(), huge, depth).unwrap()
 }
 
 fn at(space: &Space, address: usize) -> &Mapping {
@@ -293,7 +297,13 @@ fn many_mappings_and_empty_terabytes_are_few_runs() {
 // ---- processes that have no memory, or not for long -------------------------------------------
 
 fn read(pid: u32) -> Result<Space, Unread> {
-    read_space(&Root::real(), pid, Some(2 << 20), Depth::Pages)
+    read_space(
+        &Root::real(),
+        pid,
+        page_bytes(),
+        Some(2 << 20),
+        Depth::Pages,
+    )
 }
 
 fn quiet(command: &mut Command) -> Child {

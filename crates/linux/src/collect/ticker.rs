@@ -28,6 +28,7 @@ const EACH: Duration = Duration::from_secs(1);
 pub(super) struct Ticker<'a> {
     root: &'a Root,
     keeper: u32,
+    page_bytes: u64,
     stalls: Option<&'a RefCell<Stalls>>,
     begun: Instant,
     due: Duration,
@@ -43,6 +44,7 @@ impl<'a> Ticker<'a> {
     pub(super) fn begin(
         root: &'a Root,
         keeper: u32,
+        page_bytes: u64,
         stalls: Option<&'a RefCell<Stalls>>,
     ) -> Result<Self> {
         let untraced = match stalls {
@@ -62,6 +64,7 @@ impl<'a> Ticker<'a> {
         Ok(Self {
             root,
             keeper,
+            page_bytes,
             stalls,
             begun: Instant::now(),
             due: EACH,
@@ -87,7 +90,7 @@ impl<'a> Ticker<'a> {
         let processes = tree::read_descendants(self.root, self.keeper);
         // Of one process its counter; of several, which may share memory, what the samples say.
         let resident_bytes = match processes.len() {
-            0 | 1 => read_resident(self.root, &processes),
+            0 | 1 => read_resident(self.root, &processes, self.page_bytes),
             _ => rollup
                 .filter(|_| sampler.processes() > 1)
                 .map(|it| it.pss_bytes),

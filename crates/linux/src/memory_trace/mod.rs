@@ -96,19 +96,23 @@ impl Traced {
         maps::read(root, self.pid)
     }
 
-    /// What maps an address now.
+    /// What maps an address now, on a machine whose base pages have `page_bytes`.
     ///
     /// # Errors
     /// The kernel has no page scan, or does not let us ask.
-    pub fn page_now(&self, root: &Root, address: u64) -> std::result::Result<PageNow, Missing> {
+    pub fn page_now(
+        &self,
+        root: &Root,
+        address: u64,
+        page_bytes: u64,
+    ) -> std::result::Result<PageNow, Missing> {
         let path = root.path(format!("proc/{}/pagemap", self.pid));
         let pagemap = match File::open(&path) {
             Ok(pagemap) => pagemap,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PageNow::Absent),
             Err(error) => return Err(Error::io("opening", &path, error).into_missing("root")),
         };
-        let page = rustix::param::page_size() as u64;
-        let first = address - address % page;
+        let first = address - address % page_bytes;
         let wanted = page_scan::Wanted {
             any_of: PRESENT,
             told: PRESENT | HUGE,
@@ -117,7 +121,7 @@ impl Traced {
         let mut now = PageNow::Absent;
         let asked = scan_span(
             &pagemap,
-            first..first.saturating_add(page),
+            first..first.saturating_add(page_bytes),
             wanted,
             |region| {
                 now = if region.categories & HUGE == 0 {

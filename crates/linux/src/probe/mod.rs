@@ -90,6 +90,17 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
     })
 }
 
+/// Size of a base page of the machine, in bytes.
+///
+/// # Errors
+/// A frozen machine does not tell.
+pub fn read_page_bytes(root: &Root) -> Result<u64> {
+    if root.is_real() {
+        return Ok(ask::page_bytes());
+    }
+    Ok(answers::read_answers(root)?.page_bytes)
+}
+
 /// Everything the doctor judges.
 ///
 /// # Errors

@@ -95,8 +95,8 @@ impl From<Error> for Unread {
     }
 }
 
-/// Reads the address space of a process. `huge_bytes` is the size of a PMD-mapped huge page,
-/// where the kernel has them.
+/// Reads the address space of a process on a machine whose base pages have `page_bytes`.
+/// `huge_bytes` is the size of a PMD-mapped huge page, where the kernel has them.
 ///
 /// Threads of the kernel and zombies have none: they come back without mappings.
 ///
@@ -105,12 +105,14 @@ impl From<Error> for Unread {
 pub fn read_space(
     root: &Root,
     pid: u32,
+    page_bytes: u64,
     huge_bytes: Option<u64>,
     depth: Depth,
 ) -> Result<Space, Unread> {
+    let sizes = sizes(page_bytes, huge_bytes);
     let mut last = Unread::Replaced;
     for _ in 0..ATTEMPTS {
-        match attempt(root, pid, huge_bytes, depth) {
+        match attempt(root, pid, sizes, depth) {
             Err(again @ (Unread::Replaced | Unread::Restless)) => last = again,
             done => return done,
         }
@@ -118,10 +120,9 @@ pub fn read_space(
     Err(last)
 }
 
-fn attempt(root: &Root, pid: u32, huge_bytes: Option<u64>, depth: Depth) -> Result<Space, Unread> {
+fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, Unread> {
     let before = read_pid_stat(root, pid)?;
     let mut process = read_process(root, pid, &before)?;
-    let sizes = sizes(huge_bytes);
     let Some(folder) = folder_with_memory(root, pid, &before) else {
         return Ok(without_memory(process, sizes));
     };
@@ -152,11 +153,10 @@ fn attempt(root: &Root, pid: u32, huge_bytes: Option<u64>, depth: Depth) -> Resu
 
 /// One page of a table of the lowest level holds an entry of eight bytes for each page it maps:
 /// what one such table maps is what a PMD maps.
-fn sizes(huge_bytes: Option<u64>) -> Sizes {
-    let page = rustix::param::page_size() as u64;
+fn sizes(page_bytes: u64, huge_bytes: Option<u64>) -> Sizes {
     Sizes {
-        page,
-        huge: huge_bytes.unwrap_or(page * (page / 8)),
+        page: page_bytes,
+        huge: huge_bytes.unwrap_or(page_bytes * (page_bytes / 8)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::collapse::{Heard, Target, Unusable, collapse};
+use hugewise_linux::probe::read_page_bytes;
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_space};
@@ -141,7 +142,8 @@ fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<(Space, 
     let huge_bytes = huge_bytes.ok_or_else(|| {
         exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
     })?;
-    let space = read_space(root, pid, Some(huge_bytes), Depth::Pages)
+    let page_bytes = read_page_bytes(root)?;
+    let space = read_space(root, pid, page_bytes, Some(huge_bytes), Depth::Pages)
         .map_err(|unread| unreadable(pid, &unread))?;
     check(&space)?;
     Ok((space, seen))

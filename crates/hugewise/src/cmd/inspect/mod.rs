@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::probe::read_page_bytes;
 use hugewise_linux::root::Root;
 use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
 use hugewise_linux::stat::Waited;
@@ -163,7 +164,7 @@ fn look(
 ) -> Result<Result<Inspection, Unread>> {
     let settings = read_settings(root, pid)?;
     let huge_bytes = settings.thp.as_ref().ok().map(|thp| thp.pmd_bytes);
-    let space = read_space(root, pid, huge_bytes, depth);
+    let space = read_space(root, pid, read_page_bytes(root)?, huge_bytes, depth);
     Ok(space.map(|space| judged(space, settings)))
 }
 

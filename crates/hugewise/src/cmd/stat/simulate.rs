@@ -3,6 +3,7 @@
 use anyhow::Result;
 use hugewise_linux::error::Kind;
 use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
+use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::fault::Map;
@@ -17,7 +18,7 @@ use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::say::say;
-use crate::{command, invoker, output, places};
+use crate::{command, invoker, output};
 
 /// How a processor is simulated unless one is named.
 const OWN: &str = "own";
@@ -32,7 +33,8 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     command::check_program_of(&arguments.command)?;
     output::check_file(&arguments.output)?;
     let processor = processor(root, arguments.cpu.as_deref().unwrap_or(OWN))?;
-    let paging = paging(root)?;
+    let page_bytes = probe::read_page_bytes(root)?;
+    let paging = paging(page_bytes)?;
     let tracer = tracer()?;
     let interrupt = Interrupt::catch()?;
     if !arguments.output.quiet {
@@ -46,7 +48,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
         model.access(access, || traced.mappings(root));
         model
             .as_mapped
-            .access(access, || traced.page_now(root, access.address));
+            .access(access, || traced.page_now(root, access.address, page_bytes));
     })?;
     if model.seen.total() == 0 && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
@@ -78,11 +80,10 @@ fn processor(root: &Root, name: &str) -> Result<Processor> {
     })
 }
 
-fn paging(root: &Root) -> Result<Paging> {
-    let bytes = places::host(root)?.page_bytes;
-    Paging::of_base_page(bytes).ok_or_else(|| {
+fn paging(page_bytes: u64) -> Result<Paging> {
+    Paging::of_base_page(page_bytes).ok_or_else(|| {
         exit::refused(format!(
-            "no page tables are known for pages of {bytes} bytes"
+            "no page tables are known for pages of {page_bytes} bytes"
         ))
     })
 }

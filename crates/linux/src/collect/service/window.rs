@@ -97,7 +97,7 @@ impl<'a> Attempt<'a> {
             stalls.borrow_mut().begin(keeper)?;
         }
         let started_unix_ms = unix_ms();
-        let mut ticker = Ticker::begin(self.root, keeper, self.watch.stalls)?;
+        let mut ticker = Ticker::begin(self.root, keeper, self.host.page_bytes, self.watch.stalls)?;
         let mut load = load.release()?;
         let finished = self.finish(&mut load, server, |server| {
             if sampler.until_due().is_zero() {

@@ -1,7 +1,5 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
-use std::collections::BTreeMap;
-
 use hugewise_model::policy::realise::{FileWrite, Realisation};
 
 use crate::error::{Error, Kind, Result};
@@ -154,8 +152,8 @@ impl Drop for Machine {
     }
 }
 
-/// The files of one policy in force. Dropped, it puts them back; [`Applied::release`] also
-/// says what could not be.
+/// The files of one policy in force. Dropped, it puts them back; [`Machine::drift`] then tells
+/// what could not be.
 #[derive(Debug)]
 pub struct Applied<'a> {
     machine: &'a mut Machine,
@@ -174,27 +172,6 @@ struct Reads {
 }
 
 impl Applied<'_> {
-    /// Puts the old values back.
-    #[must_use]
-    pub fn release(mut self) -> Vec<LeftBehind> {
-        self.put_back()
-    }
-
-    /// What the files that any policy of the experiment writes read now, by path: the proof
-    /// that this policy is in force, and no other.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn read_back(&self) -> Result<BTreeMap<String, String>> {
-        let machine = &*self.machine;
-        machine
-            .entries
-            .iter()
-            .filter(|entry| entry.change != Change::Follows)
-            .map(|entry| Ok((entry.path.clone(), machine.place.value(&entry.path)?)))
-            .collect()
-    }
-
     fn write(&mut self, file: &FileWrite) -> Result<()> {
         let place = &self.machine.place;
         let entry = self.machine.entry(&file.path)?;
@@ -230,14 +207,14 @@ impl Applied<'_> {
 
     /// The files in the reverse order of writing, then those that follow them: only then has
     /// the kernel computed its last value.
-    fn put_back(&mut self) -> Vec<LeftBehind> {
-        let written = std::mem::take(&mut self.written);
-        if written.is_empty() {
-            return Vec::new();
+    fn put_back(&self) {
+        if self.written.is_empty() {
+            return;
         }
         let machine = &*self.machine;
         let disturbed: Vec<usize> = self.disturbed().collect();
-        let files = written
+        let files = self
+            .written
             .iter()
             .rev()
             .map(|Reads { entry, ours }| (&machine.entries[*entry], Ours::Values(ours)));
@@ -245,10 +222,10 @@ impl Applied<'_> {
             let free = !disturbed.contains(&at) && !self.foreign.contains(&at);
             (entry, if free { Ours::Any } else { Ours::NOTHING })
         });
-        files
-            .chain(followers)
-            .filter_map(|(entry, ours)| restore(&machine.place, entry, ours).err())
-            .collect()
+        for (entry, ours) in files.chain(followers) {
+            // What is left behind here is found again, and told, when the machine is finished.
+            let _ = restore(&machine.place, entry, ours);
+        }
     }
 
     /// The followers that no longer read what the kernel made of them.
@@ -263,8 +240,7 @@ impl Applied<'_> {
 
 impl Drop for Applied<'_> {
     fn drop(&mut self) {
-        // What is left behind here is found again, and told, when the machine is finished.
-        let _ = self.put_back();
+        self.put_back();
     }
 }
 

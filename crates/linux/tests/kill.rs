@@ -95,7 +95,8 @@ fn experiment(ground: &Ground, step: usize) -> End {
         let place = ground.place().watched_by(DieAt::step(step));
         let [a, b] = policies();
         let mut machine = Machine::begin(ground.lock(), place, &[&a, &b]).unwrap();
-        let left = machine.apply(&a).unwrap().release();
+        drop(machine.apply(&a).unwrap());
+        let left = machine.drift().unwrap();
         drop(machine.apply(&b).unwrap());
         i32::from(!left.is_empty() || !machine.finish().unwrap().is_empty())
     })
@@ -264,8 +265,8 @@ fn real_experiment(state: &Path, mode: &str, step: usize) -> End {
     in_a_child(|| {
         let place = place.watched_by(DieAt::step(step));
         let mut machine = Machine::begin(real_lock(), place, &[&policy]).unwrap();
-        let left = machine.apply(&policy).unwrap().release();
-        i32::from(!left.is_empty() || !machine.finish().unwrap().is_empty())
+        drop(machine.apply(&policy).unwrap());
+        i32::from(!machine.finish().unwrap().is_empty())
     })
 }
 

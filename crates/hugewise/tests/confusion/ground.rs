@@ -95,7 +95,8 @@ impl Ground {
         let decoy = Decoy::stand(&self.beds.lab());
         let outcome = crate::outcome(trial(&self.beds));
         drop((decoy, swap));
-        let left = applied.release();
+        drop(applied);
+        let left = machine.drift().expect("the settings");
         assert!(left.is_empty(), "not put back: {left:?}");
         outcome
     }

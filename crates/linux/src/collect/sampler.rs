@@ -62,13 +62,6 @@ impl Pace {
         self.due = Self::earliest(spent, last).max(now.saturating_add(self.interval));
     }
 
-    /// What sampling may have cost after this time.
-    #[must_use]
-    pub fn allowance(elapsed: Duration) -> Duration {
-        let earned = elapsed.min(HEAD_START).div_duration_f64(HEAD_START);
-        elapsed.mul_f64(BUDGET) + EXTRA.mul_f64(earned)
-    }
-
     /// The time at which what was spent and one more sample are within the allowance.
     fn earliest(spent: Duration, next: Duration) -> Duration {
         let cost = spent.saturating_add(next);
@@ -308,6 +301,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What sampling may have cost after this time.
+    fn allowance(elapsed: Duration) -> Duration {
+        let earned = elapsed.min(HEAD_START).div_duration_f64(HEAD_START);
+        elapsed.mul_f64(BUDGET) + EXTRA.mul_f64(earned)
+    }
+
     proptest! {
         #[test]
         fn sampling_stays_within_its_budget(costs in prop::collection::vec(1_u64..5_000, 2..300)) {
@@ -318,7 +317,7 @@ mod tests {
                 let now = pace.due();
                 // What one sample costs is known only afterwards; what was foreseen fits.
                 let foreseen = (spent + expected).as_secs_f64();
-                prop_assert!(foreseen <= Pace::allowance(now).as_secs_f64() * 1.000_001);
+                prop_assert!(foreseen <= allowance(now).as_secs_f64() * 1.000_001);
                 spent += cost;
                 expected = cost;
                 pace.took(now, spent, cost);

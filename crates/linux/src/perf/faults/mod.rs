@@ -43,7 +43,6 @@ use hugewise_model::host::Host;
 use hugewise_model::observation::Missing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::ring::Ring;
 use super::sample::{self, Record};
 use crate::clock::monotonic_ns;
 use crate::error::Result;
@@ -126,12 +125,6 @@ impl Faults {
         conditions.physical = known(self.grade.modes == Modes::All, || Missing::NotPermitted {
             grant: FULL_GRANT.to_owned(),
         });
-    }
-
-    /// Room of each ring, in bytes.
-    #[must_use]
-    pub fn ring_bytes(&self) -> usize {
-        self.rings.events.first().map_or(0, Ring::data_bytes)
     }
 
     /// Waits until a ring is half full, `limit` at most; much less where folios are asked

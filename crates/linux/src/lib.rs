@@ -63,9 +63,6 @@ pub mod bpf;
 /// Reading one address space: its process, its mappings and how their pages are mapped.
 pub mod space;
 
-/// What a running process does, as rates.
-pub mod activity;
-
 /// Which memory of a process is used.
 pub mod used_bits;
 

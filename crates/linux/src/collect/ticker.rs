@@ -5,7 +5,6 @@
 //! none. The rest is counters.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use hugewise_model::observation::Missing;
@@ -17,8 +16,8 @@ use crate::clock::{monotonic_and_offset, monotonic_ns, next_look, thread_cpu};
 use crate::error::{Error, Result};
 use crate::proc::statm::read_resident;
 use crate::proc::tree;
-use crate::proc::tree_usage::TreeUsage;
 use crate::root::Root;
+use crate::stat::usage::{UsageObserver, UsageScope};
 
 /// The time between two looks.
 const EACH: Duration = Duration::from_secs(1);
@@ -32,7 +31,7 @@ pub(super) struct Ticker<'a> {
     stalls: Option<&'a RefCell<Stalls>>,
     begun: Instant,
     due: Duration,
-    used: TreeUsage,
+    usage: UsageObserver<'a>,
     /// Of how many samples the last second knew.
     samples: u64,
     seen: Seen,
@@ -68,7 +67,7 @@ impl<'a> Ticker<'a> {
             stalls,
             begun: Instant::now(),
             due: EACH,
-            used: read_usage(root, keeper),
+            usage: UsageObserver::begin(root, UsageScope::Below(keeper)),
             samples: 0,
             seen,
             trouble: None,
@@ -99,7 +98,10 @@ impl<'a> Ticker<'a> {
             to_seconds: now.as_secs_f64(),
             resident_bytes,
             huge_bytes: rollup.map(|rollup| rollup.huge_bytes()),
-            minor_faults: self.faults(processes),
+            minor_faults: self
+                .usage
+                .growth_of(&processes)
+                .map(|used| used.minor_faults),
             ..Second::default()
         };
         match self.ticks() {
@@ -138,13 +140,6 @@ impl<'a> Ticker<'a> {
         }
     }
 
-    fn faults(&mut self, processes: BTreeSet<u32>) -> Option<u64> {
-        let now = usage(self.root, self.keeper, processes);
-        let used = now.since(&self.used)?;
-        self.used = now;
-        Some(used.minor_faults)
-    }
-
     fn ticks(&self) -> Result<Vec<Tick>> {
         match self.stalls {
             Some(stalls) => stalls.borrow_mut().tick(),
@@ -161,15 +156,4 @@ impl<'a> Ticker<'a> {
             self.seen.lost += tick.unkept;
         }
     }
-}
-
-/// What the tree below a keeper used so far.
-pub(super) fn read_usage(root: &Root, keeper: u32) -> TreeUsage {
-    usage(root, keeper, tree::read_descendants(root, keeper))
-}
-
-/// The same where the processes below it are known.
-fn usage(root: &Root, keeper: u32, mut processes: BTreeSet<u32>) -> TreeUsage {
-    processes.insert(keeper);
-    TreeUsage::read(root, &processes, Some(keeper))
 }

@@ -7,8 +7,6 @@ use std::borrow::Cow;
 pub mod buddyinfo;
 /// Processors.
 pub mod cpuinfo;
-/// Faults of processes, by the kernel's own accounting.
-pub mod fault_counts;
 /// Names of the kernel's functions.
 pub mod kallsyms;
 /// Load averages.

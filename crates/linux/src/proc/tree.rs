@@ -38,6 +38,16 @@ pub fn read_children(root: &Root, parent: u32) -> Vec<u32> {
     Births::read(root, parent).of(root, parent)
 }
 
+/// All threads of these processes.
+#[must_use]
+pub fn read_threads(root: &Root, processes: &BTreeSet<u32>) -> Vec<u32> {
+    processes
+        .iter()
+        .flat_map(|pid| root.list(format!("proc/{pid}/task")).unwrap_or_default())
+        .filter_map(|name| name.parse().ok())
+        .collect()
+}
+
 /// Where it is told who is whose child.
 enum Births {
     /// In a file of each thread.

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pid_stat::{ResourceUsage, read_pid_stat};
+use super::pid_stat::{PidStat, ResourceUsage, read_pid_stat};
 use crate::root::Root;
 
-/// What each process has used so far, with the children it has waited for.
+/// What each of some processes has used so far.
 ///
 /// Faults are read here and not by perf: its software events leave out the faults inside
 /// MADV_POPULATE and MAP_POPULATE (`mm_account_fault` has no registers then, mm/memory.c), and
@@ -38,25 +38,48 @@ impl ResourceUsage {
 }
 
 impl TreeUsage {
-    /// Reads it. Of the `keeper` of a command only what its children left with it counts.
+    /// Reads what each has used, with the children it has waited for. Of the `keeper` only what
+    /// its children left with it counts.
     #[must_use]
     pub fn read(root: &Root, processes: &BTreeSet<u32>, keeper: Option<u32>) -> Self {
-        let one = |&pid: &u32| {
-            let stat = read_pid_stat(root, pid).ok()?;
-            let own = if keeper == Some(pid) {
-                ResourceUsage::default()
+        let pids = processes.iter().copied().chain(keeper);
+        Self::of_each(root, pids, |stat, pid| {
+            if keeper == Some(pid) {
+                stat.children
             } else {
-                stat.own
-            };
-            Some(((pid, stat.started_ticks), own.plus(stat.children)))
+                stat.own.plus(stat.children)
+            }
+        })
+    }
+
+    /// Reads what each has used without its children.
+    #[must_use]
+    pub fn read_own(root: &Root, processes: &BTreeSet<u32>) -> Self {
+        Self::of_each(root, processes.iter().copied(), |stat, _| stat.own)
+    }
+
+    fn of_each(
+        root: &Root,
+        pids: impl Iterator<Item = u32>,
+        usage: impl Fn(&PidStat, u32) -> ResourceUsage,
+    ) -> Self {
+        let one = |pid| {
+            let stat = read_pid_stat(root, pid).ok()?;
+            Some(((pid, stat.started_ticks), usage(&stat, pid)))
         };
-        Self(processes.iter().filter_map(one).collect())
+        Self(pids.filter_map(one).collect())
     }
 
     /// Whether no process was there to read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether a process of `before` has ended.
+    #[must_use]
+    pub fn lacks_any_of(&self, before: &Self) -> bool {
+        before.0.keys().any(|key| !self.0.contains_key(key))
     }
 
     /// What was used since `before`; `None` when nothing is left to read.
@@ -117,6 +140,9 @@ mod tests {
         assert_eq!(keeper[&(5, 9)].parts(), [20, 4, 7, 8]);
         assert_eq!(keeper[&(6, 9)].parts(), [120, 7, 57, 68]);
         assert_eq!(read(None).0[&(5, 9)].parts(), [120, 7, 57, 68]);
+        let own = TreeUsage::read_own(&root, &[5, 7].into());
+        assert_eq!(own.0[&(5, 9)].parts(), [100, 3, 50, 60]);
+        assert!(own.lacks_any_of(&read(None)) && !read(None).lacks_any_of(&own));
     }
 
     #[test]

@@ -9,10 +9,9 @@ use hugewise_model::observation::{Missing, Reading};
 
 use super::memory::{Memory, read_group};
 use super::subject::Subject;
-use crate::clock::{next_look, thread_cpu};
+use super::usage::UsageObserver;
 use crate::error::{Error, Kind, Result as KernelResult};
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
-use crate::proc::tree_usage::TreeUsage;
 use crate::proc::vmstat::read_vmstat;
 use crate::root::Root;
 
@@ -44,27 +43,15 @@ pub(super) struct Kernel<'a> {
     huge_bytes: Option<u64>,
     khugepaged: Option<u32>,
     memory: Memory,
+    usage: Option<UsageObserver<'a>>,
     before: Look,
-    kept: Kept,
 }
-
-/// What a process that is not ours had used when it was last looked at: when it has ended, nobody
-/// but its parent is told.
-#[derive(Debug, Default)]
-struct Kept {
-    faults: Option<TreeUsage>,
-    due: Duration,
-}
-
-/// The time between two looks that are kept, and what a process may have used unseen.
-const EACH: Duration = Duration::from_millis(50);
 
 /// One look.
 #[derive(Clone, Debug)]
 struct Look {
     machine: Events,
     group: Events,
-    faults: TreeUsage,
     khugepaged_ns: Result<u64, Missing>,
 }
 
@@ -78,24 +65,20 @@ impl<'a> Kernel<'a> {
             huge_bytes: host.pmd_bytes(),
             khugepaged,
             memory: Memory::new(interval),
+            usage: subject
+                .usage_scope()
+                .map(|scope| UsageObserver::begin(root, scope)),
             before,
-            kept: Kept::default(),
             subject,
         }
     }
 
-    /// Within an interval, `now` after the begin: looks at a process that may end before its end.
-    pub(super) fn keep(&mut self, now: Duration) {
-        if !matches!(self.subject, Subject::Process(_)) || now < self.kept.due {
-            return;
+    /// Within an interval, `now` after the begin: reads a process that may end before its end.
+    /// A command leaves its usage with its keeper.
+    pub(super) fn read_between(&mut self, now: Duration) {
+        if let (Subject::Process(_), Some(usage)) = (&self.subject, &mut self.usage) {
+            usage.read_between(now);
         }
-        let before = thread_cpu();
-        let faults = usage(self.root, &self.subject);
-        if !faults.is_empty() {
-            self.kept.faults = Some(faults);
-        }
-        let cost = thread_cpu().saturating_sub(before);
-        self.kept.due = next_look(now, EACH, cost);
     }
 
     /// Of whom each reading speaks.
@@ -150,11 +133,7 @@ impl<'a> Kernel<'a> {
 
     /// Growth since the last call, and the state of what does not grow.
     pub(super) fn grown(&mut self) -> BTreeMap<String, Reading> {
-        let mut now = look(self.root, &self.subject, self.khugepaged);
-        let kept = self.kept.faults.take();
-        if now.faults.is_empty() {
-            now.faults = kept.unwrap_or_default();
-        }
+        let now = look(self.root, &self.subject, self.khugepaged);
         let mut values: Vec<(String, Value)> = Vec::new();
         for event in EVENTS {
             let value = if self.of_group(event) {
@@ -175,12 +154,12 @@ impl<'a> Kernel<'a> {
         named.map(|(name, value)| (name, value.into())).collect()
     }
 
-    fn faults(&self, now: &Look) -> (Value, Value) {
+    fn faults(&mut self, now: &Look) -> (Value, Value) {
         match &self.subject {
             Subject::Machine => of_stat(&self.before.machine, &now.machine, "/proc/vmstat"),
             Subject::Cgroup(_) => of_stat(&self.before.group, &now.group, "memory.stat"),
             Subject::Command { .. } | Subject::Process(_) => {
-                match now.faults.since(&self.before.faults) {
+                match self.usage.as_mut().and_then(UsageObserver::growth) {
                     Some(used) => (Ok(used.minor_faults as f64), Ok(used.major_faults as f64)),
                     None => (Err(Missing::TooShort), Err(Missing::TooShort)),
                 }
@@ -228,13 +207,8 @@ fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
     Look {
         machine: read_vmstat(root).map_err(|error| error.into_missing("root")),
         group,
-        faults: usage(root, subject),
         khugepaged_ns: khugepaged_ns(root, khugepaged),
     }
-}
-
-fn usage(root: &Root, subject: &Subject) -> TreeUsage {
-    TreeUsage::read(root, &subject.processes(root), subject.keeper())
 }
 
 fn growth(before: &Events, now: &Events, event: &str, file: &str) -> Value {
@@ -309,7 +283,7 @@ mod tests {
             khugepaged: None,
             memory: Memory::new(Duration::from_secs(1)),
             before: look(&root, &subject, None),
-            kept: Kept::default(),
+            usage: None,
             root: &root,
             subject,
         };

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::observation::Missing;
 
 use super::subject::{Cgroup, Subject};
+use super::usage::UsageScope;
 use crate::error::{Error, Kind};
 use crate::proc::meminfo::read_meminfo;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
@@ -45,11 +46,12 @@ impl Memory {
         match subject {
             Subject::Machine => machine(root),
             Subject::Cgroup(group) => cgroup(root, group),
-            Subject::Command { .. } | Subject::Process(_) => self.tree(root, subject),
+            Subject::Command { keeper, .. } => self.tree(root, UsageScope::Below(*keeper)),
+            Subject::Process(process) => self.tree(root, UsageScope::Tree(process.pid)),
         }
     }
 
-    fn tree(&mut self, root: &Root, subject: &Subject) -> Result<Share, Missing> {
+    fn tree(&mut self, root: &Root, scope: UsageScope) -> Result<Share, Missing> {
         if self.skip > 0 {
             self.skip -= 1;
             return Err(Missing::NotSupported {
@@ -60,7 +62,7 @@ impl Memory {
             });
         }
         let began = Instant::now();
-        let share = tree(root, subject);
+        let share = tree(root, scope);
         self.took(began.elapsed());
         share
     }
@@ -80,13 +82,11 @@ impl Memory {
     }
 }
 
-/// The processes of the tree; the keeper of a command is not part of what is observed.
-fn tree(root: &Root, subject: &Subject) -> Result<Share, Missing> {
-    let keeper = subject.keeper();
-    let processes = subject.processes(root);
+fn tree(root: &Root, scope: UsageScope) -> Result<Share, Missing> {
     let mut refused = None;
-    let rollups = processes.iter().filter(|&&pid| Some(pid) != keeper);
-    let sum = rollups
+    let processes = scope.processes(root);
+    let sum = processes
+        .iter()
         .filter_map(|&pid| match read_smaps_rollup(root, pid) {
             Ok(rollup) => Some(rollup),
             Err(error) => {

@@ -15,6 +15,8 @@ use crate::perf::open::PerfOpen;
 use crate::probe::Grants;
 use crate::root::Root;
 
+/// What one running process does, as rates.
+pub mod activity;
 mod kernel;
 mod memory;
 
@@ -23,6 +25,9 @@ pub mod plan;
 
 /// Whom an observation is about.
 pub mod subject;
+
+/// Resource usage of processes, from one reading to the next.
+pub mod usage;
 
 /// Page walks of a process that is watched for something else, too.
 pub mod walks;
@@ -138,7 +143,7 @@ impl<'a> Observation<'a> {
             if state == Waited::Over || now >= end {
                 break;
             }
-            self.kernel.keep(now);
+            self.kernel.read_between(now);
             let of_turn = (turn_began + self.turn).saturating_sub(now);
             state = wait(of_turn.min(end.saturating_sub(now)));
             let now = self.begun.elapsed();

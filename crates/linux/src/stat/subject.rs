@@ -1,11 +1,11 @@
 //! Whom an observation is about: what to open counters on, and where its memory is told.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::Arc;
 
 use hugewise_model::observation::Missing;
 
+use super::usage::UsageScope;
 use crate::error::{Error, Result};
 use crate::perf::count::Target;
 use crate::proc::mounts::{Mount, parse_mounts};
@@ -147,44 +147,24 @@ impl Subject {
     pub fn target(&self, root: &Root) -> std::result::Result<Target, Missing> {
         match self {
             Self::Command { main, .. } => Ok(Target::AtExec(*main)),
-            Self::Process(process) => Ok(Target::Tasks(threads(root, process.pid))),
+            Self::Process(process) => Ok(Target::Tasks(tree::read_threads(
+                root,
+                &UsageScope::Tree(process.pid).processes(root),
+            ))),
             Self::Machine => Ok(Target::Cpus(online(root))),
             Self::Cgroup(group) => Ok(Target::Cgroup(Arc::new(group.open(root)?), online(root))),
         }
     }
 
-    /// The keeper of a command, which is not part of what is observed.
+    /// Whose resource usage is observed; `None` where not that of single processes.
     #[must_use]
-    pub fn keeper(&self) -> Option<u32> {
+    pub fn usage_scope(&self) -> Option<UsageScope> {
         match self {
-            Self::Command { keeper, .. } => Some(*keeper),
-            _ => None,
+            Self::Command { keeper, .. } => Some(UsageScope::Below(*keeper)),
+            Self::Process(process) => Some(UsageScope::Tree(process.pid)),
+            Self::Cgroup(_) | Self::Machine => None,
         }
     }
-
-    /// Its processes that run now, and the keeper of a command; none where memory is not told process by process.
-    #[must_use]
-    pub fn processes(&self, root: &Root) -> BTreeSet<u32> {
-        let top = match self {
-            Self::Command { keeper, .. } => *keeper,
-            Self::Process(process) => process.pid,
-            Self::Cgroup(_) | Self::Machine => return BTreeSet::new(),
-        };
-        let mut all = tree::read_descendants(root, top);
-        all.insert(top);
-        all
-    }
-}
-
-/// All threads of a process and of its descendants.
-fn threads(root: &Root, pid: u32) -> Vec<u32> {
-    let mut processes = tree::read_descendants(root, pid);
-    processes.insert(pid);
-    processes
-        .iter()
-        .flat_map(|pid| root.list(format!("proc/{pid}/task")).unwrap_or_default())
-        .filter_map(|name| name.parse().ok())
-        .collect()
 }
 
 fn online(root: &Root) -> Vec<u32> {

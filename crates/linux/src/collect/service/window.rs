@@ -15,13 +15,13 @@ use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
 use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
-use crate::collect::ticker::{Ticker, read_usage};
+use crate::collect::ticker::Ticker;
 use crate::perf::count::Target;
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::stat::ticks_per_second;
-use crate::proc::tree;
-use crate::root::Root;
+use crate::proc::tree::read_threads;
 use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
+use crate::stat::usage::{UsageObserver, UsageScope};
 
 /// What was seen while the load ran.
 pub(super) struct Window<'a> {
@@ -86,11 +86,12 @@ impl<'a> Attempt<'a> {
         // Prepared beforehand, so that nothing of it is in what is read.
         let load = go!(self.prepare(&launch));
         let keeper = server.running.keeper();
+        let below = UsageScope::Below(keeper);
         let files_before = read_back::files(self.root, self.watch.files);
-        let target = Target::Tasks(threads(self.root, keeper));
+        let target = Target::Tasks(read_threads(self.root, &below.processes(self.root)));
         let counters = TrialCounters::attach(self.root, self.watch.counting, &target);
         let before = Machine::read(self.root, sizes);
-        let used_before = read_usage(self.root, keeper);
+        let mut usage = UsageObserver::begin(self.root, below);
         sampler.begin(Instant::now());
         sampler.take(keeper);
         if let Some(stalls) = self.watch.stalls {
@@ -115,7 +116,7 @@ impl<'a> Attempt<'a> {
             None => Seconds::default(),
         };
         let counted = counters.finish();
-        let used = read_usage(self.root, keeper).since(&used_before);
+        let used = usage.growth();
         let after = Machine::read(self.root, sizes);
         let end = match finished {
             Ok(end) => end,
@@ -155,13 +156,4 @@ impl<'a> Attempt<'a> {
             exit,
         }))
     }
-}
-
-/// All threads below a keeper.
-fn threads(root: &Root, keeper: u32) -> Vec<u32> {
-    tree::read_descendants(root, keeper)
-        .iter()
-        .flat_map(|pid| root.list(format!("proc/{pid}/task")).unwrap_or_default())
-        .filter_map(|name| name.parse().ok())
-        .collect()
 }

@@ -7,7 +7,9 @@ use hugewise_linux::proc::{
     tree, vmstat,
 };
 use hugewise_linux::sys::{cache, cgroup, cpu, hypervisor, thp};
-use hugewise_linux::{bpf, lock, memory_trace, number, probe, space, tracepoint};
+use hugewise_linux::machine::{lock, number};
+use hugewise_linux::observe::{address_space, memory_trace};
+use hugewise_linux::{bpf, probe, tracepoint};
 
 fn of_processes(bytes: &[u8]) {
     let _ = cgroup::parse_membership(bytes);
@@ -16,7 +18,7 @@ fn of_processes(bytes: &[u8]) {
     let _ = probe::libraries::parse_glibc_banner(bytes);
     let _ = pid_stat::parse_pid_stat(bytes);
     let _ = smaps_rollup::parse_smaps_rollup(bytes);
-    let _ = space::parse_mappings(bytes);
+    let _ = address_space::parse_mappings(bytes);
     let _ = status::parse_status(bytes);
     let _ = tree::parse_children(bytes);
 }

@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_linux::error::Kind;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::accessed_bits::{clear_used_bits, read_used_where};
+use hugewise_linux::observe::stat::Waited;
+use hugewise_linux::observe::stat::subject::Process;
+use hugewise_linux::observe::stat::walks::Walks;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::Waited;
-use hugewise_linux::stat::subject::Process;
-use hugewise_linux::stat::walks::Walks;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
 use hugewise_model::doctor::{Rung, Support};
 use hugewise_model::forecast::{Forecast, bloat, worth};
 use hugewise_model::host::Fact;

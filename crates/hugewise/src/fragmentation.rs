@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use anyhow::Result;
+use hugewise_linux::apply::fragment::{Fragmented, State, compact, share_now};
 use hugewise_linux::collect::Observed;
-use hugewise_linux::fragment::{Fragmented, State, compact, share_now};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::host::Host;
 use hugewise_model::observation::{Mark, Reading};
 use hugewise_model::quantity::bytes_text;

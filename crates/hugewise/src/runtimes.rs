@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use anyhow::Result;
+use hugewise_linux::apply::runtime::{self, Start};
 use hugewise_linux::collect::Observed;
-use hugewise_linux::runtime::{self, Start};
-use hugewise_linux::spawn::Identity;
+use hugewise_linux::machine::identity::Identity;
 use hugewise_model::observation::{Mark, Trial};
 use hugewise_model::policy::realise::Realisation;
 use hugewise_model::policy::runtime::placeholders::{fill, idle};

@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use hugewise_linux::error::{Error, Kind};
+use hugewise_linux::machine::error::{Error, Kind};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, read_space};
 use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::proc::statm::read_resident;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, read_space};
 use hugewise_linux::sys::cgroup;
 use hugewise_model::doctor::{Diagnosis, diagnose, render_csv, render_markdown, render_text};
 use hugewise_model::host::Host;

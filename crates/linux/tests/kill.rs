@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use ground::{Ground, path_of, writes};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::error::Kind;
-use hugewise_linux::lock::{self, Hold};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::lock::{self, Hold};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{Found, Place, Steps, undo};
 use hugewise_model::policy::realise::Realisation;
 

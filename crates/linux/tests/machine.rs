@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use ground::{Ground, MIN_FREE, path_of, writes};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::error::Kind;
-use hugewise_linux::lock;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::lock;
 use hugewise_linux::undo::{Found, JOURNAL_FILE, Steps, Why, undo};
 
 #[test]

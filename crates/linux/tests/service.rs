@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 
 use hugewise_linux::collect::service::{Ended, LastLook, Service, Unseen, trial};
 use hugewise_linux::collect::{Counting, Observed, Watch};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Echo, Launch, Output};
 use hugewise_linux::undo::Steps;
 use hugewise_model::host::Host;

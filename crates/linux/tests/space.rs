@@ -8,9 +8,9 @@ mod skipping;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hugewise_linux::identity::is_root;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
+use hugewise_linux::machine::identity::is_root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, Unread, read_settings, read_space};
 use hugewise_model::reason::{Code, Told, judge};
 use hugewise_model::space::{Mapping, Pages, Sort, Space};
 use skipping::skip;

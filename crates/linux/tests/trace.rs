@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hugewise_linux::bpf::{Sighting, Tracer};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::latency::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
 use hugewise_model::observation::Missing;
 use hugewise_model::trace::Rung;

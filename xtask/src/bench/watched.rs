@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::pid_stat::read_pid_stat;
 use hugewise_linux::proc::stat::ticks_per_second;
-use hugewise_linux::root::Root;
 use hugewise_model::stats::{ALPHA, median, paired};
 
 use super::Arguments;

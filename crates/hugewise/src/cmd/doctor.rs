@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
 use hugewise_linux::undo::{self, Found, Place, UndoReport};
 use hugewise_model::doctor::{self, Diagnosis};
 

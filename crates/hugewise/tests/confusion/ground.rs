@@ -8,8 +8,8 @@ use std::process::Command;
 
 use hugewise_lab::plant::{Need, PLANTS, Plant, Setting};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::lock;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::lock;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{Place, STATE_DIR};
 use hugewise_model::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;

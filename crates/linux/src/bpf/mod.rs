@@ -9,8 +9,8 @@ use std::time::Duration;
 use hugewise_model::trace::points::Point;
 use hugewise_model::trace::{Rung, Seen, Traced, Untraced};
 
-use crate::error::{Error, Kind as ErrorKind, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Kind as ErrorKind, Result};
+use crate::machine::root::Root;
 
 /// Which means are tried, in which order.
 pub mod ladder;

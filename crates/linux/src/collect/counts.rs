@@ -9,11 +9,11 @@ use hugewise_model::observation::{Missing, Reading};
 use hugewise_model::stat::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_model::stat::{Count, Tally, derive};
 
+use crate::machine::root::Root;
+use crate::observe::stat::plan::walk_cycles;
 use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
 use crate::probe::Grants;
-use crate::root::Root;
-use crate::stat::plan::walk_cycles;
 
 /// What is counted in a trial.
 #[derive(Clone, Copy, Debug)]

@@ -15,11 +15,11 @@ use hugewise_model::metric::METRICS;
 use hugewise_model::observation::{Mark, Missing, Outcome, ReadBack, Reading};
 use hugewise_model::policy::realise::Realisation;
 
-use crate::clock::unix_ms;
-use crate::error::Result;
+use crate::machine::clock::unix_ms;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 use crate::perf::count::Target;
 use crate::proc::smaps_rollup::Rollup;
-use crate::root::Root;
 use crate::spawn::{
     self, Beginning, End, FolioQuestion, Group, Launch, Question, Running, Suspended,
 };

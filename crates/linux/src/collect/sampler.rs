@@ -6,11 +6,11 @@ use hugewise_model::observation::Missing;
 use super::machine::nr_anon;
 use super::pools::Pools;
 use super::sharing::Sharing;
-use crate::clock::thread_cpu;
-use crate::error::Kind;
+use crate::machine::clock::thread_cpu;
+use crate::machine::error::Kind;
+use crate::machine::root::Root;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
-use crate::root::Root;
 
 /// Share of the elapsed time that sampling may take of one processor in the long run.
 pub const BUDGET: f64 = 0.005;

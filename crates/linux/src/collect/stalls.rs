@@ -8,8 +8,8 @@ use hugewise_model::timeline::LONG_NS;
 use hugewise_model::trace::points::{Point, points};
 
 use crate::bpf::{Long, Sighting, Standing, Tracer};
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// Each metric with the point that it sums up, and whether that point is passed so rarely that
 /// watching it costs nothing worth mentioning.

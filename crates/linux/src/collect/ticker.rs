@@ -12,12 +12,12 @@ use hugewise_model::timeline::{Second, Seen};
 
 use super::sampler::Sampler;
 use super::stalls::{Stalls, Tick};
-use crate::clock::{monotonic_and_offset, monotonic_ns, next_look, thread_cpu};
-use crate::error::{Error, Result};
+use crate::machine::clock::{monotonic_and_offset, monotonic_ns, next_look, thread_cpu};
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
+use crate::observe::stat::usage::{UsageObserver, UsageScope};
 use crate::proc::statm::read_resident;
 use crate::proc::tree;
-use crate::root::Root;
-use crate::stat::usage::{UsageObserver, UsageScope};
 
 /// The time between two looks.
 const EACH: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use hugewise_model::stat::Mode;
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter, ReadFormat};
 
-use crate::clock;
+use crate::machine::clock;
 
 /// An event as the kernel is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,7 +179,7 @@ fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a
 
 /// Has an event tell of mappings, execs, births and ends besides its samples. One event of a ring
 /// is enough, and a second would tell everything twice.
-pub(super) fn announce(builder: &mut Builder<'_>) {
+pub(crate) fn announce(builder: &mut Builder<'_>) {
     builder
         .mmap(true)
         .mmap_data(true)

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use hugewise_model::host::THP_DIR;
 
 use super::answers::{Answer, Answers, Environment};
-use crate::root::Root;
+use crate::machine::root::Root;
 use crate::sys::cgroup;
 
 mod bpf;

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// The functions of the running kernel and its modules, by name (`/proc/kallsyms`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

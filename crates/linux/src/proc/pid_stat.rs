@@ -1,6 +1,6 @@
 use super::{Parsed, number};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// `PF_FORKNOEXEC` of include/linux/sched.h.
 const PF_FORKNOEXEC: u64 = 0x40;

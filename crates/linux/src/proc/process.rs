@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::error::{Error, Kind, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::root::Root;
 
 /// A running process that is watched from outside. A number that the kernel gives to another
 /// process later does not deceive it.

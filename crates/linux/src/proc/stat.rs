@@ -1,6 +1,6 @@
 use super::{Parsed, lines, number};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// Processor time of the whole machine since boot, over all processors (`/proc/stat`,
 /// fs/proc/stat.c), in clock ticks of 1/[`ticks_per_second`].

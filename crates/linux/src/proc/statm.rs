@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::Parsed;
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// Resident pages of a process (`/proc/PID/statm`, second field; fs/proc/array.c): counters, no
 /// walk of page tables. hugetlb is not in it, and a few pages of each processor may be missing.

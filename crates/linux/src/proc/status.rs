@@ -1,6 +1,6 @@
 use super::{Parsed, kib, lines, number};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// Facts about one process (`/proc/PID/status`, proc_pid_status(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::lines;
 use super::pid_stat::read_pid_stat;
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// Parses `/proc/PID/task/TID/children`: process ids; words that are none are left out.
 #[must_use]

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pid_stat::{PidStat, ResourceUsage, read_pid_stat};
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// What each of some processes has used so far.
 ///

@@ -9,10 +9,10 @@ use hugewise_model::observation::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::{folios, page_scan};
+use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::status::{Status, read_status};
-use crate::root::Root;
 
 /// What is asked of the main process beyond what is always read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use hugewise_model::observation::Missing;
 
 use super::exit_reading::FolioQuestion;
 use super::page_scan::{FILE, HUGE, PRESENT, Wanted, scan};
-use crate::error::Error;
+use crate::machine::error::Error;
 
 /// Bits of `/proc/kpageflags` (linux/kernel-page-flags.h).
 pub(crate) const HEAD: u64 = 1 << 15;

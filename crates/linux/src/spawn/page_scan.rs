@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hugewise_model::observation::Missing;
 
-use crate::error::Error;
+use crate::machine::error::Error;
 
 /// The page is in a file or is shared.
 pub(crate) const FILE: u64 = 1 << 2;

@@ -13,7 +13,7 @@ use super::calls::wait_readable;
 use super::drain::{Drain, Echo};
 use super::wire::{self, End, Event, Order, Ready, fault};
 use super::{KEEPER_WORD, Launch, Output, Question};
-use crate::error::{Error, Result};
+use crate::machine::error::{Error, Result};
 
 /// How much of stdout is kept with [`Output::Keep`]; the end, where summaries stand.
 const OUTPUT_KEPT: usize = 16 << 20;

@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::exit_reading::{ExitReading, Question};
 use super::usage::Usage;
-use super::{AtExit, Identity, Launch};
-use crate::clock;
-use crate::error::{Error, Kind, Result};
+use super::{AtExit, Launch};
+use crate::machine::clock;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::identity::Identity;
 
 /// Lets the workload exec.
 pub(super) const RELEASE: u8 = b'r';

@@ -5,9 +5,9 @@
 use hugewise_model::bench::processor::Cache;
 use hugewise_model::observation::Missing;
 
-use crate::error::{Error, Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 const DIR: &str = "sys/devices/system/cpu/cpu0/cache";
 

@@ -8,7 +8,7 @@
 use hugewise_model::observation::Missing;
 use hugewise_model::tlb::Tlb;
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 mod amd;
 mod arm;

@@ -15,8 +15,8 @@ pub use place::{Place, Steps, Unwatched};
 
 use serde::Serialize;
 
-use crate::error::{Kind, Result};
-use crate::lock::Hold;
+use crate::machine::error::{Kind, Result};
+use crate::machine::lock::Hold;
 
 /// Where the journal of the real machine is kept.
 pub const STATE_DIR: &str = "/var/lib/hugewise";

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hugewise_linux::collect::{Watch, trial};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::observation::Outcome;
 use hugewise_model::policy::realise::{Realisation, ThpPrctl};
 

@@ -9,12 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hugewise_linux::collect::{Counting, Observed, Watch, trial};
-use hugewise_linux::identity::is_root;
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::identity::is_root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::{self, Events};
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
-use hugewise_linux::root::Root;
-use hugewise_linux::spawn::{Identity, Launch, Output};
-use hugewise_linux::stat::plan::{self, Events};
+use hugewise_linux::spawn::{Launch, Output};
 use hugewise_model::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_model::observation::{Missing, Reading};
 use hugewise_model::policy::realise::Realisation;

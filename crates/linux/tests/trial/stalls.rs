@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use hugewise_linux::bpf::Tracer;
 use hugewise_linux::collect::stalls::{Stalls, Wanted};
 use hugewise_linux::collect::{Observed, Watch, trial};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::Launch;
 use hugewise_model::observation::{Outcome, Reading};
 use hugewise_model::policy::realise::Realisation;

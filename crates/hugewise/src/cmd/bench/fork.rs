@@ -1,6 +1,6 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::bench::Bench;
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, parse_size};

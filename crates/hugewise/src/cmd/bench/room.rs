@@ -1,6 +1,6 @@
 use anyhow::Result;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::meminfo;
-use hugewise_linux::root::Root;
 use hugewise_model::host::Host;
 use hugewise_model::quantity::bytes_text;
 

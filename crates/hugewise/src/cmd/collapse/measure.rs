@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::activity::{ActivityObserver, Rates};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
 use hugewise_model::collapse::Measured;
 use hugewise_model::compare::{FEWEST_WINDOWS, Windows, windows};
 use hugewise_model::metric::Better;

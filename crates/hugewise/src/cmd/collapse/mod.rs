@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::collapse::{Heard, Target, Unusable, collapse};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, Unread, read_space};
+use hugewise_linux::observe::collapse::{Heard, Target, Unusable, collapse};
+use hugewise_linux::observe::stat::Waited;
 use hugewise_linux::probe::read_page_bytes;
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_space};
-use hugewise_linux::stat::Waited;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_model::collapse::{
     Choice, Done, Ended, Plan, Report, plan, render_csv, render_markdown, render_text, report,

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_linux::clock;
-use hugewise_linux::perf::faults::{Faults, Target};
+use hugewise_linux::machine::clock;
+use hugewise_linux::machine::process::Process;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::{Faults, Target};
 use hugewise_linux::perf::symbols::Symbols;
 use hugewise_linux::proc::tree_usage::TreeUsage;
-use hugewise_linux::process::Process;
-use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
 use hugewise_model::fault::{

@@ -1,9 +1,9 @@
 //! Whom to watch: a command that is started for it, or a process that is there.
 
 use anyhow::Result;
-use hugewise_linux::error::{Error, Kind};
-use hugewise_linux::perf::faults::{Crowd, LEAST_GRANT};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::error::{Error, Kind};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::{Crowd, LEAST_GRANT};
 use hugewise_linux::spawn::{self, AtExit, Beginning, Launch, Question, Suspended};
 use hugewise_model::host::Host;
 use hugewise_model::policy::environment;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, Unread, read_settings, read_space};
+use hugewise_linux::observe::stat::Waited;
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
-use hugewise_linux::stat::Waited;
 use hugewise_model::inspection::{Brief, Glob, Inspection};
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::reason::{Code, Settings};

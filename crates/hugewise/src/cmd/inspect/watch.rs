@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, Unread};
 use hugewise_model::inspection::{Change, Inspection, changes, render_map, render_summary};
 use hugewise_model::quantity::bytes_text;
 use hugewise_model::reason::Code;

@@ -4,15 +4,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_linux::error::Kind;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::{self, Events};
+use hugewise_linux::observe::stat::subject::{Cgroup, Process, Subject};
+use hugewise_linux::observe::stat::{Observation, Waited, Wanted};
 use hugewise_linux::perf::open::Kernel;
-use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{
     self, AtExit, Beginning, End, Launch, Output as Prints, Question, Running, Suspended,
 };
-use hugewise_linux::stat::plan::{self, Events};
-use hugewise_linux::stat::subject::{Cgroup, Process, Subject};
-use hugewise_linux::stat::{Observation, Waited, Wanted};
 use hugewise_model::host::Host;
 use hugewise_model::observation::Outcome;
 use hugewise_model::stat::Target;

@@ -1,10 +1,10 @@
 //! A model of the TLB in place of counters, fed by a trace of the command.
 
 use anyhow::Result;
-use hugewise_linux::error::Kind;
-use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::memory_trace::{self, Ended, Prints, Traced, Wanted};
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::fault::Map;
 use hugewise_model::observation::Outcome;

@@ -6,7 +6,7 @@ use aya::Pod;
 use aya::maps::MapError;
 
 use super::Probe;
-use crate::clock::nanoseconds;
+use crate::machine::clock::nanoseconds;
 
 /// For how many there is room until they are taken: what the queue of one point may hold.
 const ROOM: u32 = 8192;

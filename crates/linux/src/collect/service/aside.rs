@@ -7,7 +7,7 @@ use hugewise_model::plan::service::CommandLine;
 
 use super::books::last;
 use super::{Attempt, Halt, Server, Step, TAIL, go};
-use crate::error::Result;
+use crate::machine::error::Result;
 use crate::spawn::{
     self, AtExit, Beginning, End, Group, Launch, Output, Printed, Question, Running, Suspended,
 };

@@ -18,8 +18,8 @@ use super::group::TrialGroup;
 use super::pools::Pools;
 use super::sampler::Sampler;
 use super::{Observed, TAIL, Watch, group, machine, question};
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 use crate::spawn::{self, AtExit, Beginning, End, Launch, Question, Running};
 use crate::undo::Steps;
 

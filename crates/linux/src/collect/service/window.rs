@@ -7,7 +7,6 @@ use hugewise_model::observation::{Missing, Outcome};
 use hugewise_model::timeline::Seen;
 
 use super::{Attempt, Halt, Server, Step, go};
-use crate::clock::unix_ms;
 use crate::collect::account::Account;
 use crate::collect::counts::{Counted, TrialCounters};
 use crate::collect::machine::Machine;
@@ -16,12 +15,13 @@ use crate::collect::sampler::{Sampler, Samples};
 use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
 use crate::collect::ticker::Ticker;
+use crate::machine::clock::unix_ms;
+use crate::observe::stat::usage::{UsageObserver, UsageScope};
 use crate::perf::count::Target;
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_threads;
 use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
-use crate::stat::usage::{UsageObserver, UsageScope};
 
 /// What was seen while the load ran.
 pub(super) struct Window<'a> {

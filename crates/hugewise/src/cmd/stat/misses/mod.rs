@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_linux::perf::misses::{self, Kernel};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::tlb_misses::{self, Kernel};
 use hugewise_model::miss::{
     self, Absence, Analysis, Summary, render_csv, render_markdown, render_text,
 };
@@ -23,7 +23,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let host = places::host(root)?;
     let target = live::Wanted::find(root, arguments)?;
-    let instruments = match misses::find(root, &host, &Kernel, arguments.every) {
+    let instruments = match tlb_misses::find(root, &host, &Kernel, arguments.every) {
         Ok(instruments) => instruments,
         Err(absence) => return refuse(&absence, &arguments.output),
     };

@@ -20,9 +20,7 @@ use crate::machine::error::Result;
 use crate::machine::root::Root;
 use crate::perf::count::Target;
 use crate::proc::smaps_rollup::Rollup;
-use crate::spawn::{
-    self, Beginning, End, FolioQuestion, Group, Launch, Question, Running, Suspended,
-};
+use crate::spawn::{self, Beginning, End, Group, Launch, PageSizes, Question, Running, Suspended};
 
 mod account;
 mod counts;
@@ -308,7 +306,7 @@ fn question(host: &Host, watch: &Watch<'_>, sizes: &[u64]) -> Question {
             let real = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
             real.to_string_lossy().into_owned()
         }),
-        folios: sizes_known.map(|pmd_bytes| FolioQuestion {
+        folios: sizes_known.map(|pmd_bytes| PageSizes {
             page_bytes: host.page_bytes,
             pmd_bytes,
         }),

@@ -8,7 +8,8 @@ use std::time::Duration;
 use hugewise_model::observation::Missing;
 use serde::{Deserialize, Serialize};
 
-use super::{folios, page_scan};
+use super::folios::{self, PageSizes};
+use super::page_scan;
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
@@ -20,16 +21,7 @@ pub struct Question {
     /// A library that should be in its mappings.
     pub preload: Option<String>,
     /// Whether, and in which units, its anonymous memory is told apart by folio size.
-    pub folios: Option<FolioQuestion>,
-}
-
-/// The sizes that telling folios apart needs.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct FolioQuestion {
-    /// A base page.
-    pub page_bytes: u64,
-    /// A PMD-mapped huge page.
-    pub pmd_bytes: u64,
+    pub folios: Option<PageSizes>,
 }
 
 /// The main process at its end.

@@ -43,7 +43,8 @@ mod usage;
 mod wire;
 
 pub use drain::Echo;
-pub use exit_reading::{ExitReading, FolioQuestion, Question, read_living};
+pub use exit_reading::{ExitReading, Question, read_living};
+pub use folios::PageSizes;
 pub(crate) use hook::become_identity;
 pub use hook::hook;
 pub use keeper::keeper_main;

@@ -2,7 +2,6 @@ use std::io;
 
 use hugewise_model::fault::Modes;
 
-use super::open;
 use crate::machine::error::{Error, Kind, Result};
 
 /// How much the kernel grants, found out by trying.
@@ -57,11 +56,6 @@ pub(super) fn negotiate(attempt: impl Fn(Grade) -> io::Result<()>) -> Result<Gra
         };
         grade = grade.below(&error).ok_or_else(|| refused(error))?;
     }
-}
-
-/// Opens the event with most in it on this very process, and closes it.
-pub(super) fn try_on_ourselves(grade: Grade) -> io::Result<()> {
-    open::on_ourselves(grade).map(drop)
 }
 
 pub(super) fn refused(error: io::Error) -> Error {

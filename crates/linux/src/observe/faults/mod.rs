@@ -84,7 +84,7 @@ impl Faults {
     /// # Errors
     /// The kernel refuses ([`LEAST_GRANT`]), has no such events, or the process is gone.
     pub fn open(target: &Target, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
-        let grade = grade::negotiate(grade::try_on_ourselves)?;
+        let grade = grade::negotiate(|grade| open::on_ourselves(grade).map(drop))?;
         let opened = open::open_all(target, cpus, grade, every)?;
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();

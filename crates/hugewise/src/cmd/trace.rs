@@ -7,9 +7,9 @@ use clap::Args;
 use hugewise_linux::bpf::{Sighting, Tracer};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::process::{Process, numbers_are_global};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::{Functions, read_kallsyms};
-use hugewise_linux::proc::process::{Watched, numbers_are_global};
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::trace::points::{Means, Point, Preset, of_function, points};
 use hugewise_model::trace::{self, Rung, SCHEMA, Trace, Traced, Untraced, Window};
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         announce(&session.points, &missing);
     }
     if !nothing {
-        session.run(|| interrupt.asked() || process.as_ref().is_some_and(Watched::has_ended))?;
+        session.run(|| interrupt.asked() || process.as_ref().is_some_and(Process::has_ended))?;
         if process.is_some_and(|process| process.has_ended()) && !arguments.output.quiet {
             say("the process has ended");
         }
@@ -106,14 +106,14 @@ fn check_times(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn watched(root: &Root, pid: u32) -> Result<Watched> {
+fn watched(root: &Root, pid: u32) -> Result<Process> {
     if !numbers_are_global(root) {
         return Err(exit::refused(
             "--pid: process numbers of a container mean nothing to the kernel's tracing; \
              run hugewise outside of it, or without --pid",
         ));
     }
-    Watched::open(root, pid).map_err(|error| match error.kind {
+    Process::open(pid).map_err(|error| match error.kind {
         Kind::NotFound => exit::usage(format!("--pid {pid}: there is no such process")),
         _ => exit::usage(format!("--pid {pid}: {error}")),
     })

@@ -1,13 +1,12 @@
 use std::fs::File;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 
 use hugewise_model::observation::Missing;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{Advise, Covers, Life, Lives, Reread, State};
+use crate::machine::process::Process;
 use crate::spawn::page_scan::{self, HUGE, Wanted, ZERO};
 
 /// A running process whose memory is to be made huge. All descriptors belong to the process
@@ -15,7 +14,7 @@ use crate::spawn::page_scan::{self, HUGE, Wanted, ZERO};
 /// again, or a program that is executed meanwhile, is never taken for them.
 #[derive(Debug)]
 pub struct Target {
-    pidfd: OwnedFd,
+    process: Process,
     /// `/proc/PID/maps` of that address space: empty once it is gone.
     maps: File,
     /// `/proc/PID/pagemap` of that address space.
@@ -71,10 +70,8 @@ impl Target {
     /// See [`Unusable`].
     pub fn open(pid: u32) -> Result<Self, Unusable> {
         let gone = || Unusable::NoProcess { pid };
-        let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let number = number.ok_or_else(gone)?;
-        let pidfd = pidfd_open(number, PidfdFlags::empty()).map_err(|_| gone())?;
-        let asked = advise(&pidfd, &[]);
+        let process = Process::open(pid).map_err(|_| gone())?;
+        let asked = advise(&process, &[]);
         match asked {
             Ok(()) => {}
             Err(error @ (libc::EPERM | libc::EACCES)) => {
@@ -99,9 +96,9 @@ impl Target {
         let target = Self {
             maps: open("maps")?,
             pagemap: open("pagemap")?,
-            pidfd,
+            process,
         };
-        // The number may have been used again between the two: then the pidfd's process has
+        // The number may have been used again between the two: then the held process has
         // ended.
         match target.life() {
             Life::Same => Ok(target),
@@ -128,19 +125,19 @@ impl Advise for Target {
             iov_base: std::ptr::without_provenance_mut(start),
             iov_len: length,
         };
-        advise(&self.pidfd, &[part])
+        advise(&self.process, &[part])
     }
 }
 
 /// `process_madvise(MADV_COLLAPSE)`; the error's number. No parts at all ask only whether it
 /// is permitted.
-fn advise(pidfd: &OwnedFd, parts: &[libc::iovec]) -> Result<(), i32> {
+fn advise(process: &Process, parts: &[libc::iovec]) -> Result<(), i32> {
     // SAFETY: the kernel reads as many parts as it is told of; their addresses are those of the
     // other process, where collapsing changes neither content nor access.
     let result = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
-            pidfd.as_raw_fd(),
+            process.as_fd().as_raw_fd(),
             parts.as_ptr(),
             parts.len(),
             libc::MADV_COLLAPSE,
@@ -198,19 +195,14 @@ impl Lives for Target {
     /// executed another program. A parent that shares it (vfork) would keep it in use; then
     /// what is left of it is still what was planned for.
     fn life(&self) -> Life {
-        let mut end = [PollFd::new(&self.pidfd, PollFlags::IN)];
-        let now = rustix::time::Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        if poll(&mut end, Some(&now)).is_ok_and(|ready| ready > 0) {
+        if self.process.has_ended() {
             return Life::Ended;
         }
         let mut first = [0_u8; 1];
         match self.maps.read_at(&mut first, 0) {
             Ok(1) => Life::Same,
             // Between its last thread's farewell and its end it has no memory either.
-            _ if poll(&mut end, Some(&now)).is_ok_and(|ready| ready > 0) => Life::Ended,
+            _ if self.process.has_ended() => Life::Ended,
             _ => Life::Replaced,
         }
     }

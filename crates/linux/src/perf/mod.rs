@@ -17,6 +17,9 @@ pub mod events;
 /// Which modes are permitted, and which events fit the counters together.
 pub mod fit;
 
+/// What the kernel lets samples contain, found out by trying.
+pub mod access;
+
 /// Groups that take turns on one target.
 pub mod count;
 

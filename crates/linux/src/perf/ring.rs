@@ -3,6 +3,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// `PERF_EVENT_IOC_SET_OUTPUT`, `_IO('$', 5)`.
+pub(crate) const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
+
 /// Length of `struct perf_event_header`: type (4), misc (2), size (2).
 pub const HEADER_BYTES: usize = 8;
 

@@ -2,8 +2,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::ptr;
 
-use super::grade::Grade;
 use super::open;
+use crate::perf::access::SampleAccess;
 use crate::perf::ring::Ring;
 use crate::perf::sample::{Record, parse_record};
 
@@ -23,20 +23,20 @@ pub(super) struct HugeZero {
 impl HugeZero {
     /// Maps it; `None` where this process gets none: no huge pages, no huge zero page, or none
     /// for us.
-    pub(super) fn map(grade: Grade, page_bytes: u64, pmd_bytes: u64) -> Option<Self> {
+    pub(super) fn map(access: SampleAccess, page_bytes: u64, pmd_bytes: u64) -> Option<Self> {
         let page_bytes = usize::try_from(page_bytes).ok()?;
         let pmd = usize::try_from(pmd_bytes).ok()?;
         let mapping = Mapping::new(2 * pmd).ok()?;
         let place = mapping.aligned(pmd);
         // SAFETY: the aligned part lies within the mapping; the advice changes no content.
         unsafe { libc::madvise(place.cast(), pmd, libc::MADV_HUGEPAGE) };
-        let event = open::on_ourselves(grade).ok()?;
+        let event = open::on_ourselves(access).ok()?;
         let mut ring = Ring::map(event.fd.as_fd(), page_bytes, page_bytes).ok()?;
         event.enable();
         // SAFETY: the place is mapped and readable.
         unsafe { place.read_volatile() };
         event.disable();
-        let layout = event.role.layout(grade, 1);
+        let layout = event.role.layout(access, 1);
         let mut physical = None;
         ring.drain(|bytes| {
             if let Ok(Record::Sample(sample)) = parse_record(bytes, |_| Some(layout))

@@ -4,8 +4,8 @@ use hugewise_model::observation::Missing;
 
 use super::FULL_GRANT;
 use super::folio::Folios;
-use super::grade::Grade;
 use super::huge_zero::HugeZero;
+use crate::perf::access::SampleAccess;
 
 /// What is looked up for a fault by its physical address.
 #[derive(Debug)]
@@ -19,10 +19,10 @@ pub(super) struct LookedUp {
 }
 
 impl LookedUp {
-    pub(super) fn on(host: &Host, grade: Grade) -> Self {
+    pub(super) fn on(host: &Host, access: SampleAccess) -> Self {
         Self {
-            folios: folios(host, grade),
-            huge_zero: huge_zero(host, grade),
+            folios: folios(host, access),
+            huge_zero: huge_zero(host, access),
             pmd_bytes: host.pmd_bytes().unwrap_or(1).max(1),
         }
     }
@@ -70,26 +70,26 @@ fn not_permitted() -> Missing {
     }
 }
 
-fn folios(host: &Host, grade: Grade) -> Option<Result<Folios, Missing>> {
+fn folios(host: &Host, access: SampleAccess) -> Option<Result<Folios, Missing>> {
     let pmd_bytes = host.pmd_bytes()?;
     if host.folio_sizes().is_empty() {
         return None;
     }
-    Some(match grade.modes {
+    Some(match access.modes {
         Modes::User => Err(not_permitted()),
         Modes::All => Folios::open(host.page_bytes, pmd_bytes),
     })
 }
 
-fn huge_zero(host: &Host, grade: Grade) -> Option<Result<HugeZero, Missing>> {
+fn huge_zero(host: &Host, access: SampleAccess) -> Option<Result<HugeZero, Missing>> {
     let thp = host.thp.as_ref().ok()?;
     if !thp.zero_page || thp.effective_pmd_mode() == "never" {
         return None;
     }
-    if grade.modes == Modes::User {
+    if access.modes == Modes::User {
         return Some(Err(not_permitted()));
     }
-    let mapped = HugeZero::map(grade, host.page_bytes, thp.pmd_bytes);
+    let mapped = HugeZero::map(access, host.page_bytes, thp.pmd_bytes);
     Some(mapped.ok_or_else(|| Missing::NotSupported {
         what: "a huge zero page for this process, to compare others with".to_owned(),
     }))

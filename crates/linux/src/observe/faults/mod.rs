@@ -24,7 +24,6 @@
 
 mod chains;
 mod folio;
-mod grade;
 mod huge_zero;
 mod looked_up;
 mod open;
@@ -42,11 +41,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::machine::clock::monotonic_ns;
 use crate::machine::error::Result;
+use crate::perf::access::SampleAccess;
 use crate::perf::heap;
 use crate::perf::order::Order;
 use crate::perf::sample::{self, Record};
 use chains::Chains;
-use grade::Grade;
 use looked_up::LookedUp;
 use open::{Opened, Rings, Role};
 pub(in crate::observe) use said::event as announced;
@@ -66,7 +65,7 @@ pub struct Faults {
     rings: Rings,
     opened: Vec<Vec<Opened>>,
     roles: HashMap<u64, Role>,
-    grade: Grade,
+    access: SampleAccess,
     every: u64,
     order: Order<Event>,
     chains: Chains,
@@ -84,8 +83,10 @@ impl Faults {
     /// # Errors
     /// The kernel refuses ([`LEAST_GRANT`]), has no such events, or the process is gone.
     pub fn open(target: &Target, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
-        let grade = grade::negotiate(|grade| open::on_ourselves(grade).map(drop))?;
-        let opened = open::open_all(target, cpus, grade, every)?;
+        let access = SampleAccess::FULL
+            .negotiate(|access| open::on_ourselves(access).map(drop))
+            .map_err(|(_, error)| open::refused(error))?;
+        let opened = open::open_all(target, cpus, access, every)?;
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();
         if let Target::Running(_) = target {
@@ -101,11 +102,11 @@ impl Faults {
         Ok(Self {
             hung_up: vec![false; rings.events.len() + rings.chains.len()],
             chains: Chains::of(rings.events.len()),
-            looked_up: LookedUp::on(host, grade),
+            looked_up: LookedUp::on(host, access),
             rings,
             opened,
             roles,
-            grade,
+            access,
             every,
             order,
             malformed: None,
@@ -114,13 +115,13 @@ impl Faults {
 
     /// Fills in what the events can tell.
     pub fn describe(&self, conditions: &mut Conditions) {
-        conditions.modes = self.grade.modes;
+        conditions.modes = self.access.modes;
         conditions.every = self.every;
-        conditions.page_size = known(self.grade.page_size, || Missing::NotSupported {
+        conditions.page_size = known(self.access.page_size, || Missing::NotSupported {
             what: "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)".to_owned(),
         });
         self.looked_up.describe(conditions);
-        conditions.physical = known(self.grade.modes == Modes::All, || Missing::NotPermitted {
+        conditions.physical = known(self.access.modes == Modes::All, || Missing::NotPermitted {
             grant: FULL_GRANT.to_owned(),
         });
     }
@@ -173,7 +174,7 @@ impl Faults {
         let layouts = |id| {
             self.roles
                 .get(&id)
-                .map(|role| role.layout(self.grade, self.every))
+                .map(|role| role.layout(self.access, self.every))
         };
         for (cpu, ring) in self.rings.events.iter_mut().enumerate() {
             ring.drain(|bytes| match sample::parse_record(bytes, layouts) {
@@ -196,7 +197,7 @@ impl Faults {
                 Err(sentence) => note(&mut self.malformed, sentence),
             });
         }
-        let layout = |_| Some(Role::Chains.layout(self.grade, self.every));
+        let layout = |_| Some(Role::Chains.layout(self.access, self.every));
         for (cpu, ring) in self.rings.chains.iter_mut().enumerate() {
             ring.drain(|bytes| match sample::parse_record(bytes, layout) {
                 Ok(Record::Sample(sample)) => self.chains.chain(cpu, sample.into()),
@@ -230,7 +231,7 @@ impl Faults {
         self.drain(&mut take);
         self.chains.finish(&mut self.order);
         self.order.release_all(take);
-        open::read_counters(&self.opened, self.grade)
+        open::read_counters(&self.opened, self.access)
     }
 
     /// How many records were not understood, and what the first of them was.

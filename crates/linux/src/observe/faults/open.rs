@@ -5,19 +5,13 @@ use hugewise_model::fault::{Counted, Modes};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 
-use super::grade::{Grade, refused};
 use super::target::Target;
 use crate::machine::error::{Error, Kind, Result};
+use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
 use crate::perf::open::announce;
-use crate::perf::ring::Ring;
+use crate::perf::ring::{IOC_SET_OUTPUT, Ring};
 use crate::perf::sample::Layout;
 
-/// `PERF_SAMPLE_DATA_PAGE_SIZE` (Linux 5.11).
-const SAMPLE_DATA_PAGE_SIZE: u64 = 1 << 22;
-/// `PERF_FORMAT_LOST` (Linux 6.0).
-const FORMAT_LOST: u64 = 1 << 4;
-/// `_IO('$', 5)`.
-const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 /// `_IO('$', 0)`.
 const IOC_ENABLE: libc::Ioctl = 0x2400;
 /// `_IO('$', 1)`.
@@ -57,11 +51,11 @@ impl Role {
         if every == 1 { &ALL } else { &ALL[..3] }
     }
 
-    pub(super) fn layout(self, grade: Grade, every: u64) -> Layout {
+    pub(super) fn layout(self, access: SampleAccess, every: u64) -> Layout {
         let end = Layout {
             stack: every > 1 || self == Self::Major,
-            physical: grade.modes == Modes::All,
-            page_size: grade.page_size,
+            physical: access.modes == Modes::All,
+            page_size: access.page_size,
             ..Layout::default()
         };
         match self {
@@ -112,6 +106,21 @@ impl Role {
     }
 }
 
+/// The error of opening an event.
+pub(super) fn refused(error: io::Error) -> Error {
+    let kind = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => Kind::NotPermitted,
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Kind::NotFound,
+        _ => Kind::Other(String::new()),
+    };
+    Error {
+        kind,
+        doing: "opening page fault events".to_owned(),
+        path: None,
+        source: Some(error),
+    }
+}
+
 /// An open event.
 #[derive(Debug)]
 pub(super) struct Opened {
@@ -154,35 +163,35 @@ impl Opened {
         }
     }
 
-    /// Its value and the count of its lost samples, where the grade has that.
-    fn read(&self, grade: Grade) -> io::Result<(u64, Option<u64>)> {
+    /// Its value and the count of its lost samples, where the access includes that.
+    fn read(&self, access: SampleAccess) -> io::Result<(u64, Option<u64>)> {
         let mut words = [0_u64; 2];
-        let wanted = if grade.lost { 16 } else { 8 };
+        let wanted = if access.lost { 16 } else { 8 };
         // SAFETY: the buffer holds at least as many bytes as are asked for.
         let got = unsafe { libc::read(self.fd.as_raw_fd(), words.as_mut_ptr().cast(), wanted) };
         if usize::try_from(got) == Ok(wanted) {
-            Ok((words[0], grade.lost.then_some(words[1])))
+            Ok((words[0], access.lost.then_some(words[1])))
         } else {
             Err(io::Error::last_os_error())
         }
     }
 }
 
-fn builder<'a>(role: Role, grade: Grade, every: u64) -> Builder<'a> {
+fn builder<'a>(role: Role, access: SampleAccess, every: u64) -> Builder<'a> {
     let mut builder = Builder::new(role.software());
-    let layout = role.layout(grade, every);
+    let layout = role.layout(access, every);
     let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR;
     wanted.set(SampleFlag::CALLCHAIN, layout.stack);
     wanted.set(SampleFlag::PHYS_ADDR, layout.physical);
     builder
-        .exclude_kernel(grade.modes == Modes::User)
+        .exclude_kernel(access.modes == Modes::User)
         .exclude_callchain_kernel(true)
         .sample(wanted)
         .sample_period(role.period(every))
         .sample_id_all(true)
         .clockid(Clock::MONOTONIC);
     let attributes = builder.attrs_mut();
-    attributes.read_format = if grade.lost { FORMAT_LOST } else { 0 };
+    attributes.read_format = if access.lost { FORMAT_LOST } else { 0 };
     if layout.page_size {
         attributes.sample_type |= SAMPLE_DATA_PAGE_SIZE;
     }
@@ -190,8 +199,8 @@ fn builder<'a>(role: Role, grade: Grade, every: u64) -> Builder<'a> {
 }
 
 /// An event with everything in it, on this thread, switched off.
-pub(super) fn on_ourselves(grade: Grade) -> io::Result<Opened> {
-    let mut builder = builder(Role::Minor, grade, 1);
+pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<Opened> {
+    let mut builder = builder(Role::Minor, access, 1);
     Opened::new(builder.observe_self().any_cpu(), Role::Minor)
 }
 
@@ -199,14 +208,14 @@ pub(super) fn on_ourselves(grade: Grade) -> io::Result<Opened> {
 pub(super) fn open_all(
     target: &Target,
     cpus: &[u32],
-    grade: Grade,
+    access: SampleAccess,
     every: u64,
 ) -> Result<Vec<Vec<Opened>>> {
     let tids = target.tids();
     let open_cpu = |&cpu: &u32| {
         let mut of_cpu = Vec::with_capacity(tids.len() * Role::all(every).len());
         for &tid in &tids {
-            match open_thread(target, tid, cpu, grade, every) {
+            match open_thread(target, tid, cpu, access, every) {
                 Ok(opened) => of_cpu.extend(opened),
                 // A thread that has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
@@ -245,12 +254,12 @@ fn open_thread(
     target: &Target,
     tid: u32,
     cpu: u32,
-    grade: Grade,
+    access: SampleAccess,
     every: u64,
 ) -> io::Result<Vec<Opened>> {
     let number = i32::try_from(tid).map_err(io::Error::other)?;
     let open = |role: Role| {
-        let mut builder = builder(role, grade, every);
+        let mut builder = builder(role, access, every);
         builder
             .observe_pid(number)
             .one_cpu(cpu as usize)
@@ -264,7 +273,7 @@ fn open_thread(
             builder.enable_on_exec(true);
         }
         // `inherit` may touch it.
-        builder.attrs_mut().read_format = if grade.lost { FORMAT_LOST } else { 0 };
+        builder.attrs_mut().read_format = if access.lost { FORMAT_LOST } else { 0 };
         Opened::new(&builder, role)
     };
     Role::all(every).iter().copied().map(open).collect()
@@ -332,13 +341,13 @@ pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Rings
 }
 
 /// The sums over all threads and processors. What cannot be read any more is not counted.
-pub(super) fn read_counters(opened: &[Vec<Opened>], grade: Grade) -> Counted {
+pub(super) fn read_counters(opened: &[Vec<Opened>], access: SampleAccess) -> Counted {
     let mut counted = Counted {
-        lost: grade.lost.then_some(0),
+        lost: access.lost.then_some(0),
         ..Counted::default()
     };
     for one in opened.iter().flatten() {
-        let Ok((value, lost)) = one.read(grade) else {
+        let Ok((value, lost)) = one.read(access) else {
             continue;
         };
         match one.role {

@@ -14,9 +14,9 @@
 mod aux;
 mod decoded;
 mod ibs;
-mod means;
 mod open;
 mod page_now;
+mod sampler;
 mod spe;
 #[cfg(test)]
 mod tests;
@@ -34,6 +34,7 @@ use hugewise_model::observation::Missing;
 use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;
 use crate::observe::faults::{self, Crowd};
+use crate::perf::access::SampleAccess;
 use crate::perf::open::{Start, Switch};
 use crate::perf::order::Order;
 use crate::perf::sample::{self, Piece, Record, Sample};
@@ -41,8 +42,8 @@ use crate::perf::{heap, maps};
 use decoded::{executed, retired, walked};
 use page_now::PageNow;
 
-pub use means::{Instrument, explain, find};
-pub use open::{Grade, Kernel, Request, SampleOpen, Samples, Whom};
+pub use open::{Kernel, Request, SampleOpen, Samples, Whom};
+pub use sampler::{Instrument, explain, find};
 
 /// Whom the samples are of.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ pub struct Misses {
 struct Stream {
     samples: Box<dyn Samples>,
     means: Means,
-    grade: Grade,
+    access: SampleAccess,
     identities: HashMap<u64, usize>,
 }
 
@@ -122,7 +123,7 @@ impl Misses {
             }
             order.begin(known_mappings(root, target));
         }
-        let unsaid = instruments.iter().any(|one| !one.grade.page_size);
+        let unsaid = instruments.iter().any(|one| !one.access.page_size);
         Ok(Self {
             streams,
             order,
@@ -156,7 +157,7 @@ impl Misses {
 
     fn record(&mut self, index: usize, bytes: &[u8]) -> Result<(), String> {
         let stream = &self.streams[index];
-        let layout = open::layout(stream.means, stream.grade);
+        let layout = open::layout(stream.means, stream.access);
         let known = |id| stream.identities.contains_key(&id).then_some(layout);
         match sample::parse_record(bytes, known)? {
             Record::Sample(sample) => self.sample(index, &sample),
@@ -255,8 +256,8 @@ pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
     conditions.means = first.means;
     conditions.sampled.clone_from(&first.sampled);
     conditions.every = first.every;
-    conditions.modes = first.grade.modes;
-    conditions.page_size = match (first.grade.page_size, first.means) {
+    conditions.modes = first.access.modes;
+    conditions.page_size = match (first.access.page_size, first.means) {
         // Of SPE each page is looked up when its packet is read.
         (true, _) | (_, Means::Spe) => Known::Yes,
         (false, _) => Known::No(Missing::NotSupported {
@@ -294,7 +295,7 @@ fn stream(
             Target::BeforeExec { .. } => Start::AtExec,
             _ => Start::Switched,
         },
-        grade: instrument.grade,
+        access: instrument.access,
         every: instrument.every,
         page_bytes: usize::try_from(host.page_bytes).unwrap_or(usize::MAX),
     };
@@ -303,7 +304,7 @@ fn stream(
         identities: samples.identities().into_iter().collect(),
         samples,
         means: instrument.means,
-        grade: instrument.grade,
+        access: instrument.access,
     })
 }
 

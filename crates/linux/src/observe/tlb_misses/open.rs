@@ -10,33 +10,17 @@ use perf_event::events::Raw;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
 use super::aux::Aux;
+use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
 use crate::perf::open::{Code, Start, Switch, announce};
-use crate::perf::ring::Ring;
+use crate::perf::ring::{IOC_SET_OUTPUT, Ring};
 use crate::perf::sample::Layout;
 
-/// `PERF_SAMPLE_DATA_PAGE_SIZE` (Linux 5.11).
-const SAMPLE_DATA_PAGE_SIZE: u64 = 1 << 22;
-/// `PERF_FORMAT_LOST` (Linux 6.0).
-const FORMAT_LOST: u64 = 1 << 4;
-/// `_IO('$', 5)`.
-const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 /// `cnt_ctl` of `ibs_op`: operations are counted down, not cycles.
 const IBS_COUNT_OPERATIONS: u64 = 1 << 19;
 /// `swfilt` of `ibs_op`, which younger kernels have: the kernel drops samples of modes that are not wanted.
 const IBS_SOFTWARE_FILTER: u64 = 1;
 /// `jitter` of `arm_spe`: intervals are random by a little, so that loops are not met in step.
 const SPE_JITTER: u64 = 1 << 16;
-
-/// How much the kernel grants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grade {
-    /// In which modes misses are sampled.
-    pub modes: Modes,
-    /// Whether samples say the size of the page.
-    pub page_size: bool,
-    /// Whether lost samples are counted.
-    pub lost: bool,
-}
 
 /// Whom the events of one processor observe.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +49,7 @@ pub struct Request<'a> {
     /// When it begins.
     pub start: Start,
     /// With how much in it.
-    pub grade: Grade,
+    pub access: SampleAccess,
     /// Every how many events a sample is taken.
     pub every: u64,
     /// Size of a page, of which rings are made.
@@ -146,11 +130,11 @@ fn open_all(request: &Request<'_>, thread: Option<u32>) -> io::Result<Vec<(Count
 }
 
 /// What samples of these events carry.
-pub(super) fn layout(means: Means, grade: Grade) -> Layout {
+pub(super) fn layout(means: Means, access: SampleAccess) -> Layout {
     Layout {
         code: true,
         raw: means == Means::Ibs,
-        page_size: grade.page_size,
+        page_size: access.page_size,
         ..Layout::default()
     }
 }
@@ -162,8 +146,8 @@ fn builder<'a>(
     thread: Option<u32>,
 ) -> io::Result<Builder<'a>> {
     let mut builder = Builder::new(Raw::new(code.config));
-    let user = request.grade.modes == Modes::User;
-    let layout = layout(request.means, request.grade);
+    let user = request.access.modes == Modes::User;
+    let layout = layout(request.means, request.access);
     let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::IP | SampleFlag::TID;
     wanted |= SampleFlag::TIME | SampleFlag::ADDR;
     wanted.set(SampleFlag::RAW, layout.raw);
@@ -211,7 +195,7 @@ fn observe<'a>(
 fn attributes(builder: &mut Builder<'_>, request: &Request<'_>, code: Code, layout: Layout) {
     let attributes = builder.attrs_mut();
     attributes.type_ = code.source;
-    attributes.read_format = if request.grade.lost { FORMAT_LOST } else { 0 };
+    attributes.read_format = if request.access.lost { FORMAT_LOST } else { 0 };
     if layout.page_size {
         attributes.sample_type |= SAMPLE_DATA_PAGE_SIZE;
     }
@@ -223,7 +207,7 @@ fn attributes(builder: &mut Builder<'_>, request: &Request<'_>, code: Code, layo
         }
         Means::Ibs => {
             attributes.config |= IBS_COUNT_OPERATIONS;
-            if request.grade.modes == Modes::User {
+            if request.access.modes == Modes::User {
                 attributes.__bindgen_anon_4.config2 = IBS_SOFTWARE_FILTER;
             }
         }

@@ -191,7 +191,7 @@ fn each_maker_has_its_means() {
     let (_a, root) = intel();
     let pebs = one(&root);
     assert_eq!(
-        (pebs.means, pebs.every, pebs.grade.page_size),
+        (pebs.means, pebs.every, pebs.access.page_size),
         (Means::Pebs, 1009, true)
     );
     assert_eq!(
@@ -208,7 +208,7 @@ fn each_maker_has_its_means() {
     let spe = one(&root);
     assert_eq!((spe.means, spe.events[0].source), (Means::Spe, 9));
     assert_eq!(spe.cpus, Some(BTreeSet::from([0, 1])));
-    assert!(!spe.grade.page_size);
+    assert!(!spe.access.page_size);
 }
 
 #[test]
@@ -221,22 +221,22 @@ fn a_wish_for_a_rate_is_met_as_far_as_the_hardware_can() {
 
 #[test]
 fn every_rung_is_tried_and_a_refusal_has_its_reason() {
-    let all_modes: Refuses = |request| request.grade.modes == Modes::All;
+    let all_modes: Refuses = |request| request.access.modes == Modes::All;
     let (_folder, root) = amd();
     let user_only = Table {
         refuses: vec![(all_modes, libc::EACCES)],
         ..Table::default()
     };
     assert_eq!(
-        found(&root, &user_only).unwrap()[0].grade.modes,
+        found(&root, &user_only).unwrap()[0].access.modes,
         Modes::User
     );
     let old = Table {
-        refuses: vec![(|request| request.grade.page_size, libc::EINVAL)],
+        refuses: vec![(|request| request.access.page_size, libc::EINVAL)],
         ..Table::default()
     };
-    let grade = found(&root, &old).unwrap()[0].grade;
-    assert_eq!((grade.lost, grade.page_size), (false, false));
+    let access = found(&root, &old).unwrap()[0].access;
+    assert_eq!((access.lost, access.page_size), (false, false));
     // IBS that cannot leave a mode out, and a user who may not see both.
     let unfiltered = Table {
         refuses: vec![(all_modes, libc::EACCES), (|_| true, libc::EINVAL)],
@@ -451,7 +451,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     let instrument = Instrument {
         means: Means::Pebs,
         sampled: "page faults".to_owned(),
-        grade: Grade {
+        access: SampleAccess {
             modes: Modes::User,
             page_size: true,
             lost: false,

@@ -9,9 +9,10 @@ use hugewise_model::miss::{Absence, Means};
 use hugewise_model::observation::Missing;
 
 use super::Target;
-use super::open::{Grade, Request, SampleOpen, Whom};
+use super::open::{Request, SampleOpen, Whom};
 use crate::machine::number;
 use crate::machine::root::Root;
+use crate::perf::access::SampleAccess;
 use crate::perf::events::sources::{Source, read_sources};
 use crate::perf::events::{Addresses, Family};
 use crate::perf::open::{Code, Start};
@@ -27,8 +28,8 @@ pub struct Instrument {
     pub means: Means,
     /// What is sampled, for people.
     pub sampled: String,
-    /// With how much in it.
-    pub grade: Grade,
+    /// What its samples contain.
+    pub access: SampleAccess,
     /// Every how many events a sample is taken.
     pub every: u64,
     /// What is opened; for PEBS loads first, then stores.
@@ -89,7 +90,7 @@ fn on_source(
     let grants = Grants::read(root);
     let tried = asked.into_iter().map(|mut instrument| {
         instrument.every = period(instrument.means, every);
-        instrument.grade = negotiate(opener, &instrument, &grants)?;
+        instrument.access = negotiate(opener, &instrument, &grants)?;
         Ok(instrument)
     });
     tried.collect()
@@ -116,7 +117,7 @@ fn blank(means: Means) -> Instrument {
     Instrument {
         means,
         sampled: String::new(),
-        grade: BEST,
+        access: SampleAccess::FULL,
         every: 0,
         events: Vec::new(),
         cpus: None,
@@ -175,74 +176,50 @@ fn period(means: Means, wished: Option<u64>) -> u64 {
     }
 }
 
-const BEST: Grade = Grade {
-    modes: Modes::All,
-    page_size: true,
-    lost: true,
-};
-
-/// The best grade that the kernel accepts.
+/// The largest access that the kernel grants.
 fn negotiate(
     opener: &dyn SampleOpen,
     instrument: &Instrument,
     grants: &Grants,
-) -> Result<Grade, Missing> {
+) -> Result<SampleAccess, Missing> {
     // What SPE writes does not go by the kernel, which could look the page up.
-    let mut grade = Grade {
+    let wished = SampleAccess {
         page_size: instrument.means != Means::Spe,
-        ..BEST
+        ..SampleAccess::FULL
     };
-    loop {
+    let granted = wished.negotiate(|access| {
         let request = Request {
             means: instrument.means,
             events: &instrument.events,
             cpu: 0,
             whom: Whom::Caller,
             start: Start::Switched,
-            grade,
+            access,
             every: instrument.every,
             page_bytes: 0,
         };
-        match opener.open(&request) {
-            Ok(_) => return Ok(grade),
-            Err(error) => grade = below(grade, &error, instrument.means, grants)?,
-        }
-    }
+        opener.open(&request).map(drop)
+    });
+    granted.map_err(|(smallest, error)| refused(smallest, &error, instrument.means, grants))
 }
 
-/// The next lower grade after a refusal, or what the refusal means. Younger things go first: the
-/// count of what was lost came with Linux 6.0, the size of the page with 5.11.
-fn below(grade: Grade, error: &io::Error, means: Means, grants: &Grants) -> Result<Grade, Missing> {
-    let modes = grade.modes;
+/// What a refusal of the smallest access means.
+fn refused(smallest: SampleAccess, error: &io::Error, means: Means, grants: &Grants) -> Missing {
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) if modes == Modes::All => Ok(Grade {
-            modes: Modes::User,
-            ..grade
-        }),
-        Some(libc::EINVAL) if grade.lost => Ok(Grade {
-            lost: false,
-            ..grade
-        }),
-        Some(libc::EINVAL) if grade.page_size => Ok(Grade {
-            page_size: false,
-            ..grade
-        }),
         // Without the filter of younger kernels IBS cannot leave a mode out, and all modes were
         // refused before.
-        Some(libc::EINVAL) if means == Means::Ibs && modes == Modes::User => {
-            Err(Missing::NotPermitted {
+        Some(libc::EINVAL) if means == Means::Ibs && smallest.modes == Modes::User => {
+            Missing::NotPermitted {
                 grant: grants.perf_kernel(),
-            })
+            }
         }
-        Some(libc::EACCES | libc::EPERM) => Err(Missing::NotPermitted {
+        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
             grant: grants.perf_user(),
-        }),
-        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => {
-            Err(Missing::NoHardware)
-        }
-        _ => Err(Missing::Unreadable {
+        },
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Missing::NoHardware,
+        _ => Missing::Unreadable {
             error: format!("perf_event_open: {error}"),
-        }),
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use hugewise_linux::apply::runtime::{self, Start};
-use hugewise_linux::collect::Observed;
+use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::observation::{Mark, Trial};
 use hugewise_model::policy::realise::Realisation;
@@ -103,7 +103,7 @@ pub fn note_answers(trial: &mut Trial, settings: &Settings, answers: Answers) {
 }
 
 /// Adds what they said while the trial ran.
-pub fn note_complaints(observed: &mut Observed, settings: &Settings) {
+pub fn note_complaints(observed: &mut TrialObservation, settings: &Settings) {
     if settings.runtimes.is_empty() {
         return;
     }

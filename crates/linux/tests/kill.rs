@@ -22,7 +22,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::undo::{Found, Place, Steps, undo};
+use hugewise_linux::undo::{JournalFound, Place, Steps, undo};
 use hugewise_model::policy::realise::Realisation;
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -135,7 +135,7 @@ fn an_experiment_killed_at_any_step_is_undone() {
         assert_eq!(report.left_behind, [], "step {step}");
         ground.assert_untouched(&format!("after a kill at step {step}"));
         let again = undo(&lock, &ground.place()).unwrap();
-        assert_eq!(again.found, Found::Nothing);
+        assert_eq!(again.found, JournalFound::Nothing);
         end
     });
     // Creating the folder, writing, syncing, renaming the journal; four settings there and

@@ -12,7 +12,7 @@ use ground::{Ground, MIN_FREE, path_of, writes};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock;
-use hugewise_linux::undo::{Found, JOURNAL_FILE, Steps, Why, undo};
+use hugewise_linux::undo::{JOURNAL_FILE, JournalFound, Steps, Why, undo};
 
 #[test]
 fn each_policy_sees_the_originals_of_the_others() {
@@ -238,12 +238,15 @@ fn undo_tells_what_it_did_and_can_be_repeated() {
     let lock = ground.lock();
     let report = undo(&lock, &ground.place()).unwrap();
     let pid = std::process::id();
-    assert_eq!(report.found, Found::ThisBoot { pid });
+    assert_eq!(report.found, JournalFound::ThisBoot { pid });
     let restored: Vec<&str> = report.restored.iter().map(|it| it.from.as_str()).collect();
     assert_eq!(restored, ["never", "always", "19832"]);
     assert_eq!(report.left_behind, []);
     ground.assert_untouched("after undo");
-    assert_eq!(undo(&lock, &ground.place()).unwrap().found, Found::Nothing);
+    assert_eq!(
+        undo(&lock, &ground.place()).unwrap().found,
+        JournalFound::Nothing
+    );
 }
 
 #[test]
@@ -290,7 +293,7 @@ fn a_journal_of_another_boot_is_removed_unread() {
     cut_short(&ground);
     ground.write("proc/sys/kernel/random/boot_id", "another-boot\n");
     let report = undo(&ground.lock(), &ground.place()).unwrap();
-    assert!(matches!(report.found, Found::AnotherBoot { .. }));
+    assert!(matches!(report.found, JournalFound::AnotherBoot { .. }));
     assert_eq!(
         ground.value(&path_of("enabled")),
         "always",

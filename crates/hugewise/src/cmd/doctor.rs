@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
-use hugewise_linux::undo::{self, Found, Place, UndoReport};
+use hugewise_linux::undo::{self, JournalFound, Place, UndoReport};
 use hugewise_model::doctor::{self, Diagnosis};
 
 use crate::cli::{Format, Output};
@@ -82,12 +82,14 @@ fn undo() -> Result<Exit> {
 fn told(report: &UndoReport) -> String {
     let mut lines = Vec::new();
     match report.found {
-        Found::Nothing => lines.push("Nothing to undo: no experiment was cut short.".to_owned()),
-        Found::AnotherBoot { pid } => lines.push(format!(
+        JournalFound::Nothing => {
+            lines.push("Nothing to undo: no experiment was cut short.".to_owned())
+        }
+        JournalFound::AnotherBoot { pid } => lines.push(format!(
             "Nothing to undo: the experiment of process {pid} was cut short before the machine \
              was started anew, which reset its settings."
         )),
-        Found::ThisBoot { pid } => {
+        JournalFound::ThisBoot { pid } => {
             lines.push(format!("The experiment of process {pid} was cut short."));
             if report.restored.is_empty() && report.left_behind.is_empty() {
                 lines.push("All settings are as they were.".to_owned());

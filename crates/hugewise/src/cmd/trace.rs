@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::bpf::{Sighting, Tracer};
+use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::process::{Process, numbers_are_global};
@@ -186,7 +186,7 @@ struct Session<'a> {
     arguments: &'a Arguments,
     started: Instant,
     started_unix_ms: u64,
-    sum: Vec<Sighting>,
+    sum: Vec<PointWindow>,
     /// When the last window ended.
     last: Duration,
     windows: Vec<Window>,
@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
     fn new(tracer: Tracer, arguments: &'a Arguments) -> Self {
         let points = tracer.traced();
         Self {
-            sum: vec![Sighting::default(); points.len()],
+            sum: vec![PointWindow::default(); points.len()],
             points,
             tracer,
             arguments,
@@ -247,15 +247,15 @@ impl<'a> Session<'a> {
     /// Ends a window, and adds it to the sum.
     fn close(&mut self) -> Result<Window> {
         let now = self.started.elapsed();
-        let sightings = self.tracer.window()?;
-        for (sum, sighting) in self.sum.iter_mut().zip(&sightings) {
-            sum.add(sighting);
+        let windows = self.tracer.window()?;
+        for (sum, window) in self.sum.iter_mut().zip(&windows) {
+            sum.add(window);
         }
         let from = std::mem::replace(&mut self.last, now);
         Ok(Window {
             from_seconds: from.as_secs_f64(),
             to_seconds: now.as_secs_f64(),
-            points: self.tracer.told(&sightings),
+            points: self.tracer.summaries(&windows),
         })
     }
 
@@ -283,7 +283,7 @@ impl<'a> Session<'a> {
         let total = Window {
             from_seconds: 0.0,
             to_seconds: self.last.as_secs_f64(),
-            points: self.tracer.told(&self.sum),
+            points: self.tracer.summaries(&self.sum),
         };
         let trace = Trace {
             schema: SCHEMA,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::stalls::{Stalls, Wanted};
+use hugewise_linux::collect::stalls::{StallScope, Stalls};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
@@ -74,8 +74,8 @@ struct Place {
 fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
     let wanted = match choice.unwrap_or(StallChoice::Rare) {
         StallChoice::Off => return Ok(None),
-        StallChoice::Rare => Wanted::Rare,
-        StallChoice::All => Wanted::All,
+        StallChoice::Rare => StallScope::Rare,
+        StallChoice::All => StallScope::All,
     };
     let stalls = Stalls::start(root, wanted).context("preparing to time the kernel's stalls")?;
     Ok(Some(RefCell::new(stalls)))

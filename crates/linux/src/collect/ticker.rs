@@ -153,7 +153,7 @@ impl<'a> Ticker<'a> {
             second.stalls.insert(tick.metric.to_owned(), seconds);
             let long = tick.long.iter().map(|long| (long.begun_ns, long.ns));
             self.seen.add_stalls(tick.metric, long);
-            self.seen.lost += tick.unkept;
+            self.seen.lost += tick.dropped;
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::probe::frozen::expand;
 ///
 /// # Errors
 /// The process is gone or belongs to another user.
-pub fn clear_used_bits(root: &Root, pid: u32) -> Result<()> {
+pub fn clear_accessed_bits(root: &Root, pid: u32) -> Result<()> {
     let path = root.path(format!("proc/{pid}/clear_refs"));
     OpenOptions::new()
         .write(true)

@@ -22,7 +22,7 @@ pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
 /// tree may change meanwhile: who is born during the walk may be left out, and who dies too.
 #[must_use]
 pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
-    let births = Births::read(root, ancestor);
+    let births = ParentLinks::read(root, ancestor);
     let mut found = BTreeSet::new();
     let mut todo = vec![ancestor];
     while let Some(pid) = todo.pop() {
@@ -35,7 +35,7 @@ pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
 /// The children of one process, in the same way.
 #[must_use]
 pub fn read_children(root: &Root, parent: u32) -> Vec<u32> {
-    Births::read(root, parent).of(root, parent)
+    ParentLinks::read(root, parent).of(root, parent)
 }
 
 /// All threads of these processes.
@@ -49,14 +49,14 @@ pub fn read_threads(root: &Root, processes: &BTreeSet<u32>) -> Vec<u32> {
 }
 
 /// Where it is told who is whose child.
-enum Births {
+enum ParentLinks {
     /// In a file of each thread.
     Files,
     /// Nowhere but in each child: pairs of child and parent.
     Pairs(Vec<(u32, u32)>),
 }
 
-impl Births {
+impl ParentLinks {
     fn read(root: &Root, any: u32) -> Self {
         let file = format!("proc/{any}/task/{any}/children");
         if root.path(file).exists() {

@@ -17,7 +17,7 @@ use crate::proc::status::{Status, read_status};
 
 /// What is asked of the main process beyond what is always read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Question {
+pub struct ExitRequest {
     /// A library that should be in its mappings.
     pub preload: Option<String>,
     /// Whether, and in which units, its anonymous memory is told apart by folio size.
@@ -54,7 +54,7 @@ pub(super) fn left_early() -> Missing {
 ///
 /// # Errors
 /// It is gone or may not be read.
-pub fn read_living(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
+pub fn read_living(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
     let status = status_of(&Root::real(), pid)?;
     Ok(read_with(pid, &status, question))
 }
@@ -63,13 +63,13 @@ pub fn read_living(pid: u32, question: &Question) -> Result<ExitReading, Missing
 ///
 /// # Errors
 /// It is only the first thread that ends.
-pub(super) fn read_exit(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
+pub(super) fn read_exit(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
     let root = Root::real();
     let status = last_thread_status(&root, pid)?;
     Ok(read_with(pid, &status, question))
 }
 
-fn read_with(pid: u32, status: &Status, question: &Question) -> ExitReading {
+fn read_with(pid: u32, status: &Status, question: &ExitRequest) -> ExitReading {
     let root = Root::real();
     let maps = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
     let pagemap = page_scan::open(pid);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::observation::Missing;
 use serde::{Deserialize, Serialize};
 
-use super::page_scan::{FILE, HUGE, PRESENT, Wanted, scan};
+use super::page_scan::{FILE, HUGE, PRESENT, PageFilter, scan};
 use crate::machine::error::Error;
 
 /// The sizes that telling folios apart needs.
@@ -45,11 +45,11 @@ pub(super) fn count(
     let path = Path::new("/proc/kpageflags");
     let flags = File::open(path)
         .map_err(|error| Error::io("opening", path, error).into_missing("CAP_SYS_ADMIN"))?;
-    let wanted = Wanted {
+    let wanted = PageFilter {
         with: PRESENT,
         without: FILE | HUGE,
         told: PRESENT,
-        ..Wanted::default()
+        ..PageFilter::default()
     };
     let mut counter = Counter::new(flags, sizes);
     let deadline = Instant::now() + LONGEST;

@@ -43,13 +43,13 @@ mod usage;
 mod wire;
 
 pub use drain::Echo;
-pub use exit_reading::{ExitReading, Question, read_living};
+pub use exit_reading::{ExitReading, ExitRequest, read_living};
 pub use folios::PageSizes;
 pub(crate) use hook::become_identity;
 pub use hook::hook;
 pub use keeper::keeper_main;
 pub use plain::run_plain;
-pub use running::{Beginning, Printed, Running, Suspended, start};
+pub use running::{CapturedOutput, Running, StartResult, Suspended, start};
 pub use scratch::{scratch_name, sweep_scratch};
 pub use usage::Usage;
 pub use wire::End;
@@ -169,7 +169,7 @@ pub enum Group {
 /// directory, and is fit for nothing but reporting the error.
 #[must_use]
 pub fn exec(launch: &Launch) -> crate::machine::error::Error {
-    let order = match wire::Order::of(launch, &Question::default()) {
+    let order = match wire::Order::of(launch, &ExitRequest::default()) {
         Ok(order) => order,
         Err(error) => return error,
     };

@@ -14,7 +14,7 @@ use hugewise_model::policy::realise::ThpPrctl;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::exit_reading::{ExitReading, Question};
+use super::exit_reading::{ExitReading, ExitRequest};
 use super::usage::Usage;
 use super::{AtExit, Launch};
 use crate::machine::clock;
@@ -43,11 +43,11 @@ pub(super) struct Order {
     pub(super) at_exit: AtExit,
     pub(super) cpus: Option<Vec<u32>>,
     pub(super) scratch: Option<Vec<u8>>,
-    pub(super) question: Question,
+    pub(super) question: ExitRequest,
 }
 
 impl Order {
-    pub(super) fn of(launch: &Launch, question: &Question) -> Result<Self> {
+    pub(super) fn of(launch: &Launch, question: &ExitRequest) -> Result<Self> {
         if launch.command.is_empty() {
             return Err(fault("starting", "no command was given"));
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::{Watch, trial};
+use hugewise_linux::collect::{Instruments, trial};
 use hugewise_linux::machine::root::Root;
 use hugewise_model::observation::Outcome;
 use hugewise_model::policy::realise::{Realisation, ThpPrctl};
@@ -70,7 +70,7 @@ pub(super) fn interrupts_end_the_trial() {
         signal.store(true, Ordering::Relaxed);
     });
     let expected = Realisation::default();
-    let watch = Watch {
+    let watch = Instruments {
         files: &[],
         expected: &expected,
         counting: counting(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{Depth, Unread};
+use hugewise_linux::observe::address_space::{Depth, ReadError};
 use hugewise_model::inspection::{Change, Inspection, changes, render_map, render_summary};
 use hugewise_model::quantity::bytes_text;
 use hugewise_model::reason::Code;
@@ -32,7 +32,7 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
         std::thread::sleep(arguments.watch.unwrap_or_default());
         let now = match look(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
-            Err(Unread::Gone | Unread::Ended) => {
+            Err(ReadError::Gone | ReadError::Ended) => {
                 crate::say::say(format_args!("process {pid} has ended"));
                 return Ok(Exit::Done);
             }

@@ -3,7 +3,9 @@
 use anyhow::Result;
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::memory_trace::{self, Ended, Prints, Traced, Wanted};
+use hugewise_linux::observe::memory_trace::{
+    self, CommandOutput, TraceEnd, TraceRequest, TracedProcess,
+};
 use hugewise_linux::probe;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::fault::Map;
@@ -100,23 +102,23 @@ fn tracer() -> Result<String> {
 fn trace(
     arguments: &Arguments,
     interrupt: &Interrupt,
-    each: impl FnMut(Access, &Traced),
-) -> Result<Ended> {
+    each: impl FnMut(Access, &TracedProcess),
+) -> Result<TraceEnd> {
     let identity = invoker::identity()?;
-    let wanted = Wanted {
+    let wanted = TraceRequest {
         command: &arguments.command,
         identity: identity.as_ref(),
         prints: if arguments.show {
-            Prints::Show
+            CommandOutput::Show
         } else {
-            Prints::Discard
+            CommandOutput::Discard
         },
         most: arguments.max_accesses,
     };
     Ok(memory_trace::collect(&wanted, interrupt.flag(), each)?)
 }
 
-fn exit_of(ended: &Ended) -> Exit {
+fn exit_of(ended: &TraceEnd) -> Exit {
     match (ended.cut, &ended.outcome) {
         (Cut::Interrupted, _) => Exit::Interrupted,
         (Cut::AtMost, _) | (Cut::Whole, Some(Outcome::Exited { code: 0 })) => Exit::Done,
@@ -173,7 +175,7 @@ impl Model {
         arguments: &Arguments,
         processor: Processor,
         tracer: String,
-        ended: Ended,
+        ended: TraceEnd,
     ) -> Simulation {
         let words = arguments.command.iter();
         Simulation {

@@ -8,7 +8,7 @@ use hugewise_model::timeline::Seen;
 
 use super::{Attempt, Halt, Server, Step, go};
 use crate::collect::account::Account;
-use crate::collect::counts::{Counted, TrialCounters};
+use crate::collect::counts::{TrialCounters, TrialCounts};
 use crate::collect::machine::Machine;
 use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
@@ -21,15 +21,15 @@ use crate::perf::count::Target;
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_threads;
-use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
+use crate::spawn::{self, CapturedOutput, End, ExitReading, ExitRequest, Launch, Usage};
 
 /// What was seen while the load ran.
 pub(super) struct Window<'a> {
     pub(super) started_unix_ms: u64,
     pub(super) ready: Duration,
     pub(super) load: End,
-    pub(super) printed: Printed,
-    pub(super) counted: Counted<'a>,
+    pub(super) printed: CapturedOutput,
+    pub(super) counted: TrialCounts<'a>,
     pub(super) before: Machine,
     pub(super) after: Machine,
     pub(super) stalls: Seconds,
@@ -76,7 +76,7 @@ impl<'a> Attempt<'a> {
         server: &mut Server,
         mut sampler: Sampler<'_>,
         sizes: &[u64],
-        question: &Question,
+        question: &ExitRequest,
         ready: Duration,
     ) -> Step<Window<'a>> {
         let launch = Launch {

@@ -22,7 +22,7 @@ impl Sizes {
 
 /// What a source can tell beside presence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tells {
+pub(super) enum PageDetail {
     /// Huge and zero pages too.
     Kinds,
     /// Huge, zero and guard pages too.
@@ -35,7 +35,7 @@ pub(super) enum Tells {
 pub(super) struct Blocks<'a> {
     mappings: &'a mut [Mapping],
     sizes: Sizes,
-    tells: Tells,
+    tells: PageDetail,
     /// The mapping that the last region lay in.
     at: usize,
     open: Option<Open>,
@@ -51,7 +51,7 @@ struct Open {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(mappings: &'a mut [Mapping], sizes: Sizes, tells: Tells) -> Self {
+    pub(super) fn new(mappings: &'a mut [Mapping], sizes: Sizes, tells: PageDetail) -> Self {
         for mapping in mappings.iter_mut() {
             mapping.runs.clear();
         }
@@ -132,15 +132,15 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run, huge: u64) {
 }
 
 impl Open {
-    fn new(start: u64, end: u64, tells: Tells) -> Self {
-        let kinds = (tells != Tells::Presence).then_some(0);
+    fn new(start: u64, end: u64, tells: PageDetail) -> Self {
+        let kinds = (tells != PageDetail::Presence).then_some(0);
         Self {
             start,
             end,
             pages: Pages {
                 huge: kinds,
                 zero: kinds,
-                guard: (tells == Tells::KindsAndGuards).then_some(0),
+                guard: (tells == PageDetail::KindsAndGuards).then_some(0),
                 ..Pages::default()
             },
             populated_to: None,
@@ -209,7 +209,7 @@ mod tests {
 
     fn counted(mappings: &str, regions: &[Region]) -> Vec<Mapping> {
         let mut mappings = parse_mappings(mappings.as_bytes()).unwrap();
-        let mut blocks = Blocks::new(&mut mappings, SIZES, Tells::KindsAndGuards);
+        let mut blocks = Blocks::new(&mut mappings, SIZES, PageDetail::KindsAndGuards);
         regions.iter().for_each(|&one| blocks.add(one));
         blocks.finish();
         mappings

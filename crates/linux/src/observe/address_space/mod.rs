@@ -49,7 +49,7 @@ pub enum Depth {
 
 /// Why an address space could not be read.
 #[derive(Debug)]
-pub enum Unread {
+pub enum ReadError {
     /// There is no such process.
     Gone,
     /// It ended while it was read.
@@ -67,7 +67,7 @@ pub enum Unread {
     Failed(Error),
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gone => write!(f, "there is no such process"),
@@ -80,7 +80,7 @@ impl fmt::Display for Unread {
     }
 }
 
-impl From<Error> for Unread {
+impl From<Error> for ReadError {
     fn from(error: Error) -> Self {
         let gone = error
             .source
@@ -101,26 +101,26 @@ impl From<Error> for Unread {
 /// Threads of the kernel and zombies have none: they come back without mappings.
 ///
 /// # Errors
-/// See [`Unread`].
+/// See [`ReadError`].
 pub fn read_space(
     root: &Root,
     pid: u32,
     page_bytes: u64,
     huge_bytes: Option<u64>,
     depth: Depth,
-) -> Result<Space, Unread> {
+) -> Result<Space, ReadError> {
     let sizes = sizes(page_bytes, huge_bytes);
-    let mut last = Unread::Replaced;
+    let mut last = ReadError::Replaced;
     for _ in 0..ATTEMPTS {
         match attempt(root, pid, sizes, depth) {
-            Err(again @ (Unread::Replaced | Unread::Restless)) => last = again,
+            Err(again @ (ReadError::Replaced | ReadError::Restless)) => last = again,
             done => return done,
         }
     }
     Err(last)
 }
 
-fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, Unread> {
+fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, ReadError> {
     let before = read_pid_stat(root, pid)?;
     let mut process = read_process(root, pid, &before)?;
     let Some(folder) = folder_with_memory(root, pid, &before) else {
@@ -128,11 +128,13 @@ fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, U
     };
     let read = read_mapped(root, pid, &folder, sizes, depth);
     match read_pid_stat(root, pid) {
-        Err(_) => return Err(Unread::Ended),
-        Ok(after) if after.started_ticks != before.started_ticks => return Err(Unread::Ended),
+        Err(_) => return Err(ReadError::Ended),
+        Ok(after) if after.started_ticks != before.started_ticks => return Err(ReadError::Ended),
         // Every exec chooses another address for the stack.
-        Ok(after) if after.stack_address != before.stack_address => return Err(Unread::Replaced),
-        Ok(after) if sort(&after) != sort(&before) => return Err(Unread::Ended),
+        Ok(after) if after.stack_address != before.stack_address => {
+            return Err(ReadError::Replaced);
+        }
+        Ok(after) if sort(&after) != sort(&before) => return Err(ReadError::Ended),
         Ok(_) => {}
     }
     let tables = process.page_table_bytes.take();
@@ -140,7 +142,7 @@ fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, U
         tables.filter(|_| tables == process::read_page_table_bytes(root, pid));
     let (mappings, read_with) = read?;
     if mappings.is_empty() {
-        return Err(Unread::Ended);
+        return Err(ReadError::Ended);
     }
     Ok(Space {
         process,
@@ -208,7 +210,7 @@ fn read_mapped(
     folder: &str,
     sizes: Sizes,
     depth: Depth,
-) -> Result<(Vec<Mapping>, Sources), Unread> {
+) -> Result<(Vec<Mapping>, Sources), ReadError> {
     let (mut text, smaps) = open_mappings(root, folder)?;
     let pagemap = open(root, &format!("{folder}/pagemap"));
     let mounts = classify::Mounts::read(root, pid);
@@ -217,7 +219,7 @@ fn read_mapped(
         .map_err(|error| Error::io("reading", &path, error))?
         .map_err(|what| Error::malformed(&path, what))?;
     if mappings.windows(2).any(|pair| pair[0].end > pair[1].start) {
-        return Err(Unread::Restless);
+        return Err(ReadError::Restless);
     }
     for mapping in &mut mappings {
         classify::classify(mapping, &mounts, sizes.page);
@@ -243,7 +245,7 @@ fn read_mapped(
 }
 
 /// `smaps`, or `maps` where the kernel was built without it (CONFIG_PROC_PAGE_MONITOR).
-fn open_mappings(root: &Root, folder: &str) -> Result<(File, Source), Unread> {
+fn open_mappings(root: &Root, folder: &str) -> Result<(File, Source), ReadError> {
     match open(root, &format!("{folder}/smaps")) {
         Ok(file) => Ok((file, Source::Read)),
         Err(error) if error.kind == Kind::NotFound => {

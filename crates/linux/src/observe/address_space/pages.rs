@@ -7,9 +7,9 @@ use std::os::unix::fs::FileExt;
 use hugewise_model::observation::Missing;
 use hugewise_model::space::{Mapping, Source, Sources};
 
-use super::blocks::{Blocks, Sizes, Tells};
+use super::blocks::{Blocks, PageDetail, Sizes};
 use crate::spawn::page_scan::{
-    FILE, GUARD, HUGE, PRESENT, Region, SWAPPED, Wanted, ZERO, scan_span,
+    FILE, GUARD, HUGE, PRESENT, PageFilter, Region, SWAPPED, ZERO, scan_span,
 };
 
 /// Entries read at once.
@@ -42,8 +42,8 @@ pub(super) fn read_pages(
 /// By the scan. A kernel that does not know guard pages refuses the whole question, so it is
 /// asked again without them.
 fn scan(pagemap: &File, mappings: &mut [Mapping], sizes: Sizes) -> Result<(), Missing> {
-    match scan_for(pagemap, mappings, sizes, Tells::KindsAndGuards) {
-        Err(Missing::NotSupported { .. }) => scan_for(pagemap, mappings, sizes, Tells::Kinds),
+    match scan_for(pagemap, mappings, sizes, PageDetail::KindsAndGuards) {
+        Err(Missing::NotSupported { .. }) => scan_for(pagemap, mappings, sizes, PageDetail::Kinds),
         answer => answer,
     }
 }
@@ -52,17 +52,17 @@ fn scan_for(
     pagemap: &File,
     mappings: &mut [Mapping],
     sizes: Sizes,
-    tells: Tells,
+    tells: PageDetail,
 ) -> Result<(), Missing> {
-    let guard = if tells == Tells::KindsAndGuards {
+    let guard = if tells == PageDetail::KindsAndGuards {
         GUARD
     } else {
         0
     };
-    let wanted = Wanted {
+    let wanted = PageFilter {
         any_of: PRESENT | SWAPPED | guard,
         told: FILE | PRESENT | SWAPPED | ZERO | HUGE | guard,
-        ..Wanted::default()
+        ..PageFilter::default()
     };
     // The vsyscall page lies outside the user's address space, where nothing may be asked.
     let user = |mapping: &&Mapping| mapping.start < 1 << 63;
@@ -94,7 +94,7 @@ pub(super) fn read_entries(
         })
         .map(|mapping| (mapping.start, mapping.end))
         .collect();
-    let mut blocks = Blocks::new(mappings, sizes, Tells::Presence);
+    let mut blocks = Blocks::new(mappings, sizes, PageDetail::Presence);
     let mut buffer = vec![0; usize::try_from(ENTRIES * 8).unwrap_or(0)];
     for (start, end) in spans {
         let mut address = start;

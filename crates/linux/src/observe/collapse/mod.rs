@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::collapse::{Done, Ended, Fate, Plan, Refusal};
 
-mod heard;
+mod reasons;
 mod target;
 
-pub use heard::Heard;
+pub use reasons::KernelReasons;
 pub use target::{Target, Unusable};
 
 /// At most so many ranges in one call: an interrupt waits for no more than one.

@@ -7,7 +7,7 @@ use hugewise_model::observation::Missing;
 
 use super::{Advise, Covers, Life, Lives, Reread, State};
 use crate::machine::process::Process;
-use crate::spawn::page_scan::{self, HUGE, Wanted, ZERO};
+use crate::spawn::page_scan::{self, HUGE, PageFilter, ZERO};
 
 /// A running process whose memory is to be made huge. All descriptors belong to the process
 /// and the address space that were there when it was opened, so that a number that is used
@@ -153,11 +153,11 @@ fn advise(process: &Process, parts: &[libc::iovec]) -> Result<(), i32> {
 
 impl Reread for Target {
     fn state(&self, range: Range<u64>) -> State {
-        let wanted = Wanted {
+        let wanted = PageFilter {
             with: HUGE,
             without: ZERO,
             told: HUGE,
-            ..Wanted::default()
+            ..PageFilter::default()
         };
         let mut huge = 0;
         let scanned = page_scan::scan_span(&self.pagemap, range.clone(), wanted, |region| {

@@ -23,11 +23,11 @@
 //!   entries), so that 0 tells them from memory. It needs what kernel mode needs.
 
 mod chains;
+mod decode;
 mod folio;
 mod huge_zero;
-mod looked_up;
 mod open;
-mod said;
+mod physical;
 mod target;
 
 use std::collections::HashMap;
@@ -46,12 +46,12 @@ use crate::perf::heap;
 use crate::perf::order::Order;
 use crate::perf::sample::{self, Record};
 use chains::Chains;
-use looked_up::LookedUp;
-use open::{Opened, Rings, Role};
-pub(in crate::observe) use said::event as announced;
-use said::{Said, said};
+pub(in crate::observe) use decode::event as announced;
+use decode::{FaultSample, decode};
+use open::{OpenEvent, Rings, Role};
+use physical::PhysicalLookup;
 
-pub use target::{Crowd, Target};
+pub use target::{Target, TaskSet};
 
 /// The least grant that lets an ordinary user watch processes of their own.
 pub const LEAST_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 2";
@@ -63,13 +63,13 @@ pub const FULL_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most
 pub struct Faults {
     // Rings first: they are unmapped before their events are closed.
     rings: Rings,
-    opened: Vec<Vec<Opened>>,
+    opened: Vec<Vec<OpenEvent>>,
     roles: HashMap<u64, Role>,
     access: SampleAccess,
     every: u64,
     order: Order<Event>,
     chains: Chains,
-    looked_up: LookedUp,
+    looked_up: PhysicalLookup,
     /// Records that could not be understood, and the first sentence about them.
     malformed: Option<(u64, String)>,
     /// Events whose task is gone, which poll(2) would report for ever.
@@ -93,7 +93,7 @@ impl Faults {
             // Only now, because a record without a ring is nowhere.
             let all = opened.iter().flatten();
             all.filter(|one| one.role.is_on_from_the_start())
-                .for_each(Opened::enable);
+                .for_each(OpenEvent::enable);
             order.begin(target.known_mappings());
         }
         let all = opened.iter().flatten();
@@ -102,7 +102,7 @@ impl Faults {
         Ok(Self {
             hung_up: vec![false; rings.events.len() + rings.chains.len()],
             chains: Chains::of(rings.events.len()),
-            looked_up: LookedUp::on(host, access),
+            looked_up: PhysicalLookup::on(host, access),
             rings,
             opened,
             roles,
@@ -135,7 +135,7 @@ impl Faults {
         } else {
             limit
         };
-        let owners: Vec<(usize, &Opened)> = open::owners(&self.opened)
+        let owners: Vec<(usize, &OpenEvent)> = open::owners(&self.opened)
             .enumerate()
             .filter(|(index, _)| !self.hung_up[*index])
             .collect();
@@ -179,9 +179,9 @@ impl Faults {
         for (cpu, ring) in self.rings.events.iter_mut().enumerate() {
             ring.drain(|bytes| match sample::parse_record(bytes, layouts) {
                 Ok(Record::Sample(sample)) => {
-                    match self.roles.get(&sample.id).map(|role| said(sample, *role)) {
-                        Some(Said::Start(start)) => self.order.hold(Some(start)),
-                        Some(Said::End(mut end)) => {
+                    match self.roles.get(&sample.id).map(|role| decode(sample, *role)) {
+                        Some(FaultSample::Start(start)) => self.order.hold(Some(start)),
+                        Some(FaultSample::End(mut end)) => {
                             self.looked_up.complete(&mut end);
                             self.chains.end(cpu, end);
                         }
@@ -217,17 +217,17 @@ impl Faults {
             let all = self.opened.iter().flatten();
             all.filter(move |one| one.role == role)
         };
-        of(Role::Chains).for_each(Opened::disable);
+        of(Role::Chains).for_each(OpenEvent::disable);
         self.empty_rings();
         self.chains.are_few();
         let all = self.opened.iter().flatten();
         all.filter(|one| one.role == Role::FewChains)
-            .for_each(Opened::enable);
+            .for_each(OpenEvent::enable);
     }
 
     /// Switches the events off, empties the rings for the last time and reads the counters.
     pub fn finish(&mut self, mut take: impl FnMut(Event)) -> Counted {
-        self.opened.iter().flatten().for_each(Opened::disable);
+        self.opened.iter().flatten().for_each(OpenEvent::disable);
         self.drain(&mut take);
         self.chains.finish(&mut self.order);
         self.order.release_all(take);

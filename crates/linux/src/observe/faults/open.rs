@@ -123,13 +123,13 @@ pub(super) fn refused(error: io::Error) -> Error {
 
 /// An open event.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenEvent {
     pub(super) fd: OwnedFd,
     pub(super) role: Role,
     pub(super) id: u64,
 }
 
-impl Opened {
+impl OpenEvent {
     fn new(builder: &Builder<'_>, role: Role) -> io::Result<Self> {
         let fd = builder.build()?.into_raw_fd();
         // SAFETY: the descriptor was just given up by its owner.
@@ -199,9 +199,9 @@ fn builder<'a>(role: Role, access: SampleAccess, every: u64) -> Builder<'a> {
 }
 
 /// An event with everything in it, on this thread, switched off.
-pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<Opened> {
+pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<OpenEvent> {
     let mut builder = builder(Role::Minor, access, 1);
-    Opened::new(builder.observe_self().any_cpu(), Role::Minor)
+    OpenEvent::new(builder.observe_self().any_cpu(), Role::Minor)
 }
 
 /// Opens everything, by processor; the starts of the first thread lead there, and own the ring.
@@ -210,7 +210,7 @@ pub(super) fn open_all(
     cpus: &[u32],
     access: SampleAccess,
     every: u64,
-) -> Result<Vec<Vec<Opened>>> {
+) -> Result<Vec<Vec<OpenEvent>>> {
     let tids = target.tids();
     let open_cpu = |&cpu: &u32| {
         let mut of_cpu = Vec::with_capacity(tids.len() * Role::all(every).len());
@@ -256,7 +256,7 @@ fn open_thread(
     cpu: u32,
     access: SampleAccess,
     every: u64,
-) -> io::Result<Vec<Opened>> {
+) -> io::Result<Vec<OpenEvent>> {
     let number = i32::try_from(tid).map_err(io::Error::other)?;
     let open = |role: Role| {
         let mut builder = builder(role, access, every);
@@ -274,7 +274,7 @@ fn open_thread(
         }
         // `inherit` may touch it.
         builder.attrs_mut().read_format = if access.lost { FORMAT_LOST } else { 0 };
-        Opened::new(&builder, role)
+        OpenEvent::new(&builder, role)
     };
     Role::all(every).iter().copied().map(open).collect()
 }
@@ -289,7 +289,7 @@ pub(super) struct Rings {
 }
 
 /// The events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
-pub(super) fn owners(opened: &[Vec<Opened>]) -> impl Iterator<Item = &Opened> {
+pub(super) fn owners(opened: &[Vec<OpenEvent>]) -> impl Iterator<Item = &OpenEvent> {
     let of_events = opened
         .iter()
         .filter_map(|of_cpu| owner(of_cpu, Role::Starts));
@@ -301,7 +301,7 @@ pub(super) fn owners(opened: &[Vec<Opened>]) -> impl Iterator<Item = &Opened> {
 }
 
 /// Whose ring events of a role write into.
-fn owner(of_cpu: &[Opened], role: Role) -> Option<&Opened> {
+fn owner(of_cpu: &[OpenEvent], role: Role) -> Option<&OpenEvent> {
     let chains = role.takes_chains();
     of_cpu.iter().find(|one| one.role.takes_chains() == chains)
 }
@@ -312,7 +312,7 @@ const LARGEST_RING: usize = 8 << 20;
 const SMALLEST_RING: usize = 64 << 10;
 
 /// Maps the rings on each processor, all of one size, as large as is granted.
-pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Rings> {
+pub(super) fn map_rings(opened: &[Vec<OpenEvent>], page_bytes: u64) -> Result<Rings> {
     let page_bytes = usize::try_from(page_bytes).unwrap_or(SMALLEST_RING);
     let mut bytes = LARGEST_RING;
     let mut rings = loop {
@@ -341,7 +341,7 @@ pub(super) fn map_rings(opened: &[Vec<Opened>], page_bytes: u64) -> Result<Rings
 }
 
 /// The sums over all threads and processors. What cannot be read any more is not counted.
-pub(super) fn read_counters(opened: &[Vec<Opened>], access: SampleAccess) -> Counted {
+pub(super) fn read_counters(opened: &[Vec<OpenEvent>], access: SampleAccess) -> Counted {
     let mut counted = Counted {
         lost: access.lost.then_some(0),
         ..Counted::default()

@@ -16,12 +16,12 @@ pub enum Target {
         pid: u32,
     },
     /// Threads that run already, and whatever they give birth to.
-    Running(Crowd),
+    Running(TaskSet),
 }
 
 /// All threads of a process and of its descendants, at one moment.
 #[derive(Clone, Debug)]
-pub struct Crowd {
+pub struct TaskSet {
     root: Root,
     /// Processes, the oldest first.
     pub pids: BTreeSet<u32>,
@@ -29,7 +29,7 @@ pub struct Crowd {
     pub tids: BTreeSet<u32>,
 }
 
-impl Crowd {
+impl TaskSet {
     /// Finds them.
     ///
     /// # Errors

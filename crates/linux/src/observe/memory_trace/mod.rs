@@ -33,20 +33,20 @@ const VALGRIND: &str = "valgrind";
 
 /// What to trace.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct TraceRequest<'a> {
     /// The command and its arguments.
     pub command: &'a [OsString],
     /// As whom it runs, where that is not who we are.
     pub identity: Option<&'a Identity>,
     /// Whether what it prints is shown, on our stderr.
-    pub prints: Prints,
+    pub prints: CommandOutput,
     /// The trace ends behind so many accesses.
     pub most: u64,
 }
 
 /// What becomes of what the command prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prints {
+pub enum CommandOutput {
     /// Nothing is shown.
     Discard,
     /// Both streams go to our stderr, because our stdout is for the result.
@@ -55,7 +55,7 @@ pub enum Prints {
 
 /// How a trace ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct TraceEnd {
     /// Whether it is whole.
     pub cut: Cut,
     /// How the command ended; `None` where it was ended because the trace was.
@@ -85,11 +85,11 @@ pub fn probe() -> Result<String> {
 
 /// The process that is traced.
 #[derive(Clone, Copy, Debug)]
-pub struct Traced {
+pub struct TracedProcess {
     pid: u32,
 }
 
-impl Traced {
+impl TracedProcess {
     /// What it has mapped now, its tracer included; nothing where that may not be read, or when
     /// it has ended.
     #[must_use]
@@ -114,10 +114,10 @@ impl Traced {
             Err(error) => return Err(Error::io("opening", &path, error).into_missing("root")),
         };
         let first = address - address % page_bytes;
-        let wanted = page_scan::Wanted {
+        let wanted = page_scan::PageFilter {
             any_of: PRESENT,
             told: PRESENT | HUGE,
-            ..page_scan::Wanted::default()
+            ..page_scan::PageFilter::default()
         };
         let mut now = PageNow::Absent;
         let asked = scan_span(
@@ -149,13 +149,13 @@ impl Traced {
 /// # Errors
 /// It could not be started, or a line of the trace could not be understood.
 pub fn collect(
-    wanted: &Wanted<'_>,
+    wanted: &TraceRequest<'_>,
     interrupt: &AtomicBool,
-    mut each: impl FnMut(Access, &Traced),
-) -> Result<Ended> {
+    mut each: impl FnMut(Access, &TracedProcess),
+) -> Result<TraceEnd> {
     let most = wanted.most;
     let (mut child, pipe) = start(wanted)?;
-    let traced = Traced { pid: child.id() };
+    let traced = TracedProcess { pid: child.id() };
     let mut reading = Reading {
         pipe,
         rest: Vec::new(),
@@ -173,15 +173,15 @@ pub fn collect(
         .map_err(|source| Error::io("waiting for", Path::new(VALGRIND), source))?;
     let cut = read?;
     let outcome = (cut == Cut::Whole).then(|| outcome(status));
-    Ok(Ended { cut, outcome })
+    Ok(TraceEnd { cut, outcome })
 }
 
-fn start(wanted: &Wanted<'_>) -> Result<(Child, PipeReader)> {
+fn start(wanted: &TraceRequest<'_>) -> Result<(Child, PipeReader)> {
     let failed = |source| Error::io("starting", Path::new(VALGRIND), source);
     let (reader, writer) = io::pipe().map_err(failed)?;
     let [out, err] = match wanted.prints {
-        Prints::Show => [duplicate().map_err(failed)?, duplicate().map_err(failed)?],
-        Prints::Discard => [Stdio::null(), Stdio::null()],
+        CommandOutput::Show => [duplicate().map_err(failed)?, duplicate().map_err(failed)?],
+        CommandOutput::Discard => [Stdio::null(), Stdio::null()],
     };
     let mut command = Command::new(VALGRIND);
     command

@@ -43,7 +43,7 @@ const SHORTEST_TURN: Duration = Duration::from_millis(1);
 
 /// How an observation is made.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct StatRequest {
     /// Whom it is about.
     pub subject: Subject,
     /// The same as a recording names it.
@@ -60,7 +60,7 @@ pub struct Wanted {
 
 /// What became of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waited {
+pub enum WaitResult {
     /// The time has passed.
     Passed,
     /// The subject has ended, or whoever waits wants no more.
@@ -83,7 +83,7 @@ pub struct Observation<'a> {
 impl<'a> Observation<'a> {
     /// Opens the counters and takes the first look. Of a command, the counters begin at its exec.
     #[must_use]
-    pub fn begin(root: &'a Root, host: &Host, opener: &dyn PerfOpen, wanted: &Wanted) -> Self {
+    pub fn begin(root: &'a Root, host: &Host, opener: &dyn PerfOpen, wanted: &StatRequest) -> Self {
         let found = attach(root, opener, wanted);
         let turns = found.as_ref().map_or(1, |found| found.plan().turns());
         let turn = turn(wanted.interval, turns);
@@ -132,22 +132,22 @@ impl<'a> Observation<'a> {
 
     /// Waits until the interval is over, giving every group its turns meanwhile. `wait` waits for
     /// the time that it is given, or less.
-    pub fn next(&mut self, mut wait: impl FnMut(Duration) -> Waited) -> (Interval, Waited) {
+    pub fn next(&mut self, mut wait: impl FnMut(Duration) -> WaitResult) -> (Interval, WaitResult) {
         let end = self
             .interval
             .saturating_mul(u32::try_from(self.next + 1).unwrap_or(u32::MAX));
-        let mut state = Waited::Passed;
+        let mut state = WaitResult::Passed;
         let mut turn_began = self.begun.elapsed();
         loop {
             let now = self.begun.elapsed();
-            if state == Waited::Over || now >= end {
+            if state == WaitResult::Over || now >= end {
                 break;
             }
             self.kernel.read_between(now);
             let of_turn = (turn_began + self.turn).saturating_sub(now);
             state = wait(of_turn.min(end.saturating_sub(now)));
             let now = self.begun.elapsed();
-            if state == Waited::Passed && now >= turn_began + self.turn && now < end {
+            if state == WaitResult::Passed && now >= turn_began + self.turn && now < end {
                 turn_began = now;
                 self.counters.iter_mut().for_each(Counters::next_turn);
             }
@@ -177,7 +177,7 @@ impl<'a> Observation<'a> {
     }
 }
 
-fn attach(root: &Root, opener: &dyn PerfOpen, wanted: &Wanted) -> Result<Counters, Missing> {
+fn attach(root: &Root, opener: &dyn PerfOpen, wanted: &StatRequest) -> Result<Counters, Missing> {
     let plan = plan::plan(root, opener, wanted.mode, &wanted.events)?;
     let target = wanted.subject.target(root)?;
     let grants = Grants::read(root);

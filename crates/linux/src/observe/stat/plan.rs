@@ -6,11 +6,11 @@ use hugewise_model::stat::{Mode, Refused, WalkCycles};
 
 use crate::machine::error::Error;
 use crate::machine::root::Root;
-use crate::perf::count::{Plan, Planned};
+use crate::perf::count::{Plan, SourceGroups};
 use crate::perf::events::Event;
 use crate::perf::events::sources::{Source, read_sources};
 use crate::perf::fit::{Chosen, Permitted, fit, general, missing, permitted};
-use crate::perf::open::{Code, Observed, PerfOpen, Request, Start};
+use crate::perf::open::{Code, CountTarget, PerfOpen, Request, Start};
 use crate::probe::Grants;
 
 /// Which events are wanted beside cycles and instructions.
@@ -90,7 +90,7 @@ pub fn plan(
                 let (groups, unfit) = groups(opener, source, found, events, &grants);
                 refused.extend(unfit);
                 modes.get_or_insert(found);
-                planned.push(Planned {
+                planned.push(SourceGroups {
                     name: source.name.clone(),
                     family: source.family.map(|family| family.name.clone()),
                     groups,
@@ -188,7 +188,7 @@ pub fn try_code(
     let permitted = permitted(opener, cycles.code, None, &grants)?;
     let request = Request {
         events: &[code],
-        observed: Observed::Caller,
+        observed: CountTarget::Caller,
         mode: permitted.mode,
         guests: permitted.guests,
         start: Start::Switched,
@@ -206,7 +206,7 @@ pub fn try_code(
 /// What the cycles of page walks hold: Skylake leaves the second dimension of nested paging out.
 #[must_use]
 pub fn walk_cycles(plan: &Plan, host: &Host) -> WalkCycles {
-    let skylake = |source: &Planned| source.family.as_deref() == Some("skylake");
+    let skylake = |source: &SourceGroups| source.family.as_deref() == Some("skylake");
     if host.hypervisor.is_some() && plan.sources.iter().any(skylake) {
         WalkCycles::WithoutNested
     } else {

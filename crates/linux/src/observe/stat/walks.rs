@@ -8,7 +8,7 @@ use hugewise_model::stat::{Target, WalkShare};
 
 use super::plan::Events;
 use super::subject::{Process, Subject};
-use super::{Observation, Waited, Wanted};
+use super::{Observation, StatRequest, WaitResult};
 use crate::machine::root::Root;
 use crate::perf::open::PerfOpen;
 
@@ -29,7 +29,7 @@ impl<'a> Walks<'a> {
         process: &Process,
         time: Duration,
     ) -> Self {
-        let wanted = Wanted {
+        let wanted = StatRequest {
             subject: Subject::Process(process.clone()),
             target: Target::Process {
                 pid: process.pid,
@@ -53,7 +53,7 @@ impl<'a> Walks<'a> {
 
     /// Waits for the whole of the time, beginning now, and says what was counted. `wait` waits for
     /// the time that it is given, or less.
-    pub fn finish(mut self, wait: impl FnMut(Duration) -> Waited) -> Fact<WalkShare> {
+    pub fn finish(mut self, wait: impl FnMut(Duration) -> WaitResult) -> Fact<WalkShare> {
         self.observation.released();
         let (interval, _) = self.observation.next(wait);
         WalkShare::of(&self.observation.header().hardware, &interval)
@@ -67,7 +67,7 @@ mod tests {
     use super::super::plan::plan;
     use super::*;
     use crate::machine::root::machine_of;
-    use crate::perf::open::Raws;
+    use crate::perf::open::RawCount;
     use crate::perf::table::Table;
     use crate::probe::{Environment, answers_without_tracing};
     use crate::proc::pid_stat::line_of;
@@ -111,7 +111,7 @@ mod tests {
                 "itlb_walk_active" => 9,
                 _ => 1,
             };
-            let says = Raws {
+            let says = RawCount {
                 value,
                 enabled_ns: 2000,
                 running_ns: 1000,
@@ -129,8 +129,8 @@ mod tests {
             std::thread::sleep(time);
             turns += 1;
             match turns {
-                0..4 => Waited::Passed,
-                _ => Waited::Over,
+                0..4 => WaitResult::Passed,
+                _ => WaitResult::Over,
             }
         })
     }
@@ -157,7 +157,7 @@ mod tests {
             &process,
             Duration::from_secs(3600),
         );
-        let why = walks.finish(|_| Waited::Over).unwrap_err();
+        let why = walks.finish(|_| WaitResult::Over).unwrap_err();
         assert_eq!(why, Missing::NotItsTurn);
     }
 

@@ -33,7 +33,7 @@ use hugewise_model::observation::Missing;
 
 use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;
-use crate::observe::faults::{self, Crowd};
+use crate::observe::faults::{self, TaskSet};
 use crate::perf::access::SampleAccess;
 use crate::perf::open::{Start, Switch};
 use crate::perf::order::Order;
@@ -54,7 +54,7 @@ pub enum Target {
         pid: u32,
     },
     /// Threads that run already, and whatever they give birth to.
-    Running(Crowd),
+    Running(TaskSet),
     /// Whatever runs.
     Machine,
     /// What runs of a cgroup, by its folder.

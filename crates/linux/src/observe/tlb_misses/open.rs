@@ -109,13 +109,13 @@ impl SampleOpen for Kernel {
             Whom::Caller => (None, None),
             _ => map(request, &opened)?,
         };
-        Ok(Box::new(Opened { ring, aux, opened }))
+        Ok(Box::new(OpenEvent { ring, aux, opened }))
     }
 }
 
 /// Open events: rings first, because they are unmapped before their events are closed.
 #[derive(Debug)]
-struct Opened {
+struct OpenEvent {
     aux: Option<Aux>,
     ring: Option<Ring>,
     opened: Vec<(Counter, usize)>,
@@ -265,7 +265,7 @@ fn map_on(
     Ok((Some(ring), aux))
 }
 
-impl Samples for Opened {
+impl Samples for OpenEvent {
     fn identities(&self) -> Vec<(u64, usize)> {
         let all = self.opened.iter();
         all.map(|(counter, index)| (counter.id(), *index)).collect()

@@ -4,7 +4,7 @@ use std::fs::File;
 use hugewise_model::host::Host;
 
 use crate::machine::root::Root;
-use crate::spawn::page_scan::{HUGE, PRESENT, Wanted, scan_span};
+use crate::spawn::page_scan::{HUGE, PRESENT, PageFilter, scan_span};
 
 /// The sizes of pages, asked of a process that still runs, for hardware whose samples do not
 /// go by the kernel.
@@ -35,10 +35,10 @@ impl PageNow {
         let pagemap =
             opened.or_insert_with(|| File::open(root.path(format!("proc/{pid}/pagemap"))).ok());
         let start = address - address % self.page_bytes;
-        let wanted = Wanted {
+        let wanted = PageFilter {
             any_of: PRESENT,
             told: PRESENT | HUGE,
-            ..Wanted::default()
+            ..PageFilter::default()
         };
         let mut found = None;
         let span = start..start.checked_add(self.page_bytes)?;

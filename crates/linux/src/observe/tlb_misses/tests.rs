@@ -466,7 +466,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     };
     let root = Root::real();
     let host = host();
-    let crowd = Crowd::of(&root, std::process::id()).unwrap();
+    let crowd = TaskSet::of(&root, std::process::id()).unwrap();
     let target = Target::Running(crowd);
     let cpus = crate::sys::cpu::read_online_members(&root).unwrap();
     let opened = Misses::open(&root, &host, &Kernel, &[instrument], &target, &cpus);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use hugewise_linux::machine::clock;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::faults::Crowd;
+use hugewise_linux::observe::faults::TaskSet;
 use hugewise_linux::observe::stat::subject::{Process, Subject};
 use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
 use hugewise_linux::perf::symbols::Symbols;
@@ -58,7 +58,7 @@ impl Wanted {
         let (subject, _) = subject(root, arguments)?;
         Ok(match subject {
             Subject::Process(process) => Self::Running {
-                target: Target::Running(Crowd::of(root, process.pid)?),
+                target: Target::Running(TaskSet::of(root, process.pid)?),
                 process: Some(process),
             },
             Subject::Cgroup(group) => Self::Running {

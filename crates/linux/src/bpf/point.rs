@@ -1,4 +1,4 @@
-//! A point that is being traced, and what it sees.
+//! A point that is being traced.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use hugewise_model::trace::points::{Decode, Point};
 use hugewise_model::trace::{Kind, Latencies, Losses, Part, Seen, Traced};
 
 use super::ladder::{Attempt, Kernel};
-use super::probe::{Probe, Sight};
+use super::probe::{Probe, RawWindow};
 
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct PointTracer {
     pub(super) traced: Traced,
     decode: Option<Decode>,
     /// What the values of the key are called, where the kernel's types say it.
@@ -18,7 +18,7 @@ pub(super) struct Live {
     pub(super) probe: Probe,
 }
 
-impl Live {
+impl PointTracer {
     pub(super) fn new(point: &Point, attempt: &Attempt, probe: Probe, kernel: &Kernel) -> Self {
         let decode = attempt.key.map(|key| key.decode);
         let names = decode.and_then(|decode| names(decode, kernel));
@@ -42,37 +42,37 @@ impl Live {
         }
     }
 
-    pub(super) fn sighting(&self, sight: Sight) -> Sighting {
-        let mut sighting = Sighting {
-            losses: sight.losses,
-            ..Sighting::default()
+    pub(super) fn window(&self, counts: RawWindow) -> PointWindow {
+        let mut window = PointWindow {
+            losses: counts.losses,
+            ..PointWindow::default()
         };
-        for (key, histogram) in (0..).zip(sight.histograms) {
+        for (key, histogram) in (0..).zip(counts.histograms) {
             if histogram.count == 0 {
                 continue;
             }
-            sighting.all.add(&histogram);
+            window.all.add(&histogram);
             if self.decode.is_some() {
-                sighting.parts.insert(key, histogram);
+                window.parts.insert(key, histogram);
             }
         }
-        sighting
+        window
     }
 
-    pub(super) fn told(&self, sighting: &Sighting) -> Seen {
+    pub(super) fn summary(&self, window: &PointWindow) -> Seen {
         let latencies = |histogram: &Histogram| match self.traced.kind {
             Kind::Durations => Latencies::from(histogram),
             Kind::Events => Latencies::events(histogram.count),
         };
-        let parts = sighting.parts.iter().map(|(key, histogram)| Part {
+        let parts = window.parts.iter().map(|(key, histogram)| Part {
             key: self.name_of(*key),
             latencies: latencies(histogram),
         });
         Seen {
             name: self.traced.name.clone(),
-            all: latencies(&sighting.all),
+            all: latencies(&window.all),
             parts: parts.collect(),
-            losses: sighting.losses,
+            losses: window.losses,
         }
     }
 
@@ -110,9 +110,9 @@ fn names(decode: Decode, kernel: &Kernel) -> Option<BTreeMap<u32, String>> {
     }
 }
 
-/// What a point has seen in a stretch of time, with its durations still sorted into buckets.
+/// Latencies of a point in a window, as histograms.
 #[derive(Clone, Debug, Default)]
-pub struct Sighting {
+pub struct PointWindow {
     /// Everything together.
     pub all: Histogram,
     /// By the value of the key; empty where there is none.
@@ -121,7 +121,7 @@ pub struct Sighting {
     pub losses: Losses,
 }
 
-impl Sighting {
+impl PointWindow {
     /// Adds what came later.
     pub fn add(&mut self, later: &Self) {
         self.all.add(&later.all);

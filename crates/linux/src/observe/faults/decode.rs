@@ -5,22 +5,24 @@ use super::open::Role;
 use crate::perf::sample::{MapRecord, Record, Sample};
 
 /// What a sample says.
-pub(super) enum Said {
+pub(super) enum FaultSample {
     Start(Event),
     End(Box<Served>),
 }
 
 /// What a sample in a ring of events says. Without a chain it may yet get one.
-pub(super) fn said(sample: Sample, role: Role) -> Said {
+pub(super) fn decode(sample: Sample, role: Role) -> FaultSample {
     match role {
-        Role::Starts => Said::Start(Event::Start {
+        Role::Starts => FaultSample::Start(Event::Start {
             time_ns: sample.time_ns,
             pid: sample.pid,
             tid: sample.tid,
             address: sample.address,
         }),
-        Role::Minor | Role::Chains | Role::FewChains => Said::End(served(sample, Weight::Minor)),
-        Role::Major => Said::End(served(sample, Weight::Major)),
+        Role::Minor | Role::Chains | Role::FewChains => {
+            FaultSample::End(served(sample, Weight::Minor))
+        }
+        Role::Major => FaultSample::End(served(sample, Weight::Major)),
     }
 }
 

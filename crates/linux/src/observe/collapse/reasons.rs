@@ -13,12 +13,12 @@ const EVENTS: [&str; 2] = [
 
 /// The kernel's own reasons, where they can be heard. It hears the thread that opened it.
 #[derive(Debug)]
-pub struct Heard {
+pub struct KernelReasons {
     listeners: Vec<Listener>,
     missing: Option<Missing>,
 }
 
-impl Heard {
+impl KernelReasons {
     /// Begins to listen in this thread.
     #[must_use]
     pub fn open(root: &Root) -> Self {
@@ -49,7 +49,7 @@ fn listeners(root: &Root) -> Result<Vec<Listener>, Missing> {
         .collect()
 }
 
-impl Reasons for Heard {
+impl Reasons for KernelReasons {
     fn forget(&mut self) {
         self.status();
     }

@@ -9,7 +9,7 @@ use super::stacks::Stacks;
 
 /// What is known of a server's start, of its load, and of its threads.
 #[derive(Clone, Debug)]
-pub(super) struct Driven {
+pub(super) struct ServiceEvidence {
     /// From the release of its exec until it was ready.
     pub(super) ready: Duration,
     /// Processor time of the load, in nanoseconds.
@@ -21,12 +21,12 @@ pub(super) struct Driven {
 /// A reading of that kind; one that there is none of where nothing was driven, and `None` for
 /// other readings.
 pub(super) fn value(
-    driven: Option<&Driven>,
+    driven: Option<&ServiceEvidence>,
     account: &Account,
     name: &str,
 ) -> Option<Result<f64, Missing>> {
     let wall = account.wall_ns as f64;
-    let of = |value: &dyn Fn(&Driven) -> f64| driven.map(value).ok_or(Missing::NotAsked);
+    let of = |value: &dyn Fn(&ServiceEvidence) -> f64| driven.map(value).ok_or(Missing::NotAsked);
     let of_stacks = |value: fn(&Stacks) -> u64| {
         let stacks = &driven.ok_or(Missing::NotAsked)?.stacks;
         let stacks = stacks.as_ref().map_err(Clone::clone)?;

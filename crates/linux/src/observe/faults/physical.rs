@@ -9,7 +9,7 @@ use crate::perf::access::SampleAccess;
 
 /// What is looked up for a fault by its physical address.
 #[derive(Debug)]
-pub(super) struct LookedUp {
+pub(super) struct PhysicalLookup {
     /// Sizes of folios, or why they are not known; `None` where there are none to tell apart.
     folios: Option<Result<Folios, Missing>>,
     /// The huge zero page, or why it is not known; `None` where there is none to tell apart.
@@ -18,7 +18,7 @@ pub(super) struct LookedUp {
     pmd_bytes: u64,
 }
 
-impl LookedUp {
+impl PhysicalLookup {
     pub(super) fn on(host: &Host, access: SampleAccess) -> Self {
         Self {
             folios: folios(host, access),

@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_linux::error::Kind;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::accessed_bits::{clear_accessed_bits, read_used_where};
+use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::observe::stat::subject::Process;
+use hugewise_linux::observe::stat::walks::Walks;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::Waited;
-use hugewise_linux::stat::subject::Process;
-use hugewise_linux::stat::walks::Walks;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
@@ -74,13 +74,13 @@ impl<'a> Watch<'a> {
 
     /// Watches until the time is over, the process ends, or `wait` wants no more. What it did
     /// use is to be read after that.
-    pub fn finish(self, mut wait: impl FnMut(Duration) -> Waited) -> Seen {
+    pub fn finish(self, mut wait: impl FnMut(Duration) -> WaitResult) -> Seen {
         let (root, process) = (self.root, self.process);
         let walks = match self.walks.missing() {
             Some(missing) if self.used_bits == UsedBits::Keep => Err(missing.clone()),
             _ => self.walks.finish(|time| match process.runs(root) {
                 true => wait(time.min(SOON)),
-                false => Waited::Over,
+                false => WaitResult::Over,
             }),
         };
         let seconds = self.began.elapsed().as_secs_f64();
@@ -114,7 +114,7 @@ fn no_process(pid: u32) -> anyhow::Error {
 }
 
 fn clear_used(root: &Root, pid: u32) -> Result<()> {
-    clear_used_bits(root, pid).map_err(|error| match error.kind {
+    clear_accessed_bits(root, pid).map_err(|error| match error.kind {
         Kind::NotFound => no_process(pid),
         _ => exit::refused(format!(
             "{error}; needs the same user id, or CAP_DAC_OVERRIDE"

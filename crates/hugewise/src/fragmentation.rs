@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use anyhow::Result;
-use hugewise_linux::collect::Observed;
-use hugewise_linux::fragment::{Fragmented, State, compact, share_now};
-use hugewise_linux::root::Root;
+use hugewise_linux::apply::fragment::{Fragmented, State, compact, share_now};
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::run::record::Header;
@@ -60,7 +60,7 @@ impl<'a> Fragmentation<'a> {
     }
 
     /// Marks a trial that did not begin in the state.
-    pub fn judge(&self, observed: &mut Observed) {
+    pub fn judge(&self, observed: &mut TrialObservation) {
         let share = observed.readings.get("fragmented_before_ratio");
         if let Some(Reading::Value { value }) = share
             && *value < f64::from(self.percent) / 100.0 - TOLERANCE

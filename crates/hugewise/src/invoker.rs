@@ -1,8 +1,8 @@
 //! As whom the workload runs: under sudo as the user who called, else as we do.
 
 use anyhow::{Context, Result};
-use hugewise_linux::identity;
-use hugewise_linux::spawn::Identity;
+use hugewise_linux::machine::identity;
+use hugewise_linux::machine::identity::Identity;
 
 use crate::exit;
 

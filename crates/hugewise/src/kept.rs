@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use hugewise_linux::collect::Observed;
+use hugewise_linux::collect::TrialObservation;
 
 /// The folder of one experiment's output.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Kept {
     /// Keeps what one trial printed, under its number in the record: stdout (the last 16 MiB)
     /// and the end of stderr (4 KiB); of a trial with a server those of the load, and the
     /// server's log (the last 16 MiB).
-    pub fn keep(&self, index: u32, observed: &Observed) -> Result<()> {
+    pub fn keep(&self, index: u32, observed: &TrialObservation) -> Result<()> {
         let streams = [
             ("stdout", &observed.output),
             ("stderr", &observed.stderr_tail),

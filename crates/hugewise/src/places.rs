@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::error::Kind;
-use hugewise_linux::identity;
-use hugewise_linux::lock::{self, Hold};
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::identity;
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::lock::{self, Hold};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe::{self, Environment};
-use hugewise_linux::root::Root;
-use hugewise_linux::spawn::Identity;
 use hugewise_linux::undo::{self, Place};
 use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::realise::Realisation;

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use hugewise_linux::spawn::Identity;
+use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{End, Header, Line, Record};
 use hugewise_model::run::trial::Trial;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use anyhow::Result;
-use hugewise_linux::collect::Observed;
-use hugewise_linux::runtime::{self, Start};
-use hugewise_linux::spawn::Identity;
+use hugewise_linux::apply::runtime::{self, Start};
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
 use hugewise_model::run::policy::runtime::{Answers, complaints, not_taken};
@@ -103,7 +103,7 @@ pub fn note_answers(trial: &mut Trial, settings: &Settings, answers: Answers) {
 }
 
 /// Adds what they said while the trial ran.
-pub fn note_complaints(observed: &mut Observed, settings: &Settings) {
+pub fn note_complaints(observed: &mut TrialObservation, settings: &Settings) {
     if settings.runtimes.is_empty() {
         return;
     }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
-use hugewise_linux::undo::{self, Found, Place, UndoReport};
+use hugewise_linux::undo::{self, JournalFound, Place, UndoReport};
 use hugewise_model::doctor;
 use hugewise_model::doctor::Diagnosis;
 
@@ -83,12 +83,14 @@ fn undo() -> Result<Exit> {
 fn told(report: &UndoReport) -> String {
     let mut lines = Vec::new();
     match report.found {
-        Found::Nothing => lines.push("Nothing to undo: no experiment was cut short.".to_owned()),
-        Found::AnotherBoot { pid } => lines.push(format!(
+        JournalFound::Nothing => {
+            lines.push("Nothing to undo: no experiment was cut short.".to_owned())
+        }
+        JournalFound::AnotherBoot { pid } => lines.push(format!(
             "Nothing to undo: the experiment of process {pid} was cut short before the machine \
              was started anew, which reset its settings."
         )),
-        Found::ThisBoot { pid } => {
+        JournalFound::ThisBoot { pid } => {
             lines.push(format!("The experiment of process {pid} was cut short."));
             if report.restored.is_empty() && report.left_behind.is_empty() {
                 lines.push("All settings are as they were.".to_owned());

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, environment};

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::apply::Machine;
-use hugewise_linux::clock::unix_ms;
-use hugewise_linux::root::Root;
-use hugewise_linux::spawn::Identity;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
@@ -226,7 +226,7 @@ fn tell_recovered(machine: &Machine) {
 
 /// What could not be put back, in words for the record and for stderr.
 fn told(
-    left_behind: hugewise_linux::error::Result<Vec<LeftBehind>>,
+    left_behind: hugewise_linux::machine::error::Result<Vec<LeftBehind>>,
     fragmented: Option<String>,
 ) -> Vec<String> {
     let mut told = match left_behind {

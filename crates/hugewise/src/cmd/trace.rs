@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::bpf::{Sighting, Tracer};
-use hugewise_linux::clock::unix_ms;
-use hugewise_linux::error::Kind;
+use hugewise_linux::bpf::{PointWindow, Tracer};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::process::{Process, numbers_are_global};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::{Functions, read_kallsyms};
-use hugewise_linux::proc::process::{Watched, numbers_are_global};
-use hugewise_linux::root::Root;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::trace;
 use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         announce(&session.points, &missing);
     }
     if !nothing {
-        session.run(|| interrupt.asked() || process.as_ref().is_some_and(Watched::has_ended))?;
+        session.run(|| interrupt.asked() || process.as_ref().is_some_and(Process::has_ended))?;
         if process.is_some_and(|process| process.has_ended()) && !arguments.output.quiet {
             say("the process has ended");
         }
@@ -107,14 +107,14 @@ fn check_times(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn watched(root: &Root, pid: u32) -> Result<Watched> {
+fn watched(root: &Root, pid: u32) -> Result<Process> {
     if !numbers_are_global(root) {
         return Err(exit::refused(
             "--pid: process numbers of a container mean nothing to the kernel's tracing; \
              run hugewise outside of it, or without --pid",
         ));
     }
-    Watched::open(root, pid).map_err(|error| match error.kind {
+    Process::open(pid).map_err(|error| match error.kind {
         Kind::NotFound => exit::usage(format!("--pid {pid}: there is no such process")),
         _ => exit::usage(format!("--pid {pid}: {error}")),
     })
@@ -187,7 +187,7 @@ struct Session<'a> {
     arguments: &'a Arguments,
     started: Instant,
     started_unix_ms: u64,
-    sum: Vec<Sighting>,
+    sum: Vec<PointWindow>,
     /// When the last window ended.
     last: Duration,
     windows: Vec<Window>,
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
     fn new(tracer: Tracer, arguments: &'a Arguments) -> Self {
         let points = tracer.traced();
         Self {
-            sum: vec![Sighting::default(); points.len()],
+            sum: vec![PointWindow::default(); points.len()],
             points,
             tracer,
             arguments,
@@ -248,15 +248,15 @@ impl<'a> Session<'a> {
     /// Ends a window, and adds it to the sum.
     fn close(&mut self) -> Result<Window> {
         let now = self.started.elapsed();
-        let sightings = self.tracer.window()?;
-        for (sum, sighting) in self.sum.iter_mut().zip(&sightings) {
-            sum.add(sighting);
+        let windows = self.tracer.window()?;
+        for (sum, window) in self.sum.iter_mut().zip(&windows) {
+            sum.add(window);
         }
         let from = std::mem::replace(&mut self.last, now);
         Ok(Window {
             from_seconds: from.as_secs_f64(),
             to_seconds: now.as_secs_f64(),
-            points: self.tracer.told(&sightings),
+            points: self.tracer.summaries(&windows),
         })
     }
 
@@ -284,7 +284,7 @@ impl<'a> Session<'a> {
         let total = Window {
             from_seconds: 0.0,
             to_seconds: self.last.as_secs_f64(),
-            points: self.tracer.told(&self.sum),
+            points: self.tracer.summaries(&self.sum),
         };
         let trace = Trace {
             schema: SCHEMA,

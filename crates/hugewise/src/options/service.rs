@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cpu;
 use hugewise_model::run::plan::service::{CommandLine, Service};
 

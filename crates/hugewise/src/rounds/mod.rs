@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::stalls::{Stalls, Wanted};
+use hugewise_linux::collect::stalls::{StallScope, Stalls};
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
-use hugewise_linux::root::Root;
-use hugewise_linux::spawn::Identity;
-use hugewise_linux::stat::plan::{Events, plan as plan_counters};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{Progress as SoFar, progress as so_far};
 use hugewise_model::run::plan::{Plan, Slot};
@@ -75,8 +75,8 @@ struct Place {
 fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
     let wanted = match choice.unwrap_or(StallChoice::Rare) {
         StallChoice::Off => return Ok(None),
-        StallChoice::Rare => Wanted::Rare,
-        StallChoice::All => Wanted::All,
+        StallChoice::Rare => StallScope::Rare,
+        StallChoice::All => StallScope::All,
     };
     let stalls = Stalls::start(root, wanted).context("preparing to time the kernel's stalls")?;
     Ok(Some(RefCell::new(stalls)))

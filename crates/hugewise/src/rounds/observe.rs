@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result};
-use hugewise_linux::collect::service::{self, Ended, Service};
-use hugewise_linux::collect::{self, Counting, Observed, Watch};
+use hugewise_linux::collect::service::{self, ServerEnd, Service};
+use hugewise_linux::collect::{self, CountingPlan, Instruments, TrialObservation};
 use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
 use hugewise_linux::undo::Unwatched;
 use hugewise_model::run::plan::Plan;
@@ -27,13 +27,13 @@ impl Rounds<'_> {
         header: &Header,
         place: Place,
         sought: &Sought,
-    ) -> Result<Observed> {
+    ) -> Result<TrialObservation> {
         let policy = &header.plan.policies[place.slot.policy];
         let (settings, realisation) = (&policy.settings, &header.realisations[&policy.name]);
-        let watch = Watch {
+        let watch = Instruments {
             files: &self.files,
             expected: realisation,
-            counting: Counting {
+            counting: CountingPlan {
                 plan: self.counters.as_ref(),
                 round: place.round,
             },
@@ -57,9 +57,9 @@ impl Rounds<'_> {
         header: &Header,
         driving: &plan::Service,
         settings: &Settings,
-        watch: &Watch<'_>,
+        watch: &Instruments<'_>,
         sought: &Sought,
-    ) -> Result<Observed> {
+    ) -> Result<TrialObservation> {
         let (server, load) = self.launches(&header.plan, driving, watch.expected);
         let service = Service {
             plan: driving,
@@ -105,8 +105,8 @@ impl Rounds<'_> {
     }
 
     /// Once, because it would be the same of every trial.
-    fn tell_of_killing(&self, driving: &plan::Service, observed: &Observed) {
-        let killed = observed.served.as_ref().map(|served| served.ended) == Some(Ended::Killed);
+    fn tell_of_killing(&self, driving: &plan::Service, observed: &TrialObservation) {
+        let killed = observed.served.as_ref().map(|served| served.ended) == Some(ServerEnd::Killed);
         if !killed || observed.interrupted || self.told_of_killing.replace(true) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
-use hugewise_linux::collect::Observed;
+use hugewise_linux::collect::TrialObservation;
 use hugewise_model::bench;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Policy;
@@ -20,7 +20,7 @@ use crate::{exit, runtimes};
 
 /// What was seen of a trial, before it is a row.
 struct Seen {
-    observed: Observed,
+    observed: TrialObservation,
     pacing: Option<Pacing>,
     timeline: Option<Timeline>,
     /// What the runtimes said when they were asked.
@@ -38,7 +38,7 @@ impl Rounds<'_> {
         let seen = match self.prepare() {
             Ok(()) => self.in_force(header, machine, place)?,
             Err(error) => Seen {
-                observed: Observed::not_run(Outcome::HookFailed { error }),
+                observed: TrialObservation::not_run(Outcome::HookFailed { error }),
                 pacing: None,
                 timeline: None,
                 answers: Answers::new(),
@@ -105,7 +105,7 @@ impl Rounds<'_> {
     /// Adds what the source of latencies told of a trial to its readings.
     fn read_latencies(
         &self,
-        observed: &mut Observed,
+        observed: &mut TrialObservation,
         sought: Sought,
     ) -> (Option<Pacing>, Result<Times, Unrelated>) {
         let Some(source) = self.options.latency.as_ref() else {
@@ -118,13 +118,13 @@ impl Rounds<'_> {
 }
 
 /// The trial second by second, of a service that was seen under its load.
-fn timeline(observed: &mut Observed, times: &Result<Times, Unrelated>) -> Option<Timeline> {
+fn timeline(observed: &mut TrialObservation, times: &Result<Times, Unrelated>) -> Option<Timeline> {
     let seen = observed.served.as_mut()?.seen.take()?;
     Some(join(&seen, times.as_ref().map_err(Unrelated::clone)))
 }
 
 /// The row of a trial.
-fn row(place: Place, policy: &Policy, plan: &Plan, observed: Observed) -> Trial {
+fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -> Trial {
     let mut readings = observed.readings;
     let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
         .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());

@@ -5,7 +5,7 @@ use hugewise_model::observe::trace::points::{Decode, Edge, Key, Means, Point, Wh
 use hugewise_model::observe::trace::{Kind, Rung};
 
 use super::types::Types;
-use crate::proc::kallsyms::{Found, Functions};
+use crate::proc::kallsyms::{FunctionLookup, Functions};
 
 /// What is known of the kernel before anything is tried.
 #[derive(Clone, Debug, Default)]
@@ -102,12 +102,12 @@ fn of_means(means: &Means, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
 }
 
 /// What a function is called here. A kernel that tells no names is asked for the newest.
-fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> {
+fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<FunctionLookup, String> {
     let names = || names.iter().map(AsRef::as_ref);
     if kernel.functions.is_empty() {
         let known = names().find(|name| kernel.types.has_function(name));
         let name = known.ok_or("the kernel does not tell its functions")?;
-        return Ok(Found {
+        return Ok(FunctionLookup {
             name: name.to_owned(),
             whole: true,
         });
@@ -123,7 +123,7 @@ fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> 
 
 fn of_function(
     asked: &str,
-    function: &Found,
+    function: &FunctionLookup,
     key: Option<&Key>,
     includes: &str,
     kernel: &Kernel,

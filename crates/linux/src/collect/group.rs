@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use hugewise_model::base::missing::Missing;
 
-use crate::error::Error;
-use crate::root::Root;
+use crate::machine::error::Error;
+use crate::machine::root::Root;
 use crate::spawn::Group;
 use crate::sys::cgroup::{Place, read_place};
 

@@ -9,11 +9,11 @@ use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{ReadBack, Reading};
 
 use super::account::Account;
-use super::counts::Counted;
-use super::driven::{self, Driven};
+use super::counts::TrialCounts;
 use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
+use super::service_evidence::{self, ServiceEvidence};
 use super::sharing::Sharing;
 use super::stalls::Seconds;
 use crate::proc::buddyinfo::{free_huge_pages, small_block_share};
@@ -26,13 +26,13 @@ pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
     pub(super) account: &'a Account,
     pub(super) samples: &'a Samples,
-    pub(super) counted: &'a Counted<'a>,
+    pub(super) counted: &'a TrialCounts<'a>,
     pub(super) before: &'a Machine,
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
     pub(super) stalls: &'a Seconds,
     /// How the subject was driven, where it is a server.
-    pub(super) driven: Option<Driven>,
+    pub(super) driven: Option<ServiceEvidence>,
 }
 
 type Value = Result<f64, Missing>;
@@ -50,7 +50,7 @@ impl Evidence<'_> {
     }
 
     fn value(&self, name: &str) -> Value {
-        driven::value(self.driven.as_ref(), self.account, name)
+        service_evidence::value(self.driven.as_ref(), self.account, name)
             .or_else(|| self.of_tree(name))
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))

@@ -8,7 +8,7 @@ use hugewise_model::observe::stat::Mode;
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter, ReadFormat};
 
-use crate::clock;
+use crate::machine::clock;
 
 /// An event as the kernel is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub const RAW: u32 = 4;
 
 /// Whom a group observes.
 #[derive(Clone, Debug)]
-pub enum Observed {
+pub enum CountTarget {
     /// The calling thread.
     Caller,
     /// One thread, and all that it will start.
@@ -64,7 +64,7 @@ pub struct Request<'a> {
     /// The events; the first leads.
     pub events: &'a [Code],
     /// Whom it observes.
-    pub observed: Observed,
+    pub observed: CountTarget,
     /// In which modes.
     pub mode: Mode,
     /// Whether virtual machines are left out by name.
@@ -85,7 +85,7 @@ pub struct Refusal {
 /// What a counter says. The times are for judging the value: it is nothing where `running_ns`
 /// is 0, and a part of the truth where that is less than `enabled_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Raws {
+pub struct RawCount {
     /// How often, since the group was opened.
     pub value: u64,
     /// How long it was switched on while the observed ran, in nanoseconds.
@@ -106,7 +106,7 @@ pub trait Group {
     ///
     /// # Errors
     /// The kernel's word.
-    fn read(&mut self) -> io::Result<Vec<Raws>>;
+    fn read(&mut self) -> io::Result<Vec<RawCount>>;
 }
 
 /// Whether a group counts.
@@ -162,15 +162,15 @@ fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a
         .exclude_host(request.mode == Mode::Guest)
         .exclude_guest(request.mode != Mode::Guest && request.guests == Guests::Excluded);
     match &request.observed {
-        Observed::Caller => {}
-        Observed::Task(thread) => {
+        CountTarget::Caller => {}
+        CountTarget::Task(thread) => {
             builder.inherit(true);
             builder.observe_pid(i32::try_from(*thread).unwrap_or(i32::MAX));
         }
-        Observed::Cpu(cpu) => {
+        CountTarget::Cpu(cpu) => {
             builder.any_pid().one_cpu(*cpu as usize);
         }
-        Observed::Cgroup(folder, cpu) => {
+        CountTarget::Cgroup(folder, cpu) => {
             builder.observe_cgroup(folder).one_cpu(*cpu as usize);
         }
     }
@@ -179,7 +179,7 @@ fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a
 
 /// Has an event tell of mappings, execs, births and ends besides its samples. One event of a ring
 /// is enough, and a second would tell everything twice.
-pub(super) fn announce(builder: &mut Builder<'_>) {
+pub(crate) fn announce(builder: &mut Builder<'_>) {
     builder
         .mmap(true)
         .mmap_data(true)
@@ -203,11 +203,11 @@ impl Group for Counters {
         }
     }
 
-    fn read(&mut self) -> io::Result<Vec<Raws>> {
+    fn read(&mut self) -> io::Result<Vec<RawCount>> {
         let one = |counter: &mut Counter| {
             let data = counter.read_full()?;
             let ns = |time: Option<std::time::Duration>| time.map_or(0, clock::nanoseconds);
-            Ok(Raws {
+            Ok(RawCount {
                 value: data.count(),
                 enabled_ns: ns(data.time_enabled()),
                 running_ns: ns(data.time_running()),

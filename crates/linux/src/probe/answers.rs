@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// The file of a frozen machine that holds its answers.
 pub const HOST_TOML: &str = "host.toml";

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use hugewise_model::base::host::THP_DIR;
 
 use super::answers::{Answer, Answers, Environment};
-use crate::root::Root;
+use crate::machine::root::Root;
 use crate::sys::cgroup;
 
 mod bpf;
@@ -68,7 +68,7 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
 
 /// Size of a base page of the running kernel, in bytes.
 #[must_use]
-pub fn page_bytes() -> u64 {
+pub(super) fn page_bytes() -> u64 {
     u64::try_from(rustix::param::page_size()).expect("a page has fewer bytes than 2^64")
 }
 

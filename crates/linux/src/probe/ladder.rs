@@ -7,9 +7,9 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
 
 use super::answers::{Answer, Answers, PerfAnswers};
-use crate::error::Kind;
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::Kind;
+use crate::machine::number;
+use crate::machine::root::Root;
 
 /// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels
 /// whose last capability is smaller (before 5.8) ask for `CAP_SYS_ADMIN` instead.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// What is preloaded for each value of `malloc=`, as the beginning of the file's name.
 const ALLOCATORS: [(&str, &str); 3] = [

@@ -2,17 +2,17 @@
 //!
 //! System calls are asked first, all of them, and their answers kept as plain data
 //! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files
-//! below a [`Root`](crate::root::Root). A frozen machine is therefore a folder of files and one
+//! below a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
 //! `host.toml` with the answers, and nothing else differs between it and the real one.
 
 use hugewise_model::base::host::{Host, ThpDisable, User};
 use hugewise_model::doctor::{Examination, Facts};
 
-use crate::error::{Kind, Result};
+use crate::machine::error::{Kind, Result};
+use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::read_stat;
 use crate::proc::{cpuinfo, loadavg, meminfo};
-use crate::root::Root;
 use crate::sys::{cgroup, cpu, hugetlb, hypervisor, thp};
 
 /// What system calls answered.
@@ -88,6 +88,17 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         free_blocks: free_blocks(root)?,
         cpu_model: processor.model,
     })
+}
+
+/// Size of a base page of the machine, in bytes.
+///
+/// # Errors
+/// A frozen machine does not tell.
+pub fn read_page_bytes(root: &Root) -> Result<u64> {
+    if root.is_real() {
+        return Ok(ask::page_bytes());
+    }
+    Ok(answers::read_answers(root)?.page_bytes)
 }
 
 /// Everything the doctor judges.

@@ -1,7 +1,7 @@
 //! `/proc/cpuinfo`, whose fields differ by architecture (arch/*/kernel/cpu/proc.c and alike).
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// What is of use from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// The functions of the running kernel and its modules, by name (`/proc/kallsyms`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Functions {
 
 /// What became of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FunctionLookup {
     /// What it is called in this kernel.
     pub name: String,
     /// Whether that is its own name; otherwise the compiler has made another one from it, with
@@ -27,15 +27,15 @@ impl Functions {
     /// The first of these names that the kernel has, each by itself before what the compiler
     /// made of it.
     #[must_use]
-    pub fn find(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Option<Found> {
+    pub fn find(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Option<FunctionLookup> {
         names
             .into_iter()
             .find_map(|name| self.find_one(name.as_ref()))
     }
 
-    fn find_one(&self, name: &str) -> Option<Found> {
+    fn find_one(&self, name: &str) -> Option<FunctionLookup> {
         if self.names.contains(name) {
-            return Some(Found {
+            return Some(FunctionLookup {
                 name: name.to_owned(),
                 whole: true,
             });
@@ -45,7 +45,7 @@ impl Functions {
             let rest = &found[name.len()..];
             CHANGED.iter().any(|mark| rest.starts_with(mark)) && !rest.contains(".cold")
         })?;
-        Some(Found {
+        Some(FunctionLookup {
             name: changed.to_owned(),
             whole: false,
         })
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_first_name_that_is_there_is_taken() {
         let found = functions().find(["clear_huge_page", "folio_zero_user"]);
-        let whole = Found {
+        let whole = FunctionLookup {
             name: "folio_zero_user".to_owned(),
             whole: true,
         };

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 const PATH: &str = "proc/meminfo";
 

@@ -7,8 +7,6 @@ use std::borrow::Cow;
 pub mod buddyinfo;
 /// Processors.
 pub mod cpuinfo;
-/// Faults of processes, by the kernel's own accounting.
-pub mod fault_counts;
 /// Names of the kernel's functions.
 pub mod kallsyms;
 /// Load averages.
@@ -17,11 +15,11 @@ pub mod loadavg;
 pub mod meminfo;
 /// What is mounted where.
 pub mod mounts;
-/// Running processes, watched from outside.
-pub mod process;
+/// Identity and counters of one process.
+pub mod pid_stat;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
-/// Processor time of the machine, and counters of one process.
+/// Processor time of the machine.
 pub mod stat;
 /// Resident memory of processes, by counters alone.
 pub mod statm;

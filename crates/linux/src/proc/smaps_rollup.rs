@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Parsed, kib, lines};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// Memory of one process in bytes (`/proc/PID/smaps_rollup`, fs/proc/task_mmu.c, Linux 4.14).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::cells::processor::Cache;
 
-use crate::error::{Error, Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 const DIR: &str = "sys/devices/system/cpu/cpu0/cache";
 

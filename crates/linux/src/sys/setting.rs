@@ -1,5 +1,5 @@
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// `always [madvise] never` says `madvise`; a file without brackets says what it holds.
 #[must_use]

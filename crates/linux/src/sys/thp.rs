@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::{THP_DIR, ThpSettings};
 
-use crate::error::{Error, Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 /// Files of `khugepaged/` that count what was done; all others are settings.
 const COUNTERS: [&str; 2] = ["full_scans", "pages_collapsed"];

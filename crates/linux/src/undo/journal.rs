@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
-use crate::clock::since_1970;
-use crate::error::{Error, Kind, Result};
+use crate::machine::clock::since_1970;
+use crate::machine::error::{Error, Kind, Result};
 
 /// Name of the journal in the state folder.
 pub const JOURNAL_FILE: &str = "undo.json";

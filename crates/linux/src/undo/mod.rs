@@ -15,8 +15,8 @@ pub use place::{Place, Steps, Unwatched};
 
 use serde::Serialize;
 
-use crate::error::{Kind, Result};
-use crate::lock::Hold;
+use crate::machine::error::{Kind, Result};
+use crate::machine::lock::Hold;
 
 /// Where the journal of the real machine is kept.
 pub const STATE_DIR: &str = "/var/lib/hugewise";
@@ -75,7 +75,7 @@ pub struct Restored {
 /// Which journal was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum JournalFound {
     /// None: no experiment was cut short.
     Nothing,
     /// One of an earlier boot, which took the settings with it. It was removed
@@ -95,7 +95,7 @@ pub enum Found {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
     /// The journal.
-    pub found: Found,
+    pub found: JournalFound,
     /// What differed and is as it was.
     pub restored: Vec<Restored>,
     /// What is not. If the kernel refused any, the journal is still there.
@@ -103,7 +103,7 @@ pub struct UndoReport {
 }
 
 impl UndoReport {
-    fn of(found: Found) -> Self {
+    fn of(found: JournalFound) -> Self {
         Self {
             found,
             restored: Vec::new(),
@@ -122,14 +122,14 @@ impl UndoReport {
 pub fn undo(_lock: &Hold, place: &Place) -> Result<UndoReport> {
     let Some(journal) = journal::read_journal(place)? else {
         sweep(place)?;
-        return Ok(UndoReport::of(Found::Nothing));
+        return Ok(UndoReport::of(JournalFound::Nothing));
     };
     let pid = journal.pid;
     if journal.boot_id != journal::read_boot_id(place)? {
         sweep(place)?;
-        return Ok(UndoReport::of(Found::AnotherBoot { pid }));
+        return Ok(UndoReport::of(JournalFound::AnotherBoot { pid }));
     }
-    let mut report = UndoReport::of(Found::ThisBoot { pid });
+    let mut report = UndoReport::of(JournalFound::ThisBoot { pid });
     for entry in journal.entries.iter().rev() {
         match restore(place, entry, entry.ours()) {
             Ok(restored) => report.restored.extend(restored),

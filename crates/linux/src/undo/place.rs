@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 use crate::sys::setting::read_setting;
 
 /// Told of every change on disk, just before and just after it: the place where a test dies.

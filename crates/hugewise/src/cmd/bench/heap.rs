@@ -1,6 +1,6 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::parse_size;
 use hugewise_model::bench::growth::{PROGRAMS, usual_programs};

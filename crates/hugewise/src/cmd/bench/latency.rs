@@ -1,6 +1,6 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cache::read_caches;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_model::base::host::Host;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use hugewise_linux::clock::unix_ms;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{KIB, parse_duration};
 use hugewise_model::bench::arms;

@@ -1,6 +1,6 @@
 use anyhow::Result;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::meminfo;
-use hugewise_linux::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::bytes_text;
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::collapse::{Heard, Target, Unusable, collapse};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, ReadError, read_space};
+use hugewise_linux::observe::collapse::{KernelReasons, Target, Unusable, collapse};
+use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::probe::read_page_bytes;
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_space};
-use hugewise_linux::stat::Waited;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::units::{parse_duration, parse_size};
@@ -141,7 +142,8 @@ fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<(Space, 
     let huge_bytes = huge_bytes.ok_or_else(|| {
         exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
     })?;
-    let space = read_space(root, pid, Some(huge_bytes), Depth::Pages)
+    let page_bytes = read_page_bytes(root)?;
+    let space = read_space(root, pid, page_bytes, Some(huge_bytes), Depth::Pages)
         .map_err(|unread| unreadable(pid, &unread))?;
     check(&space)?;
     Ok((space, seen))
@@ -156,8 +158,8 @@ fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Seen> {
     let seen = watch.finish(|time| {
         stop.wait(time);
         match stop.asked() {
-            true => Waited::Over,
-            false => Waited::Passed,
+            true => WaitResult::Over,
+            false => WaitResult::Passed,
         }
     });
     match stop.asked() {
@@ -195,9 +197,9 @@ fn check(space: &Space) -> Result<()> {
     Ok(())
 }
 
-fn unreadable(pid: u32, unread: &Unread) -> anyhow::Error {
+fn unreadable(pid: u32, unread: &ReadError) -> anyhow::Error {
     match unread {
-        Unread::Gone => exit::usage(format!("there is no process {pid}")),
+        ReadError::Gone => exit::usage(format!("there is no process {pid}")),
         other => exit::refused(format!("reading process {pid}: {other}")),
     }
 }
@@ -230,7 +232,7 @@ fn act(
     measurement: Option<Measurement>,
     stop: &Interrupt,
 ) -> Report {
-    let mut heard = Heard::open(root);
+    let mut heard = KernelReasons::open(root);
     let watch = |when: &str| {
         measurement.map(|measurement| {
             let seconds = measurement.side().as_secs_f64();

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_linux::clock;
-use hugewise_linux::perf::faults::{Faults, Target};
+use hugewise_linux::machine::clock;
+use hugewise_linux::machine::process::Process;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::{Faults, Target};
 use hugewise_linux::perf::symbols::Symbols;
-use hugewise_linux::proc::fault_counts::FaultCounts;
-use hugewise_linux::process::Process;
-use hugewise_linux::root::Root;
+use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::host::Host;
@@ -72,6 +72,16 @@ fn watch_command(
     Ok((sink.finish()?, ended.exit))
 }
 
+/// Faults between two readings, by the kernel's own accounting.
+fn accounted(before: &TreeUsage, after: &TreeUsage) -> Fact<Accounted> {
+    let used = after.since(before).filter(|_| !after.lacks_any_of(before));
+    let used = used.ok_or(Missing::TooShort)?;
+    Ok(Accounted {
+        minor: used.minor_faults,
+        major: used.major_faults,
+    })
+}
+
 fn watch_process(
     arguments: &Arguments,
     interrupt: &Interrupt,
@@ -81,7 +91,7 @@ fn watch_process(
 ) -> Result<(Analysis, Exit)> {
     let crowd = target::crowd(root, pid)?;
     let process = Process::open(pid).map_err(|error| target::advised(error, Some(pid)))?;
-    let before = FaultCounts::read(root, &crowd.pids);
+    let before = TreeUsage::read_own(root, &crowd.pids);
     let target = Target::Running(crowd.clone());
     let faults = open(root, host, &target, arguments)?;
     match crowd.newcomers(pid) {
@@ -104,11 +114,11 @@ fn watch_process(
                 .is_none_or(|limit| begun.elapsed() < limit)
             && !process.wait_for_end(TICK)
         {}
-        let after = FaultCounts::read(root, &crowd.pids);
+        let after = TreeUsage::read_own(root, &crowd.pids);
         Ok(Ended {
             wall_ns: clock::nanoseconds(begun.elapsed()),
             outcome: None,
-            accounted: before.until(&after),
+            accounted: accounted(&before, &after),
             system_ns: Err(Missing::NotAsked),
             exit: Exit::Done,
         })

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
-use hugewise_linux::stat::Waited;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, ReadError, read_settings, read_space};
+use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::probe::read_page_bytes;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::inspect::reasons::{Code, Settings};
@@ -135,7 +136,7 @@ fn seen(root: &Root, pid: u32, arguments: &Arguments) -> Result<Seen> {
     }
     Ok(watch.finish(|time| {
         std::thread::sleep(time);
-        Waited::Passed
+        WaitResult::Passed
     }))
 }
 
@@ -148,8 +149,8 @@ fn inspect(
     look(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| {
         let sentence = format!("process {pid}: {why}");
         match why {
-            Unread::Gone => exit::usage(sentence),
-            Unread::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
+            ReadError::Gone => exit::usage(sentence),
+            ReadError::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
             _ => exit::refused(sentence),
         }
     })
@@ -160,10 +161,10 @@ fn look(
     pid: u32,
     depth: Depth,
     judged: impl FnOnce(Space, Settings) -> Inspection,
-) -> Result<Result<Inspection, Unread>> {
+) -> Result<Result<Inspection, ReadError>> {
     let settings = read_settings(root, pid)?;
     let huge_bytes = settings.thp.as_ref().ok().map(|thp| thp.pmd_bytes);
-    let space = read_space(root, pid, huge_bytes, depth);
+    let space = read_space(root, pid, read_page_bytes(root)?, huge_bytes, depth);
     Ok(space.map(|space| judged(space, settings)))
 }
 
@@ -179,8 +180,8 @@ fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     for &pid in pids {
         match look(root, pid, Depth::Pages, Inspection::in_short)? {
             Ok(inspection) => briefs.extend(Brief::of(&inspection)),
-            Err(Unread::NotPermitted { .. }) => refused += 1,
-            Err(Unread::Failed(error)) => say(format_args!("process {pid}: {error}")),
+            Err(ReadError::NotPermitted { .. }) => refused += 1,
+            Err(ReadError::Failed(error)) => say(format_args!("process {pid}: {error}")),
             Err(_) => {}
         }
     }

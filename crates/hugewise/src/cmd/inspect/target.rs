@@ -1,8 +1,8 @@
 //! Which processes are meant.
 
 use anyhow::Result;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{find_named, list_of_cgroup, list_processes};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{find_named, list_of_cgroup, list_processes};
 
 use super::Arguments;
 use crate::exit;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, ReadError};
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::observe::inspect::reasons::Code;
 use hugewise_model::observe::inspect::view::{
@@ -34,7 +34,7 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
         std::thread::sleep(arguments.watch.unwrap_or_default());
         let now = match look(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
-            Err(Unread::Gone | Unread::Ended) => {
+            Err(ReadError::Gone | ReadError::Ended) => {
                 crate::say::say(format_args!("process {pid} has ended"));
                 return Ok(Exit::Done);
             }

@@ -4,12 +4,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan;
 use hugewise_linux::perf::events::sources::Source;
 use hugewise_linux::perf::fit::general;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::plan;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::{Mode, READINGS, kind};
 use hugewise_model::text::wrap::wrapped;

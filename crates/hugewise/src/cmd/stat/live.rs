@@ -4,15 +4,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_linux::error::Kind;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::{self, Events};
+use hugewise_linux::observe::stat::subject::{Cgroup, Process, Subject};
+use hugewise_linux::observe::stat::{Observation, StatRequest, WaitResult};
 use hugewise_linux::perf::open::Kernel;
-use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{
-    self, AtExit, Beginning, End, Launch, Output as Prints, Question, Running, Suspended,
+    self, AtExit, End, ExitRequest, Launch, Output as Prints, Running, StartResult, Suspended,
 };
-use hugewise_linux::stat::plan::{self, Events};
-use hugewise_linux::stat::subject::{Cgroup, Process, Subject};
-use hugewise_linux::stat::{Observation, Waited, Wanted};
 use hugewise_model::base::host::Host;
 use hugewise_model::observe::stat::Target;
 use hugewise_model::run::trial::Outcome;
@@ -46,13 +46,13 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     loop {
         let (interval, state) = observation.next(|time| {
             if gone() || interrupt.asked() || limit.is_over() {
-                return Waited::Over;
+                return WaitResult::Over;
             }
             thread::sleep(time.min(limit.left()).min(SOON));
-            Waited::Passed
+            WaitResult::Passed
         });
         sink.interval(interval)?;
-        if state == Waited::Over || limit.is_over() || gone() {
+        if state == WaitResult::Over || limit.is_over() || gone() {
             break;
         }
     }
@@ -99,8 +99,8 @@ pub(super) fn subject(root: &Root, arguments: &Arguments) -> Result<(Subject, Ta
     Ok((Subject::Machine, Target::Machine))
 }
 
-fn wanted(arguments: &Arguments, subject: Subject, target: Target) -> Wanted {
-    Wanted {
+fn wanted(arguments: &Arguments, subject: Subject, target: Target) -> StatRequest {
+    StatRequest {
         subject,
         target,
         interval: arguments.interval,
@@ -140,7 +140,7 @@ fn run_command(
             Ok(waited) => waited,
             Err(error) => {
                 trouble = Some(error);
-                Waited::Over
+                WaitResult::Over
             }
         });
         if let Some(error) = trouble {
@@ -169,9 +169,9 @@ pub(super) fn start(arguments: &Arguments) -> Result<Suspended> {
         timeout: arguments.duration,
         ..Launch::new(arguments.command.clone())
     };
-    match spawn::start(&launch, &Question::default())? {
-        Beginning::Suspended(suspended) => Ok(suspended),
-        Beginning::NotStarted(error) => Err(exit::trial_failed(error)),
+    match spawn::start(&launch, &ExitRequest::default())? {
+        StartResult::Suspended(suspended) => Ok(suspended),
+        StartResult::NotStarted(error) => Err(exit::trial_failed(error)),
     }
 }
 
@@ -205,15 +205,15 @@ impl Watched {
         drop(self.running.into_printed());
     }
 
-    pub(super) fn wait(&mut self, time: Duration, interrupt: &Interrupt) -> Result<Waited> {
+    pub(super) fn wait(&mut self, time: Duration, interrupt: &Interrupt) -> Result<WaitResult> {
         if interrupt.asked() && !self.stopped {
             self.running.stop()?;
             self.stopped = true;
         }
         self.end = self.running.wait(time.min(SOON))?;
         Ok(match self.end {
-            Some(_) => Waited::Over,
-            None => Waited::Passed,
+            Some(_) => WaitResult::Over,
+            None => WaitResult::Passed,
         })
     }
 }

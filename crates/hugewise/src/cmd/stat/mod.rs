@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::plan::Events;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::Events;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::stat::Mode;
 

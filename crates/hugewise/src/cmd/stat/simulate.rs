@@ -1,9 +1,12 @@
 //! A model of the TLB in place of counters, fed by a trace of the command.
 
 use anyhow::Result;
-use hugewise_linux::error::Kind;
-use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::memory_trace::{
+    self, CommandOutput, TraceEnd, TraceRequest, TracedProcess,
+};
+use hugewise_linux::probe;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::observe::faults::Map;
 use hugewise_model::observe::simulation::{
@@ -17,7 +20,7 @@ use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::say::say;
-use crate::{command, invoker, output, places};
+use crate::{command, invoker, output};
 
 /// How a processor is simulated unless one is named.
 const OWN: &str = "own";
@@ -32,7 +35,8 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     command::check_program_of(&arguments.command)?;
     output::check_file(&arguments.output)?;
     let processor = processor(root, arguments.cpu.as_deref().unwrap_or(OWN))?;
-    let paging = paging(root)?;
+    let page_bytes = probe::read_page_bytes(root)?;
+    let paging = paging(page_bytes)?;
     let tracer = tracer()?;
     let interrupt = Interrupt::catch()?;
     if !arguments.output.quiet {
@@ -46,7 +50,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
         model.access(access, || traced.mappings(root));
         model
             .as_mapped
-            .access(access, || traced.page_now(root, access.address));
+            .access(access, || traced.page_now(root, access.address, page_bytes));
     })?;
     if model.seen.total() == 0 && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
@@ -78,11 +82,10 @@ fn processor(root: &Root, name: &str) -> Result<Processor> {
     })
 }
 
-fn paging(root: &Root) -> Result<Paging> {
-    let bytes = places::host(root)?.page_bytes;
-    Paging::of_base_page(bytes).ok_or_else(|| {
+fn paging(page_bytes: u64) -> Result<Paging> {
+    Paging::of_base_page(page_bytes).ok_or_else(|| {
         exit::refused(format!(
-            "no page tables are known for pages of {bytes} bytes"
+            "no page tables are known for pages of {page_bytes} bytes"
         ))
     })
 }
@@ -99,23 +102,23 @@ fn tracer() -> Result<String> {
 fn trace(
     arguments: &Arguments,
     interrupt: &Interrupt,
-    each: impl FnMut(Access, &Traced),
-) -> Result<Ended> {
+    each: impl FnMut(Access, &TracedProcess),
+) -> Result<TraceEnd> {
     let identity = invoker::identity()?;
-    let wanted = Wanted {
+    let wanted = TraceRequest {
         command: &arguments.command,
         identity: identity.as_ref(),
         prints: if arguments.show {
-            Prints::Show
+            CommandOutput::Show
         } else {
-            Prints::Discard
+            CommandOutput::Discard
         },
         most: arguments.max_accesses,
     };
     Ok(memory_trace::collect(&wanted, interrupt.flag(), each)?)
 }
 
-fn exit_of(ended: &Ended) -> Exit {
+fn exit_of(ended: &TraceEnd) -> Exit {
     match (ended.cut, &ended.outcome) {
         (Cut::Interrupted, _) => Exit::Interrupted,
         (Cut::AtMost, _) | (Cut::Whole, Some(Outcome::Exited { code: 0 })) => Exit::Done,
@@ -172,7 +175,7 @@ impl Model {
         arguments: &Arguments,
         processor: Processor,
         tracer: String,
-        ended: Ended,
+        ended: TraceEnd,
     ) -> Simulation {
         let words = arguments.command.iter();
         Simulation {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::run::plan::service::{Address, CommandLine, Places, Port, Ready, log_says};
 
 use super::{Attempt, Halt, Server, Step};
-use crate::error::Result;
+use crate::machine::error::Result;
 
 /// The first and the longest pause between two questions, and of those that start a process.
 const FIRST: Duration = Duration::from_millis(1);

@@ -1,7 +1,7 @@
 //! Which processor this is, in the terms in which events are kept.
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// A processor, as its maker numbers it.
 #[derive(Clone, Debug, PartialEq, Eq)]

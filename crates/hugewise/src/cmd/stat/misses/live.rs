@@ -5,12 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_linux::clock;
-use hugewise_linux::perf::faults::Crowd;
-use hugewise_linux::perf::misses::{self, Instrument, Kernel, Misses, Target};
+use hugewise_linux::machine::clock;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::TaskSet;
+use hugewise_linux::observe::stat::subject::{Process, Subject};
+use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
 use hugewise_linux::perf::symbols::Symbols;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::subject::{Process, Subject};
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
@@ -62,7 +62,7 @@ impl Wanted {
         let (subject, _) = subject(root, arguments)?;
         Ok(match subject {
             Subject::Process(process) => Self::Running {
-                target: Target::Running(Crowd::of(root, process.pid)?),
+                target: Target::Running(TaskSet::of(root, process.pid)?),
                 process: Some(process),
             },
             Subject::Cgroup(group) => Self::Running {
@@ -170,7 +170,7 @@ impl Sampling<'_> {
                     .instruments
                     .first()
                     .map_or(Means::Pebs, |one| one.means);
-                return match misses::explain(root, host, means, target, &error) {
+                return match tlb_misses::explain(root, host, means, target, &error) {
                     Some(absence) => Ok(Err(Box::new(absence))),
                     None => Err(exit::usage(
                         "the process has ended; there is nothing to sample",
@@ -201,7 +201,7 @@ impl Sampling<'_> {
             modes: Modes::User,
             page_size: Known::No(Missing::NotAsked),
         };
-        misses::describe(self.instruments, &mut conditions);
+        tlb_misses::describe(self.instruments, &mut conditions);
         conditions
     }
 

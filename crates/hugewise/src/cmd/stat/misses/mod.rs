@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_linux::perf::misses::{self, Kernel};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::tlb_misses::{self, Kernel};
 use hugewise_model::base::recording::Fault;
+use hugewise_model::observe::misses;
 use hugewise_model::observe::misses::{
     Absence, Analysis, Summary, render_csv, render_markdown, render_text,
 };
@@ -23,7 +24,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let host = places::host(root)?;
     let target = live::Wanted::find(root, arguments)?;
-    let instruments = match misses::find(root, &host, &Kernel, arguments.every) {
+    let instruments = match tlb_misses::find(root, &host, &Kernel, arguments.every) {
         Ok(instruments) => instruments,
         Err(absence) => return refuse(&absence, &arguments.output),
     };
@@ -59,7 +60,7 @@ fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
 
 /// Whether a file is a recording of misses; one that cannot be read is none.
 pub(super) fn is_recording(path: &Path) -> bool {
-    hugewise_model::observe::misses::is_recording(&recording::first_line(path))
+    misses::is_recording(&recording::first_line(path))
 }
 
 /// Draws a recording.

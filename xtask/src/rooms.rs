@@ -16,8 +16,7 @@ mod graph;
 mod source;
 
 /// Crates whose modules still form a cycle, each with the module that it has once it is in order.
-const NOT_YET: [(&str, Option<&str>); 3] =
-    [("hugewise", None), ("lab", None), ("model", Some("run"))];
+const NOT_YET: [(&str, Option<&str>); 2] = [("lab", None), ("model", Some("run"))];
 
 /// What the modules of one crate may import from each other.
 struct Layer {
@@ -51,7 +50,12 @@ const LAYERS: [Layer; 3] = [
 ];
 
 /// Modules whose own modules must not form a cycle either.
-const INNER: [(&str, &str); 2] = [("model", "run"), ("model", "observe")];
+const INNER: [(&str, &str); 4] = [
+    ("hugewise", "cmd"),
+    ("hugewise", "experiment"),
+    ("model", "observe"),
+    ("model", "run"),
+];
 
 /// Arguments of `rooms`.
 #[derive(Args, Debug)]

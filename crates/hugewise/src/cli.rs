@@ -1,8 +1,6 @@
-//! The command line: verbs and the words that all of them share.
+//! The command line: its verbs.
 
-use std::path::PathBuf;
-
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use crate::cmd;
 
@@ -59,52 +57,4 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// How results are given out: the same words on every verb.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub struct Output {
-    /// Form of stdout: text, json, csv, markdown
-    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "FORM")]
-    pub format: Format,
-    /// Write the JSON report to FILE besides
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Where the verb draws: the file of the drawing.
-    #[arg(skip)]
-    pub svg: Option<PathBuf>,
-    /// Say everything that was read
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// No progress and no warnings before the report
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Colour on stdout: auto, always, never
-    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Colour::Auto, value_name = "WHEN")]
-    pub color: Colour,
-}
-
-/// Forms of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// The report as one JSON document
-    Json,
-    /// One row per trial and metric
-    Csv,
-    /// Tables for a pull request
-    Markdown,
-}
-
-/// When to use colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
-    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }

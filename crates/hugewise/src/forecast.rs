@@ -20,7 +20,7 @@ use hugewise_model::observation::Missing;
 use hugewise_model::space::Space;
 use hugewise_model::stat::WalkShare;
 
-use crate::{exit, places};
+use crate::{exit, paths};
 
 /// How long a process is watched for what it uses, unless told otherwise.
 pub const WATCH: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ impl<'a> Watch<'a> {
             Kind::NotFound => no_process(pid),
             _ => error.into(),
         })?;
-        let walks = Walks::begin(root, &places::host(root)?, &Kernel, &process, time);
+        let walks = Walks::begin(root, &paths::host(root)?, &Kernel, &process, time);
         if used_bits == UsedBits::Clear {
             clear_used(root, pid)?;
         }
@@ -139,7 +139,7 @@ pub fn of(root: &Root, space: &Space, seen: Seen) -> Forecast {
 
 fn not_counted(root: &Root) -> Missing {
     let unreadable = |error: String| Missing::Unreadable { error };
-    let answers = probe::answers_without_tracing(root, places::environment());
+    let answers = probe::answers_without_tracing(root, paths::environment());
     let examination = answers.and_then(|answers| probe::examine(root, &answers));
     match examination.map(|mut found| found.ladder.remove(&Rung::Cycles)) {
         Err(error) => unreadable(error.to_string()),

@@ -3,26 +3,18 @@
 
 mod cli;
 mod cmd;
-mod command;
 mod exit;
 mod experiment;
 mod file;
 mod forecast;
-mod fragmentation;
 mod interrupt;
 mod invoker;
-mod kept;
 mod options;
 mod output;
-mod places;
-mod preview;
-mod progress;
-mod recorder;
+mod paths;
+mod program;
 mod recording;
-mod rounds;
-mod runtimes;
-mod say;
-mod written;
+mod stderr;
 
 use std::io;
 use std::process::ExitCode;
@@ -32,7 +24,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Verb};
 use crate::exit::Exit;
-use crate::say::{chain, say};
+use crate::stderr::{chain, say};
 
 fn main() -> ExitCode {
     // The keeper is this same program in a process of its own; it must stay small, so nothing

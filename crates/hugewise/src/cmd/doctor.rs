@@ -10,10 +10,10 @@ use hugewise_linux::root::Root;
 use hugewise_linux::undo::{self, Found, Place, UndoReport};
 use hugewise_model::doctor::{self, Diagnosis};
 
-use crate::cli::{Format, Output};
 use crate::exit::Exit;
-use crate::say::say;
-use crate::{output, places};
+use crate::output::{Format, Output};
+use crate::stderr::say;
+use crate::{output, paths};
 
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
@@ -36,13 +36,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return undo();
     }
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
-    let answers = probe::answers(&root, places::environment())?;
+    let answers = probe::answers(&root, paths::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
     if let Some(path) = &arguments.output.json {
         output::write_file(path, &rendered(&diagnosis, Format::Json)?)?;
     }
     output::print(&rendered(&diagnosis, arguments.output.format)?)?;
-    if arguments.host.is_none() && places::is_left_over() {
+    if arguments.host.is_none() && paths::is_left_over() {
         say("an experiment was cut short; to put its settings back: hugewise doctor --undo");
     }
     Ok(Exit::Done)
@@ -65,11 +65,11 @@ fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that
 /// still runs is not ours to undo.
 fn undo() -> Result<Exit> {
-    let hold = places::hold()?;
-    let place = Place::new(&Root::real(), &places::machine_state());
+    let hold = paths::hold()?;
+    let place = Place::new(&Root::real(), &paths::machine_state());
     let report = undo::undo(&hold, &place)?;
     output::print(&told(&report))?;
-    if let Some(needed) = places::root_is_needed() {
+    if let Some(needed) = paths::root_is_needed() {
         say(needed);
     }
     Ok(if report.left_behind.is_empty() {

@@ -11,9 +11,10 @@ use hugewise_model::observation::Outcome;
 use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, environment};
 
+use crate::experiment::runtimes;
 use crate::interrupt::Relay;
-use crate::say::say;
-use crate::{command, exit, invoker, places, runtimes};
+use crate::stderr::say;
+use crate::{exit, invoker, paths, program};
 
 /// Flags of `exec`.
 #[derive(Debug, Args)]
@@ -41,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
     runtimes::check_placeholders(&arguments.command, policies)?;
     let root = Root::real();
-    let host = places::host(&root)?;
+    let host = paths::host(&root)?;
     let reach = if arguments.system {
         Reach::System
     } else {
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         exit::refused(obstacles.join("\n"))
     })?;
     let launch = launch(arguments, &realisation)?;
-    if !command::exists(launch.program()) {
+    if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
         say(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
@@ -70,9 +71,9 @@ const NOT_EXECUTABLE: u8 = 126;
 
 /// The machine's settings last as long as the command: we stay, wait, and put them back.
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
-    let hold = places::hold()?;
+    let hold = paths::hold()?;
     let relay = Relay::catch()?;
-    let mut machine = places::begin(root, hold, &[realisation])?;
+    let mut machine = paths::begin(root, hold, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
         spawn::run_plain(launch, || relay.next())

@@ -12,12 +12,13 @@ use hugewise_model::record::Record;
 use hugewise_model::report::{Other, Report, render_trials};
 use hugewise_model::timeline::render_text as render_timeline;
 
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
-use crate::experiment::check_gates;
+use crate::experiment::plan::check_gates;
+use crate::experiment::report::{self, GateState};
 use crate::options::parse_share;
-use crate::output::{self, GateState};
-use crate::recorder;
+use crate::output::{self, Format, Output};
+
+use crate::experiment::recorder;
 
 /// Flags of `report`.
 #[derive(Debug, Args)]
@@ -79,20 +80,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
     }
-    let report = report(&records, arguments)?;
-    let output = Output {
-        svg: arguments.svg.clone(),
-        ..arguments.output.clone()
-    };
-    output::show(&report, &output)?;
-    Ok(match output::judge(&arguments.fail_if, &report) {
+    let report = compared(&records, arguments)?;
+    report::show(&report, &arguments.output, arguments.svg.as_deref())?;
+    Ok(match report::judge(&arguments.fail_if, &report) {
         GateState::Closed => Exit::Gate,
         GateState::Open => Exit::Done,
     })
 }
 
 /// One record by itself, or two against each other.
-fn report<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>> {
+fn compared<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>> {
     let name = |index: usize| arguments.records[index].display().to_string();
     match records {
         [before, after] => {

@@ -14,11 +14,11 @@ use hugewise_model::quantity::parse_duration;
 use hugewise_model::trace::points::{Means, Point, Preset, of_function, points};
 use hugewise_model::trace::{self, Rung, SCHEMA, Trace, Traced, Untraced, Window};
 
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::say::say;
+use crate::output::{Format, Output};
+use crate::stderr::say;
 
 /// Flags of `trace`.
 #[derive(Debug, Args)]

@@ -15,11 +15,13 @@ use hugewise_model::quantity::parse_duration;
 use hugewise_model::reader::LatencySource;
 use serde::Deserialize;
 
+mod check;
 mod choices;
 mod file;
 mod parse;
 mod service;
 
+pub use check::check_workload;
 pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use parse::{parse_fragment, parse_interval, parse_share};
 

@@ -1,6 +1,6 @@
 //! `--service`: a server in the place of a command that ends.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use hugewise_linux::sys::cpu;
 use hugewise_model::plan::service::{CommandLine, Service};
 
 use super::{Options, Processors, Switch};
-use crate::{command, exit};
+use crate::{exit, program};
 
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
@@ -86,6 +86,13 @@ impl Options {
         }))
     }
 
+    /// The words that are executed: the command, or a shell with its line.
+    pub fn words(&self) -> Vec<OsString> {
+        let shell = ["/bin/sh", "-c"].map(OsString::from);
+        let shell = shell.into_iter().filter(|_| self.shell);
+        shell.chain(self.command.iter().cloned()).collect()
+    }
+
     /// Whether a line of the user's own comes before the trials, and may make what they run.
     pub fn makes_programs(&self) -> bool {
         self.setup.is_some() || self.prepare.is_some()
@@ -103,7 +110,7 @@ impl Options {
         } else {
             OsStr::new(program)
         };
-        self.makes_programs() || OF_THE_SHELL.contains(&program) || command::exists(path)
+        self.makes_programs() || OF_THE_SHELL.contains(&program) || program::exists(path)
     }
 
     /// Refuses what would fail in every trial.

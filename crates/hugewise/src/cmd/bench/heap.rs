@@ -9,7 +9,7 @@ use hugewise_model::quantity::parse_size;
 
 use super::growth::USUAL_HEAP;
 use super::{Common, chosen, of_cells, room};
-use crate::say::say;
+use crate::stderr::say;
 
 /// Flags of `bench heap`.
 #[derive(Debug, Args)]

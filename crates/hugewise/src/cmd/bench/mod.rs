@@ -2,7 +2,7 @@
 //! instruction is known.
 //!
 //! A bench is an experiment whose workload is the laboratory. So this verb only makes a plan;
-//! `run::conduct` does the rest, as it does for `run`.
+//! `experiment::conduct` does the rest, as it does for `run`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use hugewise_model::policy::Policy;
 use hugewise_model::policy::realise::Reach;
 use hugewise_model::quantity::{KIB, parse_duration};
 
-use crate::cli::Output;
-use crate::cmd::run::conduct;
 use crate::exit::{self, Exit};
+use crate::experiment::conduct::{Files, conduct};
 use crate::options::Options;
-use crate::places;
-use crate::say::say;
+use crate::output::Output;
+use crate::paths;
+use crate::stderr::say;
 
 use calibrate::Budget;
 
@@ -113,7 +113,7 @@ struct Common {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
-    let host = places::host(&root)?;
+    let host = paths::host(&root)?;
     let suite = &arguments.suite;
     let (common, bench) = suite.cells(&host, &root)?;
     if common.svg.is_some() && !is_drawn(&bench) {
@@ -139,12 +139,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if !common.output.quiet && hints {
         hint_at_more(&options, &host, &plan);
     }
-    let place = common.out.as_deref();
-    let output = Output {
-        svg: common.svg.clone(),
-        ..common.output.clone()
+    let files = Files {
+        record: common.out.as_deref(),
+        svg: common.svg.as_deref(),
     };
-    conduct(&root, &options, (host, plan), place, &output)
+    conduct(&root, &options, (host, plan), files, &common.output)
 }
 
 impl Suite {
@@ -195,7 +194,7 @@ impl Common {
         let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
         let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
         let words = ["bench", &bench.suite, "--cells", &cells.join(",")];
-        let mut command = vec![places::laboratory()?.into_os_string()];
+        let mut command = vec![paths::laboratory()?.into_os_string()];
         command.extend(words.map(Into::into));
         Ok(Options {
             policy,

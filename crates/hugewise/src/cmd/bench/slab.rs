@@ -9,7 +9,7 @@ use hugewise_model::policy::realise::realise;
 
 use super::{Common, chosen, of_cells, room};
 use crate::exit;
-use crate::say::say;
+use crate::stderr::say;
 
 const USUAL_PLACES: u64 = 100_000;
 const USUAL_OPERATIONS: u64 = 2_000_000;

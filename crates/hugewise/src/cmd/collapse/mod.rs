@@ -19,12 +19,12 @@ use hugewise_model::inspection::Glob;
 use hugewise_model::quantity::{parse_duration, parse_size};
 use hugewise_model::space::{Sort, Space};
 
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::forecast::{self, Seen, UsedBits, Watch};
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::say::say;
+use crate::output::{Format, Output};
+use crate::stderr::say;
 
 mod measure;
 

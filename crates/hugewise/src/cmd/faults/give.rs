@@ -8,7 +8,7 @@ use hugewise_model::fault::{self, Analysis, Summary, render_flame};
 use hugewise_model::recording::Fault;
 
 use super::Arguments;
-use crate::cli::Format;
+use crate::output::Format;
 use crate::{exit, output};
 
 /// Opens the files that will be written, so that a place where nothing can be written is known

@@ -22,9 +22,9 @@ use hugewise_model::observation::{Missing, Outcome};
 use super::{Arguments, target};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::places;
+use crate::paths;
 use crate::recording::Sink;
-use crate::say::say;
+use crate::stderr::say;
 
 /// How long may pass until a signal or the end is noticed.
 const TICK: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ struct Ended {
 pub(super) fn watch(arguments: &Arguments) -> Result<(Analysis, Exit)> {
     let interrupt = Interrupt::catch()?;
     let root = Root::real();
-    let host = places::host(&root)?;
+    let host = paths::host(&root)?;
     match arguments.pid {
         Some(pid) => watch_process(arguments, &interrupt, &root, &host, pid),
         None => watch_command(arguments, &interrupt, &root, &host),

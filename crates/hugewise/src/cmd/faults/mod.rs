@@ -15,8 +15,8 @@ use hugewise_model::fault::Weigh;
 use hugewise_model::policy::Policy;
 use hugewise_model::quantity::parse_duration;
 
-use crate::cli::Output;
 use crate::exit::{self, Exit};
+use crate::output::Output;
 use crate::recording;
 
 /// Flags of `faults`.

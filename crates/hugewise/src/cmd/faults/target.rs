@@ -10,11 +10,11 @@ use hugewise_model::policy::environment;
 use hugewise_model::policy::realise::{Reach, realise};
 
 use super::Arguments;
-use crate::{command, exit, invoker};
+use crate::{exit, invoker, program};
 
 /// Starts the command, up to its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
-    command::check_program_of(&arguments.command)?;
+    program::check(&arguments.command)?;
     let launch = launch(arguments, host)?;
     match spawn::start(&launch, &Question::default())? {
         Beginning::Suspended(suspended) => Ok(suspended),

@@ -13,9 +13,9 @@ use hugewise_model::space::Space;
 use serde::Serialize;
 
 use super::{Arguments, glob};
-use crate::cli::Format;
 use crate::exit;
 use crate::output;
+use crate::output::Format;
 
 /// Judges what was seen, with as much evidence as will be given out.
 pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) -> Inspection {

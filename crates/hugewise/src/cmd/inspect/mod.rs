@@ -13,12 +13,12 @@ use hugewise_model::quantity::parse_duration;
 use hugewise_model::reason::{Code, Settings};
 use hugewise_model::space::Space;
 
-use crate::cli::Output;
 use crate::exit::{self, Exit};
 use crate::file;
 use crate::forecast::{self, Seen, UsedBits, Watch};
 use crate::options::parse_interval;
-use crate::say::say;
+use crate::output::Output;
+use crate::stderr::say;
 
 mod give;
 mod target;

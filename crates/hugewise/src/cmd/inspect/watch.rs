@@ -12,9 +12,9 @@ use hugewise_model::reason::Code;
 use std::io::IsTerminal;
 
 use super::{Arguments, FRAMES, give, inspect, look};
-use crate::cli::Format;
 use crate::exit::{self, Exit};
 use crate::output;
+use crate::output::Format;
 
 /// Home, and clear to the end of the screen.
 const REDRAW: &str = "\x1b[H\x1b[2J";
@@ -33,13 +33,13 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
         let now = match look(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
             Err(Unread::Gone | Unread::Ended) => {
-                crate::say::say(format_args!("process {pid} has ended"));
+                crate::stderr::say(format_args!("process {pid} has ended"));
                 return Ok(Exit::Done);
             }
             Err(why) => return Err(exit::refused(format!("process {pid}: {why}"))),
         };
         if now.space.process.started_ticks != last.space.process.started_ticks {
-            crate::say::say(format_args!(
+            crate::stderr::say(format_args!(
                 "process {pid} has ended; another has its number"
             ));
             return Ok(Exit::Done);

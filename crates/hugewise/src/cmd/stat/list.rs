@@ -15,9 +15,9 @@ use hugewise_model::report::lines::wrapped;
 use hugewise_model::stat::{Mode, READINGS, kind};
 use serde::Serialize;
 
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::output;
+use crate::output::{Format, Output};
 
 /// What there is to count.
 #[derive(Debug, Serialize)]

@@ -21,12 +21,12 @@ use super::sink::Sink;
 use super::{Arguments, unknown_event};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::{command, invoker, places};
+use crate::{invoker, paths, program};
 
 /// Observes until the subject ends, the time is over, or a signal comes.
 pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     check_events(root, &arguments.events())?;
-    let host = places::host(root)?;
+    let host = paths::host(root)?;
     let interrupt = Interrupt::catch()?;
     if !arguments.command.is_empty() {
         return run_command(root, &host, arguments, &interrupt);
@@ -157,7 +157,7 @@ fn run_command(
 
 /// Starts the command of the line, up to its exec.
 pub(super) fn start(arguments: &Arguments) -> Result<Suspended> {
-    command::check_program_of(&arguments.command)?;
+    program::check(&arguments.command)?;
     let launch = Launch {
         identity: invoker::identity()?,
         output: if arguments.show {

@@ -11,9 +11,9 @@ use hugewise_linux::stat::plan::Events;
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::stat::Mode;
 
-use crate::cli::Output;
 use crate::exit::{self, Exit};
 use crate::options::parse_interval;
+use crate::output::Output;
 
 mod list;
 mod live;

@@ -6,10 +6,10 @@ use anyhow::Result;
 use hugewise_model::stat::{Interval, derive, parse};
 
 use super::sink::Sink;
-use crate::cli::Output;
 use crate::exit::{self, Exit};
 use crate::file;
-use crate::say::say;
+use crate::output::Output;
+use crate::stderr::say;
 
 /// Draws a recording.
 pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {

@@ -13,11 +13,11 @@ use hugewise_model::tlb::simulate::{
 };
 
 use super::Arguments;
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::say::say;
-use crate::{command, invoker, output, places};
+use crate::output::{Format, Output};
+use crate::stderr::say;
+use crate::{invoker, output, paths, program};
 
 /// How a processor is simulated unless one is named.
 const OWN: &str = "own";
@@ -29,7 +29,7 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
             "--simulate needs a command; write: hugewise stat --simulate -- COMMAND",
         ));
     }
-    command::check_program_of(&arguments.command)?;
+    program::check(&arguments.command)?;
     output::check_file(&arguments.output)?;
     let processor = processor(root, arguments.cpu.as_deref().unwrap_or(OWN))?;
     let paging = paging(root)?;
@@ -79,7 +79,7 @@ fn processor(root: &Root, name: &str) -> Result<Processor> {
 }
 
 fn paging(root: &Root) -> Result<Paging> {
-    let bytes = places::host(root)?.page_bytes;
+    let bytes = paths::host(root)?.page_bytes;
     Paging::of_base_page(bytes).ok_or_else(|| {
         exit::refused(format!(
             "no page tables are known for pages of {bytes} bytes"

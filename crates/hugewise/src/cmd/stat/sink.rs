@@ -11,7 +11,7 @@ use hugewise_model::stat::{
     render_heading, render_interval, render_markdown, render_summary, to_line,
 };
 
-use crate::cli::{Format, Output};
+use crate::output::{Format, Output};
 use crate::{exit, output};
 
 /// Where lines go: stdout, and a file of JSON lines besides.

@@ -19,11 +19,11 @@ use hugewise_model::observation::{Missing, Outcome};
 
 use crate::cmd::stat::Arguments;
 use crate::cmd::stat::live::{Limit, SOON, Watched, exit_of, start, subject};
-use crate::command;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::program;
 use crate::recording;
-use crate::say::say;
+use crate::stderr::say;
 
 /// Where misses go.
 type Sink = recording::Sink<Analysis>;
@@ -52,7 +52,7 @@ impl Wanted {
     /// Finds what the command line names.
     pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
         if !arguments.command.is_empty() {
-            command::check_program_of(&arguments.command)?;
+            program::check(&arguments.command)?;
             return Ok(Self::Command);
         }
         let (subject, _) = subject(root, arguments)?;

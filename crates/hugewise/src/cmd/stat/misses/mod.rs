@@ -11,9 +11,9 @@ use hugewise_model::miss::{
 use hugewise_model::recording::Fault;
 
 use super::Arguments;
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
-use crate::{output, places, recording};
+use crate::output::{Format, Output};
+use crate::{output, paths, recording};
 
 mod live;
 
@@ -21,7 +21,7 @@ mod live;
 /// sampled, says why, and runs nothing.
 pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
-    let host = places::host(root)?;
+    let host = paths::host(root)?;
     let target = live::Wanted::find(root, arguments)?;
     let instruments = match misses::find(root, &host, &Kernel, arguments.every) {
         Ok(instruments) => instruments,

@@ -11,7 +11,7 @@ use hugewise_model::record::{self, End, Header, Line, Record};
 
 use crate::exit;
 use crate::file;
-use crate::say::chain;
+use crate::stderr::chain;
 
 /// A record that is being written, with the same record in memory.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ use hugewise_model::policy::{Policy, Settings, environment};
 
 use crate::exit;
 use crate::options::Options;
-use crate::rounds::command_words;
 
 /// What runtimes made of each policy, by its name, once they were asked.
 #[derive(Debug, Default)]
@@ -51,7 +50,7 @@ impl Runtimes {
 
 /// The words that are executed under a policy: its values stand where the command has places.
 pub fn filled_words(options: &Options, settings: &Settings) -> Vec<OsString> {
-    filled(command_words(options), settings)
+    filled(options.words(), settings)
 }
 
 /// The words of a command with its places filled; [`check_placeholders`] came before.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::say::plainly;
+use crate::stderr::plainly;
 
 /// Who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

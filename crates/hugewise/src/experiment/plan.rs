@@ -11,10 +11,10 @@ use hugewise_model::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::policy::{Policy, cross, defaults};
 use hugewise_model::reader::{LatencySource, Place};
 
-use crate::options::{Options, Streams};
-use crate::rounds::command_words;
-use crate::written::FOLDER;
-use crate::{command, exit, runtimes};
+use crate::exit;
+use crate::experiment::latency_files::FOLDER;
+use crate::experiment::runtimes;
+use crate::options::{Options, Streams, check_workload};
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -28,10 +28,10 @@ impl Options {
 
     /// The plan on this host; `clock_seed` is used when no seed was given.
     pub fn plan(&self, host: &Host, clock_seed: u64) -> Result<Plan> {
-        command::check(self)?;
+        check_workload(self)?;
         self.check_latency()?;
         let policies = self.policies(host)?;
-        runtimes::check_placeholders(&command_words(self), &policies)?;
+        runtimes::check_placeholders(&self.words(), &policies)?;
         Ok(Plan {
             command: self
                 .command

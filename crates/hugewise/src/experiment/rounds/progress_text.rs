@@ -17,7 +17,7 @@ pub(super) fn failure(trial: &Trial) -> String {
 }
 
 /// The running estimate for the line of progress.
-pub(super) fn said(so_far: &Progress) -> String {
+pub(super) fn estimates(so_far: &Progress) -> String {
     let estimates: Vec<String> = so_far.policies.iter().map(estimate).collect();
     estimates.join(", ")
 }

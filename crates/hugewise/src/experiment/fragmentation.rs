@@ -12,8 +12,8 @@ use hugewise_model::quantity::bytes_text;
 use hugewise_model::record::Header;
 
 use crate::exit;
-use crate::places;
-use crate::say::say;
+use crate::paths;
+use crate::stderr::say;
 
 /// So far from what was asked for, or from what was found, a state is still the same one.
 const TOLERANCE: f64 = 0.05;
@@ -39,7 +39,7 @@ impl<'a> Fragmentation<'a> {
         let (page_bytes, huge_bytes) = sizes(&header.host)?;
         let refused = |error| exit::refused(format!("--fragment {percent}%: {error}"));
         let found = share_now(root, page_bytes, huge_bytes).map_err(refused)?;
-        let (held, state) = Fragmented::reach(&places::laboratory()?, percent).map_err(refused)?;
+        let (held, state) = Fragmented::reach(&paths::laboratory()?, percent).map_err(refused)?;
         tell(found, state);
         Ok(Some(Self {
             root,

@@ -1,7 +1,5 @@
 //! One trial: the command, or the server with its load, in its surroundings.
 
-use std::ffi::OsString;
-
 use anyhow::{Context, Result};
 use hugewise_linux::collect::service::{self, Ended, Service};
 use hugewise_linux::collect::{self, Counting, Observed, Watch};
@@ -15,9 +13,9 @@ use hugewise_model::reader::{self, LatencySource};
 use hugewise_model::record::Header;
 
 use super::{Place, Rounds};
+use crate::experiment::latency_files::Sought;
+use crate::experiment::runtimes;
 use crate::options::{Options, Streams, Switch};
-use crate::runtimes;
-use crate::written::Sought;
 
 impl Rounds<'_> {
     /// Runs the workload once under a policy that is in force.
@@ -113,7 +111,7 @@ impl Rounds<'_> {
             Some(line) => format!("`{}`", line.text()),
             None => driving.stop_signal.to_string(),
         };
-        crate::say::say(format_args!(
+        crate::stderr::say(format_args!(
             "the service had not ended {} s after {asked} and was killed: --grace gives it \
              longer, --stop-signal and --stop-command ask otherwise",
             driving.grace.as_secs_f64()
@@ -153,19 +151,6 @@ impl Rounds<'_> {
             prctl: realisation.prctl,
             ..launch
         }
-    }
-}
-
-/// The words that are executed: the command, or a shell with its line.
-pub fn command_words(options: &Options) -> Vec<OsString> {
-    if options.shell {
-        let shell = ["/bin/sh", "-c"].map(Into::into);
-        shell
-            .into_iter()
-            .chain(options.command.iter().cloned())
-            .collect()
-    } else {
-        options.command.clone()
     }
 }
 

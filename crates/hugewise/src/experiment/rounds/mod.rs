@@ -17,25 +17,23 @@ use hugewise_model::observation::{Missing, Reading, Role, Trial};
 use hugewise_model::plan::{Plan, Slot};
 use hugewise_model::record::{Header, Record, StopReason};
 
-use crate::cli::Output;
 use crate::exit;
-use crate::fragmentation::Fragmentation;
+use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::progress::{Audience, Progress};
+use crate::experiment::recorder::Recorder;
+use crate::experiment::runtimes::Runtimes;
+use crate::experiment::trial_output::Kept;
 use crate::interrupt::Interrupt;
-use crate::kept::Kept;
 use crate::options::{Options, StallChoice, Streams, Switch};
-use crate::progress::{Audience, Progress};
-use crate::recorder::Recorder;
-use crate::runtimes::Runtimes;
-use crate::say::say;
+use crate::output::Output;
+use crate::stderr::say;
 
 mod hooks;
 mod observe;
-mod said;
+mod progress_text;
 mod trial;
 
-pub use observe::command_words;
-
-use said::{failure, said};
+use progress_text::{estimates, failure};
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -179,7 +177,7 @@ impl<'a> Rounds<'a> {
                 recorder.push(trial);
             }
             let so_far = so_far(recorder.record()).map_err(exit::usage)?;
-            progress.round_done(plan, &said(&so_far));
+            progress.round_done(plan, &estimates(&so_far));
             if let Some(reason) = stop(recorder.record(), &so_far, began) {
                 return Ok(reason);
             }

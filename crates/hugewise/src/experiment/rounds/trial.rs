@@ -13,9 +13,10 @@ use hugewise_model::record::Header;
 use hugewise_model::timeline::{Timeline, Unrelated, join};
 
 use super::{Flow, Place, Rounds};
-use crate::fragmentation::Fragmentation;
-use crate::written::{self, Sought};
-use crate::{exit, runtimes};
+use crate::exit;
+use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::latency_files::{self, Sought};
+use crate::experiment::runtimes;
 
 /// What was seen of a trial, before it is a row.
 struct Seen {
@@ -110,7 +111,7 @@ impl Rounds<'_> {
         let Some(source) = self.options.latency.as_ref() else {
             return (None, Err(Unrelated::NotAsked));
         };
-        let reply = written::read(source, &observed.output, sought);
+        let reply = latency_files::read(source, &observed.output, sought);
         observed.readings.extend(reply.readings);
         (reply.pacing, reply.times)
     }

@@ -11,7 +11,7 @@ use hugewise_model::report::lines::{plain, wrapped};
 use hugewise_model::report::scale::chosen_percent;
 use serde_json::json;
 
-use crate::cli::{Format, Output};
+use crate::output::{Format, Output};
 use crate::{exit, output};
 
 /// Prints it.

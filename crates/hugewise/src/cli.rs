@@ -33,6 +33,10 @@ pub enum Verb {
     Bench(Box<cmd::bench::Arguments>),
     /// Page walks, faults and huge pages of what runs, interval by interval
     Stat(Box<cmd::stat::Arguments>),
+    /// Where TLB misses come from: mappings, page sizes, code (experimental)
+    Misses(Box<cmd::misses::Arguments>),
+    /// TLB misses of a command by page size, simulated without hardware counters
+    Simulate(cmd::simulate::Arguments),
     /// How long the kernel stalls, and where: histograms of its own functions
     Trace(cmd::trace::Arguments),
     /// Make the memory of a running process huge, and prove it

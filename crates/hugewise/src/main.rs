@@ -15,6 +15,7 @@ mod paths;
 mod program;
 mod recording;
 mod stderr;
+mod target;
 
 use std::io;
 use std::process::ExitCode;
@@ -53,6 +54,8 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Bench(arguments) => cmd::bench::run(&arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Stat(arguments) => cmd::stat::run(&arguments)?,
+        Verb::Misses(arguments) => cmd::misses::run(&arguments)?,
+        Verb::Simulate(arguments) => cmd::simulate::run(&arguments)?,
         Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
         Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
         Verb::Faults(arguments) => cmd::faults::run(&arguments)?,

@@ -38,10 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
     let answers = probe::answers(&root, paths::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
-    if let Some(path) = &arguments.output.json {
-        output::write_file(path, &rendered(&diagnosis, Format::Json)?)?;
-    }
-    output::print(&rendered(&diagnosis, arguments.output.format)?)?;
+    output::emit(&arguments.output, |format| rendered(&diagnosis, format))?;
     if arguments.host.is_none() && paths::is_left_over() {
         say("an experiment was cut short; to put its settings back: hugewise doctor --undo");
     }
@@ -54,10 +51,7 @@ fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
         Format::Text => doctor::render_text(diagnosis, &mut text)?,
         Format::Csv => doctor::render_csv(diagnosis, &mut text)?,
         Format::Markdown => doctor::render_markdown(diagnosis, &mut text)?,
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut text, diagnosis)?;
-            text.push(b'\n');
-        }
+        Format::Json => return output::json(diagnosis),
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
@@ -68,7 +62,7 @@ fn undo() -> Result<Exit> {
     let hold = paths::hold()?;
     let place = Place::new(&Root::real(), &paths::machine_state());
     let report = undo::undo(&hold, &place)?;
-    output::print(&told(&report))?;
+    output::print(&undo_text(&report))?;
     if let Some(needed) = paths::root_is_needed() {
         say(needed);
     }
@@ -79,7 +73,7 @@ fn undo() -> Result<Exit> {
     })
 }
 
-fn told(report: &UndoReport) -> String {
+fn undo_text(report: &UndoReport) -> String {
     let mut lines = Vec::new();
     match report.found {
         Found::Nothing => lines.push("Nothing to undo: no experiment was cut short.".to_owned()),

@@ -299,11 +299,7 @@ impl<'a> Session<'a> {
         };
         // Detaching may take a moment; the report need not wait behind it, but must not be
         // lost when its reader is gone.
-        let printed = output::print(&rendered(&trace, self.arguments.output.format)?);
-        if let Some(path) = &self.arguments.output.json {
-            output::write_file(path, &rendered(&trace, Format::Json)?)?;
-        }
-        printed
+        output::emit(&self.arguments.output, |format| rendered(&trace, format))
     }
 }
 
@@ -313,10 +309,7 @@ fn rendered(trace: &Trace, format: Format) -> Result<String> {
         Format::Text => trace::render_text(trace, &mut text)?,
         Format::Csv => trace::render_csv(&trace.points, &trace.total, "total", &mut text)?,
         Format::Markdown => trace::render_markdown(trace, &mut text)?,
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut text, trace)?;
-            text.push(b'\n');
-        }
+        Format::Json => return output::json(trace),
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -11,8 +11,8 @@ use hugewise_model::report::lines::{plain, wrapped};
 use hugewise_model::report::scale::chosen_percent;
 use serde_json::json;
 
-use crate::output::{Format, Output};
-use crate::{exit, output};
+use crate::exit;
+use crate::output::{self, Format, Output};
 
 /// Prints it.
 pub fn show(
@@ -20,22 +20,18 @@ pub fn show(
     realisations: &BTreeMap<String, Realisation>,
     output: &Output,
 ) -> Result<()> {
-    let text = match output.format {
+    output::emit(output, |format| match format {
         Format::Text => {
             let width = output::style(output).width;
             let lines = lines(plan, realisations);
             let folded = lines.iter().flat_map(|line| wrapped(line, width, 4));
-            folded.map(|line| line + "\n").collect()
+            Ok(folded.map(|line| line + "\n").collect())
         }
-        Format::Json => format!(
-            "{:#}\n",
-            json!({"format": "hugewise-plan 1", "plan": plan, "realisations": realisations})
+        Format::Json => output::json(
+            &json!({"format": "hugewise-plan 1", "plan": plan, "realisations": realisations}),
         ),
-        Format::Csv | Format::Markdown => {
-            return Err(exit::usage("--dry-run is written as text or json"));
-        }
-    };
-    output::print(&text)
+        Format::Csv | Format::Markdown => Err(exit::usage("--dry-run is written as text or json")),
+    })
 }
 
 fn lines(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Vec<String> {

@@ -120,7 +120,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         let measurement = measurement.filter(|_| !plan.ranges.is_empty());
         act(&root, arguments, &space, &plan, &target, measurement, &stop)
     };
-    show(&report, &arguments.output)?;
+    let output = &arguments.output;
+    output::emit(output, |format| rendered(&report, format, output))?;
     Ok(how_it_ended(&report.ended))
 }
 
@@ -272,23 +273,13 @@ fn tell(arguments: &Arguments, line: impl std::fmt::Display) {
     }
 }
 
-fn show(report: &Report, output: &Output) -> Result<()> {
-    if let Some(path) = &output.json {
-        output::write_file(path, &rendered(report, Format::Json, output)?)?;
-    }
-    output::print(&rendered(report, output.format, output)?)
-}
-
 fn rendered(report: &Report, format: Format, output: &Output) -> Result<String> {
     let mut text = String::new();
     match format {
         Format::Text => render_text(report, &output::style(output), &mut text)?,
         Format::Csv => render_csv(report, &mut text)?,
         Format::Markdown => render_markdown(report, output::style(output).verbose, &mut text)?,
-        Format::Json => {
-            text = serde_json::to_string_pretty(report)?;
-            text.push('\n');
-        }
+        Format::Json => text = output::json(report)?,
     }
     Ok(text)
 }

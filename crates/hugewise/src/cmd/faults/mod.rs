@@ -1,8 +1,8 @@
 //! `hugewise faults`: where the page faults of a program come from, how long they take, and
 //! what shapes they make.
 
-mod give;
 mod live;
+mod results;
 mod target;
 
 use std::ffi::OsString;
@@ -104,12 +104,12 @@ impl Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     check(arguments)?;
-    give::check(arguments)?;
+    results::check(arguments)?;
     let (analysis, exit) = match &arguments.replay {
         Some(path) => (recording::replay(path)?, Exit::Done),
         None => live::watch(arguments)?,
     };
-    give::out(&analysis, arguments)?;
+    results::write(&analysis, arguments)?;
     Ok(exit)
 }
 

@@ -20,7 +20,7 @@ use crate::options::parse_interval;
 use crate::output::Output;
 use crate::stderr::say;
 
-mod give;
+mod results;
 mod target;
 mod watch;
 
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return Err(exit::usage("--duration belongs to --watch or --forecast"));
     }
     if let Some(path) = &arguments.from {
-        give::one(&again(path)?, arguments)?;
+        results::one(&judge_again(path)?, arguments)?;
         return Ok(Exit::Done);
     }
     let root = Root::real();
@@ -106,10 +106,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
             let seen = arguments.forecast.then(|| seen(&root, pid, arguments));
             let seen = seen.transpose()?;
             let mut inspection = inspect(&root, pid, |space, settings| {
-                give::judged(space, settings, arguments)
+                results::judged(space, settings, arguments)
             })?;
             inspection.forecast = seen.map(|seen| forecast::of(&root, &inspection.space, seen));
-            give::one(&inspection, arguments)?;
+            results::one(&inspection, arguments)?;
             // The program ends here: what many mappings hold goes with it, not piece by piece.
             std::mem::forget(inspection);
             Ok(Exit::Done)
@@ -184,7 +184,7 @@ fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
             Err(_) => {}
         }
     }
-    give::many(&briefs, arguments)?;
+    results::many(&briefs, arguments)?;
     if refused > 0 && !arguments.output.quiet {
         say(format_args!(
             "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
@@ -210,7 +210,7 @@ fn explain(name: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn again(path: &std::path::Path) -> Result<Inspection> {
+fn judge_again(path: &std::path::Path) -> Result<Inspection> {
     let name = path.display();
     let bytes = file::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
     let read: Inspection = serde_json::from_slice(&bytes)

@@ -11,7 +11,7 @@ use hugewise_model::quantity::bytes_text;
 use hugewise_model::reason::Code;
 use std::io::IsTerminal;
 
-use super::{Arguments, FRAMES, give, inspect, look};
+use super::{Arguments, FRAMES, inspect, look, results};
 use crate::exit::{self, Exit};
 use crate::output;
 use crate::output::Format;
@@ -56,7 +56,7 @@ fn opening(first: &Inspection, arguments: &Arguments) -> Result<String> {
     if std::io::stdout().is_terminal() {
         text.push_str(REDRAW);
     }
-    text.push_str(&give::text(first, arguments)?);
+    text.push_str(&results::text(first, arguments)?);
     Ok(text)
 }
 
@@ -73,16 +73,16 @@ fn draw(
         let changed = |one: &hugewise_model::reason::Judgement| !last.judgements.contains(one);
         render_map(now, &style, &changed, &mut text).context("drawing the map")?;
     } else if arguments.mapping.is_some() {
-        text.push_str(&give::text(now, arguments)?);
+        text.push_str(&results::text(now, arguments)?);
     } else {
         render_summary(now, &style, &mut text).context("drawing the summary")?;
         text.push('\n');
     }
-    text.push_str(&told(changes)?);
+    text.push_str(&changes_text(changes)?);
     output::print(&text)
 }
 
-fn told(changes: &[Change]) -> Result<String> {
+fn changes_text(changes: &[Change]) -> Result<String> {
     let mut text = String::new();
     if changes.is_empty() {
         text.push_str("* nothing changed\n");

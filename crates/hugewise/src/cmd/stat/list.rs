@@ -16,8 +16,7 @@ use hugewise_model::stat::{Mode, READINGS, kind};
 use serde::Serialize;
 
 use crate::exit::{self, Exit};
-use crate::output;
-use crate::output::{Format, Output};
+use crate::output::{self, Format, Output};
 
 /// What there is to count.
 #[derive(Debug, Serialize)]
@@ -83,18 +82,11 @@ struct Reading {
 /// Prints the list.
 pub(super) fn run(root: &Root, output: &Output) -> Result<Exit> {
     let list = list(root)?;
-    let json = || Ok::<_, anyhow::Error>(serde_json::to_string_pretty(&list)? + "\n");
-    let text = match output.format {
-        Format::Json => json()?,
-        Format::Text => text(&list, output::style(output).width)?,
-        Format::Csv | Format::Markdown => {
-            return Err(exit::usage("--list has the forms text and json"));
-        }
-    };
-    output::print(&text)?;
-    if let Some(path) = &output.json {
-        output::write_file(path, &json()?)?;
-    }
+    output::emit(output, |format| match format {
+        Format::Json => output::json(&list),
+        Format::Text => text(&list, output::style(output).width),
+        Format::Csv | Format::Markdown => Err(exit::usage("--list has the forms text and json")),
+    })?;
     Ok(Exit::Done)
 }
 

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use anyhow::Result;
+use hugewise_model::miss;
 use hugewise_model::stat::{Interval, derive, parse};
 
-use super::sink::Sink;
+use super::lines::Lines;
 use crate::exit::{self, Exit};
-use crate::file;
 use crate::output::Output;
 use crate::stderr::say;
+use crate::{file, recording};
 
 /// Draws a recording.
 pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
@@ -23,12 +24,18 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
             "--json names the same file, which would be lost".to_owned(),
         ));
     }
+    if miss::is_recording(&recording::first_line(path)) {
+        return Err(fault(format!(
+            "it is a recording of misses; write: hugewise misses --replay {}",
+            path.display()
+        )));
+    }
     let bytes = file::read(path).map_err(|error| fault(error.to_string()))?;
     let recording = parse(&bytes).map_err(fault)?;
-    let mut sink = Sink::begin(&recording.header, output)?;
+    let mut lines = Lines::begin(&recording.header, output)?;
     for interval in recording.intervals {
         let derived = derive(&interval.counts, recording.header.hardware.missing());
-        sink.interval(Interval {
+        lines.interval(Interval {
             derived,
             ..interval
         })?;
@@ -36,7 +43,7 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
     if recording.torn && !output.quiet {
         say("the recording was cut off; what follows are the intervals that it holds");
     }
-    sink.finish(recording.outcome)?;
+    lines.finish(recording.outcome)?;
     Ok(Exit::Done)
 }
 

@@ -1,4 +1,4 @@
-//! Giving lines out as they come, in the form that was asked for.
+//! The lines of a result, given out as they come in the form that was asked for.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,12 +11,11 @@ use hugewise_model::stat::{
     render_heading, render_interval, render_markdown, render_summary, to_line,
 };
 
-use crate::output::{Format, Output};
-use crate::{exit, output};
+use crate::output::{self, Format, Output};
 
-/// Where lines go: stdout, and a file of JSON lines besides.
+/// Where lines go: stdout, and a file of JSON lines.
 #[derive(Debug)]
-pub(super) struct Sink<'a> {
+pub(super) struct Lines<'a> {
     header: &'a Header,
     output: &'a Output,
     width: usize,
@@ -26,34 +25,28 @@ pub(super) struct Sink<'a> {
     intervals: Vec<Interval>,
 }
 
-impl<'a> Sink<'a> {
+impl<'a> Lines<'a> {
     /// Begins with what is observed.
     pub(super) fn begin(header: &'a Header, output: &'a Output) -> Result<Self> {
-        let create = |path: &std::path::PathBuf| {
-            File::create(path).map_err(|error| {
-                exit::usage(format!(
-                    "--json {}: {error}; name a file in a folder where you may write",
-                    path.display()
-                ))
-            })
-        };
-        let mut sink = Self {
+        let file = output.json.as_deref();
+        let file = file.map(|path| output::create("--json", path));
+        let mut lines = Self {
             header,
             output,
             width: output::style(output).width,
-            file: output.json.as_ref().map(create).transpose()?,
+            file: file.transpose()?,
             summary: Summary::default(),
             intervals: Vec::new(),
         };
-        sink.line(&Line::Header(Box::new(header.clone())))?;
+        lines.line(&Line::Header(Box::new(header.clone())))?;
         let mut text = String::new();
         match output.format {
-            Format::Text => render_heading(header, sink.width, &mut text)?,
+            Format::Text => render_heading(header, lines.width, &mut text)?,
             Format::Csv => render_csv_header(&mut text)?,
             Format::Json | Format::Markdown => {}
         }
         output::print(&text)?;
-        Ok(sink)
+        Ok(lines)
     }
 
     /// One more interval.

@@ -1,4 +1,4 @@
-//! Giving an inspection out, in the form that was asked for.
+//! An inspection in the form that was asked for.
 
 use std::io::{BufWriter, Write};
 
@@ -13,7 +13,6 @@ use hugewise_model::space::Space;
 use serde::Serialize;
 
 use super::{Arguments, glob};
-use crate::exit;
 use crate::output;
 use crate::output::Format;
 
@@ -32,12 +31,7 @@ pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) ->
 /// all that was read.
 pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.output.json {
-        let file = std::fs::File::create(path).map_err(|error| {
-            exit::usage(format!(
-                "--json {}: {error}; name a file in a folder where you may write",
-                path.display()
-            ))
-        })?;
+        let file = output::create("--json", path)?;
         json(inspection, file).with_context(|| format!("writing {}", path.display()))?;
     }
     match arguments.output.format {
@@ -130,21 +124,20 @@ fn append_forecast(
 /// Many processes, one line each.
 pub(super) fn many(briefs: &[Brief], arguments: &Arguments) -> Result<()> {
     let object = serde_json::json!({ "format": "hugewise-inspections 1", "processes": briefs });
-    if let Some(path) = &arguments.output.json {
-        output::write_file(path, &format!("{object:#}\n"))?;
-    }
-    let mut text = String::new();
-    match arguments.output.format {
-        Format::Json => text = format!("{object:#}\n"),
-        Format::Csv => render_several_csv(briefs, &mut text).context("rendering")?,
-        Format::Text => render_several(briefs, &mut text).context("rendering")?,
-        Format::Markdown => {
-            text.push_str("```\n");
-            render_several(briefs, &mut text).context("rendering")?;
-            text.push_str("```\n");
+    output::emit(&arguments.output, |format| {
+        let mut text = String::new();
+        match format {
+            Format::Json => text = format!("{object:#}\n"),
+            Format::Csv => render_several_csv(briefs, &mut text).context("rendering")?,
+            Format::Text => render_several(briefs, &mut text).context("rendering")?,
+            Format::Markdown => {
+                text.push_str("```\n");
+                render_several(briefs, &mut text).context("rendering")?;
+                text.push_str("```\n");
+            }
         }
-    }
-    output::print(&text)
+        Ok(text)
+    })
 }
 
 fn json(value: &impl Serialize, out: impl Write) -> Result<()> {

@@ -1,32 +1,69 @@
-//! A model of the TLB in place of counters, fed by a trace of the command.
+//! `hugewise simulate`: a model of the TLB in place of counters, fed by a trace of the command.
+
+use std::ffi::OsString;
 
 use anyhow::Result;
+use clap::Args;
 use hugewise_linux::error::Kind;
 use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
 use hugewise_linux::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
-use hugewise_model::fault::Map;
 use hugewise_model::observation::Outcome;
 use hugewise_model::tlb::simulate::{
-    Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
-    Simulation, Tracer, render_csv, render_json, render_markdown, render_text,
+    Access, Cut, Paging, Processor, Simulation, render_csv, render_json, render_markdown,
+    render_text,
 };
 
-use super::Arguments;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::output::{Format, Output};
+use crate::output::{self, Format, Output};
 use crate::stderr::say;
-use crate::{invoker, output, paths, program};
+use crate::{invoker, paths, program};
+
+mod model;
+
+use model::Model;
+
+/// Flags of `simulate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The command runs under valgrind, which is slow; no hardware counters are needed."
+)]
+pub struct Arguments {
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+
+    /// Processor: own, haswell, jaguar, neoverse-n1, skylake [default: own]
+    #[arg(long, value_name = "NAME")]
+    cpu: Option<String>,
+
+    /// End the command after N accesses, instruction fetches included
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000_000,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    max_accesses: u64,
+
+    /// Show what the command prints, on stderr
+    #[arg(long)]
+    show: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
 
 /// How a processor is simulated unless one is named.
 const OWN: &str = "own";
 
-/// Runs the command under the tracer and tells what the model saw.
-pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
+/// Runs the command under the tracer and reports what the model counted.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let root = &Root::real();
     if arguments.command.is_empty() {
         return Err(exit::usage(
-            "--simulate needs a command; write: hugewise stat --simulate -- COMMAND",
+            "no command to simulate; write: hugewise simulate -- COMMAND",
         ));
     }
     program::check(&arguments.command)?;
@@ -48,14 +85,18 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
             .as_mapped
             .access(access, || traced.page_now(root, access.address));
     })?;
-    if model.seen.total() == 0 && ended.cut == Cut::Whole {
+    if model.is_empty() && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
             "{tracer} gave no trace of the command; add --show to see what it says"
         )));
     }
     let exit = exit_of(&ended);
-    let simulation = model.finished(arguments, processor, tracer, ended);
-    show(&simulation, &arguments.output)?;
+    let words = arguments.command.iter();
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let simulation = model.finished(words.collect(), processor, tracer, ended);
+    output::emit(&arguments.output, |format| {
+        rendered(&simulation, format, &arguments.output)
+    })?;
     Ok(exit)
 }
 
@@ -90,7 +131,7 @@ fn paging(root: &Root) -> Result<Paging> {
 fn tracer() -> Result<String> {
     memory_trace::probe().map_err(|error| match error.kind {
         Kind::NotFound => exit::refused(
-            "--simulate needs valgrind, which is not on the PATH; on Debian: apt install valgrind",
+            "simulate needs valgrind, which is not on the PATH; on Debian: apt install valgrind",
         ),
         _ => error.into(),
     })
@@ -123,89 +164,13 @@ fn exit_of(ended: &Ended) -> Exit {
     }
 }
 
-/// All columns, and what went into them.
-struct Model {
-    columns: Vec<Column>,
-    mapped: Mapped,
-    as_mapped: AsMapped,
-    /// Walks of one access, by column.
-    walks: Vec<u64>,
-    seen: Accesses,
-    base_page_bytes: u64,
-}
-
-impl Model {
-    fn new(processor: &Processor, paging: Paging) -> Self {
-        let sizes = paging.sizes().into_iter();
-        let columns: Vec<Column> = sizes
-            .map(|size| Column::new(processor, paging, size))
-            .collect();
-        Self {
-            mapped: Mapped::new(paging.base_bytes(), columns.len()),
-            as_mapped: AsMapped::new(processor, paging),
-            walks: vec![0; columns.len()],
-            columns,
-            seen: Accesses::default(),
-            base_page_bytes: paging.base_bytes(),
-        }
-    }
-
-    fn access(&mut self, access: Access, look_up: impl FnOnce() -> Vec<Map>) {
-        match access.kind {
-            AccessKind::Fetch => self.seen.fetches += 1,
-            AccessKind::Load => self.seen.loads += 1,
-            AccessKind::Store => self.seen.stores += 1,
-        }
-        self.mapped.see(access);
-        let mut walked = false;
-        for (column, walks) in self.columns.iter_mut().zip(&mut self.walks) {
-            *walks = column.access(access);
-            walked |= *walks > 0;
-        }
-        if walked {
-            self.mapped.walked(access.address, &self.walks, look_up);
-        }
-    }
-
-    fn finished(
-        self,
-        arguments: &Arguments,
-        processor: Processor,
-        tracer: String,
-        ended: Ended,
-    ) -> Simulation {
-        let words = arguments.command.iter();
-        Simulation {
-            format: FORMAT.to_owned(),
-            command: words
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect(),
-            tracer: Tracer { name: tracer },
-            processor,
-            base_page_bytes: self.base_page_bytes,
-            accesses: self.seen,
-            cut: ended.cut,
-            columns: self.columns.iter().map(Column::counts).collect(),
-            mappings: self.mapped.rows(),
-            as_mapped: self.as_mapped.counts(),
-            outcome: ended.outcome,
-        }
-    }
-}
-
-fn show(simulation: &Simulation, output: &Output) -> Result<()> {
+fn rendered(simulation: &Simulation, format: Format, output: &Output) -> Result<String> {
     let mut text = String::new();
-    match output.format {
+    match format {
         Format::Text => render_text(simulation, output::style(output).width, &mut text)?,
         Format::Json => render_json(simulation, &mut text)?,
         Format::Csv => render_csv(simulation, &mut text)?,
         Format::Markdown => render_markdown(simulation, &mut text)?,
     }
-    let printed = output::print(&text);
-    if let Some(path) = &output.json {
-        let mut json = String::new();
-        render_json(simulation, &mut json)?;
-        output::write_file(path, &json)?;
-    }
-    printed
+    Ok(text)
 }

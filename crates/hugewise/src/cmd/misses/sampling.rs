@@ -17,13 +17,13 @@ use hugewise_model::host::Host;
 use hugewise_model::miss::{Absence, Analysis, Closing, Conditions, Event, Means, Own, SCHEMA};
 use hugewise_model::observation::{Missing, Outcome};
 
-use crate::cmd::stat::Arguments;
-use crate::cmd::stat::live::{Limit, SOON, Watched, exit_of, start, subject};
+use super::Arguments;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::program;
 use crate::recording;
 use crate::stderr::say;
+use crate::target::{Limit, SOON, Watched, exit_of};
 
 /// Where misses go.
 type Sink = recording::Sink<Analysis>;
@@ -51,11 +51,11 @@ pub(super) enum Wanted {
 impl Wanted {
     /// Finds what the command line names.
     pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
-        if !arguments.command.is_empty() {
-            program::check(&arguments.command)?;
+        if !arguments.target.command.is_empty() {
+            program::check(&arguments.target.command)?;
             return Ok(Self::Command);
         }
-        let (subject, _) = subject(root, arguments)?;
+        let (subject, _) = arguments.target.find(root)?;
         Ok(match subject {
             Subject::Process(process) => Self::Running {
                 target: Target::Running(Crowd::of(root, process.pid)?),
@@ -107,7 +107,7 @@ struct Sampling<'a> {
 
 impl Sampling<'_> {
     fn command(self, interrupt: &Interrupt) -> Result<Ended> {
-        let suspended = start(self.arguments)?;
+        let suspended = self.arguments.target.start()?;
         let target = Target::BeforeExec {
             pid: suspended.main(),
         };
@@ -144,7 +144,7 @@ impl Sampling<'_> {
             say("sampling; Ctrl-C ends it and reports");
         }
         let begun = Instant::now();
-        let limit = Limit::new(self.arguments.duration);
+        let limit = Limit::new(self.arguments.target.duration);
         let gone = || process.is_some_and(|process| !process.runs(self.root));
         while !(gone() || interrupt.asked() || limit.is_over()) {
             thread::sleep(SOON.min(limit.left()));
@@ -202,9 +202,8 @@ impl Sampling<'_> {
     }
 
     fn subject(self) -> String {
-        let words = self.arguments.command.iter();
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-        match (self.arguments.pid, &self.arguments.cgroup) {
+        let words = self.arguments.target.words();
+        match (self.arguments.target.pid, &self.arguments.target.cgroup) {
             (Some(pid), _) => format!("process {pid}"),
             (None, Some(name)) => format!("cgroup {name}"),
             (None, None) if words.is_empty() => "the whole machine".to_owned(),

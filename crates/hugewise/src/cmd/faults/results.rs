@@ -1,7 +1,6 @@
-//! Giving the summary out in the form that was asked for, and the call chains as files.
+//! The summary in the form that was asked for, and the call chains as files.
 
 use std::fmt::Write;
-use std::fs::File;
 
 use anyhow::{Context, Result};
 use hugewise_model::fault::{self, Analysis, Summary, render_flame};
@@ -15,37 +14,23 @@ use crate::{exit, output};
 /// before the program runs.
 pub(super) fn check(arguments: &Arguments) -> Result<()> {
     output::check_file(&arguments.output)?;
-    let files = [
-        ("--flame", &arguments.flame),
-        ("--folded", &arguments.folded),
-    ];
-    for (flag, path) in files {
-        let Some(path) = path else { continue };
-        let opened = File::options().append(true).create(true).open(path);
-        opened.map_err(|error| {
-            exit::usage(format!(
-                "{flag} {}: {error}; name a file in a folder where you may write",
-                path.display()
-            ))
-        })?;
-    }
-    Ok(())
+    output::check_writable("--flame", arguments.flame.as_deref())?;
+    output::check_writable("--folded", arguments.folded.as_deref())
 }
 
 /// Writes everything that was asked for. Trouble with a file does not keep back the rest.
-pub(super) fn out(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
+pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()
         .ok_or_else(|| exit::usage(Fault::CutShort))?;
-    let printed = output::print(&rendered(&summary, arguments.output.format, arguments)?);
-    let files = files(analysis, &summary, arguments);
-    printed.and(files)
+    let shown = output::emit(&arguments.output, |format| {
+        rendered(&summary, format, arguments)
+    });
+    let chains = write_chains(analysis, &summary, arguments);
+    shown.and(chains)
 }
 
-fn files(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {
-    if let Some(path) = &arguments.output.json {
-        output::write_file(path, &rendered(summary, Format::Json, arguments)?)?;
-    }
+fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {
     let weigh = arguments.weigh();
     if let Some(path) = &arguments.folded {
         let mut text = String::new();
@@ -72,11 +57,7 @@ fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<
         Format::Text => fault::render_text(summary, &style, &mut text),
         Format::Csv => fault::render_csv(summary, &mut text),
         Format::Markdown => fault::render_markdown(summary, &style, &mut text),
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut text, summary)?;
-            text.push(b'\n');
-            Ok(())
-        }
+        Format::Json => return output::json(summary),
     }
     .context("rendering the summary")?;
     Ok(String::from_utf8_lossy(&text).into_owned())

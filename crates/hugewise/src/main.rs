@@ -9,6 +9,7 @@ mod file;
 mod forecast;
 mod interrupt;
 mod invoker;
+mod nearest;
 mod options;
 mod output;
 mod paths;
@@ -37,8 +38,7 @@ fn main() -> ExitCode {
         return hugewise_linux::spawn::keeper_main();
     }
     ask_for_reports_of_panics();
-    let cli = Cli::parse();
-    match dispatch(cli.verb) {
+    match command_line().and_then(|cli| dispatch(cli.verb)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
@@ -46,6 +46,12 @@ fn main() -> ExitCode {
             exit::of(&error).into()
         }
     }
+}
+
+/// The command line, with what an experiment file adds to it.
+fn command_line() -> Result<Cli> {
+    let words = options::with_file(Cli::command(), std::env::args_os().collect())?;
+    Ok(Cli::parse_from(words))
 }
 
 fn dispatch(verb: Verb) -> Result<ExitCode> {

@@ -14,6 +14,7 @@ use hugewise_model::reader::{LatencySource, Place};
 use crate::exit;
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::runtimes;
+use crate::nearest::{hint, nearest};
 use crate::options::{Options, Streams, check_workload};
 
 impl Options {
@@ -149,7 +150,7 @@ impl Options {
         } else {
             Err(exit::usage(format!(
                 "--verdict-metric {name}: there is no such metric; {}",
-                nearest(name)
+                metric_hint(name, &self.metric)
             )))
         }
     }
@@ -166,25 +167,18 @@ pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric]) -> Result<()> {
         Some(gate) => Err(exit::usage(format!(
             "--fail-if '{gate}': there is no metric `{}`; {}",
             gate.metric,
-            nearest(&gate.metric)
+            metric_hint(&gate.metric, printed)
         ))),
     }
 }
 
 /// A hint for a metric that does not exist.
-fn nearest(name: &str) -> String {
-    let common = |other: &str| {
-        name.chars()
-            .zip(other.chars())
-            .take_while(|(a, b)| a == b)
-            .count()
-    };
-    match metric::METRICS
-        .iter()
-        .max_by_key(|metric| common(&metric.name))
-    {
-        Some(metric) if common(&metric.name) >= 3 => format!("did you mean `{}`?", metric.name),
-        _ => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
+fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
+    let printed = printed.iter().map(|printed| printed.name.as_str());
+    let known = metric::METRICS.iter().map(|metric| &*metric.name);
+    match nearest(name, known.chain(printed)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
     }
 }
 
@@ -199,8 +193,8 @@ fn baseline(asked: Option<&str>, policies: &[Policy]) -> Result<String> {
     }
     let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
     Err(exit::usage(format!(
-        "--baseline {asked}: no policy has that name; there are: {}",
-        names.join(", ")
+        "--baseline {asked}: no policy has that name; {}",
+        hint(asked, names)
     )))
 }
 

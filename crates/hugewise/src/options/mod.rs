@@ -1,6 +1,5 @@
-//! What an experiment is made of, as flags of `run` and as keys of a file.
-//!
-//! Both are the same structure, so that whatever one can say the other can.
+//! What an experiment is made of, as flags of `run`; a file says the same by keys that are these
+//! flags.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,7 +12,6 @@ use hugewise_model::plan::service::{CommandLine, Ready, StopSignal};
 use hugewise_model::policy::{Axis, Policy};
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::reader::LatencySource;
-use serde::Deserialize;
 
 mod check;
 mod choices;
@@ -23,13 +21,13 @@ mod service;
 
 pub use check::check_workload;
 pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
+pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share};
 
-use parse::{command, duration, fragment, parsed, parsed_all, share};
+use parse::parse_command_line;
 
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
-#[derive(Clone, Debug, Default, Args, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Options {
     /// Policy to try, as thp=never; repeat for more
     ///
@@ -41,12 +39,10 @@ pub struct Options {
     /// machine as it is. The first policy is the baseline unless --baseline names another.
     /// Without any: the machine as it is, thp=never, and what else is reachable.
     #[arg(long = "policy", value_name = "POLICY", help_heading = "What to try")]
-    #[serde(alias = "policies", deserialize_with = "parsed_all")]
     pub policy: Vec<Policy>,
 
     /// Policies from the values of keys, crossed
     #[arg(long = "matrix", value_name = "KEY=V,V", help_heading = "What to try")]
-    #[serde(deserialize_with = "parsed_all")]
     pub matrix: Vec<Axis>,
 
     /// Name of the policy that the others are compared with
@@ -66,17 +62,14 @@ pub struct Options {
     /// holds memory for it, repairs the state before each trial, and ends with the experiment; the
     /// state is read before each trial. Where more is in small blocks already, it stays so.
     #[arg(long, value_name = "SHARE", value_parser = parse_fragment, help_heading = "What to try")]
-    #[serde(deserialize_with = "fragment")]
     pub fragment: Option<u32>,
 
     /// Stop when the verdict is known to ± this, as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
-    #[serde(deserialize_with = "share")]
     pub precision: Option<f64>,
 
     /// Smallest effect of practical interest [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
-    #[serde(deserialize_with = "share")]
     pub threshold: Option<f64>,
 
     /// No decision before this many rounds [default: 10]
@@ -89,7 +82,6 @@ pub struct Options {
 
     /// Begin no new round after this time, for example 5m
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "When to stop")]
-    #[serde(deserialize_with = "duration")]
     pub max_time: Option<Duration>,
 
     /// Rounds run first and not measured [default: 1]
@@ -166,7 +158,6 @@ pub struct Options {
     ///
     /// The trial has failed then.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "The workload")]
-    #[serde(deserialize_with = "duration")]
     pub timeout: Option<Duration>,
 
     /// Read its memory at its end: on, off [default: on]
@@ -215,7 +206,7 @@ pub struct Options {
     /// it. What is read is of its process tree while the load ran. In its line and in those of the
     /// load, {port} is a port that is free, and {dir} a folder that is made for the trial and
     /// removed after it.
-    #[arg(long, value_name = "LINE", help_heading = "A server under load")]
+    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
     pub service: Option<CommandLine>,
 
     /// Ready when: tcp:PORT, http://…, log:REGEX, exec:LINE
@@ -224,11 +215,10 @@ pub struct Options {
     /// with a status from 200 to 399; log:REGEX, which matches what the server printed; exec:LINE,
     /// which is run again and again until it succeeds. PORT may be {port}.
     #[arg(long, value_name = "HOW", help_heading = "A server under load")]
-    #[serde(deserialize_with = "parsed")]
     pub ready: Option<Ready>,
 
     /// What loads the server, as long as the trial lasts
-    #[arg(long, value_name = "LINE", help_heading = "A server under load")]
+    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
     pub load: Option<CommandLine>,
 
     /// What loads the server first, and is not measured
@@ -236,6 +226,7 @@ pub struct Options {
         long,
         hide_short_help = true,
         value_name = "LINE",
+        value_parser = parse_command_line,
         help_heading = "A server under load"
     )]
     pub warm_up_load: Option<CommandLine>,
@@ -248,7 +239,6 @@ pub struct Options {
         value_parser = parse_duration,
         help_heading = "A server under load"
     )]
-    #[serde(deserialize_with = "duration")]
     pub ready_timeout: Option<Duration>,
 
     /// Policy of the load: none, same [default: none]
@@ -272,7 +262,6 @@ pub struct Options {
         value_name = "SIGNAL",
         help_heading = "A server under load"
     )]
-    #[serde(deserialize_with = "parsed")]
     pub stop_signal: Option<StopSignal>,
 
     /// The line that asks the server to end, in the place of a signal
@@ -280,6 +269,7 @@ pub struct Options {
         long,
         hide_short_help = true,
         value_name = "LINE",
+        value_parser = parse_command_line,
         help_heading = "A server under load"
     )]
     pub stop_command: Option<CommandLine>,
@@ -292,7 +282,6 @@ pub struct Options {
         value_parser = parse_duration,
         help_heading = "A server under load"
     )]
-    #[serde(deserialize_with = "duration")]
     pub grace: Option<Duration>,
 
     /// Processors of the server, as 0-3,8
@@ -302,7 +291,6 @@ pub struct Options {
         value_name = "LIST",
         help_heading = "A server under load"
     )]
-    #[serde(deserialize_with = "parsed")]
     pub service_cpus: Option<Processors>,
 
     /// Processors of the load, as 4-7
@@ -312,7 +300,6 @@ pub struct Options {
         value_name = "LIST",
         help_heading = "A server under load"
     )]
-    #[serde(deserialize_with = "parsed")]
     pub load_cpus: Option<Processors>,
 
     /// Kernel stalls: off, rare, all [default: rare]
@@ -334,7 +321,6 @@ pub struct Options {
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
     /// the number, and lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
     #[arg(long, value_name = "METRIC", help_heading = "What to judge")]
-    #[serde(alias = "metrics", deserialize_with = "parsed_all")]
     pub metric: Vec<PrintedMetric>,
 
     /// Latencies of requests, as `READER[@UNIT][:FILE]`
@@ -347,7 +333,6 @@ pub struct Options {
     /// `,ended=COLUMN@UNIT` (or `,began=`) says where the time of each request since 1970 stands,
     /// for `report --timeline` and slow requests in stalls.
     #[arg(long, value_name = "READER", help_heading = "What to judge")]
-    #[serde(deserialize_with = "parsed")]
     pub latency: Option<LatencySource>,
 
     /// Metric of the verdict [default: latency, else time]
@@ -358,11 +343,9 @@ pub struct Options {
     ///
     /// It is so when the whole interval of a policy lies beyond the limit. Repeat for more.
     #[arg(long, value_name = "CONDITION", help_heading = "What to judge")]
-    #[serde(deserialize_with = "parsed_all")]
     pub fail_if: Vec<Gate>,
 
     /// The command and its arguments, or an experiment file (*.toml)
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
-    #[serde(deserialize_with = "command")]
     pub command: Vec<OsString>,
 }

@@ -16,8 +16,12 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Options {
-    /// The server in the place of the command, where there is one.
-    pub(super) fn with_service(mut self) -> Result<Self> {
+    /// The options with the server in the place of the command, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// A command beside a server, or what only a server could have.
+    pub fn complete(mut self) -> Result<Self> {
         let Some(service) = self.service.clone() else {
             return self.without_service();
         };

@@ -21,12 +21,10 @@ mod target;
 use std::io;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use clap::{CommandFactory, Parser};
-
-use crate::cli::{Cli, Verb};
+use crate::cli::Verb;
 use crate::exit::Exit;
 use crate::stderr::{chain, say};
+use anyhow::Result;
 
 fn main() -> ExitCode {
     // The keeper is this same program in a process of its own; it must stay small, so nothing
@@ -38,7 +36,7 @@ fn main() -> ExitCode {
         return hugewise_linux::spawn::keeper_main();
     }
     ask_for_reports_of_panics();
-    match command_line().and_then(|cli| dispatch(cli.verb)) {
+    match cli::parse(std::env::args_os().collect()).and_then(|cli| dispatch(cli.verb)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
@@ -46,12 +44,6 @@ fn main() -> ExitCode {
             exit::of(&error).into()
         }
     }
-}
-
-/// The command line, with what an experiment file adds to it.
-fn command_line() -> Result<Cli> {
-    let words = options::with_file(Cli::command(), std::env::args_os().collect())?;
-    Ok(Cli::parse_from(words))
 }
 
 fn dispatch(verb: Verb) -> Result<ExitCode> {
@@ -68,34 +60,16 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
-        Verb::Man { verb } => {
-            manual(verb.as_deref())?;
+        Verb::Man(arguments) => {
+            cmd::man::run(&arguments, cli::command())?;
             Exit::Done
         }
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "hugewise", &mut script);
-            output::print(&String::from_utf8_lossy(&script))?;
+        Verb::Completions(arguments) => {
+            cmd::completions::run(&arguments, cli::command())?;
             Exit::Done
         }
     };
     Ok(exit.into())
-}
-
-/// Prints `hugewise.1`, or `hugewise-VERB.1`.
-fn manual(verb: Option<&str>) -> Result<()> {
-    let mut cli = Cli::command().disable_help_subcommand(true);
-    cli.build();
-    let command = match verb {
-        None => cli,
-        Some(verb) => cli
-            .find_subcommand(verb)
-            .cloned()
-            .ok_or_else(|| exit::usage(format!("man {verb}: there is no such verb")))?,
-    };
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
-    output::print(&String::from_utf8_lossy(&page))
 }
 
 /// A reader that has seen enough is no failure of ours.

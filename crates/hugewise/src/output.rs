@@ -15,20 +15,20 @@ use crate::exit;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Form of stdout: text, json, csv, markdown
+    /// Output format: text, json, csv, markdown
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "FORM")]
     pub format: Format,
-    /// Write the JSON report to FILE besides
+    /// Also write the JSON report to FILE
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Say everything that was read
+    /// Show all metrics and intervals
     #[arg(long, short)]
     pub verbose: bool,
-    /// No progress and no warnings before the report
-    #[arg(long, short)]
+    /// No progress and no warnings
+    #[arg(hide_short_help = true, long, short)]
     pub quiet: bool,
     /// Colour on stdout: auto, always, never
-    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Colour::Auto, value_name = "WHEN")]
+    #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub color: Colour,
 }
 

@@ -32,23 +32,23 @@ pub struct TargetFlags {
     pub command: Vec<OsString>,
 
     /// Observe a process, its threads and descendants
-    #[arg(short, long, value_name = "PID", help_heading = "What to observe")]
+    #[arg(short, long, value_name = "PID")]
     pub pid: Option<u32>,
 
     /// Observe the whole machine
-    #[arg(short, long, help_heading = "What to observe")]
+    #[arg(short, long)]
     pub all: bool,
 
-    /// Observe a cgroup, by its path below the mount
-    #[arg(long, value_name = "GROUP", help_heading = "What to observe")]
+    /// Observe a cgroup, by its path below the mount point
+    #[arg(long, value_name = "GROUP")]
     pub cgroup: Option<String>,
 
     /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "What to observe")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Show what the command prints, on stderr
-    #[arg(long, help_heading = "What to observe")]
+    /// Show the output of the command on stderr
+    #[arg(hide_short_help = true, long)]
     pub show: bool,
 }
 

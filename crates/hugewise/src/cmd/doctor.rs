@@ -18,7 +18,7 @@ use crate::{output, paths};
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Put back settings that an experiment left changed when it was killed
+    /// Restore settings that a killed experiment left changed
     #[arg(long)]
     undo: bool,
 

@@ -19,16 +19,16 @@ use crate::{exit, invoker, paths, program};
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes:  that of the command; 128 and its number when a signal ended it;\n\
-                  \x20            126 when it could not be run, 127 when there is none; 4 when this\n\
-                  \x20            machine refuses the policy"
+    after_help = "Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
+                  \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
+                  \x20            on this machine"
 )]
 pub struct Arguments {
     /// Policy to run under, as in `run`
     #[arg(long, value_name = "POLICY", default_value = "as-is")]
     policy: Policy,
 
-    /// Allow a policy that writes the machine's own settings while the command runs
+    /// Allow a policy that changes system settings while the command runs
     #[arg(long)]
     system: bool,
 

@@ -6,6 +6,9 @@ pub mod bench;
 /// `hugewise collapse`.
 pub mod collapse;
 
+/// `hugewise completions`.
+pub mod completions;
+
 /// `hugewise doctor`.
 pub mod doctor;
 
@@ -17,6 +20,9 @@ pub mod faults;
 
 /// `hugewise inspect`.
 pub mod inspect;
+
+/// `hugewise man`.
+pub mod man;
 
 /// `hugewise misses`.
 pub mod misses;

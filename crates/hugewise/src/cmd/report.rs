@@ -15,6 +15,7 @@ use hugewise_model::timeline::render_text as render_timeline;
 use crate::exit::{self, Exit};
 use crate::experiment::plan::check_gates;
 use crate::experiment::report::{self, GateState};
+use crate::nearest::nearest;
 use crate::options::parse_share;
 use crate::output::{self, Format, Output};
 
@@ -23,40 +24,48 @@ use crate::experiment::recorder;
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A record, and a second one that is compared with it
+    /// A record, and optionally a second one to compare it with
     #[arg(value_name = "RECORD", num_args = 1..=2, required = true)]
     records: Vec<PathBuf>,
 
-    /// Name of the policy that the others are compared with
+    /// Policy that the others are compared with
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Metric that decides the verdict
+    /// Metric that decides
     #[arg(long, value_name = "NAME")]
     verdict_metric: Option<String>,
 
-    /// Smallest effect of practical interest, for example 1%
-    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    /// Smallest effect that matters, e.g. 1%
+    #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share)]
     threshold: Option<f64>,
 
-    /// Compare two records although their circumstances differ; the differences are named
-    #[arg(long)]
+    /// Compare two records made under different circumstances; the report names them
+    #[arg(hide_short_help = true, long)]
     across: bool,
 
-    /// Exit with 5 when an interval is wholly across, for example 'wall_seconds > +2%'; repeatable
-    #[arg(long, value_name = "CONDITION")]
+    /// Exit with code 5 if this holds: 'wall_seconds > +2%'
+    ///
+    /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
+    #[arg(long, value_name = "COND")]
     fail_if: Vec<Gate>,
 
     /// Draw the curves of a bench into FILE
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     svg: Option<PathBuf>,
 
-    /// Show the trials of a service second by second instead
+    /// Show the trials of a server second by second
     #[arg(long, conflicts_with_all = ["baseline", "verdict_metric", "threshold", "fail_if", "svg"])]
     timeline: bool,
 
-    /// Show every trial of the metric that decides instead: how they are spread, and how they
-    /// went from round to round
+    /// Show every trial of the deciding metric
+    ///
+    /// How the trials are spread, and how they changed from round to round.
     #[arg(long, conflicts_with_all = ["baseline", "threshold", "fail_if", "svg", "timeline"])]
     trials: bool,
 
@@ -160,7 +169,16 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
         verdict_metric: arguments.verdict_metric.clone(),
         threshold: arguments.threshold,
     };
-    compare::table(record, &options).map_err(exit::usage)
+    compare::table(record, &options).map_err(|error| {
+        let asked = arguments.verdict_metric.as_deref().unwrap_or_default();
+        let names = record.trials.iter().flat_map(|trial| trial.readings.keys());
+        match nearest(asked, names.map(String::as_str)) {
+            Some(near) if near != asked => exit::usage(format!(
+                "--verdict-metric {asked}: there is no such metric; did you mean `{near}`?"
+            )),
+            _ => exit::usage(error),
+        }
+    })
 }
 
 fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {

@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Say what would be run and set, and do nothing
+    /// Show what would be run and set; change nothing
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 

@@ -16,6 +16,7 @@ use hugewise_model::trace::{self, Rung, SCHEMA, Trace, Traced, Untraced, Window}
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::nearest::nearest;
 use crate::output;
 use crate::output::{Format, Output};
 use crate::stderr::say;
@@ -23,12 +24,11 @@ use crate::stderr::say;
 /// Flags of `trace`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Presets:  alloc, compaction, reclaim, khugepaged, zeroing, split; these \
-                        are the default.\n          fault and lock cost something for every page \
-                        fault and every lock.\n          all: every preset."
+    after_help = "Presets:  alloc, compaction, reclaim, khugepaged, zeroing, split (the default);\n\
+                  \x20         fault and lock (these cost something per page fault and per lock); all"
 )]
 pub struct Arguments {
-    /// Presets, or functions of the kernel
+    /// Presets, or kernel functions
     #[arg(value_name = "PRESET|FUNCTION")]
     what: Vec<String>,
 
@@ -36,17 +36,18 @@ pub struct Arguments {
     #[arg(long, short, value_name = "PID")]
     pid: Option<u32>,
 
-    /// End after this time [default: on Ctrl-C]
+    /// Stop after TIME [default: on Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Print what came in each interval of this length, too
+    /// Also print what each interval of TIME brought
     #[arg(long, short = 'I', value_name = "TIME", value_parser = parse_duration)]
     interval: Option<Duration>,
 
-    /// Only by these means, to compare them: fentry, kprobe, tp_btf, raw_tp, tracepoint,
-    /// perf_event
-    #[arg(long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
+    /// Attach only by these: fentry, kprobe, tp_btf, raw_tp, tracepoint, perf_event
+    ///
+    /// For comparing them; without it the cheapest that works is taken.
+    #[arg(hide_short_help = true, long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
     means: Vec<Rung>,
 
     #[command(flatten)]
@@ -152,11 +153,11 @@ fn named_function(word: &str, functions: &Functions) -> Result<Point> {
     if functions.is_empty() || functions.find(names).is_some() {
         return Ok(point);
     }
-    let similar = functions.like(word);
-    let hint = if similar.is_empty() {
-        "it may be inlined into its callers".to_owned()
-    } else {
-        format!("there are {}", similar.join(", "))
+    let presets = Preset::NAMED.iter().map(|preset| preset.name());
+    let hint = match (nearest(word, presets), functions.like(word)) {
+        (Some(preset), _) => format!("did you mean `{preset}`?"),
+        (None, similar) if similar.is_empty() => "it may be inlined into its callers".to_owned(),
+        (None, similar) => format!("there are {}", similar.join(", ")),
     };
     Err(exit::usage(format!(
         "`{word}` is neither a preset nor a function of this kernel; {hint}"

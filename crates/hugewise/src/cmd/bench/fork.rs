@@ -15,11 +15,11 @@ const USUAL_WRITES: u64 = 20_000;
 /// Flags of `bench fork`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Amounts of memory that the process holds when it forks [default: 128M]
+    /// Memory of the process when it forks [default: 128M]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// Writes to words at random after the fork [default: 20000]
+    /// Random writes after the fork [default: 20000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     writes: Option<u64>,
 

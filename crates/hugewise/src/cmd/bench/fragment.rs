@@ -14,13 +14,14 @@ const USUAL_SIZE: u64 = 64 * MIB;
 /// Flags of `bench fragment`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Shares of free memory in blocks smaller than a huge page [default: 80%]
+    /// Shares of free memory to fragment [default: 80%]
     ///
-    /// The state as it is found comes first. Where a share is larger already it is left so.
+    /// That is the share in blocks smaller than a huge page. The state as found comes first. If
+    /// free memory is more fragmented already, it stays so.
     #[arg(long, value_name = "SHARE,SHARE", value_delimiter = ',', value_parser = parse_fragment)]
     to: Vec<u32>,
 
-    /// Amounts of memory written in each state [default: 64M]
+    /// Sizes of memory to write in each state [default: 64M]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 

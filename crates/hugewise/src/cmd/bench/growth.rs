@@ -15,23 +15,37 @@ pub(super) const USUAL_HEAP: u64 = 64 * MIB;
 /// Flags of `bench growth`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a step [default: around that of a huge page: 64K,1M,2M,4M]
+    /// Growth steps [default: around a huge page: 64K,1M,2M,4M]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     steps: Vec<u64>,
 
-    /// Means: brk, mmap (side by side), mprotect (of a reservation) [default: mmap]
+    /// How it grows: brk, mmap, mprotect [default: mmap]
+    ///
+    /// mmap puts each step beside the last; mprotect opens a reservation step by step.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     means: Vec<String>,
 
-    /// Where a heap begins: aligned, or between two huge pages [default: both]
-    #[arg(long, value_name = "WHERE,WHERE", value_delimiter = ',')]
+    /// Where it begins: aligned, between (two huge pages) [default: both]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "WHERE,WHERE",
+        value_delimiter = ','
+    )]
     start: Vec<String>,
 
-    /// When a step is used: at-once (before the next one), later [default: at-once]
-    #[arg(long, value_name = "WHEN,WHEN", value_delimiter = ',')]
+    /// When a step is touched: at-once, later [default: at-once]
+    ///
+    /// At once is before the next step.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "WHEN,WHEN",
+        value_delimiter = ','
+    )]
     touched: Vec<String>,
 
-    /// Size that a heap grows to [default: 64M]
+    /// Final size of the heap [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     heap: Option<u64>,
 

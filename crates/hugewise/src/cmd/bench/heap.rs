@@ -14,15 +14,15 @@ use crate::stderr::say;
 /// Flags of `bench heap`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Programs, as go,glibc [default: all whose outcome is not left to chance]
+    /// Programs, e.g. go,glibc [default: all that are deterministic]
     ///
-    /// All: go-1.7 (steps of 1 MiB), go (of 4 MiB), arena-2m, glibc-arena (of a thread), glibc,
-    /// glibc-top-pad-64m, glibc-hugetlb-1. The first four are imitations by their steps, the
-    /// others malloc of the laboratory's own process.
+    /// All: go-1.7 (steps of 1 MiB), go (4 MiB), arena-2m, glibc-arena (of a thread), glibc,
+    /// glibc-top-pad-64m, glibc-hugetlb-1. The first four imitate the steps; the others use malloc
+    /// in the process of the laboratory.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     programs: Vec<String>,
 
-    /// Size that a heap grows to [default: 64M]
+    /// Final size of the heap [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     heap: Option<u64>,
 

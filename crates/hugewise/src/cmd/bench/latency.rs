@@ -18,11 +18,15 @@ const LINE: u64 = 256;
 /// Flags of `bench latency`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Footprints [default: from 4K up, four to an octave, two above 64M]
+    /// Footprints [default: from 4K, four per octave]
+    ///
+    /// Above 64M there are two per octave.
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// The largest footprint [default: what fits into --max-time, to a quarter of memory]
+    /// Largest footprint [default: as --max-time allows]
+    ///
+    /// At most a quarter of memory.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "sizes")]
     to: Option<u64>,
 

@@ -18,25 +18,35 @@ const USUAL_OPERATIONS: &[&str] = &["copy", "fill", "read"];
 /// Flags of `bench memory`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a block [default: of 64K,1M,32M,256M,1G,4G what fits into --max-time]
+    /// Block sizes [default: 64K to 4G, as --max-time allows]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// Operations: copy, fill, read, write, rmw, triad [default: copy,fill,read]
+    /// Operations: copy, fill, read, write, rmw, triad
+    ///
+    /// The default is copy,fill,read.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     ops: Vec<String>,
 
-    /// Kernels, as libc,rep,avx2,nt; another name lists them [default: one for each operation]
+    /// Kernels, e.g. libc,rep,avx2,nt [default: one per operation]
+    ///
+    /// Any other name lists them.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     kernels: Vec<String>,
 
-    /// State of what is read: written, zeroed (written with zeros), untouched (the zero page)
-    /// [default: written]
-    #[arg(long, value_name = "STATE,STATE", value_delimiter = ',')]
+    /// State of the source: written, zeroed, untouched [default: written]
+    ///
+    /// Zeroed memory was written with zeros; untouched memory is the zero page.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "STATE,STATE",
+        value_delimiter = ','
+    )]
     source: Vec<String>,
 
-    /// Numbers of threads, each with blocks of its own [default: 1]
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
+    /// Numbers of threads, each with its own blocks [default: 1]
+    #[arg(hide_short_help = true, long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Vec<u64>,
 
     #[command(flatten)]

@@ -22,6 +22,7 @@ use hugewise_model::quantity::{KIB, parse_duration};
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, conduct};
+use crate::nearest::hint;
 use crate::options::Options;
 use crate::output::Output;
 use crate::paths;
@@ -53,49 +54,49 @@ pub struct Arguments {
 /// What is measured.
 #[derive(Debug, Subcommand)]
 enum Suite {
-    /// Speed of copying, filling and reading blocks of memory
+    /// Speed of copying, filling and reading memory, by block size
     Memory(Box<memory::Arguments>),
-    /// Time of a load that the next one waits for, from the first cache to memory
+    /// Load-to-use latency (pointer chasing), from L1 to DRAM
     Latency(Box<latency::Arguments>),
-    /// Time of bringing memory in, by each way of prefaulting
+    /// Cost of prefaulting memory, by method
     Prefault(Box<prefault::Arguments>),
-    /// What of a heap comes out huge, by the steps in which it grows
+    /// Share of a heap that becomes huge, by growth step
     Growth(Box<growth::Arguments>),
-    /// The same, as the Go runtime, glibc and others grow theirs
+    /// Share of a heap that becomes huge, as Go, glibc and others grow it
     Heap(Box<heap::Arguments>),
-    /// Time of fork, and of the writes that copy pages after it
+    /// Cost of fork, and of the copy-on-write faults after it
     Fork(Box<fork::Arguments>),
-    /// Allocating and freeing small objects, by huge pages and prefaulting, or by allocator
+    /// Allocation of small objects, by page size and prefaulting, or by allocator
     Slab(Box<slab::Arguments>),
-    /// What fresh memory costs while free memory is in small blocks
+    /// Cost of fresh memory while free memory is fragmented
     Fragment(Box<fragment::Arguments>),
 }
 
 /// Flags that every bench has.
 #[derive(Clone, Debug, Args)]
 struct Common {
-    /// Sizes of page to compare, as 4k,2m [default: those that can be had]
+    /// Page sizes to compare, e.g. 4k,2m [default: those available]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',')]
     pages: Vec<String>,
 
-    /// Allow what writes the machine's own settings, as folios of 64 KiB do
+    /// Allow changing system settings, e.g. for 64 KiB folios
     #[arg(long)]
     system: bool,
 
-    /// No decision before this many rounds [default: 10]
-    #[arg(long, value_name = "N")]
+    /// Decide nothing before N rounds [default: 10]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     min_rounds: Option<u32>,
 
-    /// Never more rounds than this [default: 40]
-    #[arg(long, value_name = "N")]
+    /// Run at most N rounds [default: 40]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     max_rounds: Option<u32>,
 
-    /// Begin no new round after this time [default: 3m]
+    /// Start no new round after TIME [default: 3m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     max_time: Option<Duration>,
 
     /// Seed of the order of trials [default: from the clock]
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     seed: Option<u64>,
 
     /// Write the record to FILE, which must be new
@@ -283,8 +284,8 @@ fn chosen<'a>(
     match asked.iter().find(|word| !known.contains(&word.as_str())) {
         None => Ok(asked.iter().map(String::as_str).collect()),
         Some(word) => Err(exit::usage(format!(
-            "{flag} {word}: there are {}",
-            known.join(", ")
+            "{flag} {word}: {}",
+            hint(word, known.iter().copied())
         ))),
     }
 }

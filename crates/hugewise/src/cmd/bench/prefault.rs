@@ -14,19 +14,22 @@ const USUAL_SIZE: u64 = 256 * MIB;
 /// Flags of `bench prefault`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Amounts of memory to bring in [default: 256M, or what of it fits into --max-time]
+    /// Sizes of memory to prefault [default: 256M]
+    ///
+    /// Less where --max-time does not allow it.
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// Ways, as store,populate-write [default: store,memset,load,map-populate,populate-write,collapse]
+    /// Methods, e.g. store,populate-write
     ///
     /// All: load, store, load-store, atomic-add, memset, map-populate, populate-read,
-    /// populate-write, collapse, mlock, willneed.
+    /// populate-write, collapse, mlock, willneed. The default is
+    /// store,memset,load,map-populate,populate-write,collapse.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     methods: Vec<String>,
 
     /// Numbers of threads that share the work [default: 1]
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(hide_short_help = true, long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Vec<u64>,
 
     #[command(flatten)]

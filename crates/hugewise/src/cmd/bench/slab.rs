@@ -20,7 +20,7 @@ const PLACE_BYTES: u64 = 2 * 1040;
 /// Flags of `bench slab`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// How slabs are brought in: off, populate, touch [default: all]
+    /// Prefaulting of slabs: off, populate, touch [default: all]
     #[arg(
         long,
         value_name = "WAY,WAY",
@@ -29,13 +29,13 @@ pub(super) struct Arguments {
     )]
     prefault: Vec<String>,
 
-    /// Compare malloc of these allocators instead [default without names: those installed]
+    /// Compare malloc of these allocators [default: those installed]
     ///
     /// All: glibc, glibc-top-pad, glibc-thp, glibc-hugetlb, jemalloc, jemalloc-thp, mimalloc,
     /// mimalloc-large, tcmalloc.
     #[arg(
         long,
-        value_name = "NAME,NAME",
+        value_name = "NAMES",
         value_delimiter = ',',
         num_args = 0..,
         require_equals = true,
@@ -43,12 +43,12 @@ pub(super) struct Arguments {
     )]
     allocators: Option<Vec<String>>,
 
-    /// Places for objects, of which half are taken in the long run [default: 100000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Places for objects, half of them in use on average [default: 100000]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     places: Option<u64>,
 
-    /// Allocations and frees together [default: 2000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    /// Allocations plus frees [default: 2000000]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     operations: Option<u64>,
 
     #[command(flatten)]

@@ -33,9 +33,11 @@ use measure::Measurement;
 /// Flags of `collapse`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Rights:      CAP_SYS_NICE; for a process of another user CAP_SYS_PTRACE and\n\
-                  \x20            CAP_DAC_READ_SEARCH as well. Root has all three.\n\
-                  Exit codes:  0 every range had its turn (the report says which were refused),\n\
+    after_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
+                  CAP_DAC_READ_SEARCH.",
+    after_long_help = "Needs CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
+                  CAP_DAC_READ_SEARCH. Root has all three.\n\n\
+                  Exit codes:  0 every range was tried (the report says which were refused),\n\
                   \x20            2 usage, 3 the process ended or became another program meanwhile,\n\
                   \x20            4 the kernel refuses or memory is short, 130 interrupted"
 )]
@@ -44,40 +46,42 @@ pub struct Arguments {
     #[arg(value_name = "PID")]
     pid: u32,
 
-    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    /// Only mappings whose name matches (`*`, `?`) or that hold an address (0x…)
     ///
     /// A word without `*` and `?` may be any part of the name; memory without a name is called
     /// anonymous. Files are taken only where this names them.
     #[arg(long, value_name = "GLOB", value_parser = pattern)]
     mapping: Option<Glob>,
 
-    /// Only mappings of which at least half was used while they were watched; see --touch-bits
-    #[arg(long, requires = "touch_bits")]
+    /// Only mappings used while they were watched (needs --touch-bits)
+    ///
+    /// At least half of a mapping must have been used.
+    #[arg(hide_short_help = true, long, requires = "touch_bits")]
     hot: bool,
 
-    /// Allow clearing the used bits of the process's pages, to see which are used
+    /// Allow clearing the accessed bits of the process, to see which pages are used
     ///
-    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
-    /// by these bits what to reclaim, and starts to learn anew.
-    #[arg(long)]
+    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also uses these
+    /// bits to choose what to reclaim, and has to learn anew.
+    #[arg(hide_short_help = true, long)]
     touch_bits: bool,
 
-    /// Watch this long for what is used [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "hot")]
+    /// Watch for TIME which pages are used [default: 5s]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration, requires = "hot")]
     duration: Option<Duration>,
 
-    /// Make at most this much memory huge
+    /// Make at most SIZE huge
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_bytes: Option<u64>,
 
-    /// Say what would be made huge and what it would add, and change nothing
+    /// Show what would become huge; change nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Watch the process this long before and this long after, and compare
+    /// Watch the process for TIME before and after, and compare
     ///
-    /// Ten windows on each side: processors in use, faults, resident memory. Nothing is
-    /// shuffled, so whatever else changes meanwhile is in the difference.
+    /// Ten windows on each side: processors in use, faults, resident memory. Nothing is shuffled,
+    /// so whatever else changes meanwhile is in the difference.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "dry_run")]
     measure: Option<Duration>,
 

@@ -16,6 +16,7 @@ use hugewise_model::space::Space;
 use crate::exit::{self, Exit};
 use crate::file;
 use crate::forecast::{self, Seen, UsedBits, Watch};
+use crate::nearest::nearest;
 use crate::options::parse_interval;
 use crate::output::Output;
 use crate::stderr::say;
@@ -32,11 +33,11 @@ const FRAMES: Duration = Duration::from_secs(10);
 /// Flags of `inspect`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Processes: numbers, or names of programs; all where none is given
+    /// PIDs or names of programs [default: all processes]
     #[arg(value_name = "PID|NAME")]
     targets: Vec<String>,
 
-    /// A process, by its number
+    /// A process, by its PID
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 
@@ -48,35 +49,37 @@ pub struct Arguments {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["targets", "pid"])]
     cgroup: Option<String>,
 
-    /// Tell the whole story of a reason, such as VMA_SMALL
+    /// Explain a reason, e.g. VMA_SMALL, or list all
     #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "", exclusive = true)]
     explain: Option<String>,
 
-    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    /// Only mappings that match GLOB or hold an address
+    ///
+    /// A word without `*` and `?` may be any part of the name; an address is 0x….
     #[arg(long, value_name = "GLOB")]
     mapping: Option<String>,
 
-    /// Draw the address space, one cell for each huge-page range
+    /// Draw the address space, one cell per 2 MiB block
     #[arg(long)]
     map: bool,
 
-    /// Say what huge pages would add, and what they could be worth
+    /// Estimate what huge pages would add and could gain
     #[arg(long, conflicts_with_all = ["all", "cgroup", "watch", "map"])]
     forecast: bool,
 
-    /// Allow clearing the used bits of the process's pages, to see which are used [for 5 s]
+    /// Allow clearing the accessed bits of the process, to see which pages are used
     ///
-    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
-    /// by these bits what to reclaim, and starts to learn anew.
-    #[arg(long, requires = "forecast")]
+    /// For 5 s, or --duration. It is written to /proc/PID/clear_refs. No content changes, but the
+    /// kernel also uses these bits to choose what to reclaim, and has to learn anew.
+    #[arg(hide_short_help = true, long, requires = "forecast")]
     touch_bits: bool,
 
-    /// Look again every so often (2s, 500ms) and mark what changed
-    #[arg(long, value_name = "INTERVAL", value_parser = parse_interval)]
+    /// Repeat every TIME and mark what changed
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     watch: Option<Duration>,
 
-    /// Stop watching after this time; with --forecast, count page walks for so long
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Stop --watch after TIME; with --forecast, count page walks for TIME
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
     /// Judge again what `--format json` has written
@@ -201,9 +204,11 @@ fn explain(name: &str) -> Result<Exit> {
         crate::output::print(&Code::all().map(line).collect::<String>())?;
         return Ok(Exit::Done);
     }
+    let near = nearest(name, Code::all().map(Code::name));
     let code = Code::named(name).ok_or_else(|| {
         exit::usage(format!(
-            "--explain {name}: there is no such reason; --explain alone lists them all"
+            "--explain {name}: there is no such reason; {}--explain alone lists them all",
+            near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
         ))
     })?;
     crate::output::print(&code.explained(80))?;

@@ -24,18 +24,19 @@ const EXPERIMENTAL: &str = "Experimental: the decoders of samples (PEBS, IBS, SP
 /// Flags of `misses`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = EXPERIMENTAL,
+    after_help = "Experimental: not yet tried on the hardware that it needs.",
+    after_long_help = EXPERIMENTAL,
     group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "replay"]))
 )]
 pub struct Arguments {
     #[command(flatten)]
     target: TargetFlags,
 
-    /// Take one sample in N events [default: chosen for this CPU]
+    /// Sample one in N events [default: chosen for this CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=0x00ff_ffff))]
     every: Option<u64>,
 
-    /// Record every sample in FILE, one JSON document per line, for --replay
+    /// Record every sample in FILE, for --replay
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     out: Option<PathBuf>,
 

@@ -16,6 +16,7 @@ use hugewise_model::tlb::simulate::{
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::nearest::hint;
 use crate::output::{self, Format, Output};
 use crate::stderr::say;
 use crate::{invoker, paths, program};
@@ -114,8 +115,9 @@ fn processor(root: &Root, name: &str) -> Result<Processor> {
         });
     }
     named::processor(name).ok_or_else(|| {
-        let names = named::names().join(", ");
-        exit::usage(format!("--cpu {name}: there are {OWN}, {names}"))
+        let names = named::names();
+        let known = std::iter::once(OWN).chain(names.iter().map(String::as_str));
+        exit::usage(format!("--cpu {name}: {}", hint(name, known)))
     })
 }
 

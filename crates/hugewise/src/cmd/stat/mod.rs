@@ -25,47 +25,42 @@ mod replay;
 /// Flags of `stat`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a target the whole machine is observed until Ctrl-C.\n\
-                  walk% is the share of cycles with a page walk under way, at most; dTLB/k and\n\
-                  iTLB/k are page walks for 1000 instructions; huge/s are huge pages made in\n\
-                  faults, refus/s those refused, coll/s those that khugepaged made, comp/s\n\
-                  compaction stalls, huge% the share of memory that is huge, free the free huge\n\
-                  blocks. † marks figures of the whole machine.",
+    after_help = "Without a target the whole machine is observed until Ctrl-C.",
+    after_long_help = "Without a target the whole machine is observed until Ctrl-C.\n\n\
+                  Columns: walk% share of cycles with a page walk in progress (upper bound);\n\
+                  dTLB/k, iTLB/k page walks per 1000 instructions; huge/s huge pages from\n\
+                  faults, refus/s those that failed, coll/s those from khugepaged; comp/s\n\
+                  compaction stalls; huge% share of memory that is huge; free free huge\n\
+                  blocks; † machine-wide.",
     group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "list", "replay"]))
 )]
 pub struct Arguments {
     #[command(flatten)]
     target: TargetFlags,
 
-    /// A line for each interval of this length
+    /// Print a line every TIME
     #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     interval: Duration,
 
-    /// Count these events besides cycles and instructions: names of --list or of perf list, or `all`
-    #[arg(
-        short,
-        long = "event",
-        value_name = "EVENT",
-        value_delimiter = ',',
-        help_heading = "What to count"
-    )]
+    /// Events to count (see --list), or `all`
+    #[arg(short, long = "event", value_name = "EVENT", value_delimiter = ',')]
     events: Vec<String>,
 
-    /// Count in this mode: user, kernel, both, guest [default: as permitted]
+    /// Count in user, kernel, both or guest mode [default: as permitted]
     #[arg(
+        hide_short_help = true,
         long,
         value_enum,
         hide_possible_values = true,
-        value_name = "MODE",
-        help_heading = "What to count"
+        value_name = "MODE"
     )]
     mode: Option<ModeWord>,
 
-    /// Print the events of this processor, and what each reading needs
+    /// List the events of this processor
     #[arg(long)]
     list: bool,
 
-    /// Report again from a recording (--format json or --json FILE)
+    /// Report again from a recording (--json FILE)
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 

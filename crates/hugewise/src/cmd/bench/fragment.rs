@@ -5,7 +5,9 @@ use hugewise_model::bench::Bench;
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, parse_size};
 
-use super::{Common, of_cells, or_usual, room};
+use super::cells::{of_cells, or_usual};
+use super::common::Common;
+use super::room;
 use crate::exit;
 use crate::options::parse_fragment;
 

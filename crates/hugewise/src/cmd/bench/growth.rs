@@ -6,7 +6,9 @@ use hugewise_model::bench::growth::{MEANS, STARTS, TOUCHES, usual_steps};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, bytes_text, parse_size};
 
-use super::{Common, chosen, flag_text, of_cells, or_usual, room};
+use super::cells::{chosen, flag_text, of_cells, or_usual};
+use super::common::Common;
+use super::room;
 use crate::exit;
 
 /// How far a heap grows.

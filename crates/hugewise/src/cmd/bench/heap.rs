@@ -7,8 +7,10 @@ use hugewise_model::host::Host;
 use hugewise_model::policy::warnings::takes_advice_by_chance;
 use hugewise_model::quantity::parse_size;
 
+use super::cells::{chosen, of_cells};
+use super::common::Common;
 use super::growth::USUAL_HEAP;
-use super::{Common, chosen, of_cells, room};
+use super::room;
 use crate::stderr::say;
 
 /// Flags of `bench heap`.

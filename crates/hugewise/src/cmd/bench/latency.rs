@@ -8,7 +8,9 @@ use hugewise_model::bench::{Bench, latency};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{KIB, bytes_text, parse_size};
 
-use super::{Common, calibrate, flag_text, of_cells, room};
+use super::cells::{flag_text, of_cells};
+use super::common::Common;
+use super::{calibrate, room};
 use crate::exit;
 
 const SMALLEST: u64 = 4 * KIB;

@@ -6,7 +6,9 @@ use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{GIB, KIB, MIB, bytes_text, parse_size};
 
-use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
+use super::cells::{chosen, flag_text, of_cells, or_usual};
+use super::common::Common;
+use super::{calibrate, room};
 use crate::exit;
 
 /// A block for each cache, and then for memory, as far as the time allows.

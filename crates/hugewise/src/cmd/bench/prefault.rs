@@ -6,7 +6,9 @@ use hugewise_model::bench::prefault::{METHODS, USUAL};
 use hugewise_model::host::Host;
 use hugewise_model::quantity::{MIB, bytes_text, parse_size};
 
-use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
+use super::cells::{chosen, flag_text, of_cells, or_usual};
+use super::common::Common;
+use super::{calibrate, room};
 use crate::exit;
 
 const USUAL_SIZE: u64 = 256 * MIB;

@@ -7,7 +7,9 @@ use hugewise_model::host::Host;
 use hugewise_model::policy::Policy;
 use hugewise_model::policy::realise::realise;
 
-use super::{Common, chosen, of_cells, room};
+use super::cells::{chosen, of_cells};
+use super::common::Common;
+use super::room;
 use crate::exit;
 use crate::stderr::say;
 

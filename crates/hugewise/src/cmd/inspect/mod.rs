@@ -6,29 +6,21 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
-use hugewise_linux::stat::Waited;
-use hugewise_model::inspection::{Brief, Glob, Inspection};
+use hugewise_model::inspection::Glob;
 use hugewise_model::quantity::parse_duration;
-use hugewise_model::reason::{Code, Settings};
-use hugewise_model::space::Space;
 
 use crate::exit::{self, Exit};
-use crate::file;
-use crate::forecast::{self, Seen, UsedBits, Watch};
-use crate::nearest::nearest;
+use crate::forecast;
 use crate::options::parse_interval;
 use crate::output::Output;
-use crate::stderr::say;
 
+mod explain;
+mod processes;
 mod results;
 mod target;
 mod watch;
 
 use target::Targets;
-
-/// How long the frames of one process may take to read.
-const FRAMES: Duration = Duration::from_secs(10);
 
 /// Flags of `inspect`.
 #[derive(Debug, Args)]
@@ -93,134 +85,40 @@ pub struct Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(name) = &arguments.explain {
-        return explain(name);
+        return explain::explain(name);
     }
     if arguments.duration.is_some() && arguments.watch.is_none() && !arguments.forecast {
         return Err(exit::usage("--duration belongs to --watch or --forecast"));
     }
     if let Some(path) = &arguments.from {
-        results::one(&judge_again(path)?, arguments)?;
+        results::one(&processes::judge_again(path)?, arguments)?;
         return Ok(Exit::Done);
     }
     let root = Root::real();
     match target::find(&root, arguments)? {
         Targets::One(pid) if arguments.watch.is_some() => watch::watch(&root, pid, arguments),
-        Targets::One(pid) => {
-            let seen = arguments.forecast.then(|| seen(&root, pid, arguments));
-            let seen = seen.transpose()?;
-            let mut inspection = inspect(&root, pid, |space, settings| {
-                results::judged(space, settings, arguments)
-            })?;
-            inspection.forecast = seen.map(|seen| forecast::of(&root, &inspection.space, seen));
-            results::one(&inspection, arguments)?;
-            // The program ends here: what many mappings hold goes with it, not piece by piece.
-            std::mem::forget(inspection);
-            Ok(Exit::Done)
-        }
+        Targets::One(pid) => one(&root, pid, arguments),
         Targets::Many(_) if arguments.watch.is_some() => {
             Err(exit::usage("--watch looks at one process; name one"))
         }
-        Targets::Many(pids) => many(&root, &pids, arguments),
+        Targets::Many(pids) => processes::many(&root, &pids, arguments),
     }
 }
 
-/// Watches the process for its forecast, where that was asked for.
-fn seen(root: &Root, pid: u32, arguments: &Arguments) -> Result<Seen> {
-    let used_bits = match (arguments.touch_bits, arguments.duration) {
-        (true, _) => UsedBits::Clear,
-        (false, Some(_)) => UsedBits::Keep,
-        (false, None) => return Ok(Seen::nothing(root)),
-    };
-    let time = arguments.duration.unwrap_or(forecast::WATCH);
-    let watch = Watch::begin(root, pid, used_bits, time)?;
-    if watch.is_of_use() && !arguments.output.quiet {
-        say(format_args!("watching for {} s", time.as_secs_f64()));
-    }
-    Ok(watch.finish(|time| {
-        std::thread::sleep(time);
-        Waited::Passed
-    }))
-}
-
-/// Reads and judges one process.
-fn inspect(
-    root: &Root,
-    pid: u32,
-    judged: impl FnOnce(Space, Settings) -> Inspection,
-) -> Result<Inspection> {
-    look(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| {
-        let sentence = format!("process {pid}: {why}");
-        match why {
-            Unread::Gone => exit::usage(sentence),
-            Unread::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
-            _ => exit::refused(sentence),
-        }
-    })
-}
-
-fn look(
-    root: &Root,
-    pid: u32,
-    depth: Depth,
-    judged: impl FnOnce(Space, Settings) -> Inspection,
-) -> Result<Result<Inspection, Unread>> {
-    let settings = read_settings(root, pid)?;
-    let huge_bytes = settings.thp.as_ref().ok().map(|thp| thp.pmd_bytes);
-    let space = read_space(root, pid, huge_bytes, depth);
-    Ok(space.map(|space| judged(space, settings)))
-}
-
-/// One line for each process. Who comes and goes meanwhile is no error among many.
-fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
-    if arguments.map || arguments.mapping.is_some() || arguments.forecast {
-        return Err(exit::usage(
-            "--map, --mapping and --forecast are of one process; name one",
-        ));
-    }
-    let mut briefs = Vec::new();
-    let mut refused = 0_u32;
-    for &pid in pids {
-        match look(root, pid, Depth::Pages, Inspection::in_short)? {
-            Ok(inspection) => briefs.extend(Brief::of(&inspection)),
-            Err(Unread::NotPermitted { .. }) => refused += 1,
-            Err(Unread::Failed(error)) => say(format_args!("process {pid}: {error}")),
-            Err(_) => {}
-        }
-    }
-    results::many(&briefs, arguments)?;
-    if refused > 0 && !arguments.output.quiet {
-        say(format_args!(
-            "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
-            pids.len()
-        ));
-    }
-    Ok(Exit::Done)
-}
-
-/// The story of a reason, or the list of all.
-fn explain(name: &str) -> Result<Exit> {
-    if name.is_empty() {
-        let line = |code: Code| format!("{:<21}{}\n", code.name(), code.sentence());
-        crate::output::print(&Code::all().map(line).collect::<String>())?;
-        return Ok(Exit::Done);
-    }
-    let near = nearest(name, Code::all().map(Code::name));
-    let code = Code::named(name).ok_or_else(|| {
-        exit::usage(format!(
-            "--explain {name}: there is no such reason; {}--explain alone lists them all",
-            near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
-        ))
+/// One process, in full.
+fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
+    let watched = arguments
+        .forecast
+        .then(|| processes::watch_use(root, pid, arguments));
+    let watched = watched.transpose()?;
+    let mut inspection = processes::inspect(root, pid, |space, settings| {
+        results::judged(space, settings, arguments)
     })?;
-    crate::output::print(&code.explained(80))?;
+    inspection.forecast = watched.map(|watched| forecast::of(root, &inspection.space, watched));
+    results::one(&inspection, arguments)?;
+    // The program ends here: what many mappings hold goes with it, not piece by piece.
+    std::mem::forget(inspection);
     Ok(Exit::Done)
-}
-
-fn judge_again(path: &std::path::Path) -> Result<Inspection> {
-    let name = path.display();
-    let bytes = file::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
-    let read: Inspection = serde_json::from_slice(&bytes)
-        .map_err(|error| exit::usage(format!("--from {name}: not an inspection: {error}")))?;
-    Ok(Inspection::of(read.space, read.settings))
 }
 
 /// The pattern of `--mapping`.

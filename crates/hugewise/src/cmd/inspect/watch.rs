@@ -11,7 +11,8 @@ use hugewise_model::quantity::bytes_text;
 use hugewise_model::reason::Code;
 use std::io::IsTerminal;
 
-use super::{Arguments, FRAMES, inspect, look, results};
+use super::processes::{FRAMES, inspect, read};
+use super::{Arguments, results};
 use crate::exit::{self, Exit};
 use crate::output;
 use crate::output::Format;
@@ -30,7 +31,7 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     output::print(&opening(&last, arguments)?)?;
     while arguments.duration.is_none_or(|most| began.elapsed() < most) {
         std::thread::sleep(arguments.watch.unwrap_or_default());
-        let now = match look(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
+        let now = match read(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
             Err(Unread::Gone | Unread::Ended) => {
                 crate::stderr::say(format_args!("process {pid} has ended"));

@@ -7,21 +7,19 @@ use clap::Args;
 use hugewise_linux::error::Kind;
 use hugewise_linux::memory_trace::{self, Ended, Prints, Traced, Wanted};
 use hugewise_linux::root::Root;
-use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::observation::Outcome;
 use hugewise_model::tlb::simulate::{
-    Access, Cut, Paging, Processor, Simulation, render_csv, render_json, render_markdown,
-    render_text,
+    Access, Cut, Simulation, render_csv, render_json, render_markdown, render_text,
 };
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::nearest::hint;
 use crate::output::{self, Format, Output};
 use crate::stderr::say;
-use crate::{invoker, paths, program};
+use crate::{invoker, program};
 
 mod model;
+mod processor;
 
 use model::Model;
 
@@ -56,9 +54,6 @@ pub struct Arguments {
     output: Output,
 }
 
-/// How a processor is simulated unless one is named.
-const OWN: &str = "own";
-
 /// Runs the command under the tracer and reports what the model counted.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = &Root::real();
@@ -69,8 +64,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     program::check(&arguments.command)?;
     output::check_file(&arguments.output)?;
-    let processor = processor(root, arguments.cpu.as_deref().unwrap_or(OWN))?;
-    let paging = paging(root)?;
+    let processor = processor::named(root, arguments.cpu.as_deref())?;
+    let paging = processor::paging(root)?;
     let tracer = tracer()?;
     let interrupt = Interrupt::catch()?;
     if !arguments.output.quiet {
@@ -99,35 +94,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         rendered(&simulation, format, &arguments.output)
     })?;
     Ok(exit)
-}
-
-fn processor(root: &Root, name: &str) -> Result<Processor> {
-    if name == OWN {
-        let tlb = read_tlb(root).map_err(|missing| {
-            let names = named::names().join(", ");
-            exit::refused(format!(
-                "this processor: {missing}; name one: --cpu {names}"
-            ))
-        })?;
-        return Ok(Processor {
-            tlb,
-            walk_cache: None,
-        });
-    }
-    named::processor(name).ok_or_else(|| {
-        let names = named::names();
-        let known = std::iter::once(OWN).chain(names.iter().map(String::as_str));
-        exit::usage(format!("--cpu {name}: {}", hint(name, known)))
-    })
-}
-
-fn paging(root: &Root) -> Result<Paging> {
-    let bytes = paths::host(root)?.page_bytes;
-    Paging::of_base_page(bytes).ok_or_else(|| {
-        exit::refused(format!(
-            "no page tables are known for pages of {bytes} bytes"
-        ))
-    })
 }
 
 fn tracer() -> Result<String> {

@@ -1,0 +1,96 @@
+//! The process: read, after watching it where that was asked for, and fit for what is wanted.
+
+use anyhow::Result;
+use hugewise_linux::collapse::Unusable;
+use hugewise_linux::root::Root;
+use hugewise_linux::space::{Depth, Unread, read_space};
+use hugewise_linux::stat::Waited;
+use hugewise_linux::sys::thp::read_thp;
+use hugewise_model::space::{Sort, Space};
+
+use super::Arguments;
+use crate::exit;
+use crate::forecast::{self, Seen, UsedBits, Watch};
+use crate::interrupt::Interrupt;
+
+/// Reads the address space, after watching it where only used memory is wanted.
+pub(super) fn read(
+    root: &Root,
+    arguments: &Arguments,
+    stop: &Interrupt,
+) -> Result<(Space, Option<Seen>)> {
+    let pid = arguments.pid;
+    let seen = arguments.hot.then(|| watch(root, arguments, stop));
+    let seen = seen.transpose()?;
+    let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
+    let huge_bytes = huge_bytes.ok_or_else(|| {
+        exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
+    })?;
+    let space = read_space(root, pid, Some(huge_bytes), Depth::Pages)
+        .map_err(|unread| unreadable(pid, &unread))?;
+    check(&space)?;
+    Ok((space, seen))
+}
+
+/// Watches which memory is used.
+fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Seen> {
+    let time = arguments.duration.unwrap_or(forecast::WATCH);
+    let watch = Watch::begin(root, arguments.pid, UsedBits::Clear, time)?;
+    let seconds = time.as_secs_f64();
+    arguments.message(format_args!("watching for {seconds} s"));
+    let seen = watch.finish(|time| {
+        stop.wait(time);
+        match stop.asked() {
+            true => Waited::Over,
+            false => Waited::Passed,
+        }
+    });
+    match stop.asked() {
+        true => Err(exit::interrupted("nothing was changed")),
+        false => Ok(seen),
+    }
+}
+
+/// What must hold of a process for anything to be possible.
+fn check(space: &Space) -> Result<()> {
+    let process = &space.process;
+    let who = format!("process {} ({})", process.pid, process.command);
+    match process.sort {
+        Sort::KernelThread => {
+            return Err(exit::usage(format!(
+                "{who} is a thread of the kernel: it has no memory of its own"
+            )));
+        }
+        Sort::Zombie => {
+            return Err(exit::usage(format!("{who} has ended: its memory is gone")));
+        }
+        Sort::Program => {}
+    }
+    if process.thp_enabled == Some(false) {
+        return Err(exit::refused(format!(
+            "{who} has huge pages switched off (PR_SET_THP_DISABLE), by itself or by a parent \
+             from which it is inherited; nothing can change that from outside: start it without"
+        )));
+    }
+    if !space.read_with.page_scan.is_read() && !space.read_with.page_map.is_read() {
+        return Err(exit::refused(format!(
+            "the pages of {who} cannot be read, so nothing can be planned or proved"
+        )));
+    }
+    Ok(())
+}
+
+fn unreadable(pid: u32, unread: &Unread) -> anyhow::Error {
+    match unread {
+        Unread::Gone => exit::usage(format!("there is no process {pid}")),
+        other => exit::refused(format!("reading process {pid}: {other}")),
+    }
+}
+
+/// The error of a process that cannot be changed.
+pub(super) fn refused(unusable: &Unusable) -> anyhow::Error {
+    match unusable {
+        Unusable::NoProcess { .. } => exit::usage(unusable),
+        _ => exit::refused(unusable),
+    }
+}

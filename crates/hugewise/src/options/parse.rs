@@ -46,7 +46,7 @@ pub fn parse_fragment(text: &str) -> Result<u32, String> {
 pub(super) fn parse_command_line(text: &str) -> Result<CommandLine, String> {
     match serde_json::from_str(text) {
         Ok(words) => Ok(CommandLine::Words(words)),
-        Err(_) => text.parse().map_err(|error| error.to_string()),
+        Err(_) => text.parse(),
     }
 }
 

@@ -74,7 +74,7 @@ impl<'a> Watch<'a> {
 
     /// Watches until the time is over, the process ends, or `wait` wants no more. What it did
     /// use is to be read after that.
-    pub fn finish(self, mut wait: impl FnMut(Duration) -> Waited) -> Seen {
+    pub fn finish(self, mut wait: impl FnMut(Duration) -> Waited) -> Activity {
         let (root, process) = (self.root, self.process);
         let walks = match self.walks.missing() {
             Some(missing) if self.used_bits == UsedBits::Keep => Err(missing.clone()),
@@ -84,7 +84,7 @@ impl<'a> Watch<'a> {
             }),
         };
         let seconds = self.began.elapsed().as_secs_f64();
-        Seen {
+        Activity {
             used_seconds: (self.used_bits == UsedBits::Clear).then_some(seconds),
             walks,
         }
@@ -93,15 +93,15 @@ impl<'a> Watch<'a> {
 
 /// What was seen of a process while it was watched.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct Activity {
     /// How long before now its used bits were cleared, where they were.
     used_seconds: Option<f64>,
     walks: Fact<WalkShare>,
 }
 
-impl Seen {
+impl Activity {
     /// It was not watched. What is told is whether its page walks could be counted.
-    pub fn nothing(root: &Root) -> Self {
+    pub fn unwatched(root: &Root) -> Self {
         Self {
             used_seconds: None,
             walks: Err(not_counted(root)),
@@ -123,16 +123,16 @@ fn clear_used(root: &Root, pid: u32) -> Result<()> {
 }
 
 /// The forecast for an address space of this machine.
-pub fn of(root: &Root, space: &Space, seen: Seen) -> Forecast {
+pub fn of(root: &Root, space: &Space, activity: Activity) -> Forecast {
     let thp = read_thp(root).map_err(|error| error.into_missing("root"));
     Forecast {
         bloat: bloat(space, &thp),
         worth: worth(
             space,
             read_tlb(root),
-            seen.used_seconds,
+            activity.used_seconds,
             read_used_where(root),
-            seen.walks,
+            activity.walks,
         ),
     }
 }

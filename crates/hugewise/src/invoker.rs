@@ -14,7 +14,7 @@ pub fn identity() -> Result<Option<Identity>> {
     let text = text.to_string_lossy();
     let uid: u32 = text.parse().map_err(|_| {
         exit::usage(format!(
-            "SUDO_UID is `{text}`, which is no user id; unset it"
+            "SUDO_UID is `{text}`, which is not a user id; unset it"
         ))
     })?;
     if uid == 0 {

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use crate::cli::Verb;
 use crate::exit::Exit;
-use crate::stderr::{chain, say};
+use crate::stderr::{chain, message};
 use anyhow::Result;
 
 fn main() -> ExitCode {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            say(chain(&error));
+            message(chain(&error));
             exit::of(&error).into()
         }
     }
@@ -87,6 +87,6 @@ fn ask_for_reports_of_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         usual(info);
-        say("this is a mistake in hugewise itself; please report it with the lines above");
+        message("this is a bug in hugewise; please report it with the lines above");
     }));
 }

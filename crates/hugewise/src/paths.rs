@@ -36,7 +36,7 @@ pub fn lock_folder() -> PathBuf {
 pub fn hold() -> Result<Hold> {
     lock::hold(&lock_folder()).map_err(|error| match error.kind {
         Kind::Busy { holder } => exit::refused(format!(
-            "another experiment holds this machine{}; two at once would disturb each other",
+            "another experiment is running on this machine{}; two at once would disturb each other",
             holder.map_or_else(String::new, |pid| format!(" (process {pid})"))
         )),
         _ => error.into(),
@@ -63,7 +63,7 @@ pub fn is_left_over() -> bool {
 /// What an ordinary user is told who meets what root's experiment left.
 pub fn root_is_needed() -> Option<&'static str> {
     (!identity::is_root() && machine_state().join(undo::JOURNAL_FILE).exists())
-        .then_some("only root may put it back: sudo hugewise doctor --undo")
+        .then_some("only root can restore it: sudo hugewise doctor --undo")
 }
 
 /// What the environment says of the program's surroundings.
@@ -91,8 +91,8 @@ pub fn laboratory() -> Result<PathBuf> {
         return Ok(path);
     }
     Err(exit::usage(format!(
-        "this needs the program hugewise-lab beside this one, and {} is not there; put it there \
-         (cargo build -p hugewise-lab)",
+        "this needs the program hugewise-lab in the same folder, and {} does not exist (cargo \
+         build -p hugewise-lab)",
         path.display()
     )))
 }

@@ -52,7 +52,7 @@ fn check_file(path: &Path) -> Result<()> {
     }
     if metadata.permissions().mode() & 0o111 == 0 {
         return Err(exit::usage(format!(
-            "{shown} may not be executed by anybody; if it is a program: chmod +x {shown}"
+            "{shown} is not executable; if it is a program: chmod +x {shown}"
         )));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What is said on stderr beside the result.
+//! Messages on stderr, beside the result.
 //!
 //! A stderr that is closed, full or broken must not end an experiment: the machine still has
 //! to be put back, and the result belongs to stdout. So nothing here can fail or panic, as
@@ -7,17 +7,17 @@
 use std::fmt::Display;
 use std::io::Write;
 
-/// Says one line, with the program's name in front.
-pub fn say(line: impl Display) {
-    plainly(format_args!("hugewise: {line}"));
+/// Prints one line, with the program's name in front.
+pub fn message(text: impl Display) {
+    line(format_args!("hugewise: {text}"));
 }
 
-/// Says one line as it is.
-pub fn plainly(line: impl Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+/// Prints one line as it is.
+pub fn line(text: impl Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// An error with its causes, each said once: some errors have their cause in their own sentence.
+/// An error with its causes, each once: some errors have their cause in their own sentence.
 pub fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

@@ -12,7 +12,7 @@ use hugewise_model::doctor::{self, Diagnosis};
 
 use crate::exit::Exit;
 use crate::output::{Format, Output};
-use crate::stderr::say;
+use crate::stderr::message;
 use crate::{output, paths};
 
 /// Flags of `doctor`.
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
     output::emit(&arguments.output, |format| rendered(&diagnosis, format))?;
     if arguments.host.is_none() && paths::is_left_over() {
-        say("an experiment was cut short; to put its settings back: hugewise doctor --undo");
+        message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
 }
@@ -64,7 +64,7 @@ fn undo() -> Result<Exit> {
     let report = undo::undo(&hold, &place)?;
     output::print(&undo_text(&report))?;
     if let Some(needed) = paths::root_is_needed() {
-        say(needed);
+        message(needed);
     }
     Ok(if report.left_behind.is_empty() {
         Exit::Done
@@ -78,8 +78,8 @@ fn undo_text(report: &UndoReport) -> String {
     match report.found {
         Found::Nothing => lines.push("Nothing to undo: no experiment was cut short.".to_owned()),
         Found::AnotherBoot { pid } => lines.push(format!(
-            "Nothing to undo: the experiment of process {pid} was cut short before the machine \
-             was started anew, which reset its settings."
+            "Nothing to undo: the experiment of process {pid} was cut short before a reboot, \
+             which reset its settings."
         )),
         Found::ThisBoot { pid } => {
             lines.push(format!("The experiment of process {pid} was cut short."));

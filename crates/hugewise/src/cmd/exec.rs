@@ -13,7 +13,7 @@ use hugewise_model::policy::{Policy, environment};
 
 use crate::experiment::runtimes;
 use crate::interrupt::Relay;
-use crate::stderr::say;
+use crate::stderr::message;
 use crate::{exit, invoker, paths, program};
 
 /// Flags of `exec`.
@@ -55,11 +55,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let launch = launch(arguments, &realisation)?;
     if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
-        say(format_args!("there is no program `{name}`"));
+        message(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
     if realisation.files.is_empty() {
-        say(spawn::exec(&launch));
+        message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
     while_applied(&root, &realisation, &launch)
@@ -79,11 +79,11 @@ fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Res
         spawn::run_plain(launch, || relay.next())
     };
     for left in machine.finish()? {
-        say(left);
+        message(left);
     }
     Ok(match outcome {
         Err(error) => {
-            say(error);
+            message(error);
             ExitCode::from(NOT_EXECUTABLE)
         }
         Ok(outcome) => ended(outcome)?,

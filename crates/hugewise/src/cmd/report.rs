@@ -122,12 +122,12 @@ fn compared<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'
 fn drawn<'a>(flag: &str, also: &str, records: &'a [Record], output: &Output) -> Result<&'a Record> {
     let [record] = records else {
         return Err(exit::usage(format!(
-            "{flag} shows one record; name only one"
+            "{flag} needs one record; name only one"
         )));
     };
     if output.format != Format::Text || output.json.is_some() {
         return Err(exit::usage(format!(
-            "{flag} is drawn as text; without it, {also}"
+            "{flag} prints text only; without it, {also}"
         )));
     }
     Ok(record)
@@ -152,8 +152,8 @@ fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
     let record = drawn("--timeline", also, records, output)?;
     if record.trials.iter().all(|trial| trial.timeline.is_none()) {
         return Err(exit::usage(
-            "--timeline: no trial of this record was watched second by second; `hugewise run \
-             --service` does that",
+            "--timeline: no trial of this record has a timeline; `hugewise run --service` records \
+             one",
         ));
     }
     let mut text = String::new();
@@ -189,13 +189,12 @@ fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Tab
     ];
     if let Some((flag, _)) = of_one.into_iter().find(|(_, given)| *given) {
         return Err(exit::usage(format!(
-            "{flag} is for one record; two are compared policy by policy, as the first was planned"
+            "{flag} needs one record; two are compared policy by policy, as planned in the first"
         )));
     }
     if before.header == after.header {
         return Err(exit::usage(
-            "both records are of one experiment, which was begun once; name another to compare \
-             it with",
+            "both files are the same experiment; name another record to compare with",
         ));
     }
     let across = if arguments.across {

@@ -31,7 +31,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
 use crate::output::{self, Output};
-use crate::stderr::{chain, say};
+use crate::stderr::{chain, message};
 use crate::{invoker, paths};
 
 /// The files that an experiment writes besides those of the output.
@@ -73,7 +73,7 @@ pub fn conduct(
     let wanted: Vec<_> = header.realisations.values().collect();
     let fragmentation = Fragmentation::begin(root, &header)?;
     let mut machine = paths::begin(root, hold, &wanted)?;
-    say_recovered(&machine);
+    report_recovered(&machine);
     let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
     let rounds = Rounds::new(root, options, &interrupt, identity, output, &recorder)?;
     let rounds = rounds.in_state(fragmentation.as_ref());
@@ -126,7 +126,7 @@ fn hint_at_tracing(record: &Record, options: &Options) {
         !trial.succeeded() && tail.contains("ptrace")
     };
     if options.exit_hold != Some(Switch::Off) && record.trials.iter().any(mentions_it) {
-        say(
+        message(
             "the workload mentions ptrace, which hugewise uses to read its memory at exit; try \
              --exit-hold off",
         );
@@ -158,7 +158,7 @@ fn shown_before(
     if !record.trials.is_empty()
         && let Err(second) = show(record, path, &[], None, output)
     {
-        say(chain(&second));
+        message(chain(&second));
     }
     error
 }
@@ -189,27 +189,27 @@ fn announce(header: &Header, options: &Options, output: &Output) {
     }
     for policy in &header.plan.policies {
         for doubt in warnings(policy, &header.host) {
-            say(format_args!("{}: {doubt}", policy.name));
+            message(format_args!("{}: {doubt}", policy.name));
         }
     }
     if options.policy.is_empty()
         && options.matrix.is_empty()
         && let Some(more) = unreached(&header.host, options.reach())
     {
-        say(more);
+        message(more);
     }
 }
 
 /// What an experiment that was killed had left, and that is put back now.
-fn say_recovered(machine: &Machine) {
+fn report_recovered(machine: &Machine) {
     for restored in &machine.recovered().restored {
-        say(format_args!(
-            "an earlier experiment was killed: /{} is `{}` again",
+        message(format_args!(
+            "an earlier experiment was killed: /{} is restored to `{}`",
             restored.path, restored.to
         ));
     }
     for left in &machine.recovered().left_behind {
-        say(left);
+        message(left);
     }
 }
 
@@ -224,7 +224,7 @@ fn left_behind(
     };
     lines.extend(fragmented);
     for line in &lines {
-        say(line);
+        message(line);
     }
     lines
 }

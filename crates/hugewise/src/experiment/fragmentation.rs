@@ -13,7 +13,7 @@ use hugewise_model::record::Header;
 
 use crate::exit;
 use crate::paths;
-use crate::stderr::say;
+use crate::stderr::message;
 
 /// So far from what was asked for, or from what was found, a state is still the same one.
 const TOLERANCE: f64 = 0.05;
@@ -40,7 +40,7 @@ impl<'a> Fragmentation<'a> {
         let refused = |error| exit::refused(format!("--fragment {percent}%: {error}"));
         let found = share_now(root, page_bytes, huge_bytes).map_err(refused)?;
         let (held, state) = Fragmented::reach(&paths::laboratory()?, percent).map_err(refused)?;
-        tell(found, state);
+        report_state(found, state);
         Ok(Some(Self {
             root,
             page_bytes,
@@ -67,7 +67,7 @@ impl<'a> Fragmentation<'a> {
         {
             observed.marks.push(Mark::NotApplied {
                 detail: format!(
-                    "{:.0} % of free memory was in small blocks, and {} % was asked for",
+                    "{:.0} % of free memory was in small blocks instead of {} %",
                     value * 100.0,
                     self.percent
                 ),
@@ -88,9 +88,9 @@ impl<'a> Fragmentation<'a> {
         let _ = compact(self.root);
         let left = now().ok().filter(|&share| !back(share))?;
         Some(format!(
-            "{:.0} % of free memory is in small blocks, and {:.0} % was before --fragment: pages \
-             that the kernel still keeps by processor, or gave to other programs meanwhile, lie \
-             scattered; it mends as they come back",
+            "{:.0} % of free memory is in small blocks, {:.0} % before --fragment: pages in \
+             per-CPU lists or in use by other programs are still scattered; this recovers as they \
+             are freed",
             left * 100.0,
             self.found * 100.0
         ))
@@ -106,9 +106,9 @@ fn sizes(host: &Host) -> Result<(u64, u64)> {
     Ok((host.page_bytes, huge))
 }
 
-fn tell(found: f64, state: State) {
-    say(format_args!(
-        "free memory: {:.0} % in blocks smaller than a huge page, {:.0} % before; {} are held for it",
+fn report_state(found: f64, state: State) {
+    message(format_args!(
+        "free memory: {:.0} % in blocks smaller than a huge page, {:.0} % before; {} held for this",
         state.share * 100.0,
         found * 100.0,
         bytes_text(state.kept_bytes)

@@ -27,29 +27,29 @@ type Documents = Result<Vec<(String, Vec<u8>)>, String>;
 
 /// Where a source of latencies is looked for after a trial.
 #[derive(Debug)]
-pub enum Sought {
+pub enum LatencyFiles {
     /// In what the trial printed.
-    Printed,
+    Stdout,
     /// In files that outlive it.
-    Written(Written),
+    Changed(ChangedFiles),
     /// In the folder that goes with it.
-    Folder(Folder),
+    Folder(TrialFolder),
 }
 
-impl Sought {
+impl LatencyFiles {
     /// Looks before a trial. Relative paths are relative to the workload's directory.
     pub fn before(source: Option<&LatencySource>, directory: Option<&Path>) -> Self {
         match source.map(|source| &source.place) {
-            None | Some(Place::Stdout) => Self::Printed,
+            None | Some(Place::Stdout) => Self::Stdout,
             Some(Place::Files(path)) if path.starts_with(FOLDER) => {
-                Self::Folder(Folder::new(path.clone()))
+                Self::Folder(TrialFolder::new(path.clone()))
             }
-            Some(Place::Files(path)) => Self::Written(Written::before(path, directory)),
+            Some(Place::Files(path)) => Self::Changed(ChangedFiles::before(path, directory)),
         }
     }
 }
 
-impl LastLook for Sought {
+impl LastLook for LatencyFiles {
     fn look(&self, places: &Places) {
         if let Self::Folder(folder) = self {
             *folder.found.borrow_mut() = folder.read(places);
@@ -59,15 +59,15 @@ impl LastLook for Sought {
 
 /// Files in the folder of a trial, which holds nothing of another.
 #[derive(Debug)]
-pub struct Folder {
+pub struct TrialFolder {
     /// With its placeholders.
     pattern: String,
     found: RefCell<Documents>,
 }
 
-impl Folder {
+impl TrialFolder {
     fn new(pattern: String) -> Self {
-        let why = format!("{pattern}: the trial did not come so far");
+        let why = format!("{pattern}: the trial did not get that far");
         Self {
             pattern,
             found: RefCell::new(Err(why)),
@@ -95,7 +95,7 @@ impl Folder {
 
 /// The files that a source names, as they were before a trial.
 #[derive(Debug)]
-pub struct Written {
+pub struct ChangedFiles {
     pattern: PathBuf,
     before: BTreeMap<PathBuf, State>,
 }
@@ -110,7 +110,7 @@ struct State {
     fingerprint: Option<u64>,
 }
 
-impl Written {
+impl ChangedFiles {
     fn before(path: &str, directory: Option<&Path>) -> Self {
         let pattern = directory.unwrap_or(Path::new("")).join(path);
         let states = matching(&pattern).into_iter().filter_map(|path| {
@@ -136,7 +136,8 @@ impl Written {
             let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
             if before.is_some_and(|before| is_appended(before, &bytes)) {
                 return Err(format!(
-                    "{name}: it was appended to, so older requests are in it; remove it in --prepare"
+                    "{name}: the trial appended to it, so it also holds older requests; remove it \
+                     in --prepare"
                 ));
             }
             documents.push((name, bytes));
@@ -209,15 +210,15 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
 }
 
 /// What a source tells of one trial, from its stdout or from the files that it wrote.
-pub fn read(source: &LatencySource, stdout: &[u8], sought: Sought) -> Reply {
-    let documents = match sought {
-        Sought::Written(written) => written.documents(),
-        Sought::Folder(folder) => folder.found.into_inner(),
-        Sought::Printed if stdout.len() >= STDOUT_KEPT => Err(format!(
-            "the trial printed more than the {} MiB that are kept; let it write a file",
+pub fn read(source: &LatencySource, stdout: &[u8], files: LatencyFiles) -> Reply {
+    let documents = match files {
+        LatencyFiles::Changed(files) => files.documents(),
+        LatencyFiles::Folder(folder) => folder.found.into_inner(),
+        LatencyFiles::Stdout if stdout.len() >= STDOUT_KEPT => Err(format!(
+            "the trial printed more than {} MiB; let it write to a file",
             STDOUT_KEPT >> 20
         )),
-        Sought::Printed => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
+        LatencyFiles::Stdout => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
     };
     reader::read(source, documents)
 }
@@ -226,11 +227,11 @@ pub fn read(source: &LatencySource, stdout: &[u8], sought: Sought) -> Reply {
 mod tests {
     use super::*;
 
-    fn before(path: &Path) -> Written {
-        Written::before(&path.display().to_string(), None)
+    fn before(path: &Path) -> ChangedFiles {
+        ChangedFiles::before(&path.display().to_string(), None)
     }
 
-    fn names(written: &Written) -> Vec<String> {
+    fn names(written: &ChangedFiles) -> Vec<String> {
         let documents = written.documents().expect("written");
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         documents.iter().map(|(path, _)| name(path)).collect()
@@ -274,7 +275,7 @@ mod tests {
             port: 4711,
             dir: folder.path().display().to_string(),
         };
-        let read = |pattern: &str| Folder::new(pattern.to_owned()).read(&places);
+        let read = |pattern: &str| TrialFolder::new(pattern.to_owned()).read(&places);
         assert_eq!(
             read("{dir}/log*"),
             Err("{dir}/log*: the trial wrote no such file".to_owned())

@@ -69,8 +69,8 @@ impl Options {
     fn checked_fragment(&self) -> Result<Option<u32>> {
         if self.fragment.is_some() && !self.system {
             return Err(exit::usage(
-                "--fragment brings the free memory of the whole machine into pieces, which other \
-                 programs may feel; add --system to allow that",
+                "--fragment fragments the free memory of the whole machine, which can slow other \
+                 programs; add --system to allow that",
             ));
         }
         Ok(self.fragment)
@@ -97,9 +97,9 @@ impl Options {
             return Ok(());
         };
         let problem = if self.service.is_none() {
-            format!("{named} is of a trial with a --service")
+            format!("{named} needs --service")
         } else if !path.starts_with(FOLDER) {
-            format!("a path with {named} begins with {FOLDER}")
+            format!("a path with {named} must begin with {FOLDER}")
         } else {
             return Ok(());
         };
@@ -241,7 +241,7 @@ pub fn realise_all(
         return Ok(realisations);
     }
     Err(exit::refused(format!(
-        "nothing was run, because this cannot be put in force here:\n{}",
+        "nothing was run, because this is not possible here:\n{}",
         obstacles.join("\n")
     )))
 }

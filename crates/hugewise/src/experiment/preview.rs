@@ -30,7 +30,7 @@ pub fn show(
         Format::Json => output::json(
             &json!({"format": "hugewise-plan 1", "plan": plan, "realisations": realisations}),
         ),
-        Format::Csv | Format::Markdown => Err(exit::usage("--dry-run is written as text or json")),
+        Format::Csv | Format::Markdown => Err(exit::usage("--dry-run prints text or json")),
     })
 }
 
@@ -51,7 +51,7 @@ fn lines(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Vec<Strin
     }
     lines.push(rounds(plan));
     lines.push(format!(
-        "Judged by {}, with differences below {} % taken for none.",
+        "Judged by {}; differences below {} % do not count.",
         plan.verdict_metric,
         chosen_percent(plan.bounds.threshold)
     ));
@@ -66,7 +66,7 @@ fn one_line(text: &str) -> String {
 
 fn service(service: &Service) -> Vec<String> {
     let cpus = |cpus: &Option<Vec<u32>>| match cpus {
-        Some(cpus) => format!(", on the processors {cpus:?}"),
+        Some(cpus) => format!(", on CPUs {cpus:?}"),
         None => String::new(),
     };
     let mut lines = vec![format!(
@@ -78,7 +78,7 @@ fn service(service: &Service) -> Vec<String> {
     let warm_up = service.warm_up_load.iter();
     lines.extend(warm_up.map(|line| format!("Warmed up by: {}", one_line(&line.text()))));
     let under = match service.load_policy {
-        LoadPolicy::None => "under no policy of its own",
+        LoadPolicy::None => "without a policy",
         LoadPolicy::Same => "under the same policy",
     };
     lines.push(format!(
@@ -91,7 +91,7 @@ fn service(service: &Service) -> Vec<String> {
         None => service.stop_signal.to_string(),
     };
     lines.push(format!(
-        "Ended by: {asked}, and killed {} s later",
+        "Stopped by: {asked}, killed {} s later",
         service.grace.as_secs_f64()
     ));
     lines
@@ -101,7 +101,7 @@ fn rounds(plan: &Plan) -> String {
     let bounds = &plan.bounds;
     let trials = plan.round(0).len();
     let time = bounds.max_time.map_or_else(String::new, |time| {
-        format!(", none begun after {} s", time.as_secs_f64())
+        format!(", none started after {} s", time.as_secs_f64())
     });
     format!(
         "{} to {} rounds of {trials} trials each{time}, after {} unmeasured; seed {}",

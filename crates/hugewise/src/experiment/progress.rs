@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::stderr::plainly;
+use crate::stderr;
 
 /// Who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +70,9 @@ impl Progress {
         self.so_far = format!(" | so far: {running}{}", self.time_left(plan));
     }
 
-    /// Says one line above the progress.
-    pub fn say(&self, line: &str) {
-        self.bar.suspend(|| plainly(line));
+    /// Prints one line above the progress.
+    pub fn print_above(&self, line: &str) {
+        self.bar.suspend(|| stderr::line(line));
     }
 
     /// Ends the line.

@@ -9,7 +9,7 @@ use hugewise_model::report::{Report, render_csv, render_json, render_markdown, r
 
 use crate::exit;
 use crate::output::{self, Format, Output};
-use crate::stderr::say;
+use crate::stderr::message;
 
 /// Writes the report to stdout and to the files that were named; `svg` is the file of the curves.
 pub fn show(report: &Report<'_>, output: &Output, svg: Option<&Path>) -> Result<()> {
@@ -25,12 +25,11 @@ pub fn show(report: &Report<'_>, output: &Output, svg: Option<&Path>) -> Result<
 fn curves(report: &Report<'_>) -> Result<String> {
     let charts = match report.other {
         None => plot::charts(report.record),
-        Some(_) => return Err(exit::usage("--svg draws one record; name only one")),
+        Some(_) => return Err(exit::usage("--svg needs one record; name only one")),
     };
     if charts.is_empty() {
         return Err(exit::usage(
-            "--svg: there is nothing to draw; a bench over at least two sizes of block, \
-             footprint or step has curves",
+            "--svg: there is nothing to draw; a bench of at least two sizes has curves",
         ));
     }
     let title = report.record.header.plan.command.join(" ");
@@ -57,20 +56,21 @@ pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
             Judgement::Open => {}
             Judgement::Closed(policies) => {
                 state = GateState::Closed;
-                say(format_args!(
-                    "--fail-if '{gate}' came true for {}",
+                message(format_args!(
+                    "--fail-if '{gate}' holds for {}",
                     policies.join(", ")
                 ));
             }
             Judgement::CannotTell(policies) if policies.is_empty() => {
-                say(format_args!(
+                message(format_args!(
                     "--fail-if '{gate}' cannot be judged: {} was not compared",
                     gate.metric
                 ));
             }
             Judgement::CannotTell(policies) => {
-                say(format_args!(
-                    "--fail-if '{gate}' cannot be judged yet for {}: the limit is inside the interval",
+                message(format_args!(
+                    "--fail-if '{gate}' cannot be judged yet for {}: the limit is inside the \
+                     interval",
                     policies.join(", ")
                 ));
             }

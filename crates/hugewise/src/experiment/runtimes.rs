@@ -83,8 +83,8 @@ pub fn check_placeholders(words: &[OsString], policies: &[Policy]) -> Result<()>
         }
         if let Some(key) = idle(&words, &policy.settings).first() {
             return Err(exit::usage(format!(
-                "policy `{}`: {key} reaches the program by its command line; write {{{key}}} \
-                 in the command where its value belongs",
+                "policy `{}`: {key} is set on the command line; write {{{key}}} in the command \
+                 where its value belongs",
                 policy.name
             )));
         }

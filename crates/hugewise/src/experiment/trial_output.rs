@@ -8,23 +8,23 @@ use hugewise_linux::collect::Observed;
 
 /// The folder of one experiment's output.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct TrialOutput {
     folder: PathBuf,
 }
 
-impl Kept {
+impl TrialOutput {
     /// Makes the folder: the record's name with `.output` instead of `.jsonl`.
     pub fn beside(record: &Path) -> Result<Self> {
         let folder = record.with_extension("output");
         fs::create_dir(&folder)
-            .with_context(|| format!("making {} for what the trials print", folder.display()))?;
+            .with_context(|| format!("making {} for the output of the trials", folder.display()))?;
         Ok(Self { folder })
     }
 
-    /// Keeps what one trial printed, under its number in the record: stdout (the last 16 MiB)
+    /// Writes what one trial printed, under its number in the record: stdout (the last 16 MiB)
     /// and the end of stderr (4 KiB); of a trial with a server those of the load, and the
     /// server's log (the last 16 MiB).
-    pub fn keep(&self, index: u32, observed: &Observed) -> Result<()> {
+    pub fn write(&self, index: u32, observed: &Observed) -> Result<()> {
         let streams = [
             ("stdout", &observed.output),
             ("stderr", &observed.stderr_tail),

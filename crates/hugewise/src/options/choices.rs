@@ -65,7 +65,7 @@ impl FromStr for Processors {
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers = cpu::parse_members(text.as_bytes())?;
         if numbers.is_empty() {
-            return Err("no processor is named; write 0-3,8".to_owned());
+            return Err("no CPU is named; write 0-3,8".to_owned());
         }
         Ok(Self(numbers))
     }

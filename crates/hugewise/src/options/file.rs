@@ -40,7 +40,7 @@ pub fn with_file(command: Command, words: Vec<OsString>) -> Result<Vec<OsString>
         .is_some_and(|it| it.len() > 1)
     {
         return Err(exit::usage(format!(
-            "{} is an experiment file, and the command stands in it: leave out what follows, and put \
+            "{} is an experiment file and holds the command: leave out what follows, and put \
              flags before it",
             path.display()
         )));

@@ -34,7 +34,7 @@ pub fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
 pub fn parse_fragment(text: &str) -> Result<u32, String> {
-    let fault = || format!("`{text}` is no state; write 80% (1% to 99%)");
+    let fault = || format!("`{text}` is not a percentage; write 80% (1% to 99%)");
     let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
     let percent = digits.trim().parse().ok();
     percent

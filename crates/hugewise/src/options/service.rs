@@ -27,7 +27,7 @@ impl Options {
         };
         if !self.command.is_empty() {
             return Err(exit::usage(
-                "--service names the command itself: leave out what follows, or --service",
+                "--service is the command: leave out what follows, or leave out --service",
             ));
         }
         (self.shell, self.command) = match service {
@@ -54,7 +54,7 @@ impl Options {
         match given.iter().find(|(_, given)| *given) {
             None => Ok(self),
             Some((flag, _)) => Err(exit::usage(format!(
-                "{flag} is of a server; name it with --service LINE, in the place of the command"
+                "{flag} needs --service LINE instead of a command"
             ))),
         }
     }
@@ -66,13 +66,13 @@ impl Options {
         }
         let Some(ready) = self.ready.clone() else {
             return Err(exit::usage(
-                "--service needs --ready, which says when the load may begin: for example \
-                 --ready tcp:{port}, where {port} also stands in the server's line",
+                "--service needs --ready, to know when the load may begin: for example --ready \
+                 tcp:{port}, with {port} in the server's line too",
             ));
         };
         let Some(load) = self.load.clone() else {
             return Err(exit::usage(
-                "--service needs --load, the line that sends it requests and ends",
+                "--service needs --load, a command that sends it requests and ends",
             ));
         };
         self.check_service()?;
@@ -139,12 +139,13 @@ impl Options {
         }
         if self.ready_timeout == Some(Duration::ZERO) {
             return Err(exit::usage(
-                "--ready-timeout 0: no server is ready at once; leave it out for 60s",
+                "--ready-timeout 0 is too short; leave it out for 60s",
             ));
         }
         if self.exit_hold == Some(Switch::On) {
             return Err(exit::usage(
-                "--exit-hold on is for commands that end: a server is read while the load runs",
+                "--exit-hold on needs a command; the memory of a server is read while the load \
+                 runs",
             ));
         }
         Ok(())
@@ -165,7 +166,7 @@ fn checked(flag: &str, asked: Option<&Processors>) -> Result<Option<Vec<u32>>> {
     let online = cpu::read_online_members(&Root::real())?;
     match asked.iter().find(|number| !online.contains(number)) {
         Some(number) if !online.is_empty() => Err(exit::usage(format!(
-            "{flag}: there is no processor {number} online here; there are {}",
+            "{flag}: CPU {number} is not online; {} are",
             online.len()
         ))),
         _ => Ok(Some(asked.clone())),

@@ -309,11 +309,11 @@ fn what_cannot_be_is_refused_before_anything_runs() {
                 "--latency",
                 "hgrm:/tmp/x-{port}",
             ],
-            "a path with {port} begins with {dir}/",
+            "a path with {port} must begin with {dir}/",
         ),
         (
             &["--latency", "hgrm:{dir}/x", "--", "true"],
-            "{dir} is of a trial with a --service",
+            "{dir} needs --service",
         ),
         (
             &[
@@ -370,14 +370,14 @@ fn a_dry_run_says_everything_and_does_nothing() {
     case.hugewise().args(words).assert().success().stdout(
         "Would run: sleep 1\n\
          A service, ready (log:up) within 60 s\n\
-         Loaded by: sleep 2 (under no policy of its own, on the processors [0])\n\
-         Ended by: SIGINT, and killed 10 s later\n\
+         Loaded by: sleep 2 (without a policy, on CPUs [0])\n\
+         Stopped by: SIGINT, killed 10 s later\n\
          Under thp=never (the baseline): prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before\n    exec\n\
          Under malloc=thp: append glibc.malloc.hugetlb=1 to GLIBC_TUNABLES, after `:`\n    \
          when it is not empty\n\
-         10 to 40 rounds of 3 trials each, none begun after 60 s, after 1 unmeasured;\n    \
+         10 to 40 rounds of 3 trials each, none started after 60 s, after 1 unmeasured;\n    \
          seed 7\n\
-         Judged by wall_seconds, with differences below 1 % taken for none.\n\
+         Judged by wall_seconds; differences below 1 % do not count.\n\
          Nothing was run or set.\n",
     );
     let json = case

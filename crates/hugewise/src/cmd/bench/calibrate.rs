@@ -73,7 +73,7 @@ fn trial(suite: &str, cells: &[Vec<String>]) -> Result<Duration> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .context("trying how long a trial takes")?;
+        .context("measuring how long a trial takes")?;
     Ok(began.elapsed())
 }
 

@@ -143,10 +143,10 @@ fn not_of_the_pool(name: &str, host: &Host) -> Option<String> {
     let named = |bytes: u64| format!("hugetlb-{}", arms::page_word(bytes)) == name;
     let (bytes, pool) = host.hugetlb.iter().find(|(bytes, _)| named(**bytes))?;
     if pool.free > pool.reserved {
-        return Some("; this bench takes no pages of a pool".to_owned());
+        return Some("; this bench uses no hugetlb pages".to_owned());
     }
     Some(format!(
-        "; that pool has no free page, and root fills it by writing a number to \
+        "; that hugetlb pool has no free page; as root, write a number to \
          /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",
         bytes / KIB
     ))

@@ -35,8 +35,8 @@ pub(super) struct Arguments {
 pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     if !asked.common.system {
         return Err(exit::usage(
-            "bench fragment brings the free memory of the whole machine into pieces, which other \
-             programs may feel; add --system to allow that",
+            "bench fragment fragments the free memory of the whole machine, which can slow other \
+             programs; add --system to allow that",
         ));
     }
     let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);

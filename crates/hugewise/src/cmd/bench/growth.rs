@@ -85,7 +85,7 @@ fn check_steps(steps: &[u64], heap: u64, host: &Host) -> Result<()> {
         .find(|&&step| step == 0 || !step.is_multiple_of(page))
     {
         return Err(exit::usage(format!(
-            "--steps: a heap grows by whole pages of {}, and {} is no such number",
+            "--steps: a heap grows by whole pages of {}; {} is not a multiple",
             bytes_text(page),
             bytes_text(*step)
         )));

@@ -11,7 +11,7 @@ use super::cells::{chosen, of_cells};
 use super::common::Common;
 use super::growth::USUAL_HEAP;
 use super::room;
-use crate::stderr::say;
+use crate::stderr::message;
 
 /// Flags of `bench heap`.
 #[derive(Debug, Args)]
@@ -43,11 +43,11 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         let tried = if asked.programs.is_empty() {
             "Not tried: glibc-hugetlb-1"
         } else {
-            "glibc-hugetlb-1 comes out one way or the other"
+            "glibc-hugetlb-1 is not deterministic"
         };
-        say(format_args!(
-            "{tried}: this glibc takes glibc.malloc.hugetlb=1 in some processes and in others not, \
-             by what lies on their stack."
+        message(format_args!(
+            "{tried}: this glibc applies glibc.malloc.hugetlb=1 in some processes only, depending \
+             on their initial stack."
         ));
     }
     let words = |program: &&str| vec![(*program).to_owned(), heap.to_string()];

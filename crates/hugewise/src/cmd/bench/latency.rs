@@ -83,7 +83,7 @@ fn left_out(usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
     (usual < more).then(|| {
         format!(
-            "Left out: footprints above {}; --to {} or a longer --max-time brings them in.",
+            "Left out: footprints above {}; --to {} or a longer --max-time includes them.",
             bytes_text(usual),
             flag_text(more)
         )
@@ -94,8 +94,7 @@ fn check_sizes(flag: &str, mut sizes: impl Iterator<Item = u64>) -> Result<()> {
     match sizes.find(|&size| size < SMALLEST || !size.is_multiple_of(LINE)) {
         None => Ok(()),
         Some(size) => Err(exit::usage(format!(
-            "{flag}: no cycle of cache lines fills {size} bytes; at least {}, and a multiple of \
-             {LINE} bytes",
+            "{flag}: {size} bytes is not possible; at least {}, and a multiple of {LINE} bytes",
             bytes_text(SMALLEST)
         ))),
     }

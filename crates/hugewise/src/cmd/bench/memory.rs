@@ -70,8 +70,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     let reads = operations.iter().any(|operation| operation.reads);
     if !reads && !states.contains(&"written") {
         return Err(exit::usage(format!(
-            "--source {}: none of these operations reads what it does not write; copy, read and \
-             triad do",
+            "--source {}: no such operation has a separate source; copy, read and triad have",
             states.join(",")
         )));
     }
@@ -162,7 +161,7 @@ fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Resul
     let known = operation.kernels(&host.arch);
     if known.is_empty() {
         return Err(exit::usage(format!(
-            "--ops {}: there is no kernel of it for {}",
+            "--ops {}: it has no kernel {}",
             operation.name, host.arch
         )));
     }

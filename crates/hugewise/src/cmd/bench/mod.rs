@@ -18,7 +18,7 @@ use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, conduct};
 use crate::options::Options;
 use crate::paths;
-use crate::stderr::say;
+use crate::stderr::message;
 
 use common::Common;
 
@@ -126,9 +126,8 @@ fn hint_at_more(options: &Options, host: &Host, plan: &Plan) {
         .collect();
     if !more.is_empty() {
         let names = more.join(" and ");
-        say(format_args!(
-            "Not tried: pages of {names}, which need the machine's own settings; add --system to \
-             allow that."
+        message(format_args!(
+            "Not tried: pages of {names}, which need a system setting; add --system to allow that."
         ));
     }
 }

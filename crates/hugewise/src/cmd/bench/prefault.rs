@@ -49,7 +49,7 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         .any(|&size| size == 0 || !size.is_multiple_of(whole))
     {
         return Err(exit::usage(format!(
-            "--sizes: memory is brought in by whole huge pages; give multiples of {}",
+            "--sizes: memory is prefaulted in whole huge pages; use multiples of {}",
             flag_text(whole)
         )));
     }
@@ -64,8 +64,8 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     let largest = calibrate::largest("prefault", budget, most, |size| Ok(usual(size)))?;
     let left_out = (largest < USUAL_SIZE).then(|| {
         format!(
-            "Left out: more than {}, of which ten rounds would not fit; --sizes {} or a longer \
-             --max-time brings it in.",
+            "Left out: more than {}, because ten rounds would not fit; --sizes {} or a longer \
+             --max-time includes it.",
             bytes_text(largest.max(whole)),
             flag_text(USUAL_SIZE)
         )

@@ -11,7 +11,7 @@ use super::cells::{chosen, of_cells};
 use super::common::Common;
 use super::room;
 use crate::exit;
-use crate::stderr::say;
+use crate::stderr::message;
 
 const USUAL_PLACES: u64 = 100_000;
 const USUAL_OPERATIONS: u64 = 2_000_000;
@@ -64,7 +64,8 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     let most = room::bytes(host, root)? / PLACE_BYTES;
     if places > most {
         return Err(exit::usage(format!(
-            "--places: {places} places may take more memory than may be used here; {most} would fit"
+            "--places: {places} places may need more memory than is available here; {most} would \
+             fit"
         )));
     }
     let words: Vec<&str> = PREFAULT.iter().map(|(word, _)| *word).collect();
@@ -109,7 +110,7 @@ pub(super) fn allocators(asked: &Arguments, host: &Host) -> Result<Option<Vec<Po
                     .iter()
                     .map(|obstacle| format!("{}; {}", obstacle.problem, obstacle.remedy))
                     .collect();
-                say(format_args!(
+                message(format_args!(
                     "Not tried: {}: {}",
                     policy.name,
                     obstacles.join("; ")

@@ -9,19 +9,24 @@ use hugewise_model::space::Space;
 
 use super::Arguments;
 use super::measure::Measurement;
-use crate::forecast::{self, Seen};
+use crate::forecast::{self, Activity};
 use crate::interrupt::Interrupt;
 
 /// What would become huge, and what it would add.
-pub(super) fn dry_run(root: &Root, space: &Space, plan: &Plan, seen: Option<Seen>) -> Report {
+pub(super) fn dry_run(
+    root: &Root,
+    space: &Space,
+    plan: &Plan,
+    activity: Option<Activity>,
+) -> Report {
     let done = Done {
         fates: Vec::new(),
         ended: Ended::DryRun,
         call_seconds: 0.0,
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
-    let seen = seen.unwrap_or_else(|| Seen::nothing(root));
-    report.forecast = Some(forecast::of(root, space, seen));
+    let activity = activity.unwrap_or_else(|| Activity::unwatched(root));
+    report.forecast = Some(forecast::of(root, space, activity));
     report
 }
 

@@ -101,13 +101,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let (Err(unusable @ Unusable::NotPermitted { .. }), false) = (&target, arguments.dry_run) {
         return Err(process::refused(unusable));
     }
-    let (space, seen) = process::read(&root, arguments, &stop)?;
+    let (space, activity) = process::read(&root, arguments, &stop)?;
     let plan = plan(&space, &choice(arguments));
     let report = if arguments.dry_run {
         if let Err(unusable) = target {
             arguments.message(format_args!("this is a forecast only: {unusable}"));
         }
-        act::dry_run(&root, &space, &plan, seen)
+        act::dry_run(&root, &space, &plan, activity)
     } else {
         let target = target.map_err(|unusable| process::refused(&unusable))?;
         let measurement = measurement.filter(|_| !plan.ranges.is_empty());
@@ -122,7 +122,7 @@ impl Arguments {
     /// Prints a line on stderr, unless that is to be quiet.
     fn message(&self, line: impl std::fmt::Display) {
         if !self.output.quiet {
-            crate::stderr::say(line);
+            crate::stderr::message(line);
         }
     }
 }

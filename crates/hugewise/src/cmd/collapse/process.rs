@@ -10,7 +10,7 @@ use hugewise_model::space::{Sort, Space};
 
 use super::Arguments;
 use crate::exit;
-use crate::forecast::{self, Seen, UsedBits, Watch};
+use crate::forecast::{self, Activity, UsedBits, Watch};
 use crate::interrupt::Interrupt;
 
 /// Reads the address space, after watching it where only used memory is wanted.
@@ -18,10 +18,10 @@ pub(super) fn read(
     root: &Root,
     arguments: &Arguments,
     stop: &Interrupt,
-) -> Result<(Space, Option<Seen>)> {
+) -> Result<(Space, Option<Activity>)> {
     let pid = arguments.pid;
-    let seen = arguments.hot.then(|| watch(root, arguments, stop));
-    let seen = seen.transpose()?;
+    let activity = arguments.hot.then(|| watch(root, arguments, stop));
+    let activity = activity.transpose()?;
     let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
     let huge_bytes = huge_bytes.ok_or_else(|| {
         exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
@@ -29,16 +29,16 @@ pub(super) fn read(
     let space = read_space(root, pid, Some(huge_bytes), Depth::Pages)
         .map_err(|unread| unreadable(pid, &unread))?;
     check(&space)?;
-    Ok((space, seen))
+    Ok((space, activity))
 }
 
 /// Watches which memory is used.
-fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Seen> {
+fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Activity> {
     let time = arguments.duration.unwrap_or(forecast::WATCH);
     let watch = Watch::begin(root, arguments.pid, UsedBits::Clear, time)?;
     let seconds = time.as_secs_f64();
     arguments.message(format_args!("watching for {seconds} s"));
-    let seen = watch.finish(|time| {
+    let activity = watch.finish(|time| {
         stop.wait(time);
         match stop.asked() {
             true => Waited::Over,
@@ -47,7 +47,7 @@ fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Seen> {
     });
     match stop.asked() {
         true => Err(exit::interrupted("nothing was changed")),
-        false => Ok(seen),
+        false => Ok(activity),
     }
 }
 
@@ -58,7 +58,7 @@ fn check(space: &Space) -> Result<()> {
     match process.sort {
         Sort::KernelThread => {
             return Err(exit::usage(format!(
-                "{who} is a thread of the kernel: it has no memory of its own"
+                "{who} is a kernel thread and has no memory of its own"
             )));
         }
         Sort::Zombie => {
@@ -68,13 +68,13 @@ fn check(space: &Space) -> Result<()> {
     }
     if process.thp_enabled == Some(false) {
         return Err(exit::refused(format!(
-            "{who} has huge pages switched off (PR_SET_THP_DISABLE), by itself or by a parent \
-             from which it is inherited; nothing can change that from outside: start it without"
+            "{who} has huge pages switched off (PR_SET_THP_DISABLE), by itself or inherited from \
+             a parent; this cannot be changed from outside: start it without"
         )));
     }
     if !space.read_with.page_scan.is_read() && !space.read_with.page_map.is_read() {
         return Err(exit::refused(format!(
-            "the pages of {who} cannot be read, so nothing can be planned or proved"
+            "the pages of {who} cannot be read, so nothing can be planned or verified"
         )));
     }
     Ok(())

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::recording::Sink;
-use crate::stderr::say;
+use crate::stderr::message;
 
 /// How long may pass until a signal or the end is noticed.
 const TICK: Duration = Duration::from_millis(50);
@@ -84,14 +84,14 @@ fn watch_process(
     let faults = open(root, host, &target, arguments)?;
     match crowd.newcomers(pid) {
         0 => {}
-        missed => say(format_args!(
-            "{missed} threads were born while the watching began; some may not be watched"
+        missed => message(format_args!(
+            "{missed} threads started meanwhile; some may not be watched"
         )),
     }
     let sink = sink(arguments, host, &faults)?;
     if !arguments.output.quiet {
-        say(format_args!(
-            "watching process {pid}; Ctrl-C ends the watching and reports"
+        message(format_args!(
+            "watching process {pid}; Ctrl-C stops and reports"
         ));
     }
     let begun = Instant::now();
@@ -181,8 +181,8 @@ fn while_drained(
     })
     .map_err(|error: anyhow::Error| error)?;
     if let Some((count, first)) = faults.malformed() {
-        say(format_args!(
-            "{count} records were not understood; the first: {first}"
+        message(format_args!(
+            "{count} records could not be decoded; the first: {first}"
         ));
     }
     let own_cpu_ns = clock::own_cpu_ns().saturating_sub(cpu_before);

@@ -123,12 +123,12 @@ fn check(arguments: &Arguments) -> Result<()> {
     ];
     if !sources.contains(&true) {
         return Err(exit::usage(
-            "whose faults? write: hugewise faults -- COMMAND, or -p PID, or --replay FILE",
+            "no target; write: hugewise faults -- COMMAND, or -p PID, or --replay FILE",
         ));
     }
     if arguments.duration == Some(Duration::ZERO) {
         return Err(exit::usage(
-            "--duration 0 would end before it begins; leave it out for no limit",
+            "--duration 0 is too short; leave it out for no limit",
         ));
     }
     if let Some(path) = arguments.stdin.as_deref().filter(|path| !path.exists()) {

@@ -61,7 +61,7 @@ pub(super) fn advised(error: Error, pid: Option<u32>) -> anyhow::Error {
         .as_ref()
         .is_some_and(|source| source.raw_os_error() == Some(NO_SUCH_PROCESS));
     match (error.kind.clone(), pid) {
-        (_, Some(pid)) if gone => exit::usage(format!("process {pid} is gone")),
+        (_, Some(pid)) if gone => exit::usage(format!("process {pid} has ended")),
         (Kind::NotPermitted, Some(pid)) => exit::refused(format!(
             "{error}; a process of your own needs {LEAST_GRANT}; process {pid}, if it is \
              another user's, needs CAP_PERFMON"

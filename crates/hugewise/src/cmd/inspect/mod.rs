@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         Targets::One(pid) if arguments.watch.is_some() => watch::watch(&root, pid, arguments),
         Targets::One(pid) => one(&root, pid, arguments),
         Targets::Many(_) if arguments.watch.is_some() => {
-            Err(exit::usage("--watch looks at one process; name one"))
+            Err(exit::usage("--watch needs one process; name one"))
         }
         Targets::Many(pids) => processes::many(&root, &pids, arguments),
     }

@@ -14,23 +14,23 @@ use hugewise_model::space::Space;
 use super::{Arguments, results};
 use crate::exit::{self, Exit};
 use crate::file;
-use crate::forecast::{self, Seen, UsedBits, Watch};
-use crate::stderr::say;
+use crate::forecast::{self, Activity, UsedBits, Watch};
+use crate::stderr::message;
 
 /// How long the frames of one process may take to read.
 pub(super) const FRAMES: Duration = Duration::from_secs(10);
 
 /// Watches the process for its forecast, where that was asked for.
-pub(super) fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<Seen> {
+pub(super) fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<Activity> {
     let used_bits = match (arguments.touch_bits, arguments.duration) {
         (true, _) => UsedBits::Clear,
         (false, Some(_)) => UsedBits::Keep,
-        (false, None) => return Ok(Seen::nothing(root)),
+        (false, None) => return Ok(Activity::unwatched(root)),
     };
     let time = arguments.duration.unwrap_or(forecast::WATCH);
     let watch = Watch::begin(root, pid, used_bits, time)?;
     if watch.is_of_use() && !arguments.output.quiet {
-        say(format_args!("watching for {} s", time.as_secs_f64()));
+        message(format_args!("watching for {} s", time.as_secs_f64()));
     }
     Ok(watch.finish(|time| {
         std::thread::sleep(time);
@@ -71,7 +71,7 @@ pub(super) fn read(
 pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     if arguments.map || arguments.mapping.is_some() || arguments.forecast {
         return Err(exit::usage(
-            "--map, --mapping and --forecast are of one process; name one",
+            "--map, --mapping and --forecast need one process; name one",
         ));
     }
     let mut briefs = Vec::new();
@@ -80,14 +80,14 @@ pub(super) fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<E
         match read(root, pid, Depth::Pages, Inspection::in_short)? {
             Ok(inspection) => briefs.extend(Brief::of(&inspection)),
             Err(Unread::NotPermitted { .. }) => refused += 1,
-            Err(Unread::Failed(error)) => say(format_args!("process {pid}: {error}")),
+            Err(Unread::Failed(error)) => message(format_args!("process {pid}: {error}")),
             Err(_) => {}
         }
     }
     results::many(&briefs, arguments)?;
     if refused > 0 && !arguments.output.quiet {
-        say(format_args!(
-            "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
+        message(format_args!(
+            "not read: {refused} of {} processes; needs the same user id, or CAP_SYS_PTRACE",
             pids.len()
         ));
     }

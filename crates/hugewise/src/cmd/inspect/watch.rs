@@ -24,7 +24,7 @@ const REDRAW: &str = "\x1b[H\x1b[2J";
 /// put back.
 pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     if arguments.output.format != Format::Text {
-        return Err(exit::usage("--watch draws text; leave --format out"));
+        return Err(exit::usage("--watch prints text only; leave out --format"));
     }
     let began = Instant::now();
     let mut last = inspect(root, pid, Inspection::of)?;
@@ -34,14 +34,14 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
         let now = match read(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
             Err(Unread::Gone | Unread::Ended) => {
-                crate::stderr::say(format_args!("process {pid} has ended"));
+                crate::stderr::message(format_args!("process {pid} has ended"));
                 return Ok(Exit::Done);
             }
             Err(why) => return Err(exit::refused(format!("process {pid}: {why}"))),
         };
         if now.space.process.started_ticks != last.space.process.started_ticks {
-            crate::stderr::say(format_args!(
-                "process {pid} has ended; another has its number"
+            crate::stderr::message(format_args!(
+                "process {pid} has ended; another process has its PID"
             ));
             return Ok(Exit::Done);
         }

@@ -22,7 +22,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::program;
 use crate::recording;
-use crate::stderr::say;
+use crate::stderr::message;
 use crate::target::{Limit, SOON, Watched, exit_of};
 
 /// Where misses go.
@@ -141,7 +141,7 @@ impl Sampling<'_> {
             Err(absence) => return Ok(Ended::Absent(absence)),
         };
         if !self.arguments.output.quiet {
-            say("sampling; Ctrl-C ends it and reports");
+            message("sampling; Ctrl-C ends it and reports");
         }
         let begun = Instant::now();
         let limit = Limit::new(self.arguments.target.duration);
@@ -222,8 +222,8 @@ fn close(
 ) -> Result<Analysis> {
     let closing = misses.finish(|event| sink.push(&event));
     if let Some(first) = misses.malformed() {
-        say(format_args!(
-            "{} records were not understood; the first: {first}",
+        message(format_args!(
+            "{} records could not be decoded; the first: {first}",
             closing.malformed
         ));
     }

@@ -15,7 +15,7 @@ use hugewise_model::tlb::simulate::{
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format, Output};
-use crate::stderr::say;
+use crate::stderr::message;
 use crate::{invoker, program};
 
 mod model;
@@ -69,8 +69,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let tracer = tracer()?;
     let interrupt = Interrupt::catch()?;
     if !arguments.output.quiet {
-        say(format_args!(
-            "running under {tracer}, which is slow; at most {} accesses",
+        message(format_args!(
+            "running under {tracer} (slow); at most {} accesses",
             arguments.max_accesses
         ));
     }
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     })?;
     if model.is_empty() && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
-            "{tracer} gave no trace of the command; add --show to see what it says"
+            "{tracer} produced no trace of the command; add --show to see its messages"
         )));
     }
     let exit = exit_of(&ended);

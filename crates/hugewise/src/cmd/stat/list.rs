@@ -85,7 +85,7 @@ pub(super) fn run(root: &Root, output: &Output) -> Result<Exit> {
     output::emit(output, |format| match format {
         Format::Json => output::json(&list),
         Format::Text => text(&list, output::style(output).width),
-        Format::Csv | Format::Markdown => Err(exit::usage("--list has the forms text and json")),
+        Format::Csv | Format::Markdown => Err(exit::usage("--list prints text or json")),
     })?;
     Ok(Exit::Done)
 }
@@ -184,9 +184,9 @@ fn describe(processor: &Processor, width: usize, text: &mut String) -> Result<()
     let source = &processor.source;
     let line = match processor.title {
         Some(title) => {
-            format!("{title}, event source {source}; * is counted without being asked for.")
+            format!("{title}, event source {source}; * is counted by default.")
         }
-        None => format!("No table knows this processor, event source {source}."),
+        None => format!("No event table for this processor (event source {source})."),
     };
     paragraph(&line, width, text)?;
     let nothing = processor.general.iter().all(|one| {

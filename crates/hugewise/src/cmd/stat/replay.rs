@@ -9,7 +9,7 @@ use hugewise_model::stat::{Interval, derive, parse};
 use super::lines::Lines;
 use crate::exit::{self, Exit};
 use crate::output::Output;
-use crate::stderr::say;
+use crate::stderr::message;
 use crate::{file, recording};
 
 /// Draws a recording.
@@ -41,7 +41,7 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
         })?;
     }
     if recording.torn && !output.quiet {
-        say("the recording was cut off; what follows are the intervals that it holds");
+        message("the recording was cut off; these are the intervals it holds");
     }
     lines.finish(recording.outcome)?;
     Ok(Exit::Done)

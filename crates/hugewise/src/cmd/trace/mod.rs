@@ -15,7 +15,7 @@ use hugewise_model::trace::{Rung, Traced, Untraced};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
-use crate::stderr::say;
+use crate::stderr::message;
 
 mod points;
 mod session;
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if !nothing {
         session.run(|| interrupt.asked() || process.as_ref().is_some_and(Watched::has_ended))?;
         if process.is_some_and(|process| process.has_ended()) && !arguments.output.quiet {
-            say("the process has ended");
+            message("the process has ended");
         }
     }
     session.finish(missing)?;
@@ -111,8 +111,8 @@ fn check_times(arguments: &Arguments) -> Result<()> {
 fn watched(root: &Root, pid: u32) -> Result<Watched> {
     if !numbers_are_global(root) {
         return Err(exit::refused(
-            "--pid: process numbers of a container mean nothing to the kernel's tracing; \
-             run hugewise outside of it, or without --pid",
+            "--pid: kernel tracing does not know the PIDs of a container; run hugewise outside of \
+             it, or without --pid",
         ));
     }
     Watched::open(root, pid).map_err(|error| match error.kind {
@@ -123,14 +123,17 @@ fn watched(root: &Root, pid: u32) -> Result<Watched> {
 
 fn announce(traced: &[Traced], missing: &[Untraced]) {
     if traced.is_empty() {
-        say("nothing of this can be traced here");
+        message("none of this can be traced here");
         return;
     }
     let titles: Vec<&str> = traced.iter().map(|point| point.title.as_str()).collect();
-    say(format_args!("tracing {}; Ctrl-C ends", titles.join(", ")));
+    message(format_args!(
+        "tracing {}; Ctrl-C stops and reports",
+        titles.join(", ")
+    ));
     if !missing.is_empty() {
-        say(format_args!(
-            "{} of {} cannot be traced here; the end says why",
+        message(format_args!(
+            "{} of {} cannot be traced here; the report says why",
             missing.len(),
             missing.len() + traced.len()
         ));

@@ -22,11 +22,11 @@ use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::progress::{Audience, Progress};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
-use crate::experiment::trial_output::Kept;
+use crate::experiment::trial_output::TrialOutput;
 use crate::interrupt::Interrupt;
 use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::output::Output;
-use crate::stderr::say;
+use crate::stderr::message;
 
 mod hooks;
 mod observe;
@@ -46,7 +46,7 @@ pub struct Rounds<'a> {
     /// The settings files that any policy writes.
     files: Vec<String>,
     /// Where what the trials print is kept.
-    kept: Option<Kept>,
+    trial_output: Option<TrialOutput>,
     /// What the hardware can count, or why nothing.
     counters: std::result::Result<CounterPlan, Missing>,
     /// The kernel's stalls, where they are timed.
@@ -55,8 +55,8 @@ pub struct Rounds<'a> {
     runtimes: Runtimes,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
-    /// Whether it was told that a server did not end in time.
-    told_of_killing: Cell<bool>,
+    /// Whether it was reported that a server did not end in time.
+    killing_reported: Cell<bool>,
 }
 
 /// Where a trial stands in the experiment.
@@ -100,14 +100,14 @@ impl<'a> Rounds<'a> {
                 Some(Switch::Off) => Err(Missing::NotAsked),
                 _ => plan_counters(root, &Kernel, None, &Events::Walks),
             },
-            kept: match options.output {
-                Some(Streams::Keep) => Some(Kept::beside(recorder.path())?),
+            trial_output: match options.output {
+                Some(Streams::Keep) => Some(TrialOutput::beside(recorder.path())?),
                 _ => None,
             },
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
             fragmentation: None,
-            told_of_killing: Cell::new(false),
+            killing_reported: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
             } else {
@@ -136,7 +136,7 @@ impl<'a> Rounds<'a> {
         let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
         progress.finish();
         if let Err(error) = cleaned {
-            say(error);
+            message(error);
         }
         measured
     }
@@ -193,7 +193,7 @@ impl<'a> Rounds<'a> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        let mut told = false;
+        let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             for slot in plan
                 .round(round)
@@ -210,9 +210,9 @@ impl<'a> Rounds<'a> {
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
-                if !trial.succeeded() && !told {
-                    told = true;
-                    progress.say(&failure(&trial));
+                if !trial.succeeded() && !reported {
+                    reported = true;
+                    progress.print_above(&failure(&trial));
                 }
             }
         }

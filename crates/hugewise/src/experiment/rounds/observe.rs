@@ -13,7 +13,7 @@ use hugewise_model::reader::{self, LatencySource};
 use hugewise_model::record::Header;
 
 use super::{Place, Rounds};
-use crate::experiment::latency_files::Sought;
+use crate::experiment::latency_files::LatencyFiles;
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, Switch};
 
@@ -23,7 +23,7 @@ impl Rounds<'_> {
         &self,
         header: &Header,
         place: Place,
-        sought: &Sought,
+        latency_files: &LatencyFiles,
     ) -> Result<Observed> {
         let policy = &header.plan.policies[place.slot.policy];
         let (settings, realisation) = (&policy.settings, &header.realisations[&policy.name]);
@@ -37,7 +37,7 @@ impl Rounds<'_> {
             stalls: self.stalls.as_ref(),
         };
         if let Some(service) = &header.plan.service {
-            return self.serve(header, service, settings, &watch, sought);
+            return self.serve(header, service, settings, &watch, latency_files);
         }
         let launch = self.under(realisation, self.surroundings(&header.plan));
         let launch = Launch {
@@ -55,7 +55,7 @@ impl Rounds<'_> {
         driving: &plan::Service,
         settings: &Settings,
         watch: &Watch<'_>,
-        sought: &Sought,
+        latency_files: &LatencyFiles,
     ) -> Result<Observed> {
         let (server, load) = self.launches(&header.plan, driving, watch.expected);
         let service = Service {
@@ -65,12 +65,12 @@ impl Rounds<'_> {
             load: &load,
             scratch: &std::env::temp_dir(),
             steps: &Unwatched,
-            last_look: sought,
+            last_look: latency_files,
         };
         let interrupt = self.interrupt.flag();
         let observed = service::trial(self.root, &header.host, &service, watch, interrupt)
             .context("watching the service")?;
-        self.tell_of_killing(driving, &observed);
+        self.report_killing(driving, &observed);
         Ok(observed)
     }
 
@@ -102,18 +102,18 @@ impl Rounds<'_> {
     }
 
     /// Once, because it would be the same of every trial.
-    fn tell_of_killing(&self, driving: &plan::Service, observed: &Observed) {
+    fn report_killing(&self, driving: &plan::Service, observed: &Observed) {
         let killed = observed.served.as_ref().map(|served| served.ended) == Some(Ended::Killed);
-        if !killed || observed.interrupted || self.told_of_killing.replace(true) {
+        if !killed || observed.interrupted || self.killing_reported.replace(true) {
             return;
         }
         let asked = match &driving.stop_command {
             Some(line) => format!("`{}`", line.text()),
             None => driving.stop_signal.to_string(),
         };
-        crate::stderr::say(format_args!(
-            "the service had not ended {} s after {asked} and was killed: --grace gives it \
-             longer, --stop-signal and --stop-command ask otherwise",
+        crate::stderr::message(format_args!(
+            "the server was still running {} s after {asked} and was killed: --grace gives it \
+             more time, --stop-signal and --stop-command stop it in another way",
             driving.grace.as_secs_f64()
         ));
     }
@@ -122,7 +122,8 @@ impl Rounds<'_> {
     fn surroundings(&self, plan: &Plan) -> Launch {
         let from_stdout = |source: &LatencySource| source.place == reader::Place::Stdout;
         let reads = !plan.printed.is_empty() || plan.bench.is_some();
-        let keep = reads || self.kept.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
+        let keep =
+            reads || self.trial_output.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
         Launch {
             identity: self.identity.clone(),
             directory: self.options.directory.clone(),

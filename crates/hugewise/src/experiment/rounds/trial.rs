@@ -15,11 +15,11 @@ use hugewise_model::timeline::{Timeline, Unrelated, join};
 use super::{Flow, Place, Rounds};
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
-use crate::experiment::latency_files::{self, Sought};
+use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::runtimes;
 
 /// What was seen of a trial, before it is a row.
-struct Seen {
+struct TrialResult {
     observed: Observed,
     pacing: Option<Pacing>,
     timeline: Option<Timeline>,
@@ -35,24 +35,24 @@ impl Rounds<'_> {
         place: Place,
     ) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
-        let seen = match self.prepare() {
+        let result = match self.prepare() {
             Ok(()) => self.in_force(header, machine, place)?,
-            Err(error) => Seen {
+            Err(error) => TrialResult {
                 observed: Observed::not_run(Outcome::HookFailed { error }),
                 pacing: None,
                 timeline: None,
                 answers: Answers::new(),
             },
         };
-        let flow = if seen.observed.interrupted || self.interrupt.asked() {
+        let flow = if result.observed.interrupted || self.interrupt.asked() {
             Flow::Stop
         } else {
             Flow::Go
         };
-        let mut trial = row(place, policy, &header.plan, seen.observed);
-        trial.pacing = seen.pacing;
-        trial.timeline = seen.timeline;
-        runtimes::note_answers(&mut trial, &policy.settings, seen.answers);
+        let mut trial = row(place, policy, &header.plan, result.observed);
+        trial.pacing = result.pacing;
+        trial.timeline = result.timeline;
+        runtimes::note_answers(&mut trial, &policy.settings, result.answers);
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
@@ -62,33 +62,35 @@ impl Rounds<'_> {
     }
 
     /// Puts the policy in force, runs the workload, and takes the policy back.
-    fn in_force(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<Seen> {
+    fn in_force(
+        &self,
+        header: &Header,
+        machine: &mut Machine,
+        place: Place,
+    ) -> Result<TrialResult> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let latency = self.options.latency.as_ref();
-        let sought = Sought::before(latency, self.options.directory.as_deref());
+        let files = LatencyFiles::before(latency, self.options.directory.as_deref());
         let applied = machine.apply(realisation).map_err(|error| {
-            exit::refused(format!(
-                "putting policy `{}` in force: {error}",
-                policy.name
-            ))
+            exit::refused(format!("applying policy `{}`: {error}", policy.name))
         })?;
         let identity = self.identity.as_ref();
         let answers = self
             .runtimes
             .ask(self.options, policy, realisation, identity);
-        let mut observed = self.observe(header, place, &sought)?;
+        let mut observed = self.observe(header, place, &files)?;
         drop(applied);
-        let (pacing, times) = self.read_latencies(&mut observed, sought);
+        let (pacing, times) = self.read_latencies(&mut observed, files);
         let timeline = timeline(&mut observed, &times);
         runtimes::note_complaints(&mut observed, &policy.settings);
         if let Some(fragmentation) = self.fragmentation {
             fragmentation.judge(&mut observed);
         }
-        if let (Some(kept), Some(index)) = (&self.kept, place.index) {
-            kept.keep(index, &observed)?;
+        if let (Some(output), Some(index)) = (&self.trial_output, place.index) {
+            output.write(index, &observed)?;
         }
-        Ok(Seen {
+        Ok(TrialResult {
             observed,
             pacing,
             timeline,
@@ -106,12 +108,12 @@ impl Rounds<'_> {
     fn read_latencies(
         &self,
         observed: &mut Observed,
-        sought: Sought,
+        files: LatencyFiles,
     ) -> (Option<Pacing>, Result<Times, Unrelated>) {
         let Some(source) = self.options.latency.as_ref() else {
             return (None, Err(Unrelated::NotAsked));
         };
-        let reply = latency_files::read(source, &observed.output, sought);
+        let reply = latency_files::read(source, &observed.output, files);
         observed.readings.extend(reply.readings);
         (reply.pacing, reply.times)
     }

@@ -22,7 +22,7 @@ use hugewise_model::stat::WalkShare;
 
 use crate::{exit, paths};
 
-/// How long a process is watched for what it uses, unless told otherwise.
+/// How long a process is watched by default.
 pub const WATCH: Duration = Duration::from_secs(5);
 
 /// How soon the end of a process that is watched is noticed.
@@ -91,7 +91,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What was seen of a process while it was watched.
+/// The activity of a process while it was watched.
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// How long before now its used bits were cleared, where they were.
@@ -100,7 +100,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// It was not watched. What is told is whether its page walks could be counted.
+    /// A process that was not watched, with the reason if its page walks cannot be counted.
     pub fn unwatched(root: &Root) -> Self {
         Self {
             used_seconds: None,

@@ -1,4 +1,4 @@
-//! As whom the workload runs: under sudo as the user who called, else as we do.
+//! The user of the workload: under sudo the invoking user, else our own.
 
 use anyhow::{Context, Result};
 use hugewise_linux::identity;

@@ -72,7 +72,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
     Ok(exit.into())
 }
 
-/// A reader that has seen enough is no failure of ours.
+/// A reader of stdout that stops early is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,4 +1,4 @@
-//! Giving a result out: on stdout in the form that was asked for, and as files.
+//! Results: on stdout in the requested format, and as files.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -56,7 +56,7 @@ pub enum Colour {
     Never,
 }
 
-/// Writes a result to stdout in the form that was asked for, and as JSON to the file of `--json`.
+/// Writes a result to stdout in the requested format, and as JSON to the file of `--json`.
 /// Trouble with one does not keep back the other.
 pub fn emit(output: &Output, render: impl Fn(Format) -> Result<String>) -> Result<()> {
     let printed = render(output.format).and_then(|text| print(&text));

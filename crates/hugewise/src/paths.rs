@@ -60,13 +60,13 @@ pub fn is_left_over() -> bool {
     machine_state().join(undo::JOURNAL_FILE).exists() && lock::hold(&lock_folder()).is_ok()
 }
 
-/// What an ordinary user is told who meets what root's experiment left.
+/// The hint for an ordinary user where an experiment of root left settings changed.
 pub fn root_is_needed() -> Option<&'static str> {
     (!identity::is_root() && machine_state().join(undo::JOURNAL_FILE).exists())
         .then_some("only root can restore it: sudo hugewise doctor --undo")
 }
 
-/// What the environment says of the program's surroundings.
+/// The environment variables that matter to probing.
 pub fn environment() -> Environment {
     let read = |name: &str| std::env::var(name).ok();
     Environment {

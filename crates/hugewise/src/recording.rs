@@ -15,7 +15,7 @@ pub struct Sink<A> {
     /// What adds them up.
     pub analysis: A,
     file: Option<BufWriter<File>>,
-    /// The first trouble with the file; what was seen is reported all the same.
+    /// The first trouble with the file; the report is made all the same.
     trouble: Option<std::io::Error>,
 }
 

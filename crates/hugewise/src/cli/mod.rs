@@ -66,7 +66,7 @@ pub fn command() -> Command {
 }
 
 /// Parses the words of the command line, and those of an experiment file that they name. Ends the
-/// program where help is asked for or where they make no sense.
+/// program after printing help or a usage error.
 ///
 /// # Errors
 ///

@@ -34,7 +34,7 @@ use crate::output::{self, Output};
 use crate::stderr::{chain, message};
 use crate::{invoker, paths};
 
-/// The files that an experiment writes besides those of the output.
+/// The files of an experiment, in addition to those of the output flags.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
     /// The record; a new file in its usual place where none is named.
@@ -64,10 +64,7 @@ pub fn conduct(
     let interrupt = Interrupt::catch()?;
 
     let header = header(host, plan, realisations);
-    let path = match files.record {
-        Some(path) => path.to_owned(),
-        None => new_record(&header, identity.as_ref())?,
-    };
+    let path = record_path(files.record, &header, identity.as_ref())?;
     announce(&header, options, output);
 
     let wanted: Vec<_> = header.realisations.values().collect();
@@ -88,8 +85,16 @@ pub fn conduct(
     Ok(exit_of(&record, gates))
 }
 
-fn new_record(header: &Header, identity: Option<&Identity>) -> Result<PathBuf> {
-    paths::new_record(program(&header.plan), header.created_unix_ms, identity)
+/// The path that was named, or a new one in the user's state folder.
+fn record_path(
+    named: Option<&Path>,
+    header: &Header,
+    identity: Option<&Identity>,
+) -> Result<PathBuf> {
+    match named {
+        Some(path) => Ok(path.to_owned()),
+        None => paths::new_record(program(&header.plan), header.created_unix_ms, identity),
+    }
 }
 
 /// Ends the record, or leaves it without an end where measuring itself failed.
@@ -182,7 +187,7 @@ fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
         .collect()
 }
 
-/// What is said before anything runs: doubts about policies, and what more could be reached.
+/// Warns about policies before anything runs, and names those that need --system.
 fn announce(header: &Header, options: &Options, output: &Output) {
     if output.quiet {
         return;
@@ -200,7 +205,7 @@ fn announce(header: &Header, options: &Options, output: &Output) {
     }
 }
 
-/// What an experiment that was killed had left, and that is put back now.
+/// Reports the settings of a killed experiment that were restored just now.
 fn report_recovered(machine: &Machine) {
     for restored in &machine.recovered().restored {
         message(format_args!(

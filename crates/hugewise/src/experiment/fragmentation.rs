@@ -15,7 +15,7 @@ use crate::exit;
 use crate::paths;
 use crate::stderr::message;
 
-/// So far from what was asked for, or from what was found, a state is still the same one.
+/// A state this close to another counts as the same.
 const TOLERANCE: f64 = 0.05;
 
 /// The state, as long as this exists.
@@ -31,7 +31,7 @@ pub struct Fragmentation<'a> {
 }
 
 impl<'a> Fragmentation<'a> {
-    /// Brings the state about that the plan asks for, if it does.
+    /// Reaches the state of the plan, if it has one.
     pub fn begin(root: &'a Root, header: &Header) -> Result<Option<Self>> {
         let Some(percent) = header.plan.fragment else {
             return Ok(None);
@@ -51,7 +51,7 @@ impl<'a> Fragmentation<'a> {
         }))
     }
 
-    /// Brings the state about again, before a trial; else what the trial fails of.
+    /// Reaches the state again, before a trial.
     pub fn repair(&self) -> Result<(), String> {
         let repaired = self.held.borrow_mut().repair();
         repaired
@@ -75,7 +75,7 @@ impl<'a> Fragmentation<'a> {
         }
     }
 
-    /// Lets go, has the kernel move together what lies scattered, and says what is left of it.
+    /// Releases the memory, lets the kernel compact it, and returns a warning if it stays fragmented.
     pub fn end(self) -> Option<String> {
         let Self { held, .. } = self;
         drop(held);

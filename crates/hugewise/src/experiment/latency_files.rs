@@ -1,4 +1,4 @@
-//! `--latency READER:FILE`: what a trial wrote, told apart from what lay there before.
+//! `--latency READER:FILE`: the files that a trial wrote, as opposed to older ones.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,14 +25,14 @@ pub const FOLDER: &str = "{dir}/";
 /// Files by their names with what is in them, or why there are none.
 type Documents = Result<Vec<(String, Vec<u8>)>, String>;
 
-/// Where a source of latencies is looked for after a trial.
+/// Where the latencies of a trial are read from after it.
 #[derive(Debug)]
 pub enum LatencyFiles {
-    /// In what the trial printed.
+    /// The stdout of the trial.
     Stdout,
-    /// In files that outlive it.
+    /// Files that outlive the trial.
     Changed(ChangedFiles),
-    /// In the folder that goes with it.
+    /// Files in the temporary folder of the trial.
     Folder(TrialFolder),
 }
 
@@ -100,7 +100,7 @@ pub struct ChangedFiles {
     before: BTreeMap<PathBuf, State>,
 }
 
-/// What tells whether a file was written, and whether it was only written on.
+/// The state of a file, to know whether it was written anew or only appended to.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     inode: u64,
@@ -209,7 +209,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// What a source tells of one trial, from its stdout or from the files that it wrote.
+/// The latencies of one trial, from its stdout or from the files that it wrote.
 pub fn read(source: &LatencySource, stdout: &[u8], files: LatencyFiles) -> Reply {
     let documents = match files {
         LatencyFiles::Changed(files) => files.documents(),

@@ -89,14 +89,13 @@ impl Options {
         }
     }
 
-    /// What goes with a trial is of a server; what stays is told from older files before the
-    /// port is known.
+    /// Only a server has a temporary folder; other files are listed before the port is known.
     fn check_latency_path(&self, path: &str) -> Result<()> {
         let named = ["{dir}", "{port}"].iter().find(|it| path.contains(**it));
         let Some(named) = named else {
             return Ok(());
         };
-        let problem = if self.service.is_none() {
+        let problem = if self.server.service.is_none() {
             format!("{named} needs --service")
         } else if !path.starts_with(FOLDER) {
             format!("a path with {named} must begin with {FOLDER}")

@@ -1,4 +1,4 @@
-//! What is said on stderr while an experiment runs; nothing when stderr is not a terminal.
+//! Progress on stderr while an experiment runs; none when stderr is not a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::stderr;
 
-/// Who is told.
+/// Who sees the progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// A person at a terminal.

@@ -53,7 +53,7 @@ impl Recorder {
     }
 
     /// Adds a trial. Trouble with the disk does not end an experiment: the trial stays in
-    /// memory and in the report, and the trouble is told at the end.
+    /// memory and in the report, and the trouble is reported at the end.
     pub fn push(&mut self, trial: Trial) {
         self.append(&Line::Trial(trial.clone()));
         self.record.trials.push(trial);

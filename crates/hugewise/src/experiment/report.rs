@@ -48,7 +48,7 @@ fn rendered(report: &Report<'_>, format: Format, output: &Output) -> Result<Stri
     Ok(text)
 }
 
-/// Judges the gates and tells on stderr what each says; whether one has closed.
+/// Judges the gates, explains each on stderr, and returns whether one has closed.
 pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
     let mut state = GateState::Open;
     for gate in gates {
@@ -79,7 +79,7 @@ pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
     state
 }
 
-/// What the gates came to.
+/// The result of all gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateState {
     /// None closed.

@@ -1,4 +1,4 @@
-//! Settings of runtimes: places in the command, and what the runtimes make of them.
+//! Settings of runtimes: placeholders in the command, and how the runtimes answer.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ pub fn check_placeholders(words: &[OsString], policies: &[Policy]) -> Result<()>
     Ok(())
 }
 
-/// Adds to a trial what its runtimes said when they were asked.
+/// Adds the answers of the runtimes to a trial.
 pub fn note_answers(trial: &mut Trial, settings: &Settings, answers: Answers) {
     let refused = not_taken(settings, &answers).into_iter();
     trial
@@ -101,7 +101,7 @@ pub fn note_answers(trial: &mut Trial, settings: &Settings, answers: Answers) {
     trial.read_back.runtimes = answers;
 }
 
-/// Adds what they said while the trial ran.
+/// Adds the complaints that runtimes printed while the trial ran.
 pub fn note_complaints(observed: &mut Observed, settings: &Settings) {
     if settings.runtimes.is_empty() {
         return;

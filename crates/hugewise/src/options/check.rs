@@ -1,5 +1,5 @@
-//! Options that would make every trial fail are refused before anything runs: one trial failing
-//! after the other would say the same, later and less clearly.
+//! Options that would make every trial fail, refused before anything runs: the failures of all
+//! trials would be later and less clear.
 
 use std::fs::File;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The experiment file, as flags: what it says, the command line could say, and clap reads both.
+//! The experiment file as flags: it is turned into words of the command line, which clap parses.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -25,7 +25,7 @@ const PLURALS: [(&str, &str); 2] = [("policies", "policy"), ("metrics", "metric"
 ///
 /// # Errors
 ///
-/// The file cannot be read, or says what no flag says.
+/// The file cannot be read, a key is not a flag, or a value is not one of that flag.
 pub fn with_file(command: Command, words: Vec<OsString>) -> Result<Vec<OsString>> {
     // What is wrong on the command line itself is told when it is parsed for good.
     let Ok(matches) = command.try_get_matches_from(&words) else {
@@ -89,7 +89,7 @@ fn joined(words: &[OsString], run: &ArgMatches, file: FileWords) -> Vec<OsString
     all
 }
 
-/// What a file says, in the words of the command line.
+/// A file as words of the command line.
 #[derive(Debug, Default)]
 struct FileWords {
     /// Each key by the name of its argument.
@@ -206,7 +206,7 @@ fn text(value: Value) -> Result<String, String> {
     }
 }
 
-/// What clap says is wrong with a value, without the flag that nobody typed.
+/// The reason why clap refuses a value, without the flag, which nobody typed.
 fn reason(error: &clap::Error) -> String {
     if let Some(source) = std::error::Error::source(error) {
         return source.to_string();
@@ -277,7 +277,7 @@ mod tests {
     fn a_server_is_the_command() {
         let line = "service = 'a --port {port}'\nready = 'tcp:{port}'\nload = ['b', 'c d']";
         let server = options(&[], line).expect("a server");
-        assert!(server.shell && server.load.is_some());
+        assert!(server.shell && server.server.load.is_some());
         assert_eq!(server.command, ["a --port {port}"]);
         let words = "service = ['java', 'X.java']\nready = 'tcp:1'\nload = 'b'";
         let server = options(&[], words).expect("a server");

@@ -1,5 +1,4 @@
-//! What an experiment is made of, as flags of `run`; a file says the same by keys that are these
-//! flags.
+//! The flags of an experiment; the keys of an experiment file are the same.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +7,6 @@ use std::time::Duration;
 use clap::Args;
 use hugewise_model::gate::Gate;
 use hugewise_model::plan::PrintedMetric;
-use hugewise_model::plan::service::{CommandLine, Ready, StopSignal};
 use hugewise_model::policy::{Axis, Policy};
 use hugewise_model::quantity::parse_duration;
 use hugewise_model::reader::LatencySource;
@@ -17,14 +15,13 @@ mod check;
 mod choices;
 mod file;
 mod parse;
-mod service;
+mod server;
 
 pub use check::check_workload;
 pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share};
-
-use parse::parse_command_line;
+pub use server::ServerOptions;
 
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args)]
@@ -237,105 +234,8 @@ pub struct Options {
     )]
     pub counters: Option<Switch>,
 
-    /// Server to measure instead of a command (shell line)
-    ///
-    /// A trial starts it under the policy, waits until it is --ready, runs --load, and stops it.
-    /// Only its process tree is measured, while the load runs. In its line and in those of the
-    /// load, {port} is a free port and {dir} a temporary folder of the trial.
-    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
-    pub service: Option<CommandLine>,
-
-    /// When it is ready: tcp:PORT, http://…, log:REGEX, …
-    ///
-    /// `tcp:[HOST:]PORT` accepts a connection; http://HOST:PORT/PATH answers with a status from 200
-    /// to 399; log:REGEX matches what the server printed; exec:LINE succeeds, and is repeated until
-    /// it does. PORT may be {port}.
-    #[arg(long, value_name = "HOW", help_heading = "A server under load")]
-    pub ready: Option<Ready>,
-
-    /// Load generator; the trial lasts as long as it runs
-    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
-    pub load: Option<CommandLine>,
-
-    /// Load generator to run first, not measured
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LINE",
-        value_parser = parse_command_line,
-        help_heading = "A server under load"
-    )]
-    pub warm_up_load: Option<CommandLine>,
-
-    /// Time for the server to become ready [default: 60s]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "TIME",
-        value_parser = parse_duration,
-        help_heading = "A server under load"
-    )]
-    pub ready_timeout: Option<Duration>,
-
-    /// Policy of the load: none, same [default: none]
-    ///
-    /// With `none` only the server runs under the policy; system settings apply to both.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHICH",
-        help_heading = "A server under load"
-    )]
-    pub load_policy: Option<LoadUnder>,
-
-    /// Signal that stops the server [default: SIGTERM]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "SIGNAL",
-        help_heading = "A server under load"
-    )]
-    pub stop_signal: Option<StopSignal>,
-
-    /// Command that stops the server (instead of a signal)
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LINE",
-        value_parser = parse_command_line,
-        help_heading = "A server under load"
-    )]
-    pub stop_command: Option<CommandLine>,
-
-    /// Time for the server to stop before it is killed [default: 10s]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "TIME",
-        value_parser = parse_duration,
-        help_heading = "A server under load"
-    )]
-    pub grace: Option<Duration>,
-
-    /// CPUs of the server, e.g. 0-3,8
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LIST",
-        help_heading = "A server under load"
-    )]
-    pub service_cpus: Option<Processors>,
-
-    /// CPUs of the load, e.g. 4-7
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LIST",
-        help_heading = "A server under load"
-    )]
-    pub load_cpus: Option<Processors>,
+    #[command(flatten)]
+    pub server: ServerOptions,
 
     /// Time kernel stalls: off, rare, all [default: rare]
     ///

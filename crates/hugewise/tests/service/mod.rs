@@ -246,7 +246,9 @@ fn a_server_that_stays_is_killed_and_that_is_said_once() {
     .args(["--grace", "100ms", "--max-rounds", "2"])
     .assert()
     .success()
-    .stderr(contains("had not ended 0.1 s after SIGTERM and was killed"));
+    .stderr(contains(
+        "was still running 0.1 s after SIGTERM and was killed",
+    ));
     let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
     assert_eq!(said.matches("was killed").count(), 1, "{said}");
     nothing_is_left(&case);
@@ -264,11 +266,11 @@ fn what_cannot_be_is_refused_before_anything_runs() {
             &["--service", "sleep 1", "--ready", "soon", "--load", "true"],
             "tcp:PORT",
         ),
-        (&["--load", "true", "--", "true"], "--load is of a server"),
-        (&["--grace", "1s", "--", "true"], "--grace is of a server"),
+        (&["--load", "true", "--", "true"], "--load needs --service"),
+        (&["--grace", "1s", "--", "true"], "--grace needs --service"),
         (
             &["--service", "sleep 1", "--", "true"],
-            "names the command itself",
+            "--service is the command",
         ),
         (
             &[
@@ -296,7 +298,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
                 "--load-cpus",
                 "9999",
             ],
-            "no processor 9999",
+            "CPU 9999 is not online",
         ),
         (
             &[

@@ -6,7 +6,7 @@ use hugewise_model::bench::{Bench, Cell, arms};
 use crate::exit;
 use crate::nearest::hint;
 
-/// The words that were asked for, each of which must be known, or those that are usual.
+/// The words of a flag, each of which must be known, or the usual ones.
 pub(super) fn chosen<'a>(
     flag: &str,
     asked: &'a [String],
@@ -25,7 +25,7 @@ pub(super) fn chosen<'a>(
     }
 }
 
-/// The numbers that were asked for, or those that are usual.
+/// The numbers of a flag, or the usual ones.
 pub(super) fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
     if asked.is_empty() { usual } else { asked }.to_vec()
 }

@@ -18,7 +18,7 @@ use crate::options::{Options, Switch};
 use crate::output::Output;
 use crate::paths;
 
-/// No new round begins after this time, where nothing else was asked for.
+/// The default of `--max-time`.
 const USUAL_TIME: Duration = Duration::from_secs(180);
 
 /// Flags that every bench has.
@@ -109,7 +109,7 @@ impl Common {
         })
     }
 
-    /// The policies of the pages that were asked for, or the usual ones.
+    /// The policies of `--pages`, or the usual ones.
     pub(super) fn policies(&self, arms: Arms, host: &Host, bench: &Bench) -> Result<Vec<Policy>> {
         if self.pages.is_empty() {
             return Ok(arms.usual);
@@ -138,7 +138,7 @@ fn no_pages(name: &str, known: &[Policy], host: &Host, bench: &Bench) -> anyhow:
     exit::usage(format!("--pages {name}: there are {}{more}", names(known)))
 }
 
-/// Where the pages of a pool are asked for: that this bench takes none, or how the pool gets some.
+/// The hint for hugetlb pages: this bench uses none, or how to fill the pool.
 fn not_of_the_pool(name: &str, host: &Host) -> Option<String> {
     let named = |bytes: u64| format!("hugetlb-{}", arms::page_word(bytes)) == name;
     let (bytes, pool) = host.hugetlb.iter().find(|(bytes, _)| named(**bytes))?;

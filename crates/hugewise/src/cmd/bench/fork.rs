@@ -30,11 +30,11 @@ pub(super) struct Arguments {
 }
 
 /// The cells: the same writes beside a child and without one.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let sizes = or_usual(&flags.sizes, &[USUAL_SIZE]);
     // The memory, and its copy.
     room::check("--sizes", &sizes, 2, host, root)?;
-    let writes = asked.writes.unwrap_or(USUAL_WRITES);
+    let writes = flags.writes.unwrap_or(USUAL_WRITES);
     let mut cells = Vec::new();
     for size in &sizes {
         for moment in ["forked", "alone"] {

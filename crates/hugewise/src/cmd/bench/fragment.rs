@@ -32,20 +32,20 @@ pub(super) struct Arguments {
 }
 
 /// The cells: each amount in each state.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    if !asked.common.system {
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    if !flags.common.system {
         return Err(exit::usage(
             "bench fragment fragments the free memory of the whole machine, which can slow other \
              programs; add --system to allow that",
         ));
     }
-    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+    let sizes = or_usual(&flags.sizes, &[USUAL_SIZE]);
     room::check("--sizes", &sizes, 1, host, root)?;
     let mut states = vec![0];
-    states.extend(if asked.to.is_empty() {
+    states.extend(if flags.to.is_empty() {
         &[80][..]
     } else {
-        &asked.to
+        &flags.to
     });
     let mut cells = Vec::new();
     for size in &sizes {

@@ -55,13 +55,13 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let means = chosen("--means", &asked.means, MEANS, &MEANS[1..2])?;
-    let starts = chosen("--start", &asked.start, STARTS, STARTS)?;
-    let touches = chosen("--touched", &asked.touched, TOUCHES, &TOUCHES[..1])?;
-    let steps = or_usual(&asked.steps, &usual_steps(host));
-    let heap = asked.heap.unwrap_or(USUAL_HEAP);
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let means = chosen("--means", &flags.means, MEANS, &MEANS[1..2])?;
+    let starts = chosen("--start", &flags.start, STARTS, STARTS)?;
+    let touches = chosen("--touched", &flags.touched, TOUCHES, &TOUCHES[..1])?;
+    let steps = or_usual(&flags.steps, &usual_steps(host));
+    let heap = flags.heap.unwrap_or(USUAL_HEAP);
     room::check("--heap", &[heap], 1, host, root)?;
     check_steps(&steps, heap, host)?;
     let mut cells = Vec::new();

@@ -32,15 +32,15 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let usual = usual_programs(host);
-    let programs = chosen("--programs", &asked.programs, PROGRAMS, &usual)?;
-    let heap = asked.heap.unwrap_or(USUAL_HEAP);
+    let programs = chosen("--programs", &flags.programs, PROGRAMS, &usual)?;
+    let heap = flags.heap.unwrap_or(USUAL_HEAP);
     room::check("--heap", &[heap], 1, host, root)?;
-    let left_to_chance = programs.contains(&"glibc-hugetlb-1") || asked.programs.is_empty();
-    if left_to_chance && takes_advice_by_chance(host.glibc) && !asked.common.output.quiet {
-        let tried = if asked.programs.is_empty() {
+    let left_to_chance = programs.contains(&"glibc-hugetlb-1") || flags.programs.is_empty();
+    if left_to_chance && takes_advice_by_chance(host.glibc) && !flags.common.output.quiet {
+        let tried = if flags.programs.is_empty() {
             "Not tried: glibc-hugetlb-1"
         } else {
             "glibc-hugetlb-1 is not deterministic"

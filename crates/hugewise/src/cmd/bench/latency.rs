@@ -36,24 +36,24 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for, ascending: what is there of one is there for the next.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let usual = match (asked.sizes.is_empty(), asked.to) {
-        (true, None) => Some(usual(asked, host, root)?),
+/// The cells of these flags, ascending: pages of one are already there for the next.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let usual = match (flags.sizes.is_empty(), flags.to) {
+        (true, None) => Some(usual(flags, host, root)?),
         _ => None,
     };
-    let mut sizes = match usual.or(asked.to) {
+    let mut sizes = match usual.or(flags.to) {
         Some(largest) => latency::footprints(largest),
-        None => asked.sizes.clone(),
+        None => flags.sizes.clone(),
     };
     sizes.sort_unstable();
-    let flag = if asked.to.is_some() {
+    let flag = if flags.to.is_some() {
         "--to"
     } else {
         "--sizes"
     };
-    check_sizes(flag, asked.to.into_iter().chain(sizes.iter().copied()))?;
-    let largest = asked.to.or(sizes.last().copied());
+    check_sizes(flag, flags.to.into_iter().chain(sizes.iter().copied()))?;
+    let largest = flags.to.or(sizes.last().copied());
     room::check(flag, largest.as_slice(), 1, host, root)?;
     Ok(Bench {
         processor: Some(Processor {
@@ -70,8 +70,8 @@ fn cells(sizes: &[u64]) -> Vec<Vec<String>> {
 }
 
 /// The largest footprint of which ten rounds fit into the time.
-fn usual(asked: &Arguments, host: &Host, root: &Root) -> Result<u64> {
-    let budget = asked.common.budget("latency", host);
+fn usual(flags: &Arguments, host: &Host, root: &Root) -> Result<u64> {
+    let budget = flags.common.budget("latency", host);
     let most = room::usual_most(1, host, root)?;
     calibrate::largest("latency", budget, most, |largest| {
         Ok(cells(&latency::footprints(largest)))

@@ -55,18 +55,18 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let known: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
-    let names = chosen("--ops", &asked.ops, &known, USUAL_OPERATIONS)?;
+    let names = chosen("--ops", &flags.ops, &known, USUAL_OPERATIONS)?;
     let operations: Vec<&Operation> = names
         .iter()
         .filter_map(|name| OPERATIONS.iter().find(|operation| operation.name == *name))
         .collect();
-    let states = chosen("--source", &asked.source, SOURCES, &SOURCES[..1])?;
-    let threads = or_usual(&asked.threads, &[1]);
-    check_sizes(&asked.sizes)?;
-    let cells = |sizes: &[u64]| cells(asked, host, (&operations, &states), sizes, &threads);
+    let states = chosen("--source", &flags.source, SOURCES, &SOURCES[..1])?;
+    let threads = or_usual(&flags.threads, &[1]);
+    check_sizes(&flags.sizes)?;
+    let cells = |sizes: &[u64]| cells(flags, host, (&operations, &states), sizes, &threads);
     let reads = operations.iter().any(|operation| operation.reads);
     if !reads && !states.contains(&"written") {
         return Err(exit::usage(format!(
@@ -76,22 +76,22 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     }
     let most = operations.iter().map(|operation| operation.blocks).max();
     let count = most.unwrap_or(1) * threads.iter().max().unwrap_or(&1);
-    room::check("--sizes", &asked.sizes, count, host, root)?;
-    if !asked.sizes.is_empty() {
-        return of_cells("memory", cells(&asked.sizes)?);
+    room::check("--sizes", &flags.sizes, count, host, root)?;
+    if !flags.sizes.is_empty() {
+        return of_cells("memory", cells(&flags.sizes)?);
     }
     let usual = |largest: u64| cells(&USUAL_SIZES.map(|size| size.min(largest)));
     let most = room::usual_most(count, host, root)?.min(LARGEST_USUAL);
-    let largest = calibrate::largest("memory", asked.common.budget("memory", host), most, usual)?;
+    let largest = calibrate::largest("memory", flags.common.budget("memory", host), most, usual)?;
     Ok(Bench {
-        left_out: left_out(asked, largest, host),
+        left_out: left_out(flags, largest, host),
         ..of_cells("memory", usual(largest)?)?
     })
 }
 
 /// The words of the cells of these operations and states over blocks of these sizes.
 fn cells(
-    asked: &Arguments,
+    flags: &Arguments,
     host: &Host,
     (operations, states): (&[&Operation], &[&str]),
     sizes: &[u64],
@@ -99,7 +99,7 @@ fn cells(
 ) -> Result<Vec<Vec<String>>> {
     let mut cells = Vec::new();
     for operation in operations {
-        for kernel in kernels(operation, &asked.kernels, host)? {
+        for kernel in kernels(operation, &flags.kernels, host)? {
             let sensible = |state: &&&str| **state == "written" || operation.reads;
             for state in states.iter().filter(sensible) {
                 for threads in threads {
@@ -117,7 +117,7 @@ fn cells(
 }
 
 /// What is not measured where no sizes were chosen, or nothing at all.
-fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
+fn left_out(flags: &Arguments, usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
     let longer = if usual < LARGEST_USUAL {
         " or a longer --max-time"
@@ -128,8 +128,8 @@ fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
         let (largest, to) = (bytes_text(usual), flag_text(more));
         format!("blocks above {largest} (--sizes up to {to}{longer})")
     });
-    let chosen = [&asked.ops, &asked.kernels, &asked.source];
-    let nothing = asked.threads.is_empty() && chosen.iter().all(|it| it.is_empty());
+    let chosen = [&flags.ops, &flags.kernels, &flags.source];
+    let nothing = flags.threads.is_empty() && chosen.iter().all(|it| it.is_empty());
     let others = nothing.then(|| {
         let names = OPERATIONS.iter().map(|operation| operation.name);
         let names: Vec<&str> = names
@@ -156,8 +156,8 @@ fn check_sizes(sizes: &[u64]) -> Result<()> {
     }
 }
 
-/// The kernels of an operation that were asked for, or its usual one.
-fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Result<Vec<&'a str>> {
+/// The requested kernels of an operation, or its usual one.
+fn kernels<'a>(operation: &Operation, flags: &'a [String], host: &Host) -> Result<Vec<&'a str>> {
     let known = operation.kernels(&host.arch);
     if known.is_empty() {
         return Err(exit::usage(format!(
@@ -167,14 +167,14 @@ fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Resul
     }
     let flag = format!("--ops {} --kernels", operation.name);
     let has = |name: &&str| lacks(name).is_none();
-    if let Some((name, what)) = asked.iter().find_map(|name| Some((name, lacks(name)?))) {
+    if let Some((name, what)) = flags.iter().find_map(|name| Some((name, lacks(name)?))) {
         let those: Vec<&str> = known.iter().copied().filter(has).collect();
         return Err(exit::usage(format!(
             "{flag} {name}: this processor has no {what}; it can run {}",
             those.join(", ")
         )));
     }
-    chosen(&flag, asked, known, &known[..1])
+    chosen(&flag, flags, known, &known[..1])
 }
 
 /// What this processor lacks for the kernel of a name. The laboratory asks again.

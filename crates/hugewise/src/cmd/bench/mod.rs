@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         ));
     }
     let allocators = match suite {
-        Suite::Slab(asked) => slab::allocators(asked, &host)?,
+        Suite::Slab(flags) => slab::allocators(flags, &host)?,
         _ => None,
     };
     let arms = arms::of_suite(&bench.suite, &host, common.reach());
@@ -103,14 +103,14 @@ impl Suite {
     /// Its cells, and the flags that every bench has.
     fn cells(&self, host: &Host, root: &Root) -> Result<(&Common, Bench)> {
         Ok(match self {
-            Self::Memory(asked) => (&asked.common, memory::bench(asked, host, root)?),
-            Self::Latency(asked) => (&asked.common, latency::bench(asked, host, root)?),
-            Self::Prefault(asked) => (&asked.common, prefault::bench(asked, host, root)?),
-            Self::Growth(asked) => (&asked.common, growth::bench(asked, host, root)?),
-            Self::Heap(asked) => (&asked.common, heap::bench(asked, host, root)?),
-            Self::Fork(asked) => (&asked.common, fork::bench(asked, host, root)?),
-            Self::Slab(asked) => (&asked.common, slab::bench(asked, host, root)?),
-            Self::Fragment(asked) => (&asked.common, fragment::bench(asked, host, root)?),
+            Self::Memory(flags) => (&flags.common, memory::bench(flags, host, root)?),
+            Self::Latency(flags) => (&flags.common, latency::bench(flags, host, root)?),
+            Self::Prefault(flags) => (&flags.common, prefault::bench(flags, host, root)?),
+            Self::Growth(flags) => (&flags.common, growth::bench(flags, host, root)?),
+            Self::Heap(flags) => (&flags.common, heap::bench(flags, host, root)?),
+            Self::Fork(flags) => (&flags.common, fork::bench(flags, host, root)?),
+            Self::Slab(flags) => (&flags.common, slab::bench(flags, host, root)?),
+            Self::Fragment(flags) => (&flags.common, fragment::bench(flags, host, root)?),
         })
     }
 }

@@ -38,12 +38,12 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let methods = chosen("--methods", &asked.methods, METHODS, USUAL)?;
-    let threads = or_usual(&asked.threads, &[1]);
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let methods = chosen("--methods", &flags.methods, METHODS, USUAL)?;
+    let threads = or_usual(&flags.threads, &[1]);
     let whole = host.pmd_bytes().unwrap_or(host.page_bytes);
-    if asked
+    if flags
         .sizes
         .iter()
         .any(|&size| size == 0 || !size.is_multiple_of(whole))
@@ -53,13 +53,13 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
             flag_text(whole)
         )));
     }
-    room::check("--sizes", &asked.sizes, 1, host, root)?;
+    room::check("--sizes", &flags.sizes, 1, host, root)?;
     let cells = |sizes: &[u64]| cells(&methods, sizes, &threads);
-    if !asked.sizes.is_empty() {
-        return of_cells("prefault", cells(&asked.sizes));
+    if !flags.sizes.is_empty() {
+        return of_cells("prefault", cells(&flags.sizes));
     }
     let most = room::usual_most(1, host, root)?.min(USUAL_SIZE);
-    let budget = asked.common.budget("prefault", host);
+    let budget = flags.common.budget("prefault", host);
     let usual = |largest: u64| cells(&[largest.max(whole)]);
     let largest = calibrate::largest("prefault", budget, most, |size| Ok(usual(size)))?;
     let left_out = (largest < USUAL_SIZE).then(|| {

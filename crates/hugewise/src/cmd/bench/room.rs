@@ -9,7 +9,7 @@ use crate::exit;
 /// The part of all memory, and of a cgroup's limit, that is left to others.
 const RESERVE_PARTS: u64 = 8;
 
-/// The part of all memory that is used at most where nothing is asked for.
+/// The largest share of memory to use by default.
 const PARTS: u64 = 4;
 
 /// The largest size that is usual where so many blocks of it are used at a time: a power of two,

@@ -57,10 +57,10 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let places = asked.places.unwrap_or(USUAL_PLACES);
-    let operations = asked.operations.unwrap_or(USUAL_OPERATIONS);
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let places = flags.places.unwrap_or(USUAL_PLACES);
+    let operations = flags.operations.unwrap_or(USUAL_OPERATIONS);
     let most = room::bytes(host, root)? / PLACE_BYTES;
     if places > most {
         return Err(exit::usage(format!(
@@ -69,9 +69,9 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
         )));
     }
     let words: Vec<&str> = PREFAULT.iter().map(|(word, _)| *word).collect();
-    let ways = chosen("--prefault", &asked.prefault, &words, &words)?;
+    let ways = chosen("--prefault", &flags.prefault, &words, &words)?;
     let source = |way: &&str| PREFAULT.iter().find(|(word, _)| word == way);
-    let sources: Vec<&str> = match &asked.allocators {
+    let sources: Vec<&str> = match &flags.allocators {
         Some(_) => vec!["malloc"],
         None => ways
             .iter()
@@ -89,10 +89,10 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     of_cells("slab", sources.into_iter().map(words).collect())
 }
 
-/// The allocators that were asked for, as policies; `None` where pages are compared. One that is
+/// The allocators to compare, as policies; `None` where pages are compared. One that is
 /// named must be there; of all those that are missing are named.
-pub(super) fn allocators(asked: &Arguments, host: &Host) -> Result<Option<Vec<Policy>>> {
-    let Some(names) = &asked.allocators else {
+pub(super) fn allocators(flags: &Arguments, host: &Host) -> Result<Option<Vec<Policy>>> {
+    let Some(names) = &flags.allocators else {
         return Ok(None);
     };
     let all = all_allocators();
@@ -103,7 +103,7 @@ pub(super) fn allocators(asked: &Arguments, host: &Host) -> Result<Option<Vec<Po
         .iter()
         .filter(|policy| wanted.contains(&policy.name.as_str()))
     {
-        match realise(policy, host, asked.common.reach()) {
+        match realise(policy, host, flags.common.reach()) {
             Ok(_) => policies.push(policy.clone()),
             Err(obstacles) if names.is_empty() => {
                 let obstacles: Vec<String> = obstacles

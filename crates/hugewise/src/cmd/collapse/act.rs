@@ -30,7 +30,7 @@ pub(super) fn dry_run(
     report
 }
 
-/// Makes the planned ranges huge, between two measurements where that was asked for.
+/// Makes the planned ranges huge, with `--measure` between two measurements.
 pub(super) fn collapse(
     root: &Root,
     arguments: &Arguments,

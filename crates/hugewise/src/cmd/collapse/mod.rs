@@ -1,4 +1,4 @@
-//! `hugewise collapse`: makes the memory of a running process huge, proves it, and says what
+//! `hugewise collapse`: makes the memory of a running process huge, with proof, and reports what
 //! the kernel refused and why.
 
 use std::time::Duration;

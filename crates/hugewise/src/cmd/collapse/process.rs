@@ -1,4 +1,4 @@
-//! The process: read, after watching it where that was asked for, and fit for what is wanted.
+//! The process: watched with `--hot`, read, and checked.
 
 use anyhow::Result;
 use hugewise_linux::collapse::Unusable;
@@ -13,7 +13,7 @@ use crate::exit;
 use crate::forecast::{self, Activity, UsedBits, Watch};
 use crate::interrupt::Interrupt;
 
-/// Reads the address space, after watching it where only used memory is wanted.
+/// Reads the address space, after watching it with `--hot`.
 pub(super) fn read(
     root: &Root,
     arguments: &Arguments,

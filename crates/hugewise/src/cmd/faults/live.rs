@@ -155,7 +155,7 @@ fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
     }
 }
 
-/// Drains the events while `wait` waits, and takes in what it says of the end.
+/// Drains the events while `wait` waits, and adds how it ended.
 fn while_drained(
     mut faults: Faults,
     mut sink: Sink<Analysis>,
@@ -220,7 +220,7 @@ fn name_places(sink: &mut Sink<Analysis>) {
     }
 }
 
-/// Waits for the command, and ends it when its time is over or the user has seen enough.
+/// Waits for the command, and stops it when its time is over or on Ctrl-C.
 fn to_the_end(
     running: &mut Running,
     limit: Option<Duration>,
@@ -240,7 +240,7 @@ fn to_the_end(
     }
 }
 
-/// `stopped` says how the program ends when it was us who ended the command.
+/// `stopped` is the exit code where we ended the command.
 fn ended(end: &End, stopped: Option<Exit>) -> Ended {
     let failed = !matches!(end.outcome, Outcome::Exited { code: 0 });
     Ended {

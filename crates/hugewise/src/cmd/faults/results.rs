@@ -1,4 +1,4 @@
-//! The summary in the form that was asked for, and the call chains as files.
+//! The summary in the requested format, and the call chains as files.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(super) fn check(arguments: &Arguments) -> Result<()> {
     output::check_writable("--folded", arguments.folded.as_deref())
 }
 
-/// Writes everything that was asked for. Trouble with a file does not keep back the rest.
+/// Writes the summary and the call chains. Trouble with one file does not keep back the rest.
 pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()

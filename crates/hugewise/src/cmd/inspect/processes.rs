@@ -20,7 +20,7 @@ use crate::stderr::message;
 /// How long the frames of one process may take to read.
 pub(super) const FRAMES: Duration = Duration::from_secs(10);
 
-/// Watches the process for its forecast, where that was asked for.
+/// Watches the process for its forecast.
 pub(super) fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<Activity> {
     let used_bits = match (arguments.touch_bits, arguments.duration) {
         (true, _) => UsedBits::Clear,

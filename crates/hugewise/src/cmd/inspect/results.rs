@@ -1,4 +1,4 @@
-//! An inspection in the form that was asked for.
+//! An inspection in the requested format.
 
 use std::io::{BufWriter, Write};
 
@@ -16,7 +16,7 @@ use super::{Arguments, glob};
 use crate::output;
 use crate::output::Format;
 
-/// Judges what was seen, with as much evidence as will be given out.
+/// Judges an address space, with as much evidence as the output shows.
 pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) -> Inspection {
     let output = &arguments.output;
     if output.format == Format::Text && output.json.is_none() && !arguments.map {

@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// That nothing can be sampled is the result, in the form that was asked for.
+/// The result where nothing can be sampled: why, and what would help.
 fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
     output::emit(output, |format| {
         let mut text = String::new();

@@ -20,7 +20,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A model that has seen no access.
+    /// A model before the first access.
     pub(super) fn new(processor: &Processor, paging: Paging) -> Self {
         let sizes = paging.sizes().into_iter();
         let columns: Vec<Column> = sizes

@@ -1,4 +1,4 @@
-//! The lines of a result, given out as they come in the form that was asked for.
+//! The lines of a result in the requested format, printed as they come.
 
 use std::fs::File;
 use std::io::Write;

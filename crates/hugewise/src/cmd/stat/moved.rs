@@ -1,4 +1,4 @@
-//! Flags of two verbs that `stat` once held: whoever still types them is told the new command.
+//! Flags that belong to `misses` and `simulate`: the error names the command to use.
 
 use anyhow::Result;
 use clap::Args;

@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// An interval is told as it ends.
+    /// Prints an interval as it ends.
     fn close_interval(&mut self) -> Result<()> {
         let window = self.close()?;
         let mut text = Vec::new();

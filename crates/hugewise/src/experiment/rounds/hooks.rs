@@ -6,7 +6,7 @@ use super::Rounds;
 use crate::interrupt::Interrupt;
 
 impl Rounds<'_> {
-    /// A hook that comes before something, and is not needed once the end was asked for.
+    /// A hook before something; not run after an interrupt.
     pub(super) fn hook(&self, name: &str, line: Option<&str>) -> Result<(), String> {
         self.hook_until(self.interrupt, name, line)
     }

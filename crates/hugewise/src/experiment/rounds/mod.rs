@@ -45,7 +45,7 @@ pub struct Rounds<'a> {
     audience: Audience,
     /// The settings files that any policy writes.
     files: Vec<String>,
-    /// Where what the trials print is kept.
+    /// The output of the trials, where it is kept.
     trial_output: Option<TrialOutput>,
     /// What the hardware can count, or why nothing.
     counters: std::result::Result<CounterPlan, Missing>,
@@ -68,7 +68,7 @@ struct Place {
     slot: Slot,
 }
 
-/// The stalls that were asked for; what cannot be timed here is a reading that says so.
+/// The stalls to time; one that cannot be timed here becomes a missing reading.
 fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
     let wanted = match choice.unwrap_or(StallChoice::Rare) {
         StallChoice::Off => return Ok(None),
@@ -80,7 +80,7 @@ fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<Ref
 }
 
 impl<'a> Rounds<'a> {
-    /// What all trials share; `identity` is as whom the workload runs.
+    /// Prepares what all trials share; `identity` is the user of the workload.
     pub fn new(
         root: &'a Root,
         options: &'a Options,

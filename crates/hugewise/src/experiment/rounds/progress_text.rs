@@ -1,9 +1,9 @@
-//! What is said while the rounds run.
+//! Texts of the progress.
 
 use hugewise_model::compare::{Progress, Running};
 use hugewise_model::observation::Trial;
 
-/// What a person should know at the first failure, before all trials have failed.
+/// The first failure, shown before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {
     let mut text = format!(
         "the workload failed while warming up ({}): {}",

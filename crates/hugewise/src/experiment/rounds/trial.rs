@@ -18,12 +18,12 @@ use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::runtimes;
 
-/// What was seen of a trial, before it is a row.
+/// What a trial brought, before it is a row of the record.
 struct TrialResult {
     observed: Observed,
     pacing: Option<Pacing>,
     timeline: Option<Timeline>,
-    /// What the runtimes said when they were asked.
+    /// The answers of the runtimes.
     answers: Answers,
 }
 
@@ -104,7 +104,7 @@ impl Rounds<'_> {
         self.fragmentation.map_or(Ok(()), Fragmentation::repair)
     }
 
-    /// Adds what the source of latencies told of a trial to its readings.
+    /// Adds the latencies of a trial to its readings.
     fn read_latencies(
         &self,
         observed: &mut Observed,
@@ -119,7 +119,7 @@ impl Rounds<'_> {
     }
 }
 
-/// The trial second by second, of a service that was seen under its load.
+/// The trial second by second, for a server under load.
 fn timeline(observed: &mut Observed, times: &Result<Times, Unrelated>) -> Option<Timeline> {
     let seen = observed.served.as_mut()?.seen.take()?;
     Some(join(&seen, times.as_ref().map_err(Unrelated::clone)))

@@ -58,7 +58,7 @@ fn what_a_report_cannot_do_is_refused() {
             &["two.jsonl", "--verdict-metric", "user_seconds"],
             "--verdict-metric",
         ),
-        (&["two.jsonl", "--across"], "of one experiment"),
+        (&["two.jsonl", "--across"], "the same experiment"),
         (&["two.jsonl", "--trials"], "name only one"),
         (&["--trials", "--format", "json"], "drawn as text"),
         (&["--trials", "--verdict-metric", "nosuch"], "nosuch"),

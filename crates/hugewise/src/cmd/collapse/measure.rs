@@ -47,7 +47,7 @@ pub(super) struct Measurement {
     window: Duration,
 }
 
-/// The measurement that was asked for.
+/// The measurement of `--measure`.
 pub(super) fn asked(side: Option<Duration>) -> Result<Option<Measurement>> {
     let Some(side) = side else {
         return Ok(None);

@@ -10,11 +10,11 @@ use hugewise_model::run::policy::environment;
 use hugewise_model::run::policy::realise::{Reach, realise};
 
 use super::Arguments;
-use crate::{command, exit, invoker};
+use crate::{exit, invoker, program};
 
 /// Starts the command, up to its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
-    command::check_program_of(&arguments.command)?;
+    program::check(&arguments.command)?;
     let launch = launch(arguments, host)?;
     match spawn::start(&launch, &ExitRequest::default())? {
         StartResult::Suspended(suspended) => Ok(suspended),
@@ -61,7 +61,7 @@ pub(super) fn advised(error: Error, pid: Option<u32>) -> anyhow::Error {
         .as_ref()
         .is_some_and(|source| source.raw_os_error() == Some(NO_SUCH_PROCESS));
     match (error.kind.clone(), pid) {
-        (_, Some(pid)) if gone => exit::usage(format!("process {pid} is gone")),
+        (_, Some(pid)) if gone => exit::usage(format!("process {pid} has ended")),
         (Kind::NotPermitted, Some(pid)) => exit::refused(format!(
             "{error}; a process of your own needs {LEAST_GRANT}; process {pid}, if it is \
              another user's, needs CAP_PERFMON"

@@ -188,6 +188,8 @@ fn start(wanted: &TraceRequest<'_>) -> Result<(Child, PipeReader)> {
     command
         .args(["--tool=lackey", "--basic-counts=no", "--trace-mem=yes"])
         .arg("--child-silent-after-fork=yes")
+        // Its debugger's pipes would stay in /tmp when it is killed.
+        .arg("--vgdb=no")
         .arg(format!("--log-fd={}", writer.as_raw_fd()))
         .args(wanted.command)
         .stdin(Stdio::null())

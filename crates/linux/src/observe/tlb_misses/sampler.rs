@@ -268,7 +268,7 @@ fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
         (_, None) => helps.extend(on_metal(means)),
     }
     helps.push(
-        "hugewise stat --simulate -- COMMAND: a model of the TLB, which needs no counters, says \
+        "hugewise simulate -- COMMAND: a model of the TLB, which needs no counters, says \
          which mappings miss in it"
             .to_owned(),
     );

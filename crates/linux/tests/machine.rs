@@ -176,7 +176,10 @@ fn a_value_that_the_kernel_does_not_take_is_an_error_and_undone() {
     let a = writes(&[("defrag", "never"), ("use_zero_page", "1")]);
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&a]).unwrap();
     let error = machine.apply(&a).unwrap_err().to_string();
-    assert!(error.contains("`1` was written and it reads ``"), "{error}");
+    assert!(
+        error.contains("`1` was written, but it reads ``"),
+        "{error}"
+    );
     assert_eq!(machine.finish().unwrap(), []);
     ground.assert_untouched("after a refusal");
 }

@@ -1,4 +1,4 @@
-//! Free memory kept in pieces by a process of its own, which holds them.
+//! Free memory fragmented by a process of its own, which holds every other piece.
 //!
 //! Nothing of it outlives that process, which ends when its stdin closes: with this program,
 //! however that ends. So no journal has to undo it. What other programs were given meanwhile does
@@ -15,7 +15,7 @@ use crate::proc::buddyinfo::{read_buddyinfo, small_block_share};
 /// Where the kernel is asked to move pages together (mm/compaction.c).
 const COMPACT: &str = "proc/sys/vm/compact_memory";
 
-/// What free memory was brought to.
+/// The state of free memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     /// The share in blocks smaller than a huge page, 0 to 1.
@@ -99,7 +99,7 @@ impl Fragmented {
             (true, Err(error)) => error.to_string(),
         };
         Error {
-            doing: "keeping free memory in pieces".to_owned(),
+            doing: "fragmenting free memory".to_owned(),
             kind: Kind::Other(why),
             path: None,
             source: None,

@@ -3,7 +3,7 @@
 /// Free memory kept in a stated state of fragmentation.
 pub mod fragment;
 
-/// What runtimes make of the settings of a policy.
+/// Settings of a policy as runtimes report them.
 pub mod runtime;
 
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
@@ -130,7 +130,7 @@ impl Machine {
     fn entry(&self, path: &str) -> Result<usize> {
         let known = self.entries.iter().position(|entry| entry.path == path);
         known.ok_or_else(|| {
-            let what = format!("/{path} was not named when the experiment began");
+            let what = format!("/{path} is not among the files of this experiment");
             other("applying a policy", what)
         })
     }
@@ -192,7 +192,7 @@ impl Applied<'_> {
             return Ok(());
         }
         let what = format!(
-            "/{}: `{}` was written and it reads `{taken}`",
+            "/{}: `{}` was written, but it reads `{taken}`",
             file.path, file.value
         );
         if let Some(last) = self.written.last_mut() {

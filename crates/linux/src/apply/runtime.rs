@@ -1,10 +1,10 @@
-//! Asking runtimes, before a trial, what they make of the settings of a policy: a flag that was
-//! not honoured is no treatment.
+//! Asks runtimes, before a trial, whether they honour the settings of a policy: a trial whose flag
+//! was ignored tested something else.
 //!
-//! Asked is the program that the command names: `java` prints its flags (`-XX:+PrintFlagsFinal
+//! The program that the command names is asked: `java` prints its flags (`-XX:+PrintFlagsFinal
 //! -version`, which runs no class), the loader of the C library lists its tunables
 //! (`--list-tunables`, glibc 2.33), and a program of Go holds the names of the settings that its
-//! runtime knows. Whoever starts these from a script is not asked, and nothing is said.
+//! runtime knows. A script that starts one of these is not asked.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// No program of Go is larger.
 const LARGEST_PROGRAM: u64 = 512 << 20;
 
-/// As whom, where and with which variables the command would be started.
+/// User, working directory and environment of the command.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The program and its arguments.
@@ -40,7 +40,7 @@ pub struct Start<'a> {
     pub directory: Option<&'a Path>,
 }
 
-/// What the runtimes say of the settings; nothing of those that cannot be asked.
+/// The settings as the runtimes report them, without runtimes that cannot be asked.
 #[must_use]
 pub fn ask(settings: &Settings, start: Start<'_>) -> Answers {
     let mut answers = Answers::new();
@@ -126,7 +126,7 @@ fn ask_go(settings: &Settings, start: Start<'_>) -> Answers {
             let said = if known {
                 "known to the program"
             } else {
-                "ignored, the program's runtime knows no such setting"
+                "ignored: the program's runtime has no such setting"
             };
             (key(Runtime::Go, name), said.to_owned())
         })

@@ -1,5 +1,5 @@
-//! Tracing inside the kernel: BPF programs that time something from its begin to its end and
-//! keep the durations as histograms, so that only sums leave the kernel.
+//! Latency tracing in the kernel: BPF programs measure durations from begin to end and keep them as
+//! histograms, so that only sums leave the kernel.
 //!
 //! Nothing is pinned and no probe goes by way of tracefs: when this process dies, however it
 //! dies, the kernel takes everything away.
@@ -12,7 +12,7 @@ use hugewise_model::observe::trace::{Rung, Seen, Traced, Untraced};
 use crate::machine::error::{Error, Kind as ErrorKind, Result};
 use crate::machine::root::Root;
 
-/// Which means are tried, in which order.
+/// Attach methods and their order.
 pub mod ladder;
 mod point;
 mod probe;
@@ -52,10 +52,10 @@ pub struct Tracer {
 
 impl Tracer {
     /// Begins to trace what can be traced of `points`: on the whole machine, or in the process
-    /// `pid` and its descendants. What cannot be traced is told, with the reason.
+    /// `pid` and its descendants. Points that cannot be traced come back with the reason.
     ///
     /// # Errors
-    /// What the kernel shows of itself was not understood.
+    /// The kernel's types could not be parsed.
     pub fn start(root: &Root, points: &[Point], pid: Option<u32>) -> Result<(Self, Vec<Untraced>)> {
         Self::start_by(root, points, pid, |_| true)
     }
@@ -74,7 +74,7 @@ impl Tracer {
         Self::open(root, points, pid, Some(long), |_| true)
     }
 
-    /// The same with some of the means only, to compare them.
+    /// The same with some attach methods only, to compare them.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -128,7 +128,7 @@ impl Tracer {
         Ok((tracer, missing))
     }
 
-    /// What is traced, and by which means.
+    /// The traced points and their attach methods.
     #[must_use]
     pub fn traced(&self) -> Vec<Traced> {
         self.points
@@ -137,7 +137,7 @@ impl Tracer {
             .collect()
     }
 
-    /// From here on the tree of another process counts.
+    /// Switches to the tree of another process.
     ///
     /// # Errors
     /// The kernel failed.
@@ -148,7 +148,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Ends a window and tells what came in it, in the order of [`traced`](Self::traced).
+    /// Ends a window and returns its latencies, in the order of [`traced`](Self::traced).
     ///
     /// # Errors
     /// The kernel failed.
@@ -181,7 +181,7 @@ impl Tracer {
             .collect()
     }
 
-    /// What each point came to since tracing began, windows aside; nothing where no durations
+    /// Totals of each point since tracing began, independent of windows; empty where no long stalls
     /// are kept.
     ///
     /// # Errors

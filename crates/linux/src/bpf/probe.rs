@@ -235,7 +235,7 @@ impl Probe {
         self.settings.set(0, self.now, 0)
     }
 
-    /// From here on the tree of another process counts.
+    /// Switches to the tree of another process.
     pub(super) fn watch(&mut self, root: u32) -> Result<(), MapError> {
         self.now.root = root;
         self.settings.set(0, self.now, 0)

@@ -16,7 +16,7 @@ use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
 use crate::probe::Grants;
 
-/// What is counted in a trial.
+/// Plan and turn of the counters of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct CountingPlan<'a> {
     /// What this machine can count, or why nothing.
@@ -67,7 +67,7 @@ impl<'a> TrialCounters<'a> {
     }
 }
 
-/// What was counted in a trial.
+/// Counts of a trial.
 #[derive(Clone, Debug)]
 pub(super) struct TrialCounts<'a> {
     plan: Result<&'a Plan, Missing>,

@@ -92,7 +92,7 @@ fn name() -> String {
 }
 
 fn refused(doing: &str, path: &Path, error: std::io::Error) -> Missing {
-    Error::io(doing, path, error).into_missing("root, or a cgroup of one's own")
+    Error::io(doing, path, error).into_missing("root, or a delegated cgroup")
 }
 
 impl TrialGroup {

@@ -13,7 +13,7 @@ use crate::proc::stat::{MachineTime, read_stat};
 use crate::proc::vmstat::read_vmstat;
 use crate::sys::setting::read_setting;
 
-/// One look at the machine; what could not be read says why.
+/// Counters of the machine at one moment; those that could not be read have the reason.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     /// `/proc/vmstat`.

@@ -40,7 +40,7 @@ pub mod service;
 mod service_evidence;
 pub mod sharing;
 mod stacks;
-/// Time in the kernel's slow paths.
+/// Stalls in the kernel.
 pub mod stalls;
 mod ticker;
 
@@ -56,7 +56,7 @@ use readings::Evidence;
 use sampler::Sampler;
 use stalls::{Seconds, Stalls};
 
-/// What a trial is watched for beyond the table of metrics.
+/// What a trial observes beyond the table of metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruments<'a> {
     /// Files of the machine that any policy of the experiment writes, relative to the root.
@@ -69,7 +69,7 @@ pub struct Instruments<'a> {
     pub stalls: Option<&'a RefCell<Stalls>>,
 }
 
-/// Everything that was seen of one trial.
+/// Everything that was observed in one trial.
 #[derive(Clone, Debug)]
 pub struct TrialObservation {
     /// When the workload was released, in milliseconds since 1970 (UTC).
@@ -156,7 +156,7 @@ pub fn trial(
     Ok(scene.observed(before, ran))
 }
 
-/// Where a trial is, and what of it is watched.
+/// The setting of a trial and what is observed in it.
 struct TrialRun<'a> {
     root: &'a Root,
     host: &'a Host,
@@ -168,7 +168,7 @@ struct TrialRun<'a> {
     interrupt: &'a AtomicBool,
 }
 
-/// What was so before the workload began, and what will see it run.
+/// Readings before the workload, and the observers of its run.
 struct Before<'a> {
     group: std::result::Result<TrialGroup, Missing>,
     files: BTreeMap<String, String>,
@@ -178,7 +178,7 @@ struct Before<'a> {
     machine: Machine,
 }
 
-/// What became of a workload that was released.
+/// The end of a workload and its readings.
 struct RunResult {
     started_unix_ms: u64,
     end: End,
@@ -229,7 +229,7 @@ impl<'a> TrialRun<'a> {
         })
     }
 
-    /// Everything that was seen, as one trial.
+    /// Puts all readings together.
     fn observed(&self, before: Before<'_>, ran: RunResult) -> TrialObservation {
         let files_after = read_back::files(self.root, self.watch.files);
         let account = Account::of_command(&ran.end);

@@ -1,4 +1,4 @@
-//! Whether the policy was in force.
+//! Proof that the policy was in force.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! From what was seen to one reading for every metric of the table.
+//! One reading for every metric of the table, from all evidence.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::ticks_per_second;
 use crate::spawn::ExitReading;
 
-/// Everything that was seen of one trial.
+/// Everything that was observed in one trial.
 pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
     pub(super) account: &'a Account,
@@ -197,7 +197,7 @@ impl Evidence<'_> {
         match self.samples.processes {
             0 => Err(self.no_samples()),
             1 => Err(Missing::NotCounted {
-                obstacle: "no sample saw two processes; peak_rss_bytes is of the one".to_owned(),
+                obstacle: "no sample saw two processes; see peak_rss_bytes".to_owned(),
             }),
             _ => Ok(self.samples.peak.pss_bytes as f64),
         }

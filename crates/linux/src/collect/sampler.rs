@@ -76,7 +76,7 @@ impl Pace {
     }
 }
 
-/// What the samples of one trial say.
+/// Summary of the samples of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// How many there are.

@@ -1,4 +1,4 @@
-//! Readings that only a server under load has.
+//! Readings that exist only for a server under load.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use hugewise_model::base::missing::Missing;
 use super::account::Account;
 use super::stacks::Stacks;
 
-/// What is known of a server's start, of its load, and of its threads.
+/// A server's start, its load and its threads' stacks.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceEvidence {
     /// From the release of its exec until it was ready.

@@ -1,4 +1,4 @@
-//! Time that the workload's threads spent in the kernel's slow paths, by cause.
+//! Time that the workload's threads were stalled in the kernel, by cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -37,7 +37,7 @@ enum Frequency {
     Often,
 }
 
-/// Which stalls are measured.
+/// Selection of stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallScope {
     /// Those that are passed rarely.
@@ -62,7 +62,7 @@ impl Stalls {
     /// Begins to watch. What cannot be watched says why in each trial.
     ///
     /// # Errors
-    /// What the kernel shows of itself was not understood.
+    /// The kernel's types could not be parsed.
     pub fn start(root: &Root, wanted: StallScope) -> Result<Self> {
         let names: BTreeSet<&str> = CAUSES
             .iter()
@@ -150,7 +150,7 @@ impl Stalls {
     }
 }
 
-/// What one cause came to in about a second.
+/// Stalls of one cause in about a second.
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     /// Its metric.
@@ -159,7 +159,7 @@ pub(super) struct Tick {
     pub(super) total_ns: u64,
     /// Those that were long.
     pub(super) long: Vec<LongStall>,
-    /// LongStall ones for which there was no room.
+    /// Long stalls for which there was no room.
     pub(super) dropped: u64,
 }
 
@@ -174,7 +174,7 @@ fn seconds(window: &PointWindow) -> std::result::Result<f64, Missing> {
     Ok(window.all.total_ns as f64 / 1e9)
 }
 
-/// What the stalls of one trial came to, by metric.
+/// Stalls of one trial, by metric.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seconds(BTreeMap<&'static str, std::result::Result<f64, Missing>>);
 

@@ -1,4 +1,4 @@
-//! What is read about once a second while a service is under load.
+//! Readings about once a second while a service is under load.
 //!
 //! What is huge, and what several processes share, is taken from the samples that are taken
 //! anyway: reading it walks page tables, and a second in which that would have been too dear has
@@ -20,10 +20,10 @@ use crate::observe::stat::usage::{UsageObserver, UsageScope};
 use crate::proc::statm::read_resident;
 use crate::proc::tree;
 
-/// The time between two looks.
+/// The time between two readings.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Looks at the tree below a keeper, second by second.
+/// Reads the tree below a keeper, second by second.
 #[derive(Debug)]
 pub(super) struct Ticker<'a> {
     root: &'a Root,
@@ -75,7 +75,7 @@ impl<'a> Ticker<'a> {
         })
     }
 
-    /// How long until the next look.
+    /// Time until the next reading.
     pub(super) fn until_due(&self) -> Duration {
         self.due.saturating_sub(self.begun.elapsed())
     }

@@ -34,16 +34,16 @@ pub fn thread_cpu() -> Duration {
     Duration::from_nanos(read_ns(ClockId::ThreadCPUTime))
 }
 
-/// When to look again that is done each `each`, after a look at `now` that took `cost` of a
-/// processor: so late that looking takes no more than half a percent of it.
+/// When the next reading of a periodic observer is due. It reads every `each`, but a reading at
+/// `now` that cost `cost` of processor time delays the next one, so that reading takes at most
+/// 0.5 % of a processor.
 #[must_use]
 pub fn next_look(now: Duration, each: Duration, cost: Duration) -> Duration {
     const DEAR: u32 = 200;
     now + each.max(cost * DEAR)
 }
 
-/// Time of the monotonic clock, in nanoseconds: that in which BPF programs time, and that of the
-/// records of perf events.
+/// The monotonic clock, in nanoseconds. BPF programs and perf records use the same clock.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read_ns(ClockId::Monotonic)
@@ -55,8 +55,8 @@ fn read_ns(clock: ClockId) -> u64 {
     part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)
 }
 
-/// The time of the monotonic clock, and what lies between it and the time since 1970, in
-/// nanoseconds: of some looks the one in which least came between.
+/// The monotonic clock and its offset from the time since 1970, in nanoseconds: the closest of
+/// several paired readings.
 #[must_use]
 pub fn monotonic_and_offset() -> (u64, u64) {
     const LOOKS: usize = 5;

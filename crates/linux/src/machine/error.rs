@@ -7,21 +7,21 @@ use hugewise_model::base::missing::Missing;
 /// The result of a contact with the kernel.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, what was being done, and where.
+/// A failure of a contact with the kernel: its kind, the action and the path.
 #[derive(Debug, thiserror::Error)]
 pub struct Error {
-    /// What sort of trouble it is, for those who act on it.
+    /// The kind, for callers that handle it.
     pub kind: Kind,
     /// What was being done, as a participle phrase: `reading`, `writing`, `locking`.
     pub doing: String,
     /// The file it was done to, where there is one.
     pub path: Option<PathBuf>,
-    /// The kernel's own word.
+    /// The kernel's error.
     #[source]
     pub source: Option<io::Error>,
 }
 
-/// What sort of trouble it is.
+/// The kind of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -68,8 +68,7 @@ impl Error {
         }
     }
 
-    /// The same trouble as a reading that is not there. `grant` is the least privilege that
-    /// would have helped.
+    /// The failure as a missing reading. `grant` is the least privilege that would have helped.
     #[must_use]
     pub fn into_missing(self, grant: &str) -> Missing {
         match self.kind {

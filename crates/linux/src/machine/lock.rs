@@ -1,8 +1,8 @@
-//! One experiment at a time: two that measure together measure each other.
+//! One experiment at a time: concurrent experiments would disturb each other.
 //!
 //! The lock is `flock` on a file that every user can open, so a user's run and root's keep
-//! apart too. Anybody may hold it for ever and so stop others from measuring; who does is
-//! told. The file stays behind: removing it would let two processes lock two files of one name.
+//! apart too. Anybody may hold it forever and so stop others from measuring; the error names the
+//! holder. The file stays behind: removing it would let two processes lock two files of one name.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -60,7 +60,7 @@ pub fn hold(dir: &Path) -> Result<Hold> {
             return Ok(Hold { _file: file, path });
         }
     }
-    Err(other(&path, "it is being removed and created all the time"))
+    Err(other(&path, "it is removed and created again and again"))
 }
 
 /// Opens the file, or creates it where there is none; `None` when somebody was faster.

@@ -1,9 +1,9 @@
 //! The machine and this process on it.
 
-/// The calendar and the clocks.
+/// Clocks.
 pub mod clock;
 
-/// What went wrong, with the path and what was being done.
+/// Errors: the kind, the action and the path.
 pub mod error;
 
 /// User and groups of the workload.

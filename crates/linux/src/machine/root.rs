@@ -13,7 +13,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// The machine under our hands.
+    /// The running machine.
     #[must_use]
     pub fn real() -> Self {
         Self {
@@ -27,7 +27,7 @@ impl Root {
         Self { path: path.into() }
     }
 
-    /// Whether this is the machine under our hands: only then may system calls be asked.
+    /// Whether this is the running machine: only then do system calls speak of it.
     #[must_use]
     pub fn is_real(&self) -> bool {
         self.path == Path::new("/")

@@ -1,4 +1,4 @@
-//! Which memory is used: the bits that the processor sets in page tables.
+//! Accessed bits of page table entries, which the processor sets.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -24,14 +24,13 @@ pub fn clear_accessed_bits(root: &Root, pid: u32) -> Result<()> {
         .write(true)
         .open(&path)
         .and_then(|mut file| file.write_all(b"1\n"))
-        .map_err(|error| Error::io("clearing the used bits by", &path, error))
+        .map_err(|error| Error::io("clearing the accessed bits with", &path, error))
 }
 
 const DAMON: &str = "sys/kernel/mm/damon/admin/kdamonds";
 const IDLE_PAGES: &str = "sys/kernel/mm/page_idle/bitmap";
 
-/// Why neither of the kernel's means that know more than used bits tells anything, and what would
-/// help. DAMON samples regions of addresses (Documentation/admin-guide/mm/damon/usage.rst), and idle
+/// Why the kernel's other two monitors of accesses are not available, and what would help. DAMON samples regions of addresses (Documentation/admin-guide/mm/damon/usage.rst), and idle
 /// page tracking keeps a bit for each frame (Documentation/admin-guide/mm/idle_page_tracking.rst).
 /// Both change the kernel's state while they watch: they are looked for, and not started.
 #[must_use]
@@ -50,7 +49,7 @@ fn damon(root: &Root) -> Missing {
     let lists = expand(root, &format!("{DAMON}/*/contexts/*/avail_operations"));
     let Some(list) = lists.first() else {
         return Missing::Unreadable {
-            error: "what it can watch is told only while a context of it exists".to_owned(),
+            error: "DAMON lists its operations only while a context exists".to_owned(),
         };
     };
     match root.read_trimmed(list) {

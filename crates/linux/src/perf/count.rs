@@ -18,14 +18,14 @@ mod target;
 
 pub use target::Target;
 
-/// What is going to be counted.
+/// The plan of a count.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// In which modes.
     pub permitted: Permitted,
     /// The groups of each source.
     pub sources: Vec<SourceGroups>,
-    /// What was wanted and cannot be counted.
+    /// Events that were requested and cannot be counted.
     pub refused: Vec<Refused>,
 }
 

@@ -26,7 +26,7 @@ pub const SOFTWARE: u32 = 1;
 /// `PERF_TYPE_RAW`.
 pub const RAW: u32 = 4;
 
-/// Whom a group observes.
+/// The target of a group.
 #[derive(Clone, Debug)]
 pub enum CountTarget {
     /// The calling thread.
@@ -63,7 +63,7 @@ pub enum Guests {
 pub struct Request<'a> {
     /// The events; the first leads.
     pub events: &'a [Code],
-    /// Whom it observes.
+    /// Its target.
     pub observed: CountTarget,
     /// In which modes.
     pub mode: Mode,
@@ -78,19 +78,19 @@ pub struct Request<'a> {
 pub struct Refusal {
     /// Which of its events was refused, by its place.
     pub event: usize,
-    /// The kernel's word.
+    /// The kernel's error.
     pub error: io::Error,
 }
 
-/// What a counter says. The times are for judging the value: it is nothing where `running_ns`
-/// is 0, and a part of the truth where that is less than `enabled_ns`.
+/// A counter's value with its times: the value means nothing where `running_ns` is 0, and covers a
+/// part of the time where that is less than `enabled_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawCount {
-    /// How often, since the group was opened.
+    /// Events since the group was opened.
     pub value: u64,
-    /// How long it was switched on while the observed ran, in nanoseconds.
+    /// Time switched on while the target ran, in nanoseconds.
     pub enabled_ns: u64,
-    /// How long it was on the hardware.
+    /// Time on the hardware, in nanoseconds.
     pub running_ns: u64,
 }
 
@@ -99,22 +99,22 @@ pub trait Group {
     /// Switches all events of the group at once.
     ///
     /// # Errors
-    /// The kernel's word.
+    /// The kernel's error.
     fn switch(&mut self, to: Switch) -> io::Result<()>;
 
     /// What each event says, in the order of the request.
     ///
     /// # Errors
-    /// The kernel's word.
+    /// The kernel's error.
     fn read(&mut self) -> io::Result<Vec<RawCount>>;
 }
 
-/// Whether a group counts.
+/// Whether a group is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// It does.
+    /// On.
     On,
-    /// It does not.
+    /// Off.
     Off,
 }
 
@@ -127,7 +127,7 @@ pub trait PerfOpen {
     fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal>;
 }
 
-/// The kernel under our hands.
+/// The running kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kernel;
 

@@ -1,4 +1,4 @@
-//! Which files a machine is made of: what readers read, and nothing else.
+//! The files of a frozen machine: exactly those that readers read.
 
 use hugewise_model::base::glob::{fits, is_pattern};
 

@@ -1,4 +1,4 @@
-//! Which C library and which allocators dynamically linked programs find here.
+//! The C library and the allocators that dynamically linked programs find here.
 
 use std::collections::BTreeMap;
 

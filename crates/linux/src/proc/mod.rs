@@ -13,7 +13,7 @@ pub mod kallsyms;
 pub mod loadavg;
 /// Memory and swap.
 pub mod meminfo;
-/// What is mounted where.
+/// Mounts.
 pub mod mounts;
 /// Identity and counters of one process.
 pub mod pid_stat;
@@ -25,14 +25,14 @@ pub mod stat;
 pub mod statm;
 /// Facts about one process.
 pub mod status;
-/// Who descends from a process.
+/// Descendants and threads of a process.
 pub mod tree;
-/// What a tree of processes has used so far.
+/// Resource usage of processes and trees.
 pub mod tree_usage;
 /// Event counters of the machine.
 pub mod vmstat;
 
-/// What a parser says when the kernel's text cannot be understood: line and field.
+/// The result of a parser; the error names line and field.
 pub type Parsed<T> = Result<T, String>;
 
 /// The lines of a text with their numbers from 1; bytes that are not UTF-8 are replaced.
@@ -45,7 +45,7 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)>
         .filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// A number in a field, or the sentence that names both.
+/// A number in a field; the error names line and field.
 pub(crate) fn number(line: usize, field: &str, text: &str) -> Parsed<u64> {
     text.parse()
         .map_err(|_| format!("line {line}: {field} is not a number: `{text}`"))

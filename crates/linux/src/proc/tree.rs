@@ -48,7 +48,7 @@ pub fn read_threads(root: &Root, processes: &BTreeSet<u32>) -> Vec<u32> {
         .collect()
 }
 
-/// Where it is told who is whose child.
+/// Where the parents of processes are read.
 enum ParentLinks {
     /// In a file of each thread.
     Files,

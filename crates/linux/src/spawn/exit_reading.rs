@@ -1,4 +1,4 @@
-//! What is read from the main process while it is held at its end.
+//! Readings of the main process while it is held at its end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::status::{Status, read_status};
 
-/// What is asked of the main process beyond what is always read.
+/// Optional readings of the main process at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct ExitRequest {
     /// A library that should be in its mappings.

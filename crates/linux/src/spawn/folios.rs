@@ -1,4 +1,4 @@
-//! Which folio sizes anonymous memory lies in, by `/proc/PID/pagemap` and `/proc/kpageflags`.
+//! Folio sizes of anonymous memory, by `/proc/PID/pagemap` and `/proc/kpageflags`.
 //!
 //! There is no other way to see multi-size folios of one process (they count as plain
 //! resident memory in smaps), and it needs CAP_SYS_ADMIN, because it goes by frame numbers.
@@ -57,7 +57,7 @@ pub(super) fn count(
         for piece in pieces(region, 512 * sizes.page_bytes) {
             if Instant::now() > deadline {
                 return Err(Missing::Unreadable {
-                    error: format!("not done within {} ms", LONGEST.as_millis()),
+                    error: format!("it took longer than {} ms", LONGEST.as_millis()),
                 });
             }
             counter.add(pagemap, piece)?;

@@ -58,7 +58,7 @@ pub use wire::End;
 /// [`keeper_main`] before anything else when it sees this word.
 pub const KEEPER_WORD: &str = "__keep";
 
-/// What is run, and in which surroundings.
+/// A command and its environment.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Program and arguments; the program is searched for in `PATH` when it has no slash.
@@ -117,7 +117,7 @@ impl Launch {
     }
 }
 
-/// What becomes of what a workload prints. The end of its stderr is kept in every case.
+/// Where the output of a workload goes. The end of its stderr is kept in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Nothing is shown.

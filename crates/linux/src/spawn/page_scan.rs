@@ -55,7 +55,7 @@ pub(crate) struct Region {
     pub(crate) categories: u64,
 }
 
-/// Which pages are looked for.
+/// Selection of pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PageFilter {
     /// Categories that must hold.

@@ -20,7 +20,7 @@ const OUTPUT_KEPT: usize = 16 << 20;
 /// How much of stderr is kept.
 const STDERR_KEPT: usize = 4 << 10;
 
-/// What came of starting.
+/// The result of starting.
 #[derive(Debug)]
 pub enum StartResult {
     /// The workload's process stands before its exec.
@@ -45,7 +45,7 @@ pub struct Running {
     stderr: Drain,
 }
 
-/// What a workload printed.
+/// The output of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
     /// Its stdout with [`Output::Keep`]: the last 16 MiB.
@@ -118,7 +118,7 @@ fn lost(error: &io::Error) -> Error {
     let what = match error.kind() {
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::ConnectionReset => "somebody killed the keeper of the workload".to_owned(),
+        | io::ErrorKind::ConnectionReset => "the keeper of the workload was killed".to_owned(),
         _ => format!("the keeper of the workload is lost: {error}"),
     };
     fault("running", what)
@@ -173,7 +173,9 @@ impl Running {
         }
         match wire::read_frame(&mut self.socket).map_err(|error| lost(&error))? {
             Event::Ended(end) => Ok(Some(*end)),
-            Event::Ready(_) | Event::Refused(_) => Err(fault("running", "the keeper lost track")),
+            Event::Ready(_) | Event::Refused(_) => {
+                Err(fault("running", "the keeper lost track of the workload"))
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! `/sys/devices/system/{cpu,node}`: how many processors and memory nodes there are.
+//! `/sys/devices/system/{cpu,node}`: processors and NUMA nodes.
 
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;

@@ -1,4 +1,4 @@
-//! Which hypervisor the machine runs on, from what it tells its guests.
+//! The hypervisor that the machine runs on, by firmware names and CPUID.
 
 use crate::machine::root::Root;
 use crate::proc::cpuinfo::CpuInfo;

@@ -80,7 +80,7 @@ fn read_pmd_bytes(root: &Root) -> Result<u64> {
     if bytes.is_power_of_two() && bytes >= 4096 {
         return Ok(bytes);
     }
-    let what = format!("{bytes} is not the size of a page");
+    let what = format!("{bytes} is not a page size");
     Err(Error::malformed(&root.path(path), what))
 }
 

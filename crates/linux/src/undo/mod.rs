@@ -1,4 +1,4 @@
-//! The journal of old values, and what brings them back after a kill.
+//! The journal of old settings, and their restoration after a kill.
 //!
 //! Before the first write the old values are on disk. A guard puts them back; where no guard
 //! could run (SIGKILL, a crash) the journal is still there, and [`undo`] does, at the next
@@ -54,9 +54,9 @@ impl fmt::Display for LeftBehind {
         )?;
         match &self.why {
             Why::ChangedByOthers => {
-                f.write_str("somebody else changed it meanwhile, so it was left alone")
+                f.write_str("somebody else changed it meanwhile; it was left alone")
             }
-            Why::Refused(error) => write!(f, "it could not be put back ({error})"),
+            Why::Refused(error) => write!(f, "it could not be restored ({error})"),
         }
     }
 }
@@ -96,9 +96,9 @@ pub enum JournalFound {
 pub struct UndoReport {
     /// The journal.
     pub found: JournalFound,
-    /// What differed and is as it was.
+    /// Settings that were put back.
     pub restored: Vec<Restored>,
-    /// What is not. If the kernel refused any, the journal is still there.
+    /// Settings that were not. If the kernel refused any, the journal is still there.
     pub left_behind: Vec<LeftBehind>,
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn forget(place: &Place, left_behind: &[LeftBehind]) -> Result<()> {
     Journal::remove(place)
 }
 
-/// Which values of a file count as this experiment's doing.
+/// The values of a file that this experiment may have written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ours<'a> {
     /// These.

@@ -5,8 +5,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::observe::simulation::{Paging, Processor};
 
-use crate::nearest::hint;
 use crate::exit;
+use crate::nearest::hint;
 
 /// The name of the processor of this machine.
 const OWN: &str = "own";

@@ -1,4 +1,4 @@
-//! LongStall durations one by one, and sums that can be read at any moment.
+//! Long stalls one by one, and sums that can be read at any moment.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ unsafe impl Pod for RawStall {}
 // SAFETY: as above.
 unsafe impl Pod for RawSums {}
 
-/// One duration that was long enough to be kept.
+/// A stall that was long enough to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongStall {
     /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -41,12 +41,12 @@ pub struct LongStall {
     pub ns: u64,
 }
 
-/// What a point came to since its programs were loaded.
+/// Totals of a point since its programs were loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// All durations together.
     pub total_ns: u64,
-    /// LongStall ones for which there was no room.
+    /// Long stalls for which there was no room.
     pub dropped: u64,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn room(long: Option<Duration>) -> u32 {
 }
 
 impl Probe {
-    /// Takes the long durations that have come, and no more than there is room for: those that
+    /// Takes the long stalls that have come, and no more than there is room for: those that
     /// come meanwhile have a next time.
     pub(crate) fn take_long_stalls(&mut self) -> Result<Vec<LongStall>, MapError> {
         let mut taken = Vec::new();
@@ -78,8 +78,7 @@ impl Probe {
         Ok(taken)
     }
 
-    /// What the point came to so far. Each number is whole at any moment, although a window is
-    /// being written.
+    /// Totals so far. Each number is consistent at any moment, also while a window is written.
     pub(crate) fn totals(&self) -> Result<Totals, MapError> {
         let mut sum = Totals::default();
         for raw in self.sums.get(&0, 0)?.iter() {

@@ -1,4 +1,4 @@
-//! The books of a trial: what was seen of the server and its load becomes one observation.
+//! The observation of a trial, from the server and its load.
 
 use std::collections::BTreeMap;
 

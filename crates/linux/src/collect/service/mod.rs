@@ -58,7 +58,7 @@ pub trait LastLook: fmt::Debug {
     fn look(&self, places: &Places);
 }
 
-/// For those who want nothing of the folder.
+/// No look at the folder.
 #[derive(Clone, Copy, Debug)]
 pub struct NoLook;
 
@@ -66,7 +66,7 @@ impl LastLook for NoLook {
     fn look(&self, _: &Places) {}
 }
 
-/// What else was seen of a trial with a server.
+/// Further observations of a trial with a server.
 #[derive(Clone, Debug)]
 pub struct ServiceObservation {
     /// What the server printed, the last 16 MiB.

@@ -24,7 +24,7 @@ use crate::proc::stat::ticks_per_second;
 use crate::proc::tree::read_threads;
 use crate::spawn::{self, CapturedOutput, End, ExitReading, ExitRequest, Launch, Usage};
 
-/// What was seen while the load ran.
+/// Readings while the load ran.
 pub(super) struct Window<'a> {
     pub(super) started_unix_ms: u64,
     pub(super) ready: Duration,
@@ -60,7 +60,7 @@ impl Window<'_> {
             },
             switches: Err(Missing::NotCounted {
                 obstacle:
-                    "the kernel sums up the switches of ended threads only at a service's end"
+                    "the kernel adds the switches of ended threads only when the service ends"
                         .to_owned(),
             }),
             floor_bytes: end.floor_bytes,

@@ -1,4 +1,4 @@
-//! From regions of equal pages, as the kernel tells them, to counts for each huge-page range.
+//! Counts for each huge-page range, from the kernel's regions of equal pages.
 
 use hugewise_model::observe::address_space::{Mapping, Pages, Run};
 
@@ -20,7 +20,7 @@ impl Sizes {
     }
 }
 
-/// What a source can tell beside presence.
+/// What a source reports beside presence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageDetail {
     /// Huge and zero pages too.

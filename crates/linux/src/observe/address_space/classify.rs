@@ -1,4 +1,4 @@
-//! What a mapping maps: from its name, its device and the mounts.
+//! The kind of a mapping, from its name, its device and the mounts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which processes are meant.
+//! Finding processes by name and by cgroup.
 
 use std::path::Path;
 

@@ -193,7 +193,10 @@ impl Reader<'_> {
     fn range(&mut self, start: u64, end: u64) -> Result<Frames, Missing> {
         if Instant::now() > self.deadline {
             return Err(Missing::Unreadable {
-                error: format!("frames were not all read within {:?}", self.longest),
+                error: format!(
+                    "reading the page frames took longer than {:?}",
+                    self.longest
+                ),
             });
         }
         let entries = self.entries.of_span(start, end);

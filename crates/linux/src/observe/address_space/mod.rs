@@ -1,4 +1,4 @@
-//! Reading one address space while its owner lives on.
+//! Reading one address space while its process runs on.
 //!
 //! All files are opened first: each keeps the address space that it was opened on, even if the
 //! process ends, executes another program, or its number is used again. Afterwards the
@@ -38,7 +38,7 @@ const GRANT: &str = "the same user id, or CAP_SYS_PTRACE";
 /// How often a process that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
 
-/// How much is to be read.
+/// The depth of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Mappings and how their pages are mapped.
@@ -182,7 +182,7 @@ fn folder_with_memory(root: &Root, pid: u32, stat: &PidStat) -> Option<String> {
 
 fn without_memory(process: Process, sizes: Sizes) -> Space {
     let what = match process.sort {
-        Sort::KernelThread => "a thread of the kernel has no memory of its own",
+        Sort::KernelThread => "a kernel thread has no address space",
         Sort::Zombie | Sort::Program => "it has ended; its memory is gone",
     };
     let none = || {

@@ -1,5 +1,5 @@
-//! Which pages are there: by `PAGEMAP_SCAN`, and where there is none by the entries of
-//! `/proc/PID/pagemap`.
+//! Present pages: by `PAGEMAP_SCAN`, or by the entries of `/proc/PID/pagemap` where the kernel has
+//! no scan.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,4 @@
-//! Who a process is: `/proc/PID/stat` and `/proc/PID/status`.
+//! Facts of a process: `/proc/PID/stat`, `/proc/PID/status` and its program.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,7 +22,7 @@ pub(super) fn sort(stat: &PidStat) -> Sort {
     }
 }
 
-/// Reads who a process is.
+/// Reads the facts of a process.
 ///
 /// # Errors
 /// The process is gone, or its files could not be understood.
@@ -67,7 +67,7 @@ fn read_word_size(root: &Root, pid: u32, sort: Sort) -> Fact<WordSize> {
         [0x7f, b'E', b'L', b'F', 1] => Ok(WordSize::Bits32),
         [0x7f, b'E', b'L', b'F', 2] => Ok(WordSize::Bits64),
         _ => Err(Missing::Unreadable {
-            error: format!("{} is no ELF file", path.display()),
+            error: format!("{} is not an ELF file", path.display()),
         }),
     }
 }

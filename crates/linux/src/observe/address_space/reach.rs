@@ -1,4 +1,4 @@
-//! How far addresses of processes reach: a fact of the running kernel that no file tells.
+//! Width of user addresses: a fact of the running kernel that no file shows.
 
 use std::ptr;
 

@@ -1,4 +1,4 @@
-//! What governs an address space from outside.
+//! Settings of the machine and of the cgroup that govern an address space.
 
 use hugewise_model::observe::inspect::reasons::{CgroupMemory, Settings};
 

@@ -23,7 +23,7 @@ const RANGES_PER_CALL: usize = 32;
 /// So many refusals in a row for want of memory are enough.
 const ENOUGH_REFUSALS: u32 = 3;
 
-/// Asking the kernel to make a stretch of memory of another process huge.
+/// Collapses memory of another process.
 pub trait Advise {
     /// Makes the stretch huge, or some of it, or nothing: see the return value's worth above.
     ///
@@ -32,25 +32,25 @@ pub trait Advise {
     fn collapse(&self, stretch: Range<u64>) -> Result<(), i32>;
 }
 
-/// Reading again what became of a range.
+/// Reads the state of a range again.
 pub trait Reread {
     /// How the range is mapped now.
     fn state(&self, range: Range<u64>) -> State;
 }
 
-/// Looking whether memory is mapped at all.
+/// Checks whether memory is mapped.
 pub trait Covers {
     /// Whether the range is mapped, without a hole.
     fn is_mapped(&self, range: Range<u64>) -> bool;
 }
 
-/// Looking whether the process is still the one that was planned for.
+/// Checks whether the process still has the address space that was planned for.
 pub trait Lives {
     /// What has become of its memory.
     fn life(&self) -> Life;
 }
 
-/// What the kernel says besides the error number.
+/// Reports the kernel's reasons besides the error number.
 pub trait Reasons {
     /// Forgets what was said so far.
     fn forget(&mut self);

@@ -11,7 +11,7 @@ const EVENTS: [&str; 2] = [
     "huge_memory/mm_khugepaged_scan_file",
 ];
 
-/// The kernel's own reasons, where they can be heard. It hears the thread that opened it.
+/// The kernel's reasons, by trace events of the thread that opened it.
 #[derive(Debug)]
 pub struct KernelReasons {
     listeners: Vec<Listener>,
@@ -34,7 +34,7 @@ impl KernelReasons {
         }
     }
 
-    /// Why the reasons cannot be heard; `None` where they can.
+    /// Why there are no reasons; `None` where there are.
     #[must_use]
     pub fn missing(&self) -> Option<&Missing> {
         self.missing.as_ref()

@@ -21,11 +21,11 @@ pub struct Target {
     pagemap: File,
 }
 
-/// Why nothing can be done to a process.
+/// Why a process cannot be collapsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     /// There is none of that number, or it has ended, or it is a thread of the kernel.
-    #[error("there is no running program with number {pid}")]
+    #[error("no running program has process id {pid}")]
     NoProcess {
         /// The number.
         pid: u32,

@@ -4,13 +4,13 @@ use super::chains::Chain;
 use super::open::Role;
 use crate::perf::sample::{MapRecord, Record, Sample};
 
-/// What a sample says.
+/// A decoded sample.
 pub(super) enum FaultSample {
     Start(Event),
     End(Box<Served>),
 }
 
-/// What a sample in a ring of events says. Without a chain it may yet get one.
+/// Decodes a sample of a ring of events. One without a call chain may get it later.
 pub(super) fn decode(sample: Sample, role: Role) -> FaultSample {
     match role {
         Role::Starts => FaultSample::Start(Event::Start {

@@ -19,7 +19,7 @@ const IOC_DISABLE: libc::Ioctl = 0x2401;
 /// `_IOR('$', 7, __u64 *)`.
 const IOC_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
 
-/// What an event is for.
+/// The purpose of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Faults begun; it also carries mappings, births and ends.
@@ -39,7 +39,7 @@ pub(super) enum Role {
 pub(super) const FEW: u64 = 61;
 
 impl Role {
-    /// What is opened. Where one fault in N is looked at, each of them brings its call chain.
+    /// The events that are opened. Where one fault in N is looked at, each of them brings its call chain.
     fn all(every: u64) -> &'static [Self] {
         const ALL: [Role; 5] = [
             Role::Starts,
@@ -241,7 +241,7 @@ fn with_hint(error: io::Error, descriptors: usize) -> Error {
     }
     Error {
         kind: Kind::Other(format!(
-            "this takes {descriptors} descriptors, more than the limit; raise it: ulimit -n {}",
+            "this needs {descriptors} file descriptors, more than the limit; raise it: ulimit -n {}",
             descriptors + 100
         )),
         doing: "opening page fault events".to_owned(),

@@ -7,7 +7,7 @@ use super::folio::Folios;
 use super::huge_zero::HugeZero;
 use crate::perf::access::SampleAccess;
 
-/// What is looked up for a fault by its physical address.
+/// Facts of a fault that are looked up by its physical address.
 #[derive(Debug)]
 pub(super) struct PhysicalLookup {
     /// Sizes of folios, or why they are not known; `None` where there are none to tell apart.
@@ -27,7 +27,7 @@ impl PhysicalLookup {
         }
     }
 
-    /// Whether faults are to be looked at soon.
+    /// Whether faults must be read soon.
     pub(super) fn asks_for_folios(&self) -> bool {
         matches!(self.folios, Some(Ok(_)))
     }
@@ -37,7 +37,7 @@ impl PhysicalLookup {
         conditions.huge_zero = known(self.huge_zero.as_ref());
     }
 
-    /// Fills in what the sample itself does not say.
+    /// Fills in what the sample itself does not contain.
     pub(super) fn complete(&self, served: &mut Served) {
         let Some(physical) = served.physical.filter(|&address| address > 0) else {
             return;
@@ -91,6 +91,6 @@ fn huge_zero(host: &Host, access: SampleAccess) -> Option<Result<HugeZero, Missi
     }
     let mapped = HugeZero::map(access, host.page_bytes, thp.pmd_bytes);
     Some(mapped.ok_or_else(|| Missing::NotSupported {
-        what: "a huge zero page for this process, to compare others with".to_owned(),
+        what: "a huge zero page in this process to compare with".to_owned(),
     }))
 }

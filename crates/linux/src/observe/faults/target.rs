@@ -7,7 +7,7 @@ use crate::machine::root::Root;
 use crate::perf::maps;
 use crate::proc::tree;
 
-/// Whom the events watch.
+/// The target of the events.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// A process that is about to exec: nothing before that is seen.
@@ -19,7 +19,7 @@ pub enum Target {
     Running(TaskSet),
 }
 
-/// All threads of a process and of its descendants, at one moment.
+/// The processes and threads of a tree, at one moment.
 #[derive(Clone, Debug)]
 pub struct TaskSet {
     root: Root,

@@ -3,7 +3,7 @@
 
 use hugewise_model::observe::simulation::{Access, Kind};
 
-/// What one line says.
+/// One line of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// One access.
@@ -15,7 +15,7 @@ pub enum Line {
         /// The writing.
         store: Access,
     },
-    /// Valgrind speaks of itself.
+    /// A message of valgrind itself.
     Remark,
 }
 
@@ -28,7 +28,7 @@ pub fn parse_line(line: &[u8]) -> Result<Line, &'static str> {
         return if line.is_empty() {
             Ok(Line::Remark)
         } else {
-            Err("no letter of an access")
+            Err("no access type")
         };
     };
     let kind = match head {
@@ -46,7 +46,7 @@ pub fn parse_line(line: &[u8]) -> Result<Line, &'static str> {
         _ if matches!(head, [b'=', b'=', _] | [b'-', b'-', _] | [b'*', b'*', _]) => {
             return Ok(Line::Remark);
         }
-        _ => return Err("no letter of an access"),
+        _ => return Err("no access type"),
     };
     access(kind, rest).map(Line::One)
 }
@@ -55,11 +55,11 @@ fn access(kind: Kind, rest: &[u8]) -> Result<Access, &'static str> {
     let comma = rest.iter().position(|&byte| byte == b',');
     let (address, bytes) = comma
         .and_then(|at| rest.split_at_checked(at))
-        .ok_or("no comma behind the address")?;
+        .ok_or("no comma after the address")?;
     Ok(Access {
         kind,
         address: number(address, 16).ok_or("no address")?,
-        bytes: number(bytes.get(1..).unwrap_or_default(), 10).ok_or("no number of bytes")?,
+        bytes: number(bytes.get(1..).unwrap_or_default(), 10).ok_or("no byte count")?,
     })
 }
 
@@ -119,12 +119,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let fault = |text: &str| parse_line(text.as_bytes()).expect_err(text);
-        assert_eq!(fault("hello"), "no letter of an access");
-        assert_eq!(fault(" L 0401ab70"), "no comma behind the address");
+        assert_eq!(fault("hello"), "no access type");
+        assert_eq!(fault(" L 0401ab70"), "no comma after the address");
         assert_eq!(fault(" L ,4"), "no address");
         assert_eq!(fault(" L +401,4"), "no address");
         assert_eq!(fault(" L 10000000000000000,4"), "no address");
-        assert_eq!(fault(" S 0401ab70,"), "no number of bytes");
+        assert_eq!(fault(" S 0401ab70,"), "no byte count");
     }
 
     proptest! {

@@ -32,7 +32,7 @@ pub use lackey::{Line, parse_line};
 
 const VALGRIND: &str = "valgrind";
 
-/// What to trace.
+/// Parameters of a trace.
 #[derive(Debug)]
 pub struct TraceRequest<'a> {
     /// The command and its arguments.
@@ -45,7 +45,7 @@ pub struct TraceRequest<'a> {
     pub most: u64,
 }
 
-/// What becomes of what the command prints.
+/// Where the output of the command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOutput {
     /// Nothing is shown.
@@ -313,7 +313,7 @@ impl<F: FnMut(Access)> Reading<F> {
         }
         self.rest.extend_from_slice(left);
         if self.rest.len() > LONGEST_LINE {
-            return Err(self.fault("a line without end"));
+            return Err(self.fault("a line without an end"));
         }
         Ok(Cut::Whole)
     }

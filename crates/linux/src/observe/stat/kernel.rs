@@ -1,4 +1,4 @@
-//! What the kernel counts by itself, from one look to the next.
+//! Counters of the kernel, from one reading to the next.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ const EVENTS: [&str; 9] = [
 /// Counters that `memory.stat` of a version 2 cgroup keeps too (mm/memcontrol.c).
 const OF_GROUPS: [&str; 2] = ["thp_fault_alloc", "thp_collapse_alloc"];
 
-/// Looks at the kernel's own counters.
+/// Reads the kernel's counters.
 #[derive(Debug)]
 pub(super) struct Kernel<'a> {
     root: &'a Root,
@@ -48,7 +48,7 @@ pub(super) struct Kernel<'a> {
     before: Look,
 }
 
-/// One look.
+/// One reading.
 #[derive(Clone, Debug)]
 struct Look {
     machine: Events,
@@ -82,7 +82,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Of whom each reading speaks.
+    /// The scope of each reading.
     pub(super) fn scopes(&self) -> BTreeMap<String, Scope> {
         let own = match &self.subject {
             Subject::Machine => Scope::Machine,
@@ -110,11 +110,11 @@ impl<'a> Kernel<'a> {
             .collect()
     }
 
-    /// What a reader should know.
+    /// Notes for the reader.
     pub(super) fn notes(&self) -> Vec<String> {
         match self.subject {
             Subject::Cgroup(_) => {
-                vec!["of the cgroup's memory, huge is told of anonymous memory alone".to_owned()]
+                vec!["for a cgroup, huge_ratio counts anonymous memory alone".to_owned()]
             }
             _ => Vec::new(),
         }
@@ -189,7 +189,7 @@ impl<'a> Kernel<'a> {
         let all = share.clone().map(|share| share.of_bytes as f64);
         let huge = share.and_then(|share| match share.of_bytes {
             0 => Err(Missing::NotSupported {
-                what: "memory in use, to take a share of".to_owned(),
+                what: "memory in use".to_owned(),
             }),
             all => Ok((share.huge_bytes as f64 / all as f64).min(1.0)),
         });

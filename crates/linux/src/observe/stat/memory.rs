@@ -1,4 +1,4 @@
-//! How much memory there is, and which share of it is huge.
+//! Memory in use, and the share of it that is huge.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::proc::vmstat::parse_vmstat;
 /// the process that is observed ([`Pace`](crate::collect::sampler::Pace) says for how long).
 const BUDGET: f64 = 0.01;
 
-/// Reads memory no oftener than it is cheap.
+/// Reads memory only as often as its cost allows.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     interval: Duration,
@@ -142,7 +142,7 @@ fn cgroup(root: &Root, group: &Cgroup) -> Result<Share, Missing> {
 /// `memory.stat` of a cgroup: a name and a number a line, as `/proc/vmstat`.
 pub(super) fn read_group(root: &Root, group: &Cgroup) -> Result<BTreeMap<String, u64>, Missing> {
     let folder = group.memory.as_ref().ok_or_else(|| Missing::NotSupported {
-        what: "this cgroup in a hierarchy with memory".to_owned(),
+        what: "the memory controller of this cgroup".to_owned(),
     })?;
     let path = format!("{folder}/memory.stat");
     let parsed = root.read(&path).and_then(|bytes| {

@@ -20,10 +20,10 @@ pub mod activity;
 mod kernel;
 mod memory;
 
-/// What can be counted of what is wanted.
+/// The plan of the events to count.
 pub mod plan;
 
-/// Whom an observation is about.
+/// The subject of an observation.
 pub mod subject;
 
 /// Resource usage of processes, from one reading to the next.
@@ -41,10 +41,10 @@ const LONGEST_TURN: Duration = Duration::from_millis(50);
 /// The shortest: switching costs some system calls a thread.
 const SHORTEST_TURN: Duration = Duration::from_millis(1);
 
-/// How an observation is made.
+/// Parameters of an observation.
 #[derive(Clone, Debug)]
 pub struct StatRequest {
-    /// Whom it is about.
+    /// The subject.
     pub subject: Subject,
     /// The same as a recording names it.
     pub target: Target,
@@ -58,7 +58,7 @@ pub struct StatRequest {
     pub program: String,
 }
 
-/// What became of waiting.
+/// The result of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitResult {
     /// The time has passed.
@@ -119,7 +119,7 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// What is observed, and by which means.
+    /// Subject and method of the observation.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header

@@ -221,7 +221,7 @@ pub fn notes(root: &Root) -> Vec<String> {
     let watchdog = root.read_trimmed("proc/sys/kernel/nmi_watchdog");
     if watchdog.is_ok_and(|state| state == "1") {
         notes.push(
-            "the kernel's watchdog may hold one counter of each processor \
+            "the NMI watchdog may hold one counter of each processor \
              (kernel.nmi_watchdog=0 frees it)"
                 .to_owned(),
         );

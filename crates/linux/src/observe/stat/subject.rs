@@ -1,4 +1,4 @@
-//! Whom an observation is about: what to open counters on, and where its memory is told.
+//! Subjects of an observation: the target of their counters, and where their memory is read.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::tree;
 use crate::sys::cpu;
 
-/// Whom an observation is about.
+/// The subject of an observation.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A process that is about to become a command, below its keeper.
@@ -120,7 +120,7 @@ impl Cgroup {
     /// It has none that perf_event_open takes, or it may not be opened.
     pub fn open(&self, root: &Root) -> std::result::Result<File, Missing> {
         let folder = self.perf.as_ref().ok_or_else(|| Missing::NotSupported {
-            what: "this cgroup in a hierarchy of perf_event".to_owned(),
+            what: "the perf_event controller of this cgroup".to_owned(),
         })?;
         let path = root.path(folder);
         File::open(&path).map_err(|error| Error::io("opening", &path, error).into_missing("root"))

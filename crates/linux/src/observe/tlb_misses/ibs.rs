@@ -64,7 +64,7 @@ fn register(raw: &[u8], number: usize, name: &str) -> Result<u64, String> {
     raw.get(at..)
         .and_then(|rest| rest.first_chunk::<8>())
         .map(|bytes| u64::from_ne_bytes(*bytes))
-        .ok_or_else(|| format!("a sample of IBS ends before its {name}"))
+        .ok_or_else(|| format!("an IBS sample ends before its {name}"))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ pub(super) mod tests {
     #[test]
     fn a_short_sample_is_told() {
         let error = parse_operation(&raw(&[0, 0, 0, 0])).unwrap_err();
-        assert_eq!(error, "a sample of IBS ends before its IbsOpData3");
+        assert_eq!(error, "an IBS sample ends before its IbsOpData3");
     }
 
     proptest! {

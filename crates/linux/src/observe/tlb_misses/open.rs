@@ -83,7 +83,7 @@ pub trait SampleOpen {
     fn open(&self, request: &Request<'_>) -> io::Result<Box<dyn Samples>>;
 }
 
-/// The kernel under our hands.
+/// The running kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kernel;
 

@@ -1,4 +1,4 @@
-//! By which means this machine samples the addresses of misses, found out by trying.
+//! The samplers of miss addresses that this machine has, found by trying.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,7 +21,7 @@ use crate::sys::cpu;
 
 const DEVICES: &str = "sys/bus/event_source/devices";
 
-/// What samples addresses here.
+/// A sampler of addresses on this machine.
 #[derive(Clone, Debug)]
 pub struct Instrument {
     /// By which means.
@@ -261,20 +261,18 @@ fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
     match (&missing, &host.hypervisor) {
         (Missing::NotPermitted { grant }, _) => helps.push(format!("grant {grant}")),
         (_, Some(hypervisor)) => helps.push(format!(
-            "run it on bare metal: this is a virtual machine ({hypervisor}), and few hand {} on to \
+            "run on bare metal: this is a virtual machine ({hypervisor}), and few pass {} on to \
              their guests",
             means.map_or("such sampling", Means::title)
         )),
         (_, None) => helps.extend(on_metal(means)),
     }
     helps.push(
-        "hugewise simulate -- COMMAND: a model of the TLB, which needs no counters, says \
-         which mappings miss in it"
+        "hugewise stat --simulate -- COMMAND: a simulated TLB, which needs no counters, shows \
+         which mappings miss"
             .to_owned(),
     );
-    helps.push(
-        "hugewise inspect -p PID: which memory is not huge, whatever misses there".to_owned(),
-    );
+    helps.push("hugewise inspect -p PID: which memory is not huge".to_owned());
     Absence::new(means, missing, helps)
 }
 

@@ -119,7 +119,7 @@ fn parse_packet(bytes: &[u8], at: usize) -> Result<Packet, String> {
         return alignment(first, bytes, at);
     }
     let kind = kind(first, header, extended)
-        .ok_or_else(|| format!("byte {at} of a trace of SPE, 0x{first:02x}, begins no packet"))?;
+        .ok_or_else(|| format!("byte {at} of an SPE trace, 0x{first:02x}, starts no packet"))?;
     let start = 1 + usize::from(extended);
     let length = 1_usize << (header >> 4 & 3);
     let payload = bytes.get(start..start + length).ok_or_else(|| cut(at))?;
@@ -166,7 +166,7 @@ fn alignment(first: u8, bytes: &[u8], at: usize) -> Result<Packet, String> {
 }
 
 fn cut(at: usize) -> String {
-    format!("the packet at byte {at} of a trace of SPE is cut off")
+    format!("the packet at byte {at} of an SPE trace is cut off")
 }
 
 #[cfg(test)]
@@ -251,13 +251,13 @@ pub(super) mod tests {
         trace.push(0xff);
         let (all, end) = parsed(&trace);
         assert_eq!(all.len(), 1);
-        let wrong = format!("byte {whole} of a trace of SPE, 0xff, begins no packet");
+        let wrong = format!("byte {whole} of an SPE trace, 0xff, starts no packet");
         assert_eq!(end, Err(wrong));
         let (all, end) = parsed(&walked_load(1, 2)[..5]);
         assert_eq!(all, []);
         assert_eq!(
             end,
-            Err("the packet at byte 0 of a trace of SPE is cut off".to_owned())
+            Err("the packet at byte 0 of an SPE trace is cut off".to_owned())
         );
     }
 

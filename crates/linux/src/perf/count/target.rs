@@ -1,4 +1,4 @@
-//! Whom the counters observe, and what it means that he cannot be observed.
+//! Targets of counters, and the reasons why a target cannot be observed.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use crate::perf::fit::missing;
 use crate::perf::open::{CountTarget, Start};
 use crate::probe::Grants;
 
-/// Whom the groups observe.
+/// The target of all groups.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// Threads that run, and what they will start.

@@ -6,7 +6,7 @@ use super::{Chosen, Permitted, general, with};
 use crate::perf::events::sources::Source;
 use crate::perf::open::{Code, CountTarget, PerfOpen, Refusal, Request, Start, Switch};
 
-/// What came of trying a group.
+/// The result of trying a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Fits,
@@ -16,7 +16,7 @@ pub(super) enum Fit {
     Refused(i32),
 }
 
-/// What is wanted of every attempt.
+/// Parameters of every attempt.
 pub(super) struct Attempt<'a> {
     pub(super) opener: &'a dyn PerfOpen,
     pub(super) permitted: Permitted,

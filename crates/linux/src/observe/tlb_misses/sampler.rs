@@ -268,7 +268,7 @@ fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
         (_, None) => helps.extend(on_metal(means)),
     }
     helps.push(
-        "hugewise stat --simulate -- COMMAND: a simulated TLB, which needs no counters, shows \
+        "hugewise simulate -- COMMAND: a simulated TLB, which needs no counters, shows \
          which mappings miss"
             .to_owned(),
     );

@@ -72,7 +72,7 @@ pub struct Faults {
     looked_up: PhysicalLookup,
     /// Records that could not be understood, and the first sentence about them.
     malformed: Option<(u64, String)>,
-    /// Events whose task is gone, which poll(2) would report for ever.
+    /// Events whose task is gone, which poll(2) would report forever.
     hung_up: Vec<bool>,
 }
 

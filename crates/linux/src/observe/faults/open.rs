@@ -39,7 +39,8 @@ pub(super) enum Role {
 pub(super) const FEW: u64 = 61;
 
 impl Role {
-    /// The events that are opened. Where one fault in N is looked at, each of them brings its call chain.
+    /// The events that are opened. Where one fault in N is looked at, each of them brings its call
+    /// chain.
     fn all(every: u64) -> &'static [Self] {
         const ALL: [Role; 5] = [
             Role::Starts,

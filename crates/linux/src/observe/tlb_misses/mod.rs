@@ -1,5 +1,6 @@
-//! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each
-//! miss among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the code.
+//! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each miss
+//! among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the
+//! code.
 //!
 //! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
 //! retired and missed is a sample; AMD's IBS, where every sample is an operation and only the
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults as fault;
+use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::Known;
 use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, Own};
 
@@ -43,10 +44,10 @@ use crate::perf::{heap, maps};
 use decoded::{executed, retired, walked};
 use page_now::PageNow;
 
-pub use open::{Kernel, Request, SampleOpen, Samples, Whom};
+pub use open::{Kernel, Request, SampleOpen, SampleScope, Samples};
 pub use sampler::{Instrument, explain, find};
 
-/// Whom the samples are of.
+/// The target of the samples.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// A process that is about to exec.
@@ -173,7 +174,7 @@ impl Misses {
     /// Something that is no sample: a mapping, a birth, an end.
     fn happened(&mut self, record: Record<'_>) {
         let event = faults::announced(record);
-        if let (Some(pages), Some(fault::Event::Exec { pid, .. })) = (&mut self.pages, &event) {
+        if let (Some(pages), Some(faults::Event::Exec { pid, .. })) = (&mut self.pages, &event) {
             pages.forget(*pid);
         }
         let heap = event.as_ref().and_then(heap::after_exec);
@@ -212,7 +213,7 @@ impl Misses {
         parsed
     }
 
-    /// Address 0 is what the kernel says where the hardware told none.
+    /// The kernel writes address 0 where the hardware recorded none.
     fn miss(&mut self, mut miss: Miss) {
         if miss.address == 0 {
             self.without_address += 1;
@@ -287,10 +288,10 @@ fn stream(
         means: instrument.means,
         events: &instrument.events,
         cpu,
-        whom: match target {
-            Target::BeforeExec { .. } | Target::Running(_) => Whom::Threads(&threads),
-            Target::Machine => Whom::All,
-            Target::Cgroup(folder) => Whom::Cgroup(folder),
+        scope: match target {
+            Target::BeforeExec { .. } | Target::Running(_) => SampleScope::Threads(&threads),
+            Target::Machine => SampleScope::All,
+            Target::Cgroup(folder) => SampleScope::Cgroup(folder),
         },
         start: match target {
             Target::BeforeExec { .. } => Start::AtExec,
@@ -320,6 +321,6 @@ fn known_mappings(root: &Root, target: &Target) -> Vec<Event> {
         }
     };
     let maps = pids.into_iter().flat_map(|pid| maps::read(root, pid));
-    maps.map(|map| Event::Space(fault::Event::Map(map)))
+    maps.map(|map| Event::Space(faults::Event::Map(map)))
         .collect()
 }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults;
+use hugewise_model::observe::faults as fault;
 use hugewise_model::observe::faults::Known;
 use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, Own};
 
@@ -174,7 +174,7 @@ impl Misses {
     /// Something that is no sample: a mapping, a birth, an end.
     fn happened(&mut self, record: Record<'_>) {
         let event = faults::announced(record);
-        if let (Some(pages), Some(faults::Event::Exec { pid, .. })) = (&mut self.pages, &event) {
+        if let (Some(pages), Some(fault::Event::Exec { pid, .. })) = (&mut self.pages, &event) {
             pages.forget(*pid);
         }
         let heap = event.as_ref().and_then(heap::after_exec);
@@ -321,6 +321,6 @@ fn known_mappings(root: &Root, target: &Target) -> Vec<Event> {
         }
     };
     let maps = pids.into_iter().flat_map(|pid| maps::read(root, pid));
-    maps.map(|map| Event::Space(faults::Event::Map(map)))
+    maps.map(|map| Event::Space(fault::Event::Map(map)))
         .collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::gate::Gate;
-use hugewise_model::run::metric;
+use hugewise_model::run::metric::{self, MetricId};
 use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
 use hugewise_model::run::plan::{LatencySource, Place};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
@@ -143,7 +143,7 @@ impl Options {
             .as_ref()
             .and_then(LatencySource::verdict_metric);
         let asked = self.verdict_metric.as_deref();
-        let name = asked.or(of_latency).unwrap_or("wall_seconds");
+        let name = asked.or(of_latency).unwrap_or(MetricId::WallSeconds.name());
         if is_known(name, &self.metric) {
             Ok(name.to_owned())
         } else {

@@ -1,5 +1,6 @@
 //! A bench: its cells as the rows of the table, and what pages lay under them.
 
+use crate::run::metric::cells::CellMetric;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{latency, plot};
@@ -117,8 +118,11 @@ fn harness(record: &Record) -> Option<String> {
         let seconds = medians.get(baseline, &Cell::harness().reading(name)).ok()?;
         Some(quantity(&Unit::Seconds, seconds))
     };
-    let mut costs = vec![format!("Reading the clock took {}", took("timer_seconds")?)];
-    costs.extend(took("empty_seconds").map(|it| format!("an empty pass {it}")));
+    let mut costs = vec![format!(
+        "Reading the clock took {}",
+        took(CellMetric::TimerSeconds.name())?
+    )];
+    costs.extend(took(CellMetric::EmptySeconds.name()).map(|it| format!("an empty pass {it}")));
     let place = nodes(record).map(|it| format!("; measured on NUMA node {it}"));
     Some(format!(
         "{}{}.",
@@ -129,7 +133,7 @@ fn harness(record: &Record) -> Option<String> {
 
 /// The NUMA nodes on which trials were measured, in order.
 fn nodes(record: &Record) -> Option<String> {
-    let name = Cell::harness().reading("node_total");
+    let name = Cell::harness().reading(CellMetric::NodeTotal.name());
     let readings = record.trials.iter().filter_map(|trial| trial.value(&name));
     let nodes: BTreeSet<u64> = readings.map(|node| node as u64).collect();
     let nodes: Vec<String> = nodes.iter().map(u64::to_string).collect();

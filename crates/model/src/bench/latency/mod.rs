@@ -1,6 +1,7 @@
 //! `bench latency`: which footprints are measured, and what is read off the curve of one
 //! policy or off the curves of two.
 
+use crate::run::metric::cells::CellMetric;
 use std::collections::BTreeMap;
 
 use crate::base::units::{KIB, MIB};
@@ -29,7 +30,7 @@ pub use price::{Price, prices};
 pub use told::{Told, told};
 
 /// The metric of a cell.
-const METRIC: &str = "latency_seconds";
+const METRIC: &str = CellMetric::LatencySeconds.name();
 /// The buffer in which the lines lie.
 const BUFFER: &str = "lines";
 

@@ -1,5 +1,6 @@
 //! Which metrics a record holds, in the order of reports, and which direction is good.
 
+use crate::run::metric::MetricId;
 use std::collections::BTreeSet;
 
 use crate::run::metric;
@@ -56,7 +57,7 @@ pub(super) fn better(record: &Record, name: &str) -> Option<Better> {
 
 /// Whether the tails over rounds of single numbers are worth rows of their own.
 pub(super) fn has_tails(record: &Record, name: &str) -> bool {
-    name == "wall_seconds"
+    name == MetricId::WallSeconds.name()
         || record
             .header
             .plan

@@ -3,6 +3,7 @@
 use crate::base::units::Unit;
 use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::metric;
+use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::median;
@@ -33,7 +34,7 @@ pub(super) fn no_effect(
         return None;
     }
     let typical = |metric: &str| typical(rounds, metric, &baseline.name, &policy.name);
-    let (faults, policy_faults) = typical("minor_faults_total")?;
+    let (faults, policy_faults) = typical(MetricId::MinorFaultsTotal.name())?;
     if (policy_faults - faults).abs() > FAULTS * faults {
         return None;
     }
@@ -45,11 +46,11 @@ pub(super) fn no_effect(
     if !read.iter().any(|(kind, ..)| kind.starts_with("huge_anon_")) {
         return None;
     }
-    let rss = typical("peak_rss_bytes").map_or(0.0, |(a, b)| a.max(b));
+    let rss = typical(MetricId::PeakRssBytes.name()).map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
     // What lived between two samples was still counted when it was made.
-    let (huge, policy_huge) = typical("thp_fault_alloc_total").unwrap_or_default();
+    let (huge, policy_huge) = typical(MetricId::ThpFaultAllocTotal.name()).unwrap_or_default();
     if (policy_huge - huge).abs() * pmd > allowed {
         return None;
     }

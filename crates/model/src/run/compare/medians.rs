@@ -44,8 +44,11 @@ impl<'a> Medians<'a> {
     ///
     /// # Errors
     /// Why there is none: the first reason that a trial gave.
-    pub fn get(&self, policy: &str, metric: &str) -> Result<f64, Missing> {
-        match (self.cells.get(&(policy, metric)), self.without.get(policy)) {
+    pub fn get(&self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Missing> {
+        match (
+            self.cells.get(&(policy, metric.as_ref())),
+            self.without.get(policy),
+        ) {
             (Some(cell), _) => cell.clone(),
             (None, Some(why)) => Err(why.clone()),
             (None, None) => Err(Missing::NotAsked),

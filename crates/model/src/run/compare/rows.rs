@@ -5,6 +5,7 @@ use crate::run::compare::effect::{Effect, Level, on, scale_of};
 use crate::run::compare::rounds::Pairs;
 use crate::run::compare::{Change, Comparison, Scale, Statistic};
 use crate::run::metric;
+use crate::run::metric::cells;
 use crate::run::metric::requests::suffix_metric;
 use crate::run::metric::{Better, Metric, Shown};
 use crate::run::stats::{Quantile, holm, tail};
@@ -59,7 +60,7 @@ pub(super) fn family(
         Family::Verdict
     } else if better == Better::Neither || is_constant {
         Family::Untested
-    } else if metric.starts_with("bench/") {
+    } else if cells::split(metric).is_some() {
         Family::Cells
     } else if metric::find(metric).is_some_and(|metric| is_latency(&metric)) {
         Family::Latency

@@ -13,6 +13,7 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::metric::MetricId;
 use crate::text::number::whole;
 
 /// See the module.
@@ -48,7 +49,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
-    let (before, faults) = look.both("minor_faults_total")?;
+    let (before, faults) = look.both(MetricId::MinorFaultsTotal)?;
     if covered.here > 0.0 || covered.there > 0.0 {
         return Ok(covered.told(look.ground.baseline()));
     }
@@ -112,14 +113,14 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     let Some(huge_page) = look.ground.host().pmd_bytes() else {
         return Ok(Some("this kernel has no transparent huge pages".to_owned()));
     };
-    let (there, here) = look.both("peak_rss_bytes")?;
+    let (there, here) = look.both(MetricId::PeakRssBytes)?;
     let peak = there.max(here);
     look.evidence.figure("huge_page_bytes", huge_page);
     Ok((peak < huge_page as f64).then(|| {
         format!(
             "its largest process never held more than {}, which is less than one huge page ({})",
-            told("peak_rss_bytes", peak),
-            told("peak_rss_bytes", huge_page as f64)
+            told(MetricId::PeakRssBytes, peak),
+            told(MetricId::PeakRssBytes, huge_page as f64)
         )
     }))
 }
@@ -129,10 +130,10 @@ const MOSTLY_OTHER: f64 = 0.5;
 
 /// `enabled` decides over anonymous memory alone. Records of before that was read say nothing.
 fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<String> {
-    let peak = look.median(policy, "peak_rss_bytes").ok()?;
+    let peak = look.median(policy, MetricId::PeakRssBytes).ok()?;
     // Of the whole tree, so that it is no less than that of the largest process.
-    let anonymous = look.median(policy, "anon_peak_bytes").ok()?;
-    let usual = look.median(policy, "rss_mean_bytes").ok()?;
+    let anonymous = look.median(policy, MetricId::AnonPeakBytes).ok()?;
+    let usual = look.median(policy, MetricId::RssMeanBytes).ok()?;
     // A peak that lies between two samples is in neither of the latter: where they missed it,
     // nothing is said.
     if anonymous > MOSTLY_OTHER * peak.min(usual) || usual < peak / 2.0 {
@@ -144,18 +145,18 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
         "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
          {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from \
          a hugetlb pool, that of files by their file system",
-        told("anon_peak_bytes", anonymous),
-        told("peak_rss_bytes", peak),
+        told(MetricId::AnonPeakBytes, anonymous),
+        told(MetricId::PeakRssBytes, peak),
     ))
 }
 
 fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
-    let refused = look.median(policy, "thp_fault_fallback_total")?;
+    let refused = look.median(policy, MetricId::ThpFaultFallbackTotal)?;
     if refused > 0.0 {
         return Ok(format!(
             "under {policy} {} huge faults were refused on the machine for want of a free huge \
              block or by the limit of a cgroup, or no mapping of this program was fit for one",
-            told("thp_fault_fallback_total", refused)
+            told(MetricId::ThpFaultFallbackTotal, refused)
         ));
     }
     Ok(format!(

@@ -67,7 +67,7 @@ impl Row<'_> {
     fn short_label(&self) -> String {
         match self.metric.scope {
             Scope::Machine => format!("{} {MACHINE}", shortened(&self.label, LABEL_WIDTH - 2)),
-            _ if self.metric.name.starts_with("bench/") => shortened(&self.label, CELL_WIDTH),
+            _ if self.metric.is_of_cell() => shortened(&self.label, CELL_WIDTH),
             _ => shortened(&self.label, LABEL_WIDTH),
         }
     }

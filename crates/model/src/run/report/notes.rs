@@ -1,5 +1,6 @@
 //! What stands at the foot of a report: reasons, doubts and circumstances.
 
+use crate::run::metric::MetricId;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -288,7 +289,7 @@ fn circumstances_of(record: &Record) -> String {
 fn fragmented(record: &Record) -> Option<String> {
     let percent = record.header.plan.fragment?;
     let trials = record.trials.iter();
-    let shares = trials.filter_map(|trial| trial.value("fragmented_before_ratio"));
+    let shares = trials.filter_map(|trial| trial.value(MetricId::FragmentedBeforeRatio));
     let (low, high) = shares.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), share| {
         (low.min(share), high.max(share))
     });

@@ -4,6 +4,8 @@
 pub mod grid;
 /// Numbers for people: three digits, one prefix for a row.
 pub mod number;
+/// What a mistyped word was meant to be.
+pub mod suggest;
 /// Lines of a width.
 pub mod wrap;
 

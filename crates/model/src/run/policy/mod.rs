@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// Which policies are tried when the user names none.
 pub mod defaults;
 /// The variables a workload is started with.
 pub mod environment;
+pub mod keys;
 /// Several keys crossed.
 pub mod matrix;
-mod nearest;
 pub mod parse;
 pub mod realise;
 /// Settings of runtimes and allocators, and whether they were taken.
@@ -90,15 +91,34 @@ impl Settings {
     /// equal coverage be called "no effect"; an allocator or a variable may act otherwise.
     #[must_use]
     pub fn differs_only_in_pages(&self, other: &Self) -> bool {
-        self.malloc.unwrap_or_default() == other.malloc.unwrap_or_default()
-            && self.runtimes == other.runtimes
-            && self.env == other.env
+        self.of_program().eq(other.of_program())
+    }
+
+    /// What is set of the program itself; its usual allocator is nothing set.
+    fn of_program(&self) -> impl Iterator<Item = String> {
+        let entries = self.entries();
+        let entries = entries.filter(|entry| entry.key.acts == keys::Acts::Program);
+        let pairs = entries.map(|entry| entry.to_string());
+        pairs.filter(|pair| pair != "malloc=default")
     }
 }
 
 /// `thp=`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Thp {
     /// No huge page for this program.
     Never,
@@ -111,8 +131,21 @@ pub enum Thp {
 }
 
 /// `defrag=`, the values of the sysfs file.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Defrag {
     /// Compact and reclaim in every fault.
     Always,
@@ -120,6 +153,7 @@ pub enum Defrag {
     Defer,
     /// Compact for advised memory, wake the background threads for the rest.
     #[serde(rename = "defer+madvise")]
+    #[strum(serialize = "defer+madvise")]
     DeferMadvise,
     /// Compact for advised memory, nothing for the rest.
     Madvise,
@@ -128,8 +162,21 @@ pub enum Defrag {
 }
 
 /// The mode of one folio size, the values of `hugepages-<N>kB/enabled`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum SizeMode {
     /// Everywhere.
     Always,
@@ -142,18 +189,47 @@ pub enum SizeMode {
 }
 
 /// A setting that is on or off.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Toggle {
     /// 0.
+    #[strum(serialize = "0")]
     Off,
     /// 1.
+    #[strum(serialize = "1")]
     On,
 }
 
 /// `malloc=`.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Malloc {
     /// Whatever the program uses by itself.
     #[default]

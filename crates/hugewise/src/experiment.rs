@@ -10,6 +10,7 @@ use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
 use hugewise_model::run::plan::{LatencySource, Place};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, cross, defaults};
+use hugewise_model::text::suggest::did_you_mean;
 
 use crate::options::{Options, Streams};
 use crate::rounds::command_words;
@@ -149,7 +150,7 @@ impl Options {
         } else {
             Err(exit::usage(format!(
                 "--verdict-metric {name}: there is no such metric; {}",
-                nearest(name)
+                hint(name)
             )))
         }
     }
@@ -166,25 +167,16 @@ pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric]) -> Result<()> {
         Some(gate) => Err(exit::usage(format!(
             "--fail-if '{gate}': there is no metric `{}`; {}",
             gate.metric,
-            nearest(&gate.metric)
+            hint(&gate.metric)
         ))),
     }
 }
 
 /// A hint for a metric that does not exist.
-fn nearest(name: &str) -> String {
-    let common = |other: &str| {
-        name.chars()
-            .zip(other.chars())
-            .take_while(|(a, b)| a == b)
-            .count()
-    };
-    match metric::METRICS
-        .iter()
-        .max_by_key(|metric| common(&metric.name))
-    {
-        Some(metric) if common(&metric.name) >= 3 => format!("did you mean `{}`?", metric.name),
-        _ => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
+fn hint(name: &str) -> String {
+    match did_you_mean(name, MetricId::ALL.iter().map(|id| id.name())) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
     }
 }
 

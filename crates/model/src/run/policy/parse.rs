@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::keys::{begins_with_key, not_a_pair};
+use super::key::{begins_with_key, not_a_pair};
 use super::{Policy, Settings};
 
 #[cfg(test)]

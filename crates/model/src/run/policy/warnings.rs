@@ -1,5 +1,6 @@
 use super::defaults::mode_in_force;
-use super::keys::{Acts, KEYS, Key};
+use super::key::{Acts, Key};
+use super::keys::KEYS;
 use super::parse::{kib_text, one_of};
 use super::realise::{Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Runtime, Settings, Thp};

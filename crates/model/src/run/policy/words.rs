@@ -1,6 +1,9 @@
+//! Values that are words.
+
 use std::str::FromStr;
 
-use strum::VariantArray;
+use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A value that is written as one of a few words, which for kernel settings are also what the
 /// sysfs file takes.
@@ -17,3 +20,146 @@ pub(super) trait Word: VariantArray + Copy + Into<&'static str> + FromStr {
 }
 
 impl<T: VariantArray + Copy + Into<&'static str> + FromStr> Word for T {}
+
+/// `thp=`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Thp {
+    /// No huge page for this program.
+    Never,
+    /// Huge pages where the program asks for them.
+    Madvise,
+    /// Huge pages wherever one fits.
+    Always,
+    /// What the machine has.
+    Inherit,
+}
+
+/// `defrag=`, the values of the sysfs file.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Defrag {
+    /// Compact and reclaim in every fault.
+    Always,
+    /// Wake the background threads only.
+    Defer,
+    /// Compact for advised memory, wake the background threads for the rest.
+    #[serde(rename = "defer+madvise")]
+    #[strum(serialize = "defer+madvise")]
+    DeferMadvise,
+    /// Compact for advised memory, nothing for the rest.
+    Madvise,
+    /// Nothing.
+    Never,
+}
+
+/// The mode of one folio size, the values of `hugepages-<N>kB/enabled`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum SizeMode {
+    /// Everywhere.
+    Always,
+    /// What the global file says.
+    Inherit,
+    /// Advised memory.
+    Madvise,
+    /// Nowhere.
+    Never,
+}
+
+/// A setting that is on or off.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Toggle {
+    /// 0.
+    #[strum(serialize = "0")]
+    Off,
+    /// 1.
+    #[strum(serialize = "1")]
+    On,
+}
+
+/// `malloc=`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Malloc {
+    /// Whatever the program uses by itself.
+    #[default]
+    Default,
+    /// `glibc.malloc.hugetlb=1`: advise the heap.
+    Thp,
+    /// `glibc.malloc.hugetlb=2`: the heap from a hugetlb pool.
+    Hugetlb,
+    /// libjemalloc, preloaded.
+    Jemalloc,
+    /// libmimalloc, preloaded.
+    Mimalloc,
+    /// libtcmalloc, preloaded.
+    Tcmalloc,
+}

@@ -3,7 +3,7 @@
 use super::{Draft, FileWrite, Reach, ThpPrctl};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
-use crate::run::policy::keys::{Acts, Entry};
+use crate::run::policy::key::{Acts, Entry};
 use crate::run::policy::parse::{kib_text, one_of};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Malloc, SizeMode, Thp};

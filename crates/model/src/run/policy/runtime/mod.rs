@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::Settings;
-use super::keys::Key;
+use super::key::Key;
 use super::realise::EnvChange;
 use super::words::Word;
 

@@ -1,6 +1,5 @@
 //! A bench: its cells as the rows of the table, and what pages lay under them.
 
-use crate::run::metric::cells::CellMetric;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{latency, plot};
@@ -14,6 +13,7 @@ use crate::run::compare::medians::{Medians, arm_trials};
 use crate::run::metric::cell_label as label;
 use crate::run::metric::cell_label::{varies, word};
 use crate::run::metric::cells as metric;
+use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::PageKind;
 use crate::run::record::Record;
 use crate::run::report::{CellRow, CellView, Conclusions, Report};

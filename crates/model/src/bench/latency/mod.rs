@@ -1,13 +1,13 @@
 //! `bench latency`: which footprints are measured, and what is read off the curve of one
 //! policy or off the curves of two.
 
-use crate::run::metric::cells::CellMetric;
 use std::collections::BTreeMap;
 
 use crate::base::units::{KIB, MIB};
 use crate::run::cells::Bench;
 use crate::run::cells::Cell;
 use crate::run::compare::medians::{Medians, arm_trials};
+use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::PageKind;
 use crate::run::metric::cells::pages_name;
 use crate::run::policy::Policy;

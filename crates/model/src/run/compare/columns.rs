@@ -1,9 +1,9 @@
 //! Which metrics a record holds, in the order of reports, and which direction is good.
 
-use crate::run::metric::MetricId;
 use std::collections::BTreeSet;
 
 use crate::run::metric;
+use crate::run::metric::MetricId;
 use crate::run::metric::{Better, METRICS};
 use crate::run::record::Record;
 use crate::run::trial::Reading;

@@ -38,7 +38,7 @@ pub(super) fn no_effect(
     if (policy_faults - faults).abs() > FAULTS * faults {
         return None;
     }
-    let kinds = kinds(record);
+    let kinds = huge_kinds(record);
     let read: Vec<Kind<'_>> = kinds
         .iter()
         .filter_map(|&kind| typical(kind).map(|(a, b)| (kind, a, b)))
@@ -95,7 +95,7 @@ fn pages(read: &[Kind<'_>], farthest: &Kind<'_>, allowed: f64) -> String {
 }
 
 /// The metrics that tell how much memory was huge.
-fn kinds(record: &Record) -> std::collections::BTreeSet<&str> {
+pub(crate) fn huge_kinds(record: &Record) -> std::collections::BTreeSet<&str> {
     let is_kind = |name: &&str| {
         let huge = name.starts_with("huge_") || name.starts_with("hugetlb_");
         let folio = name.starts_with("mthp_")

@@ -202,6 +202,7 @@ impl<'a> Ground<'a> {
             text,
             evidence: look.evidence.0,
             explanation: rule.explain(),
+            answers: rule.answers(),
         })
     }
 }

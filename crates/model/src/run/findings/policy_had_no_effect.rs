@@ -13,6 +13,7 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::compare::coverage::huge_kinds;
 use crate::run::metric::MetricId;
 use crate::text::number::whole;
 
@@ -23,6 +24,10 @@ pub(super) struct PolicyHadNoEffect;
 impl Rule for PolicyHadNoEffect {
     fn id(&self) -> &'static str {
         "policy-had-no-effect"
+    }
+
+    fn answers(&self) -> bool {
+        true
     }
 
     fn explain(&self) -> &'static str {
@@ -54,24 +59,24 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
         return Ok(covered.told(look.ground.baseline()));
     }
     let verdict = &look.ground.table.verdict;
-    if let Some(other_kind) = verdict.reasons.get(look.policy)
-        && !other_kind.starts_with(NONE)
-    {
-        return Ok(other_kind.clone());
+    let of_another_kind = huge_kinds(look.ground.record).into_iter().any(|kind| {
+        let policies = [look.policy, look.ground.baseline()].into_iter();
+        let mut bytes = policies.map(|policy| look.ground.medians.get(policy, kind));
+        bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
+    });
+    if let Some(reason) = verdict.reasons.get(look.policy).filter(|_| of_another_kind) {
+        return Ok(reason.clone());
     }
     let why = match too_small(look)? {
         Some(why) => why,
         None => why_none(look)?,
     };
     Ok(format!(
-        "{NONE} ({} against {} minor faults): {why}",
+        "no page was huge under either ({} against {} minor faults): {why}",
         whole(faults),
         whole(before)
     ))
 }
-
-/// How the verdict begins, too, when nothing of any kind was huge.
-const NONE: &str = "no page was huge under either";
 
 /// Why none was huge, by the wider of the two modes: what it does not give, the narrower does
 /// not either.

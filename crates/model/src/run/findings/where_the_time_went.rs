@@ -13,12 +13,12 @@
 //! time; the part that is neither then says so by its sign and size.
 //! Next: trace a trial with `hugewise trace`, which shows single stalls instead of sums.
 
-use crate::run::metric::MetricId;
 use std::collections::BTreeMap;
 
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::run::trial::{Role, Trial};
 use crate::text::number::MINUS;
 

@@ -353,7 +353,7 @@ fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str
 
 /// Whether a finding is part of an answer, so that it need not be said again below.
 pub(super) fn is_said(finding: &Finding) -> bool {
-    finding.id == "policy-had-no-effect" && finding.outcome == Outcome::Shown
+    finding.answers && finding.outcome == Outcome::Shown
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Trials second by second, for a terminal.
 
-use crate::run::metric::MetricId;
 use std::fmt::{self, Write};
 
 use crate::base::units::Unit;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::timeline::Second;

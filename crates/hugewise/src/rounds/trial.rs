@@ -6,7 +6,6 @@ use hugewise_linux::collect::Observed;
 use hugewise_model::bench;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Policy;
-use hugewise_model::run::policy::runtime::Answers;
 use hugewise_model::run::record::Header;
 use hugewise_model::run::timeline::join;
 use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
@@ -18,15 +17,6 @@ use crate::fragmentation::Fragmentation;
 use crate::written::{self, Sought};
 use crate::{exit, runtimes};
 
-/// What was seen of a trial, before it is a row.
-struct Seen {
-    observed: Observed,
-    pacing: Option<Pacing>,
-    timeline: Option<Timeline>,
-    /// What the runtimes said when they were asked.
-    answers: Answers,
-}
-
 impl Rounds<'_> {
     pub(super) fn trial(
         &self,
@@ -35,24 +25,18 @@ impl Rounds<'_> {
         place: Place,
     ) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
-        let seen = match self.prepare() {
+        let (mut trial, interrupted) = match self.prepare() {
             Ok(()) => self.in_force(header, machine, place)?,
-            Err(error) => Seen {
-                observed: Observed::not_run(Outcome::HookFailed { error }),
-                pacing: None,
-                timeline: None,
-                answers: Answers::new(),
-            },
+            Err(error) => {
+                let observed = Observed::not_run(Outcome::HookFailed { error });
+                (row(place, policy, &header.plan, observed), false)
+            }
         };
-        let flow = if seen.observed.interrupted || self.interrupt.asked() {
+        let flow = if interrupted || self.interrupt.asked() {
             Flow::Stop
         } else {
             Flow::Go
         };
-        let mut trial = row(place, policy, &header.plan, seen.observed);
-        trial.pacing = seen.pacing;
-        trial.timeline = seen.timeline;
-        runtimes::note_answers(&mut trial, &policy.settings, seen.answers);
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
@@ -61,8 +45,14 @@ impl Rounds<'_> {
         Ok((trial, flow))
     }
 
-    /// Puts the policy in force, runs the workload, and takes the policy back.
-    fn in_force(&self, header: &Header, machine: &mut Machine, place: Place) -> Result<Seen> {
+    /// Puts the policy in force, runs the workload, and takes the policy back; and whether the
+    /// trial was interrupted.
+    fn in_force(
+        &self,
+        header: &Header,
+        machine: &mut Machine,
+        place: Place,
+    ) -> Result<(Trial, bool)> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let latency = self.options.latency.as_ref();
@@ -88,12 +78,14 @@ impl Rounds<'_> {
         if let (Some(kept), Some(index)) = (&self.kept, place.index) {
             kept.keep(index, &observed)?;
         }
-        Ok(Seen {
-            observed,
+        let interrupted = observed.interrupted;
+        let mut trial = Trial {
             pacing,
             timeline,
-            answers,
-        })
+            ..row(place, policy, &header.plan, observed)
+        };
+        runtimes::note_answers(&mut trial, &policy.settings, answers);
+        Ok((trial, interrupted))
     }
 
     /// What comes before a trial: `--prepare`, then the state of free memory.

@@ -15,12 +15,12 @@ fn sources() -> Vec<(PathBuf, String)> {
     let mut folders: Vec<PathBuf> = rooms.map(|room| root.join("crates").join(room)).into();
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(folder).expect("a folder of the checkout") {
+            let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ext| ext == "rs") {
-                let text = fs::read_to_string(&path).unwrap();
+                let text = fs::read_to_string(&path).expect("UTF-8");
                 let code = text.split("#[cfg(test)]").next().unwrap_or_default();
                 sources.push((path, code.to_owned()));
             }

@@ -1,4 +1,4 @@
-//! `hugewise exec`: run a command under one policy, without measuring.
+//! `hugewise exec`: runs a command under one policy, without measuring.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,16 +18,16 @@ use crate::{command, exit, invoker, places, runtimes};
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes:  that of the command; 128 and its number when a signal ended it;\n\
-                  \x20            126 when it could not be run, 127 when there is none; 4 when this\n\
-                  \x20            machine refuses the policy"
+    after_help = "Exit codes:  that of the command; 128+N if signal N ended it; 126 if it cannot be\n\
+                  \x20            executed, 127 if it does not exist; 4 if this machine cannot apply\n\
+                  \x20            the policy"
 )]
 pub struct Arguments {
-    /// Policy to run under, as in `run`
+    /// The policy, as in `run`
     #[arg(long, value_name = "POLICY", default_value = "as-is")]
     policy: Policy,
 
-    /// Allow a policy that writes the machine's own settings while the command runs
+    /// Allow a policy to change machine-wide settings while the command runs; they are restored after
     #[arg(long)]
     system: bool,
 
@@ -36,7 +36,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Runs the verb. The command's own exit status is ours; a signal is 128 and its number.
+/// Runs the verb. It exits with the status of the command, or 128 and the number of its signal.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
     runtimes::check_placeholders(&arguments.command, policies)?;
@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// The machine's settings last as long as the command: we stay, wait, and put them back.
+/// Machine-wide settings last as long as the command: this process waits and restores them.
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
     let hold = places::hold()?;
     let relay = Relay::catch()?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::activity::{Rates, read_activity};
 use hugewise_linux::root::Root;
-use hugewise_model::observe::collapse::Measured;
+use hugewise_model::observe::collapse::BeforeAfter;
 use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
 use hugewise_model::run::metric::Better;
 
@@ -96,7 +96,7 @@ impl Measurement {
     }
 
     /// After against before.
-    pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> Measured {
+    pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> BeforeAfter {
         let column = |side: &[Rates], get: fn(&Rates) -> f64| side.iter().map(get).collect();
         let samples = METRICS.map(|(metric, better, get)| Windows {
             metric: metric.to_owned(),
@@ -104,7 +104,7 @@ impl Measurement {
             before: column(before, get),
             after: column(after, get),
         });
-        Measured {
+        BeforeAfter {
             windows: u32::try_from(before.len().min(after.len())).unwrap_or(u32::MAX),
             window_seconds: self.window.as_secs_f64(),
             comparisons: windows(&samples, THRESHOLD),

@@ -14,10 +14,9 @@ use hugewise_linux::sys::thp::read_thp;
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::units::{parse_duration, parse_size};
 use hugewise_model::observe::address_space::{Sort, Space};
-use hugewise_model::observe::collapse::{
-    Choice, Done, Ended, Plan, Report, plan, render_csv, render_markdown, render_text, report,
-};
+use hugewise_model::observe::collapse::{Attempt, Choice, End, Plan, Report, plan, report};
 use hugewise_model::observe::inspect::view::Glob;
+use hugewise_model::text::{to_markdown, to_text};
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
@@ -33,10 +32,10 @@ use measure::Measurement;
 /// Flags of `collapse`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Rights:      CAP_SYS_NICE; for a process of another user CAP_SYS_PTRACE and\n\
-                  \x20            CAP_DAC_READ_SEARCH as well. Root has all three.\n\
-                  Exit codes:  0 every range had its turn (the report says which were refused),\n\
-                  \x20            2 usage, 3 the process ended or became another program meanwhile,\n\
+    after_help = "Needs:       CAP_SYS_NICE; for a process of another user also CAP_SYS_PTRACE and\n\
+                  \x20            CAP_DAC_READ_SEARCH. Root has all three.\n\
+                  Exit codes:  0 every range was tried (the report says which were refused),\n\
+                  \x20            2 usage, 3 the process ended or became another program,\n\
                   \x20            4 the kernel refuses or memory is short, 130 interrupted"
 )]
 pub struct Arguments {
@@ -44,25 +43,25 @@ pub struct Arguments {
     #[arg(value_name = "PID")]
     pid: u32,
 
-    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    /// Only mappings whose name matches (`*`, `?`) or that hold an address (0x…)
     ///
-    /// A word without `*` and `?` may be any part of the name; memory without a name is called
-    /// anonymous. Files are taken only where this names them.
+    /// A word without `*` and `?` matches any part of the name; memory without a name is called
+    /// anonymous. Files are included only if this names them.
     #[arg(long, value_name = "GLOB", value_parser = pattern)]
     mapping: Option<Glob>,
 
-    /// Only mappings of which at least half was used while they were watched; see --touch-bits
+    /// Only mappings of which at least half is used while watched; see --touch-bits
     #[arg(long, requires = "touch_bits")]
     hot: bool,
 
-    /// Allow clearing the used bits of the process's pages, to see which are used
+    /// Allow clearing the accessed bits of the process, to see which memory is in use
     ///
-    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
-    /// by these bits what to reclaim, and starts to learn anew.
+    /// This writes to /proc/PID/clear_refs. No content changes, but the kernel uses the same bits
+    /// to choose what to reclaim.
     #[arg(long)]
     touch_bits: bool,
 
-    /// Watch this long for what is used [default: 5s]
+    /// How long --hot watches [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "hot")]
     duration: Option<Duration>,
 
@@ -70,14 +69,14 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_bytes: Option<u64>,
 
-    /// Say what would be made huge and what it would add, and change nothing
+    /// Only say what would be made huge and what it would add
     #[arg(long)]
     dry_run: bool,
 
-    /// Watch the process this long before and this long after, and compare
+    /// Watch the process this long before and after, and compare
     ///
-    /// Ten windows on each side: processors in use, faults, resident memory. Nothing is
-    /// shuffled, so whatever else changes meanwhile is in the difference.
+    /// Ten windows on each side: CPU use, page faults, resident memory. They are not randomised: the
+    /// change includes whatever else changes meanwhile.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "dry_run")]
     measure: Option<Duration>,
 
@@ -109,10 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let plan = plan(&space, &choice(arguments));
     let report = if arguments.dry_run {
         if let Err(unusable) = target {
-            tell(
-                arguments,
-                format_args!("this is a forecast only: {unusable}"),
-            );
+            tell(arguments, format_args!("a forecast only: {unusable}"));
         }
         dry(&root, &space, &plan, seen)
     } else {
@@ -138,9 +134,8 @@ fn look(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<(Space, 
     let seen = arguments.hot.then(|| watch(root, arguments, stop));
     let seen = seen.transpose()?;
     let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
-    let huge_bytes = huge_bytes.ok_or_else(|| {
-        exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
-    })?;
+    let huge_bytes =
+        huge_bytes.ok_or_else(|| exit::refused("this kernel has no transparent huge pages"))?;
     let space = read_space(root, pid, Some(huge_bytes), Depth::Pages)
         .map_err(|unread| unreadable(pid, &unread))?;
     check(&space)?;
@@ -173,7 +168,7 @@ fn check(space: &Space) -> Result<()> {
     match process.sort {
         Sort::KernelThread => {
             return Err(exit::usage(format!(
-                "{who} is a thread of the kernel: it has no memory of its own"
+                "{who} is a kernel thread: it has no memory of its own"
             )));
         }
         Sort::Zombie => {
@@ -183,13 +178,18 @@ fn check(space: &Space) -> Result<()> {
     }
     if process.thp_enabled == Some(false) {
         return Err(exit::refused(format!(
-            "{who} has huge pages switched off (PR_SET_THP_DISABLE), by itself or by a parent \
-             from which it is inherited; nothing can change that from outside: start it without"
+            "{who} has huge pages switched off (PR_SET_THP_DISABLE){}; only the program can switch \
+             them on again",
+            match process.parent_thp_enabled {
+                Some(true) => ", not inherited from its parent",
+                Some(false) => ", inherited from its parent",
+                None => "",
+            }
         )));
     }
     if !space.read_with.page_scan.is_read() && !space.read_with.page_map.is_read() {
         return Err(exit::refused(format!(
-            "the pages of {who} cannot be read, so nothing can be planned or proved"
+            "the pages of {who} cannot be read, so no range can be planned or verified"
         )));
     }
     Ok(())
@@ -210,9 +210,9 @@ fn refused(unusable: &Unusable) -> anyhow::Error {
 }
 
 fn dry(root: &Root, space: &Space, plan: &Plan, seen: Option<Seen>) -> Report {
-    let done = Done {
+    let done = Attempt {
         fates: Vec::new(),
-        ended: Ended::DryRun,
+        ended: End::DryRun,
         call_seconds: 0.0,
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
@@ -246,7 +246,7 @@ fn act(
     (report.resident_before_bytes, report.huge_anon_before_bytes) = memory_before;
     (report.resident_after_bytes, report.huge_anon_after_bytes) = memory_after;
     report.reasons_missing = heard.missing().cloned();
-    if done.ended == Ended::Finished
+    if done.ended == End::Finished
         && let (Some(measurement), Some(before)) = (measurement, before)
         && let Some(after) = watch("after")
     {
@@ -280,24 +280,20 @@ fn show(report: &Report, output: &Output) -> Result<()> {
 }
 
 fn rendered(report: &Report, format: Format, output: &Output) -> Result<String> {
-    let mut text = String::new();
-    match format {
-        Format::Text => render_text(report, &output::style(output), &mut text)?,
-        Format::Csv => render_csv(report, &mut text)?,
-        Format::Markdown => render_markdown(report, output::style(output).verbose, &mut text)?,
-        Format::Json => {
-            text = serde_json::to_string_pretty(report)?;
-            text.push('\n');
-        }
-    }
-    Ok(text)
+    let style = output::style(output);
+    Ok(match format {
+        Format::Text => to_text(&report.document(), &style),
+        Format::Csv => report.csv(),
+        Format::Markdown => to_markdown(&report.document(), style.verbose),
+        Format::Json => serde_json::to_string_pretty(report)? + "\n",
+    })
 }
 
-fn how_it_ended(ended: &Ended) -> Exit {
+fn how_it_ended(ended: &End) -> Exit {
     match ended {
-        Ended::Finished | Ended::DryRun => Exit::Done,
-        Ended::Interrupted => Exit::Interrupted,
-        Ended::ProcessEnded | Ended::BecameAnother => Exit::TrialFailed,
-        Ended::NoMemory { .. } | Ended::NotPermitted { .. } => Exit::Refused,
+        End::Finished | End::DryRun => Exit::Done,
+        End::Interrupted => Exit::Interrupted,
+        End::ProcessEnded | End::BecameAnother => Exit::TrialFailed,
+        End::NoMemory { .. } | End::NotPermitted { .. } => Exit::Refused,
     }
 }

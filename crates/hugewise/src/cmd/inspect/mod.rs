@@ -12,6 +12,7 @@ use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::inspect::reasons::{Code, Settings};
 use hugewise_model::observe::inspect::view::{Brief, Glob, Inspection};
+use hugewise_model::text::{Style, to_text};
 
 use crate::cli::Output;
 use crate::exit::{self, Exit};
@@ -32,11 +33,11 @@ const FRAMES: Duration = Duration::from_secs(10);
 /// Flags of `inspect`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Processes: numbers, or names of programs; all where none is given
+    /// Process numbers or program names [default: all processes]
     #[arg(value_name = "PID|NAME")]
     targets: Vec<String>,
 
-    /// A process, by its number
+    /// A process number
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 
@@ -44,38 +45,38 @@ pub struct Arguments {
     #[arg(short, long, conflicts_with_all = ["targets", "pid", "cgroup"])]
     all: bool,
 
-    /// The processes of a cgroup and those below it
+    /// The processes of a cgroup and of the groups below it
     #[arg(long, value_name = "PATH", conflicts_with_all = ["targets", "pid"])]
     cgroup: Option<String>,
 
-    /// Tell the whole story of a reason, such as VMA_SMALL
+    /// Explain a reason, such as VMA_SMALL; without a name list all
     #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "", exclusive = true)]
     explain: Option<String>,
 
-    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    /// Only mappings whose name matches (`*`, `?`) or that hold an address (0x…)
     #[arg(long, value_name = "GLOB")]
     mapping: Option<String>,
 
-    /// Draw the address space, one cell for each huge-page range
+    /// Draw the address space, one cell per huge-page range
     #[arg(long)]
     map: bool,
 
-    /// Say what huge pages would add, and what they could be worth
+    /// Also say whether the TLB reaches the memory, and what huge pages would add
     #[arg(long, conflicts_with_all = ["all", "cgroup", "watch", "map"])]
     forecast: bool,
 
-    /// Allow clearing the used bits of the process's pages, to see which are used [for 5 s]
+    /// Allow clearing the accessed bits of the process, to see which memory is in use [for 5 s]
     ///
-    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
-    /// by these bits what to reclaim, and starts to learn anew.
+    /// This writes to /proc/PID/clear_refs. No content changes, but the kernel uses the same bits
+    /// to choose what to reclaim.
     #[arg(long, requires = "forecast")]
     touch_bits: bool,
 
-    /// Look again every so often (2s, 500ms) and mark what changed
+    /// Repeat at this interval (2s, 500ms) and show what changed
     #[arg(long, value_name = "INTERVAL", value_parser = parse_interval)]
     watch: Option<Duration>,
 
-    /// Stop watching after this time; with --forecast, count page walks for so long
+    /// Stop watching after this time; with --forecast: count page walks this long
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
@@ -115,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Targets::Many(_) if arguments.watch.is_some() => {
-            Err(exit::usage("--watch looks at one process; name one"))
+            Err(exit::usage("--watch takes one process; name one"))
         }
         Targets::Many(pids) => many(&root, &pids, arguments),
     }
@@ -171,7 +172,7 @@ fn look(
 fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     if arguments.map || arguments.mapping.is_some() || arguments.forecast {
         return Err(exit::usage(
-            "--map, --mapping and --forecast are of one process; name one",
+            "--map, --mapping and --forecast take one process; name one",
         ));
     }
     let mut briefs = Vec::new();
@@ -187,18 +188,18 @@ fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
     give::many(&briefs, arguments)?;
     if refused > 0 && !arguments.output.quiet {
         say(format_args!(
-            "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
+            "not read: {refused} of {} processes; they need the same user id, or CAP_SYS_PTRACE",
             pids.len()
         ));
     }
     Ok(Exit::Done)
 }
 
-/// The story of a reason, or the list of all.
+/// All about a reason, or the list of all.
 fn explain(name: &str) -> Result<Exit> {
+    let style = Style::default();
     if name.is_empty() {
-        let line = |code: Code| format!("{:<21}{}\n", code.name(), code.sentence());
-        crate::output::print(&Code::all().map(line).collect::<String>())?;
+        crate::output::print(&to_text(&Code::list(), &style))?;
         return Ok(Exit::Done);
     }
     let code = Code::named(name).ok_or_else(|| {
@@ -206,7 +207,7 @@ fn explain(name: &str) -> Result<Exit> {
             "--explain {name}: there is no such reason; --explain alone lists them all"
         ))
     })?;
-    crate::output::print(&code.explained(80))?;
+    crate::output::print(&to_text(&code.explained(), &style))?;
     Ok(Exit::Done)
 }
 

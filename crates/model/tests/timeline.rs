@@ -10,9 +10,10 @@ use hugewise_model::run::findings;
 use hugewise_model::run::findings::{Finding, Outcome};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::timeline::render_text;
+use hugewise_model::run::timeline::document;
 use hugewise_model::run::trial::Trial;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_model::text::{Style, to_text};
 use sample::{small_pages, table, thp};
 
 /// Two policies; under the second the service stalls in its third second.
@@ -81,8 +82,7 @@ fn seconds_are_drawn_by_policy() {
         "as-is" => Slowest::CannotTell(Unrelated::ClockSet),
         _ => Slowest::Held(held(40, &[(1, 1000)])),
     });
-    let mut text = String::new();
-    render_text(&record, 80, &mut text).expect("a string");
+    let text = to_text(&document(&record), &Style::default());
     expect![[r#"
         as-is: seconds of the load, medians of 6 trials
            requests/s     p50     p99      max  faults/s  resident  huge  stalled

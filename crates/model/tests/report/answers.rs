@@ -9,12 +9,12 @@ use hugewise_model::run::metric::Better;
 use hugewise_model::run::plan::PrintedMetric;
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::StopReason;
-use hugewise_model::run::report::{Report, render_csv, render_json, render_markdown};
+use hugewise_model::run::report::Report;
 use hugewise_model::run::stats::Quantile;
 use hugewise_model::run::trial::Mark;
 use hugewise_model::text::{Color, Style, Verbosity};
 
-use super::checked::{check, check_json, comparison, draw, golden};
+use super::checked::{check, check_json, comparison, draw, golden, markdown};
 use crate::sample::{self, huge_pages, small_pages, table, thp, with};
 
 #[test]
@@ -31,14 +31,11 @@ fn a_clear_win_in_every_format() {
         ..Style::default()
     };
     expect_file![golden("clear-win-verbose.txt")].assert_eq(&draw(&report, &verbose));
-    let mut out = String::new();
-    render_json(&report, &mut out).unwrap();
+    let out = report.json();
     expect_file![golden("clear-win.json")].assert_eq(&out);
-    let mut out = String::new();
-    render_csv(&report, &mut out).unwrap();
+    let out = report.csv();
     expect_file![golden("clear-win.csv")].assert_eq(&out);
-    let mut out = String::new();
-    render_markdown(&report, &mut out).unwrap();
+    let out = markdown(&report);
     expect_file![golden("clear-win.md")].assert_eq(&out);
 }
 

@@ -6,7 +6,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::policy::{Policy, Thp};
-use hugewise_model::run::report::{Report, render_json};
+use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{Outcome, Reading};
 use hugewise_model::text::Style;
 use serde_json::Value;
@@ -161,8 +161,7 @@ fn numbers_that_are_none_never_appear_in_json() {
     table.comparisons[0].ratio = Some(f64::INFINITY);
     table.comparisons[0].low = Some(f64::NEG_INFINITY);
     let report = Report::new(&record, table, Vec::new(), None);
-    let mut text = String::new();
-    render_json(&report, &mut text).unwrap();
+    let text = report.json();
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["comparisons"][0]["ratio"], Value::Null);
     check_json(&report);

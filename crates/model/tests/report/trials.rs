@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::report::render_trials;
+use hugewise_model::run::report::trials;
+use hugewise_model::text::{Style, to_text};
 use hugewise_model::run::trial::{Mark, Outcome, Reading};
 
 use crate::sample::{self, huge_pages, small_pages, thp};
@@ -35,9 +36,11 @@ fn record() -> Record {
 }
 
 fn drawn(record: &Record, metric: &str, width: usize) -> String {
-    let mut text = String::new();
-    render_trials(record, metric, width, &mut text).unwrap();
-    text
+    let style = Style {
+        width,
+        ..Style::default()
+    };
+    to_text(&trials(record, metric, width), &style)
 }
 
 fn check(record: &Record, metric: &str, width: usize, expected: &Expect) {

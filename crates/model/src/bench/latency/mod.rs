@@ -22,11 +22,11 @@ pub mod price;
 #[cfg(test)]
 mod tests;
 /// What is said of them.
-pub mod told;
+pub mod summary;
 
 pub use levels::{Ends, Level, levels};
 pub use price::{Price, prices};
-pub use told::{Told, told};
+pub use summary::{Summary, summary};
 
 /// The metric of a cell.
 const METRIC: &str = "latency_seconds";

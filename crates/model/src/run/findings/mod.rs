@@ -77,7 +77,7 @@ pub struct Finding {
     pub policy: Option<String>,
     /// What came out.
     pub outcome: Outcome,
-    /// One sentence for people, with the figures in it.
+    /// For people: the claim in its first sentence, then the figures that it rests on.
     pub text: String,
     /// The figures: by metric, then by policy; other figures by their own name.
     pub evidence: Map<String, Value>,
@@ -87,12 +87,22 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The sentence without the name of the policy that it begins with.
+    /// Its first sentence: the claim. What follows in the text is evidence.
     #[must_use]
-    pub fn claim(&self) -> &str {
+    pub fn headline(&self) -> String {
+        match self.text.split_once(". ") {
+            Some((first, _)) => format!("{first}."),
+            None => format!("{}.", self.text.trim_end_matches('.')),
+        }
+    }
+
+    /// The claim without the name of the policy that it begins with.
+    #[must_use]
+    pub fn claim(&self) -> String {
+        let headline = self.headline();
         let named = self.policy.as_deref();
-        let claim = named.and_then(|policy| self.text.strip_prefix(policy)?.strip_prefix(": "));
-        claim.unwrap_or(&self.text)
+        let claim = named.and_then(|policy| headline.strip_prefix(policy)?.strip_prefix(": "));
+        claim.unwrap_or(&headline).to_owned()
     }
 }
 

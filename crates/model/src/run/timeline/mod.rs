@@ -9,11 +9,11 @@ mod intervals;
 mod join;
 /// Several trials of one policy together.
 mod pool;
-mod render;
+mod document;
 #[cfg(test)]
 mod tests;
 
 pub use chance::Circle;
 pub use join::{Clock, Seen, join};
 pub use pool::{Pooled, pool};
-pub use render::render_text;
+pub use document::document;

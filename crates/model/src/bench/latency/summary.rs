@@ -19,39 +19,39 @@ const MOST_PRICES: usize = 4;
 
 /// All of it.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct Told {
+pub struct Summary {
     /// For each policy.
-    pub curves: Vec<CurveTold>,
+    pub curves: Vec<CurveSummary>,
     /// For each policy but the baseline, what the baseline costs more.
-    pub prices: Vec<PriceTold>,
+    pub prices: Vec<PagePrice>,
 }
 
 /// What one curve shows.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct CurveTold {
+pub struct CurveSummary {
     /// Name of the policy.
     pub policy: String,
     /// Size of its pages, where they were of one size.
     pub page_bytes: Option<u64>,
     /// Its levels; `None` of too few rounds.
-    pub levels: Option<Vec<LevelTold>>,
+    pub levels: Option<Vec<NamedLevel>>,
     /// What the processor names, that lies within the curve and was not seen.
-    pub unseen: Vec<ReachTold>,
+    pub unseen: Vec<NamedReach>,
 }
 
 /// One level, and what is full at its end.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct LevelTold {
+pub struct NamedLevel {
     /// As measured.
     #[serde(flatten)]
     pub level: Level,
     /// As the processor names it, where something it names is near.
-    pub full: Option<ReachTold>,
+    pub full: Option<NamedReach>,
 }
 
 /// What a processor names.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct ReachTold {
+pub struct NamedReach {
     /// Its name.
     pub name: String,
     /// The memory that it remembers.
@@ -60,7 +60,7 @@ pub struct ReachTold {
 
 /// What small pages cost.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct PriceTold {
+pub struct PagePrice {
     /// Name of the policy that costs more.
     pub dear: String,
     /// Name of the policy it is compared with.
@@ -73,7 +73,7 @@ pub struct PriceTold {
 
 /// What a record shows; `None` of one that is no bench of latency.
 #[must_use]
-pub fn told(record: &Record) -> Option<Told> {
+pub fn summary(record: &Record) -> Option<Summary> {
     let curves = curves(record);
     if curves.is_empty() {
         return None;
@@ -83,14 +83,14 @@ pub fn told(record: &Record) -> Option<Told> {
     let dear = curves.iter().find(|curve| curve.policy == *baseline);
     let others = curves.iter().filter(|curve| curve.policy != *baseline);
     let prices = dear.into_iter().flat_map(|dear| {
-        others.clone().map(|cheap| PriceTold {
+        others.clone().map(|cheap| PagePrice {
             dear: dear.policy.clone(),
             cheap: cheap.policy.clone(),
             reach_bytes: last_reach(processor, dear),
             by_footprint: prices(dear, cheap),
         })
     });
-    Some(Told {
+    Some(Summary {
         prices: prices.collect(),
         curves: curves
             .iter()
@@ -106,10 +106,10 @@ fn last_reach(processor: Option<&Processor>, curve: &Curve) -> Option<u64> {
     Some(room.entries * page)
 }
 
-pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTold {
+pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveSummary {
     let mut reaches = processor.map_or_else(Vec::new, |it| it.reaches(curve.page_bytes));
     let levels = levels(curve).map(|levels| {
-        let named = levels.into_iter().map(|level| LevelTold {
+        let named = levels.into_iter().map(|level| NamedLevel {
             full: level
                 .ends
                 .and_then(|ends| take_nearest(&mut reaches, &ends)),
@@ -119,11 +119,11 @@ pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTol
     });
     let largest = curve.points.last().map_or(0, |point| point.bytes);
     let within = reaches.into_iter().filter(|reach| reach.bytes < largest);
-    CurveTold {
+    CurveSummary {
         policy: curve.policy.clone(),
         page_bytes: curve.page_bytes,
         unseen: match levels {
-            Some(_) => within.map(ReachTold::of).collect(),
+            Some(_) => within.map(NamedReach::of).collect(),
             None => Vec::new(),
         },
         levels,
@@ -132,7 +132,7 @@ pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTol
 
 /// The reach that explains an end: one that lies inside its interval, or else the nearest. Each
 /// explains one end.
-fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<ReachTold> {
+fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<NamedReach> {
     let away = |reach: &Reach| ((reach.bytes as f64).log2() - ends.middle()).abs();
     let near = reaches
         .iter()
@@ -140,10 +140,10 @@ fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<ReachTold> {
         .filter(|(_, reach)| away(reach) <= NEAR)
         .min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
     let index = near?.0;
-    Some(ReachTold::of(reaches.remove(index)))
+    Some(NamedReach::of(reaches.remove(index)))
 }
 
-impl ReachTold {
+impl NamedReach {
     fn of(reach: Reach) -> Self {
         Self {
             name: reach.name,
@@ -156,34 +156,34 @@ impl ReachTold {
     }
 }
 
-impl Told {
+impl Summary {
     /// In sentences, one for each curve and each price.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let curves = self.curves.iter().map(CurveTold::sentence);
+        let curves = self.curves.iter().map(CurveSummary::sentence);
         curves
-            .chain(self.prices.iter().filter_map(PriceTold::sentence))
+            .chain(self.prices.iter().filter_map(PagePrice::sentence))
             .collect()
     }
 }
 
-impl CurveTold {
+impl CurveSummary {
     pub(super) fn sentence(&self) -> String {
         let policy = plain(&self.policy);
         let Some(levels) = &self.levels else {
             return format!("Levels, {policy}: not read off; that needs {FEWEST_ROUNDS} rounds.");
         };
-        let levels: Vec<String> = levels.iter().map(LevelTold::text).collect();
+        let levels: Vec<String> = levels.iter().map(NamedLevel::text).collect();
         let mut sentence = format!("Levels, {policy}: {}.", levels.join("; "));
         if !self.unseen.is_empty() {
-            let unseen: Vec<String> = self.unseen.iter().map(ReachTold::text).collect();
+            let unseen: Vec<String> = self.unseen.iter().map(NamedReach::text).collect();
             sentence.push_str(&format!(" No end was seen near {}.", unseen.join(", ")));
         }
         sentence
     }
 }
 
-impl LevelTold {
+impl NamedLevel {
     fn text(&self) -> String {
         let latency = quantity(&Unit::Seconds, self.level.seconds);
         let Some(ends) = self.level.ends else {
@@ -199,7 +199,7 @@ impl LevelTold {
     }
 }
 
-impl PriceTold {
+impl PagePrice {
     /// At the largest footprints beyond what is remembered, where the difference is decided.
     pub(super) fn sentence(&self) -> Option<String> {
         let beyond = |price: &&Price| {

@@ -13,7 +13,7 @@ pub const STEAL: f64 = 0.01;
 /// The kernel counts processor time in ticks; fewer than these in a trial say nothing.
 const TICKS_OF_DOUBT: f64 = 2.0;
 
-/// What the marks of a trial are judged by.
+/// Facts that decide the marks of a trial.
 #[derive(Clone, Debug)]
 pub struct Circumstances<'a> {
     /// Length of the trial times the number of processors, in seconds.
@@ -42,7 +42,7 @@ pub struct Circumstances<'a> {
     pub files_after: &'a BTreeMap<String, String>,
 }
 
-/// What spoilt a trial.
+/// Disturbances of a trial.
 #[must_use]
 pub fn marks(seen: &Circumstances<'_>) -> Vec<Mark> {
     let mut marks = not_applied(seen);

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::machine::root::Root;
 use crate::proc::smaps_rollup::Rollup;
-use crate::root::Root;
 use crate::sys::hugetlb::read_pools;
 
 /// What was taken from the machine's pools before a trial.

@@ -37,7 +37,7 @@ pub struct Chosen {
 pub struct Fitted {
     /// Groups that fit, in the order of their turns; never empty ones.
     pub groups: Vec<Vec<Chosen>>,
-    /// What was wanted and cannot be counted.
+    /// Events that were requested and cannot be counted.
     pub refused: Vec<Refused>,
 }
 

@@ -1,9 +1,9 @@
 //! `/proc/cpuinfo`, whose fields differ by architecture (arch/*/kernel/cpu/proc.c and alike).
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
-/// What is of use from it.
+/// Processor facts from `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// Model of the first processor: `model name` (x86), `CPU implementer` and `CPU part`

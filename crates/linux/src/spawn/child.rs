@@ -1,4 +1,4 @@
-//! What happens between fork and exec.
+//! The child between fork and exec.
 //!
 //! The keeper has one thread, but the rule of fork is kept all the same: everything is
 //! prepared in [`Settings`] and [`Image`], and from the fork on only system calls are made.
@@ -45,7 +45,7 @@ impl Settings {
         Ok(Self {
             prctl: order.prctl,
             identity: identity.map(|who| (who.uid, who.gid, who.groups.clone())),
-            directory: directory.map_err(|_| "the directory contains a NUL byte")?,
+            directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
             cpus: order.cpus.as_deref().map(cpu_set),
         })

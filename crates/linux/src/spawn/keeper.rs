@@ -23,9 +23,9 @@ use super::tracee::{self, Stop};
 use super::usage::Usage;
 use super::wire::{self, End, Event, Order, Ready};
 use super::{AtExit, KEEPER_WORD};
-use crate::clock;
+use crate::machine::clock;
+use crate::machine::root::Root;
 use crate::proc::{status, tree};
-use crate::root::Root;
 
 /// Runs this process as a keeper. To be called by `main` before anything else when the first
 /// argument is [`KEEPER_WORD`], so that its memory stays small; standard input is its socket.

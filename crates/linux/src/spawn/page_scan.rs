@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hugewise_model::base::missing::Missing;
 
-use crate::error::Error;
+use crate::machine::error::Error;
 
 /// The page is in a file or is shared.
 pub(crate) const FILE: u64 = 1 << 2;
@@ -55,9 +55,9 @@ pub(crate) struct Region {
     pub(crate) categories: u64,
 }
 
-/// Which pages are looked for.
+/// Selection of pages.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct PageFilter {
     /// Categories that must hold.
     pub(crate) with: u64,
     /// Categories that must not.
@@ -78,10 +78,10 @@ pub(crate) fn open(pid: u32) -> Result<File, Missing> {
 
 /// Bytes that map the shared huge zero page.
 pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
-    let wanted = Wanted {
+    let wanted = PageFilter {
         with: HUGE | ZERO,
         told: HUGE | ZERO,
-        ..Wanted::default()
+        ..PageFilter::default()
     };
     let regions = scan(pagemap, maps, wanted)?;
     Ok(regions.iter().map(|region| region.end - region.start).sum())
@@ -91,7 +91,7 @@ pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missin
 pub(crate) fn scan(
     pagemap: &File,
     maps: &[u8],
-    wanted: Wanted,
+    wanted: PageFilter,
 ) -> Result<Vec<Range<u64>>, Missing> {
     let Some(all) = mapped_span(maps) else {
         return Ok(Vec::new());
@@ -112,7 +112,7 @@ pub(crate) fn scan(
 pub(crate) fn scan_span(
     pagemap: &File,
     span: Range<u64>,
-    wanted: Wanted,
+    wanted: PageFilter,
     mut take: impl FnMut(Region),
 ) -> Result<(), Missing> {
     let mut buffer = vec![Region::default(); 2048];
@@ -135,7 +135,7 @@ pub(crate) fn scan_span(
 fn ask(
     pagemap: &File,
     span: Range<u64>,
-    wanted: Wanted,
+    wanted: PageFilter,
     buffer: &mut [Region],
 ) -> io::Result<(usize, u64)> {
     let mut scan = Scan {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::Identity;
+use crate::machine::identity::Identity;
 
 const PREFIX: &str = "hugewise-";
 

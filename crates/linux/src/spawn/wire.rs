@@ -15,11 +15,12 @@ use hugewise_model::run::trial::Outcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::exit_reading::{ExitReading, Question};
+use super::exit_reading::{ExitReading, ExitRequest};
 use super::usage::Usage;
-use super::{AtExit, Identity, Launch};
-use crate::clock;
-use crate::error::{Error, Kind, Result};
+use super::{AtExit, Launch};
+use crate::machine::clock;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::identity::Identity;
 
 /// Lets the workload exec.
 pub(super) const RELEASE: u8 = b'r';
@@ -43,11 +44,11 @@ pub(super) struct Order {
     pub(super) at_exit: AtExit,
     pub(super) cpus: Option<Vec<u32>>,
     pub(super) scratch: Option<Vec<u8>>,
-    pub(super) question: Question,
+    pub(super) question: ExitRequest,
 }
 
 impl Order {
-    pub(super) fn of(launch: &Launch, question: &Question) -> Result<Self> {
+    pub(super) fn of(launch: &Launch, question: &ExitRequest) -> Result<Self> {
         if launch.command.is_empty() {
             return Err(fault("starting", "no command was given"));
         }

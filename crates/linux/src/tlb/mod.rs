@@ -8,7 +8,7 @@
 use hugewise_model::base::missing::Missing;
 use hugewise_model::base::tlb::Tlb;
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 mod amd;
 mod arm;

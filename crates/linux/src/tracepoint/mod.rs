@@ -14,8 +14,8 @@ use perf_event::events::Tracepoint;
 use perf_event::{Builder, SampleFlag, Sampler};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 mod format;
 

@@ -82,7 +82,7 @@ pub struct Event {
     cmask: u64,
     /// The file of the kernel it was taken from, below tools/perf/pmu-events/arch.
     pub source: String,
-    /// What it does not mean.
+    /// What the event does not count.
     pub not: String,
 }
 
@@ -119,7 +119,7 @@ impl Event {
     }
 }
 
-/// How codes are put together.
+/// How event codes are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arch {
     /// x86.
@@ -129,7 +129,7 @@ pub enum Arch {
 }
 
 impl Family {
-    /// How its codes are put together.
+    /// How its event codes are encoded.
     #[must_use]
     pub fn arch(&self) -> Arch {
         match self.cpu {

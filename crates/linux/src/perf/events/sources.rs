@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::processor::{Processor, read_processors};
 use super::{Arch, Event, Family, family};
-use crate::error::Result;
-use crate::number;
+use crate::machine::error::Result;
+use crate::machine::number;
+use crate::machine::root::Root;
 use crate::perf::open::RAW;
-use crate::root::Root;
 use crate::sys::cpu;
 
 const DEVICES: &str = "sys/bus/event_source/devices";
@@ -118,7 +118,7 @@ fn behind(root: &Root, name: &str, processors: &[(u32, Processor)]) -> Processor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::machine_of;
+    use crate::machine::root::machine_of;
 
     fn told(root: &Root) -> Vec<(String, u32, Option<&'static str>)> {
         let sources = read_sources(root).unwrap();

@@ -5,7 +5,7 @@ use std::io;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::Mode;
 
-use crate::perf::open::{Code, Guests, Observed, PerfOpen, Request, Start};
+use crate::perf::open::{Code, CountTarget, Guests, PerfOpen, Request, Start};
 use crate::probe::Grants;
 
 /// In which modes events can be counted.
@@ -55,7 +55,7 @@ fn open_in(opener: &dyn PerfOpen, code: Code, mode: Mode) -> io::Result<Guests> 
     let try_with = |guests| {
         let request = Request {
             events: &[code],
-            observed: Observed::Caller,
+            observed: CountTarget::Caller,
             mode,
             guests,
             start: Start::Switched,

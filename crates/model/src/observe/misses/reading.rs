@@ -20,7 +20,7 @@ pub fn is_recording(first: &[u8]) -> bool {
 impl Recorded for Analysis {
     type Event = Event;
     const OF: &'static str = "misses";
-    const WRITER: &'static str = "stat --where --out";
+    const WRITER: &'static str = "hugewise misses --out";
     const SCHEMA: u32 = SCHEMA;
 
     /// The kind of event decides whose words are to be understood, so that an error is about the

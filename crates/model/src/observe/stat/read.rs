@@ -18,7 +18,7 @@ pub struct Recording {
 
 /// Of a file whose first line is none.
 const NO_RECORDING: &str = "line 1: not a recording of stat; give the file that `hugewise stat \
-                            --json` or `--where --out` wrote";
+                            --json` wrote";
 
 /// Parses a recording. A last line that was torn by a crash is left out.
 ///

@@ -52,7 +52,10 @@ fn effects(view: &View<'_>, table: &Table, policy: &str, cells: &[&Cell]) -> Str
         .filter_map(|cell| Some((*cell, comparison(view, table, policy, cell)?)))
         .collect();
     let significant = |comparison: &Comparison| {
-        matches!(comparison.by_itself(threshold), Change::Higher | Change::Lower)
+        matches!(
+            comparison.by_itself(threshold),
+            Change::Higher | Change::Lower
+        )
     };
     let text = |(cell, comparison): &(&Cell, &Comparison)| {
         let sign = if significant(comparison) { "" } else { "~ " };

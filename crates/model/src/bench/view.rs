@@ -70,7 +70,11 @@ impl CellView for View<'_> {
                 CellRow {
                     metric: cell.reading(name),
                     label,
-                    level: if is_first { Level::First } else { Level::Detail },
+                    level: if is_first {
+                        Level::First
+                    } else {
+                        Level::Detail
+                    },
                 }
             })
         });
@@ -205,7 +209,12 @@ fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
 }
 
 /// The pages of a cell: shares by kind, by buffer where these differ.
-pub(super) fn pages_of_cell(record: &Record, policy: &str, medians: &Medians<'_>, cell: &Cell) -> String {
+pub(super) fn pages_of_cell(
+    record: &Record,
+    policy: &str,
+    medians: &Medians<'_>,
+    cell: &Cell,
+) -> String {
     let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
     let prefix = cell.reading("");
     let trials = arm_trials(record, policy);

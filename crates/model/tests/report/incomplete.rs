@@ -179,8 +179,8 @@ fn a_policy_that_was_never_run_is_told_as_such() {
     let table = compare::table(&record, &Options::default()).unwrap();
     let report = Report::new(&record, table, Vec::new(), None);
     let text = draw(&report, &Style::default());
-    assert!(text.contains("\n¹ no trial of it was run\n"), "{text}");
-    assert!(!text.contains("not asked for"), "{text}");
+    assert!(text.contains("\n¹ no trial was run\n"), "{text}");
+    assert!(!text.contains("not requested"), "{text}");
 }
 
 #[test]

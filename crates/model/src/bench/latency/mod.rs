@@ -19,10 +19,10 @@ mod fit;
 pub mod levels;
 /// What page size costs a load, at equal footprint.
 pub mod price;
-#[cfg(test)]
-mod tests;
 /// What is said of them.
 pub mod summary;
+#[cfg(test)]
+mod tests;
 
 pub use levels::{Ends, Level, levels};
 pub use price::{Price, prices};

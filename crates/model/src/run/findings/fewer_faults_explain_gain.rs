@@ -1,10 +1,4 @@
 //! Claims that part of a gain in time comes from fewer page faults, and how large a part.
-//!
-//! Evidence: wall time decidedly lower, minor faults lower by their own interval; the fall of kernel time as a share
-//! of the fall of wall time. What is left is cheaper translation or another effect in user mode:
-//! without counters of page walks these cannot be told apart, and the rule says so.
-//! Refuted when kernel time did not fall. Next: counters of page walks (`perf stat`)
-//! on a machine that has them.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -13,7 +7,7 @@ use crate::run::compare::medians::arm_trials;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct FewerFaultsExplainGain;
 
@@ -51,31 +45,36 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (wall_before, wall) = look.both("wall_seconds")?;
     let (system_before, system) = look.both("system_seconds")?;
     let (gain, saved) = (wall_before - wall, system_before - system);
+    let policy = look.policy;
     let faults = format!(
-        "{}: {} faults became {}",
-        look.policy,
+        "{} faults became {}",
         told("minor_faults_total", faults_before),
         told("minor_faults_total", faults)
     );
     if !system_fell || gain <= 0.0 {
         return Ok(Said::NotShown(format!(
-            "{faults}, but kernel time did not clearly fall ({} and {})",
+            "{policy}: fewer page faults, but no significantly lower kernel time. {faults}; kernel time \
+             was {} and is {}",
             told("system_seconds", system_before),
             told("system_seconds", system)
         )));
     }
     let part = if runs_alone(look) {
         look.evidence.figure("kernel_share_of_gain", saved / gain);
-        part(gain, saved, rest(look))
+        part(policy, gain, saved, rest(look))
     } else {
-        format!(
-            ", wall time by {}; kernel time is summed over threads that ran side by side, so that \
-             its share of the gain cannot be told",
-            told("wall_seconds", gain)
-        )
+        [
+            format!("{policy}: fewer page faults explain part of the gain"),
+            format!(
+                "wall time fell by {}; kernel time is summed over parallel threads, so its share \
+                 is unknown",
+                told("wall_seconds", gain)
+            ),
+        ]
     };
+    let [claim, rest] = part;
     Ok(Said::Shown(format!(
-        "{faults}, and kernel time fell by about {}{part}",
+        "{claim}. {faults}, kernel time fell by {} (medians); {rest}",
         told("system_seconds", saved)
     )))
 }
@@ -103,29 +102,33 @@ fn processors_used(trial: &Trial) -> Option<f64> {
 }
 
 /// How much of the gain was kernel time, and what is left.
-fn part(gain: f64, saved: f64, rest: &str) -> String {
+fn part(policy: &str, gain: f64, saved: f64, rest: &str) -> [String; 2] {
     let gained = told("wall_seconds", gain);
     if saved > gain {
         let lost = told("wall_seconds", saved - gain);
-        return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
+        return [
+            format!("{policy}: fewer page faults explain all of the gain"),
+            format!("{gained} of wall time were gained and {lost} lost elsewhere"),
+        ];
     }
-    format!(
-        ": about {:.0} % of the {gained} gained. The other {} or so are {rest}",
-        100.0 * saved / gain,
-        told("wall_seconds", gain - saved)
-    )
+    [
+        format!(
+            "{policy}: fewer page faults explain about {:.0} % of the gain",
+            100.0 * saved / gain
+        ),
+        format!(
+            "{} of the {gained} gained: {rest}",
+            told("wall_seconds", gain - saved)
+        ),
+    ]
 }
 
 /// What the gain that was not kernel time may be.
 fn rest(look: &Look<'_, '_>) -> &'static str {
     match look.median_or_missing("dtlb_walks_total") {
         Ok(_) => {
-            "cheaper translation, other effects in user mode or less waiting: the finding on page \
-             walks bounds the first"
+            "fewer TLB misses, other user time or less waiting (see the finding on page walks)"
         }
-        Err(_) => {
-            "cheaper translation, other effects in user mode or less waiting; which of them cannot \
-             be told without counters of page walks"
-        }
+        Err(_) => "fewer TLB misses or less waiting; telling these apart needs page-walk counters",
     }
 }

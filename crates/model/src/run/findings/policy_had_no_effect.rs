@@ -1,12 +1,4 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
-//!
-//! Evidence: the verdict (coverage and faults were equal), peak memory, the machine's mode, and
-//! the counters of huge faults. `thp_fault_fallback` counts allocations and charges that failed;
-//! a mapping that was unfit at its first fault (smaller than a huge page, unaligned, grown in
-//! small steps) counts nowhere (do_huge_pmd_anonymous_page, mm/huge_memory.c).
-//! Refuted by huge pages of a kind that was not read, above all small folios on kernels without
-//! their statistics. Next: /proc/PID/smaps, which has AnonHugePages, THPeligible and the flags of each
-//! mapping.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
@@ -15,7 +7,7 @@ use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::text::number::whole;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct PolicyHadNoEffect;
 
@@ -50,7 +42,7 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
     let (before, faults) = look.both("minor_faults_total")?;
     if covered.here > 0.0 || covered.there > 0.0 {
-        return Ok(covered.told(look.ground.baseline()));
+        return Ok(covered.text(look.ground.baseline()));
     }
     let verdict = &look.ground.table.verdict;
     if let Some(other_kind) = verdict.reasons.get(look.policy)
@@ -63,7 +55,7 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
         None => why_none(look)?,
     };
     Ok(format!(
-        "{NONE} ({} against {} minor faults): {why}",
+        "{NONE}: {why}. {} and {} minor faults",
         whole(faults),
         whole(before)
     ))
@@ -95,15 +87,13 @@ fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     match ground.mode(wider) {
         "always" => unfit(look, wider),
         "madvise" => Ok(format!(
-            "even under {wider} only memory that a program advises may be huge (madvise), and this \
-             one advised none that was fit"
+            "{wider} gives huge pages to MADV_HUGEPAGE memory only, and this program has none that is \
+             eligible"
         )),
         _ if ground.host().thp_disable == ThpDisable::Disabled => Ok(
-            "a parent process had disabled huge pages for its children (PR_SET_THP_DISABLE), and \
-             neither policy allows them"
-                .to_owned(),
+            "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),
         ),
-        _ => Ok("neither allows any".to_owned()),
+        _ => Ok("neither allows them".to_owned()),
     }
 }
 
@@ -117,7 +107,7 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     look.evidence.figure("huge_page_bytes", huge_page);
     Ok((peak < huge_page as f64).then(|| {
         format!(
-            "its largest process never held more than {}, which is less than one huge page ({})",
+            "its largest process used at most {}, less than one huge page ({})",
             told("peak_rss_bytes", peak),
             told("peak_rss_bytes", huge_page as f64)
         )
@@ -153,14 +143,13 @@ fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
     let refused = look.median(policy, "thp_fault_fallback_total")?;
     if refused > 0.0 {
         return Ok(format!(
-            "under {policy} {} huge faults were refused on the machine for want of a free huge \
-             block or by the limit of a cgroup, or no mapping of this program was fit for one",
+            "under {policy} {} huge faults fell back machine-wide, or no mapping of this program was \
+             eligible",
             told("thp_fault_fallback_total", refused)
         ));
     }
     Ok(format!(
-        "under {policy} the kernel refused none, so no anonymous mapping was fit for one at its \
-         first fault (smaller than a huge page, not aligned, grown in small \
+        "no anonymous mapping was eligible at its first fault (too small, not aligned, grown in small \
          steps, or forbidden by the program)"
     ))
 }

@@ -1,9 +1,4 @@
 //! Claims that a policy wins in the middle and loses elsewhere.
-//!
-//! Evidence: the verdict is better, and a tail, peak memory, swap or a kind of stall is decidedly
-//! worse. Huge pages tend to gain in the mean and to lose in tails and memory, and a report of
-//! the mean alone would hide it. Refuted by a service for which that other figure does not count.
-//! Next: weigh the two, or let the other metric decide the verdict.
 
 use super::ground::{Absent, Evidence, Ground, Look, Said};
 use super::{Finding, Rule};
@@ -13,7 +8,7 @@ use crate::run::metric;
 use crate::run::metric::Better;
 use crate::run::metric::requests::suffix_metric;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct WinWithALoss;
 
@@ -67,13 +62,17 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     for loss in &losses {
         note(&mut look.evidence, loss);
     }
-    let lead = format!("{} is better in {}", look.policy, ground.label(verdict));
+    let policy = look.policy;
+    let won = ground.label(verdict);
     Ok(if list.is_empty() {
         Said::NotShown(format!(
-            "{lead}, and no tail, memory or stall is decidedly worse"
+            "{policy}: better in {won}, and no tail, memory or stall is significantly worse"
         ))
     } else {
-        Said::Shown(format!("{lead}, but worse in {}", list.join(", ")))
+        Said::Shown(format!(
+            "{policy}: better in {won}, but worse in {}",
+            list.join(", ")
+        ))
     })
 }
 

@@ -44,7 +44,9 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     let legends = [bench_legend(report), more, far.to_vec()].concat();
     document.push(Section::default().with_detail(Block::Notes(legends)));
     let drawings = report.drawings().into_iter();
-    document.sections.extend(drawings.map(|it| Section::default().with_detail(Block::Lines(it))));
+    document
+        .sections
+        .extend(drawings.map(|it| Section::default().with_detail(Block::Lines(it))));
     document.push(evidence(report));
     document
 }
@@ -52,7 +54,11 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
 /// The signs need no line each: all of them are short.
 fn one_line(signs: &[String]) -> Vec<String> {
     let line = signs.join("; ");
-    if line.is_empty() { Vec::new() } else { vec![line] }
+    if line.is_empty() {
+        Vec::new()
+    } else {
+        vec![line]
+    }
 }
 
 /// The answers, and what to set.
@@ -108,7 +114,11 @@ fn tables(report: &Report<'_>, width: usize, level: Level, notes: &Notes) -> Vec
                 _ => Vec::new(),
             };
             let heading = heading.take();
-            tables.push(Table { heading, grid, legend });
+            tables.push(Table {
+                heading,
+                grid,
+                legend,
+            });
         }
     }
     tables
@@ -117,14 +127,19 @@ fn tables(report: &Report<'_>, width: usize, level: Level, notes: &Notes) -> Vec
 /// What a bench counts, and which pages it got.
 fn bench_legend(report: &Report<'_>) -> Vec<String> {
     let sections = sections(report);
-    sections.iter().flat_map(|section| report.cell_legend(section)).collect()
+    sections
+        .iter()
+        .flat_map(|section| report.cell_legend(section))
+        .collect()
 }
 
 /// The causes in a line each, the doubts, and where and how it was measured.
 fn remarks(report: &Report<'_>) -> Section {
     let mut section = Section::default();
     section.push(Block::Notes(headlines(report)));
-    let lines = notes::doubts(report).into_iter().chain(notes::circumstances(report));
+    let lines = notes::doubts(report)
+        .into_iter()
+        .chain(notes::circumstances(report));
     let lines = lines.map(|(level, line)| (level, Paragraph::new(line).hang(4).into()));
     section.blocks.extend(lines);
     if let Some(path) = &report.record_path {
@@ -139,7 +154,10 @@ fn remarks(report: &Report<'_>) -> Section {
 fn headlines(report: &Report<'_>) -> Vec<String> {
     let best = report.table.verdict.best.as_deref();
     let mut chosen: Vec<&Finding> = Vec::new();
-    let shown = report.findings.iter().filter(|it| it.outcome == Outcome::Shown);
+    let shown = report
+        .findings
+        .iter()
+        .filter(|it| it.outcome == Outcome::Shown);
     for finding in shown.filter(|it| !is_answer(it)) {
         match chosen.iter_mut().find(|it| it.id == finding.id) {
             Some(other) if finding.policy.as_deref() == best => *other = finding,

@@ -11,8 +11,8 @@ use super::service::service;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
-use crate::run::compare::{Comparison, Statistic};
 use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::compare::{Comparison, Statistic};
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
 use crate::text::document::Level;
@@ -33,7 +33,9 @@ impl Notes {
     /// The mark of a reason: the same reason has the same mark.
     pub(super) fn mark(&self, missing: &Missing) -> String {
         let mut reasons = self.reasons.borrow_mut();
-        let known = reasons.iter().position(|reason| reason == missing);
+        let floor = |it: &Missing| matches!(it, Missing::BelowFloor { .. });
+        let same = |reason: &Missing| reason == missing || (floor(reason) && floor(missing));
+        let known = reasons.iter().position(same);
         mark(known.unwrap_or_else(|| {
             reasons.push(missing.clone());
             reasons.len() - 1
@@ -80,7 +82,10 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let of_machine = cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE));
     let threshold = chosen_percent(report.table.verdict.threshold);
     let all = [
-        (begins("="), format!("= no difference within ±{threshold} %")),
+        (
+            begins("="),
+            format!("= no difference within ±{threshold} %"),
+        ),
         (begins("~"), "~ not significant".to_owned()),
         (
             begins("("),
@@ -144,7 +149,11 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
     let marks = marks(record).into_iter().map(|line| (Level::Detail, line));
     let warnings = record.warnings.iter();
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
-    failed.chain(marks).chain(warnings).chain(stopped(record)).collect()
+    failed
+        .chain(marks)
+        .chain(warnings)
+        .chain(stopped(record))
+        .collect()
 }
 
 /// What travels with the comparisons that the answers rest on. Marked trials have a line of
@@ -195,7 +204,10 @@ fn control(report: &Report<'_>) -> Option<(Level, String)> {
 
 /// Whether a difference beyond the threshold would not have been seen.
 fn is_wide(report: &Report<'_>, control: &Comparison) -> bool {
-    let ends = control.low.zip(control.high).filter(|_| control.ratio.is_some());
+    let ends = control
+        .low
+        .zip(control.high)
+        .filter(|_| control.ratio.is_some());
     ends.is_some_and(|(low, high)| (high - low) / 2.0 > report.table.verdict.threshold)
 }
 
@@ -229,9 +241,10 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
         StopReason::Interrupted => Some((Level::First, "Stopped: by a signal.")),
         StopReason::MaxTime => Some((Level::Detail, "Stopped: --max-time was reached.")),
         StopReason::MaxRounds => Some((Level::Detail, "Stopped: --max-rounds was reached.")),
-        StopReason::WorkloadFails => {
-            Some((Level::First, "Stopped: every trial of the first rounds failed."))
-        }
+        StopReason::WorkloadFails => Some((
+            Level::First,
+            "Stopped: every trial of the first rounds failed.",
+        )),
         StopReason::VerdictUnmeasured => {
             Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
@@ -248,7 +261,8 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
 pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
     let others = report.other.iter().map(|other| other.record);
     let records = || std::iter::once(report.record).chain(others.clone());
-    let levels: [(Level, fn(&Record) -> String); 2] = [(Level::First, brief), (Level::Detail, setup)];
+    let levels: [(Level, fn(&Record) -> String); 2] =
+        [(Level::First, brief), (Level::Detail, setup)];
     let lines = levels.into_iter().flat_map(|(level, line)| {
         let mut lines: Vec<String> = records().map(line).collect();
         lines.dedup();
@@ -286,7 +300,11 @@ fn setup(record: &Record) -> String {
         Ok(thp) => plain(&format!("defrag {}", thp.defrag)),
         Err(missing) => plain(&format!("THP unknown ({missing})")),
     };
-    format!("Setup: {}, {thp}, seed {}.", pages(host), record.header.plan.seed)
+    format!(
+        "Setup: {}, {thp}, seed {}.",
+        pages(host),
+        record.header.plan.seed
+    )
 }
 
 /// In which state free memory was kept, and between which shares it was found to be.

@@ -21,7 +21,10 @@ pub(super) fn requests(report: &Report<'_>) -> Vec<(Level, String)> {
     let mut lines: Vec<(Level, String)> = unread.into_iter().collect();
     lines.extend(pacing(report, source).into_iter().flatten());
     let more = printed_only(report, source).into_iter();
-    lines.extend(more.chain(warnings(report)).map(|line| (Level::Detail, line)));
+    lines.extend(
+        more.chain(warnings(report))
+            .map(|line| (Level::Detail, line)),
+    );
     lines
 }
 
@@ -62,7 +65,8 @@ fn pacing(report: &Report<'_>, source: &LatencySource) -> Option<[(Level, String
         "{program} is a closed-loop load: its percentiles understate slow requests (coordinated \
          omission)."
     );
-    let lead = format!("Closed loop: {program} sends a request only after an earlier one is answered");
+    let lead =
+        format!("Closed loop: {program} sends a request only after an earlier one is answered");
     report.record.trials.iter().any(closed).then(|| {
         let detail = match source.reader {
             // stats_correct in its src/stats.c, called before it prints anything.

@@ -41,7 +41,10 @@ pub fn trials(record: &Record, metric: &str, width: usize) -> Document {
     let columns = width.saturating_sub(names.max().unwrap_or(0) + 2);
     let columns = columns.clamp(8, MOST_COLUMNS);
     let ends = [range.least, range.most].map(|end| scaler.show(end));
-    let spread = format!("Distribution from {} (left) to {} (right)", ends[0], ends[1]);
+    let spread = format!(
+        "Distribution from {} (left) to {} (right)",
+        ends[0], ends[1]
+    );
     document.push(Section::titled(spread).with(Block::Lines(places(&arms, range, columns))));
     let mut course = Section::titled("Round by round, a higher bar is a larger value");
     course.push(Block::Lines(rounds(&arms, range, columns)));

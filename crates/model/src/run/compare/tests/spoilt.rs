@@ -124,6 +124,6 @@ fn a_policy_that_was_not_in_force_is_not_judged() {
     assert_eq!(verdict.policies["always"], Answer::CannotTell);
     assert_eq!(
         verdict.reasons["always"],
-        "the policy did not take: enabled is never"
+        "the policy was not in force: enabled is never"
     );
 }

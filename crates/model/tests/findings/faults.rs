@@ -118,7 +118,7 @@ fn zeroing_ate_the_gain() {
     ];
     let findings = judge(&always(with(&slow, &timed)));
     let text = &of(&findings, id).unwrap().text;
-    let told = "; clearing them took 310 ms, 49.9 ms in direct compaction; in a virtual machine";
+    let told = "; zeroing took 310 ms, 49.9 ms in direct compaction; in a virtual machine";
     assert!(text.contains(told), "{text}");
 
     let faster_kernel = with(

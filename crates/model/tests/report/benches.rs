@@ -7,7 +7,7 @@ use hugewise_model::run::compare::Options;
 use hugewise_model::run::record;
 use hugewise_model::run::report;
 use hugewise_model::run::report::Report;
-use hugewise_model::text::Style;
+use hugewise_model::text::{Style, Verbosity};
 use serde_json::Value;
 
 use super::checked::{draw, golden, markdown, widest};
@@ -42,7 +42,14 @@ fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T)
 fn assert_drawn(name: &str, report: &Report<'_>) -> String {
     let text = draw(report, &Style::default());
     expect_file![golden(&format!("bench-{name}.txt"))].assert_eq(&text);
-    assert!(widest(&text) <= 80, "{text}");
+    assert!(widest(&text) <= 80 && text.lines().count() <= 24, "{text}");
+    let style = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    let verbose = draw(report, &style);
+    expect_file![golden(&format!("bench-{name}-verbose.txt"))].assert_eq(&verbose);
+    assert!(widest(&verbose) <= 80, "{verbose}");
     text
 }
 
@@ -84,7 +91,11 @@ fn what_a_bench_leaves_out_is_said() {
         )
         .replace("/untouched/", "/zeroed/");
     with_report("memory", bytes.as_bytes(), |report| {
-        let text = draw(report, &Style::default());
+        let verbose = Style {
+            verbose: Verbosity::Verbose,
+            ..Style::default()
+        };
+        let text = draw(report, &verbose);
         assert!(text.contains("\nLeft out: --ops rmw.\n"), "{text}");
         assert!(text.contains("copy libc 64 KiB zeroed"), "{text}");
     });

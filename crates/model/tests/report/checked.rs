@@ -48,7 +48,7 @@ pub(super) fn widest(text: &str) -> usize {
 }
 
 /// Scenarios that are not usual: many policies with long names, two records.
-const TALL: [&str; 3] = ["long-names", "two-kernels", "two-records"];
+const TALL: [&str; 4] = ["five-policies", "long-names", "two-kernels", "two-records"];
 
 /// Checks the text of a scenario, at 80 columns and when much is asked for, and returns it.
 pub(super) fn check(name: &str, record: &Record, table: Table) -> String {

@@ -82,11 +82,11 @@ fn percentiles_of_one_policy_lie_between_those_of_its_trials() {
         .filter(|row| row.starts_with("latency"))
         .collect();
     expect![[r#"
-        latency, p50      3.15 ms                   –   1.00 ms  7.01 ms
-        latency, p90      9.04 ms                   –   1.80 ms  12.6 ms
-        latency, p99      13.0 ms                   –   1.98 ms  13.9 ms
-        latency, p99.9    13.9 ms                   –   2.00 ms  14.0 ms
-        latency, max      8.00 ms  [2.00 ms, 14.0 ms]   2.00 ms  14.0 ms"#]]
+        latency, p50      3.15 ms                   –  1.00 ms  7.01 ms
+        latency, p90      9.04 ms                   –  1.80 ms  12.6 ms
+        latency, p99      13.0 ms                   –  1.98 ms  13.9 ms
+        latency, p99.9    13.9 ms                   –  2.00 ms  14.0 ms
+        latency, max      8.00 ms  [2.00 ms, 14.0 ms]  2.00 ms  14.0 ms"#]]
     .assert_eq(&rows.join("\n"));
 }
 
@@ -112,7 +112,7 @@ fn a_single_policy_is_a_measurement() {
     let report = Report::new(&none, table(&none, 0.01), Vec::new(), None);
     let answer = report.answers().remove(0);
     assert!(
-        answer.ends_with("nothing was measured: no trial came to its end."),
+        answer.ends_with("nothing was measured: no trial ended."),
         "{answer}"
     );
 }

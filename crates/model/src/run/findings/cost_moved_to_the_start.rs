@@ -18,7 +18,7 @@ impl Rule for CostMovedToTheStart {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy did not save a service its page faults, but had them before the load. \
-         Evidence: the service is decidedly later ready, and takes decidedly fewer faults while the \
+         Evidence: the service is significantly later ready, and takes significantly fewer faults while the \
          load runs. Refuted by a start that is as long without the faults. Next: whether the \
          service is started so seldom that a longer start is a good bargain."
     }

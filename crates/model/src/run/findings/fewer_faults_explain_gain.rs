@@ -21,7 +21,7 @@ impl Rule for FewerFaultsExplainGain {
 
     fn explain(&self) -> &'static str {
         "Claims that part of a gain in wall time comes from fewer page faults. Evidence: wall time \
-         is decidedly lower, and minor faults and kernel time are, by their own intervals; the fall \
+         is significantly lower, and minor faults and kernel time are, by their own intervals; the fall \
          of kernel time is given as a share of the gain. In a program whose threads run side by side kernel time is summed over \
          them, and no share is given. Refuted when kernel time did not fall. The rest is cheaper address \
          translation, another effect in user mode or less waiting; without counters of page walks these cannot \

@@ -45,7 +45,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     if let Some(bound) = bound.filter(|bound| load >= FULL * *bound as f64) {
         return Ok(Said::Shown(format!(
             "{policy}: the load was the bottleneck, so gains of the service are understated. It used {} % \
-             of the {bound} CPUs it was bound to",
+             of the CPUs it was bound to ({bound})",
             percent(load / bound as f64)
         )));
     }

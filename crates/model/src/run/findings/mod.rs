@@ -40,7 +40,8 @@ mod zeroing_ate_the_gain;
 pub use ground::{Evidence, Ground};
 
 /// Every rule, in the order in which their findings are listed: first whether the experiment
-/// can be believed, then whether the policies did anything, then causes, then costs.
+/// can be believed, then whether the policies did anything and what a win costs, then causes, then
+/// other costs.
 pub static RULES: &[&dyn Rule] = &[
     &run_too_noisy::RunTooNoisy,
     &workload_too_short::WorkloadTooShort,
@@ -48,6 +49,7 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
+    &win_with_a_loss::WinWithALoss,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
@@ -64,7 +66,6 @@ pub static RULES: &[&dyn Rule] = &[
     &memory_bloat::MemoryBloat,
     &khugepaged_filled_gaps::KhugepagedFilledGaps,
     &thread_stacks_grew::ThreadStacksGrew,
-    &win_with_a_loss::WinWithALoss,
 ];
 
 /// What a rule says of one experiment.

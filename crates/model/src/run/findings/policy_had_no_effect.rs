@@ -55,7 +55,7 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
         None => why_none(look)?,
     };
     Ok(format!(
-        "{NONE}: {why}. {} and {} minor faults",
+        "{NONE}, because {why}. {} and {} minor faults",
         whole(faults),
         whole(before)
     ))
@@ -93,7 +93,7 @@ fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
         _ if ground.host().thp_disable == ThpDisable::Disabled => Ok(
             "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),
         ),
-        _ => Ok("neither allows them".to_owned()),
+        _ => Ok("neither policy allows them".to_owned()),
     }
 }
 
@@ -131,9 +131,8 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
     let shared = look.ground.host().thp.as_ref().ok()?;
     let shared = shared.shmem_enabled.as_deref().unwrap_or("not there");
     Some(format!(
-        "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
-         {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from \
-         a hugetlb pool, that of files by their file system",
+        "only {} of the {} of its largest process are anonymous memory; shared memory follows \
+         shmem_enabled ({shared}) or a hugetlb pool, file memory its file system",
         told("anon_peak_bytes", anonymous),
         told("peak_rss_bytes", peak),
     ))

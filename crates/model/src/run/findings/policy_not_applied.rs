@@ -53,7 +53,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         (0, _) => Said::Nothing,
         (_, None) if !can_be_read => Said::Nothing,
         (_, None) if read == 0 => Said::CannotTell(format!(
-            "{}: unknown whether it was in force. It could be read back in none of {trials} trials",
+            "{}: it is unknown whether it was in force. It could be read back in none of {trials} trials",
             look.policy
         )),
         (_, None) => Said::NotShown(format!(

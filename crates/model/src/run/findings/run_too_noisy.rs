@@ -62,7 +62,7 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
         ),
         None => (
             Outcome::CannotTell,
-            "too few rounds to measure the noise".to_owned(),
+            "Too few rounds to measure the noise".to_owned(),
         ),
         Some(floor) if floor > threshold && is_open(ground) => {
             (Outcome::Shown, wide(ground, comparison, floor))
@@ -70,7 +70,7 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
         Some(floor) => (
             Outcome::NotShown,
             format!(
-                "the noise is within ±{1} %. That is {0} against itself",
+                "The noise is within ±{1} %. Measured as {0} against itself",
                 comparison.baseline,
                 percent(floor)
             ),
@@ -107,7 +107,7 @@ fn floor(control: &Comparison) -> Option<f64> {
 
 fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
     format!(
-        "the control failed: {} differs from itself by {}. Something other than the policies acted on \
+        "The control failed: {} differs from itself by {}. Something other than the policies acted on \
          the trials; chance alone does this in one run of twenty{}",
         control.baseline,
         effect_of(ground.record, control),
@@ -117,7 +117,7 @@ fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
 
 fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
     format!(
-        "the noise (±{} %) hides differences of the threshold (±{} %). {} was compared with itself{}",
+        "The noise (±{} %) hides differences as small as ±{} %. {} was compared with itself{}",
         percent(floor),
         chosen_percent(ground.table.verdict.threshold),
         control.baseline,

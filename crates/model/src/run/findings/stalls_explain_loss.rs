@@ -26,7 +26,7 @@ impl Rule for StallsExplainLoss {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy is slower because the kernel compacted and reclaimed memory while \
-         the program waited for it. Evidence: wall time is decidedly higher, and the time in direct \
+         the program waited for it. Evidence: wall time is significantly higher, and the time in direct \
          compaction and reclaim of the workload's own tree rose by at least a tenth of the loss. \
          Refuted when it did not: the loss then lies elsewhere. Next: defrag=defer or \
          defer+madvise, which leaves that work to the kernel's own threads; or measure again with \

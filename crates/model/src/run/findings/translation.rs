@@ -73,7 +73,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// Without cycles of walks their number alone says little, and that is said with it.
 fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
     let why = format!(
-        "the cost of TLB misses is unknown. The cycles of page walks were not measured: {missing}"
+        "The cost of TLB misses is unknown. The cycles of page walks were not measured: {missing}"
     );
     let counted = (
         look.median_or_missing("dtlb_walks_total"),

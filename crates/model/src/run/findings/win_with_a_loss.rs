@@ -33,7 +33,7 @@ impl Rule for WinWithALoss {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy wins in the middle and loses elsewhere. Evidence: its verdict is \
-         better, and a tail, peak memory, swapping or a kind of stall is decidedly worse. Refuted \
+         better, and a tail, peak memory, swapping or a kind of stall is significantly worse. Refuted \
          when that other figure does not count for the service. Next: weigh the two, or let the \
          other metric decide the verdict."
     }
@@ -70,7 +70,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         ))
     } else {
         Said::Shown(format!(
-            "{policy}: better in {won}, but worse in {}",
+            "{policy}: worse: {}. It is better in {won}",
             list.join(", ")
         ))
     })
@@ -101,7 +101,7 @@ fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
 
 fn tell(ground: &Ground<'_>, loss: &Comparison) -> String {
     format!(
-        "{} ({})",
+        "{} {}",
         label_of(ground.record, &loss.metric, loss.statistic),
         effect_of(ground.record, loss)
     )

@@ -49,7 +49,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         Err(_) => String::new(),
     };
     Ok(Said::Shown(format!(
-        "a trial is short ({} under {}): process start and exit {part} of it. Memory is sampled a few \
+        "A trial is short ({} under {}): process start and exit {part} of it. Memory is sampled a few \
          times at most{samples}",
         told("wall_seconds", wall),
         look.policy

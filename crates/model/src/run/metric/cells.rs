@@ -24,7 +24,7 @@ static ROWS: &[Row] = &[
          only add."),
     ("time_seconds", "time", Unit::Seconds, Better::Lower,
         "Time of the whole operation on the monotonic clock, in the median repeat."),
-    ("time_per_gib_seconds", "time a GiB", Unit::Seconds, Better::Lower,
+    ("time_per_gib_seconds", "time per GiB", Unit::Seconds, Better::Lower,
         "Time of bringing memory in, for each GiB of it, in the median repeat."),
     ("later_time_per_gib_seconds", "writing it then", Unit::Seconds, Better::Lower,
         "Time of one store to every page afterwards, for each GiB, in the median repeat."),

@@ -142,7 +142,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     means.extend(realisation.environment.iter().map(environment));
     means.extend(realisation.files.iter().map(|file| {
         format!(
-            "echo {} > /{} (as root, for the whole machine)",
+            "echo {} > /{} (as root)",
             quoted(&file.value),
             plain(&file.path)
         )
@@ -209,7 +209,7 @@ mod tests {
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
-            "echo always > /sys/x (as root, for the whole machine)",
+            "echo always > /sys/x (as root)",
         ];
         assert_eq!(describe(&realisation), expected);
         assert!(describe(&Realisation::default()).is_empty());

@@ -313,12 +313,11 @@ fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
     }
     let (low, high) = comparison.low.zip(comparison.high)?;
     let noise = match comparison.ratio {
-        Some(_) => format!(" of ±{} %", percent((high - low) / 2.0)),
+        Some(_) => format!(" (±{} %)", percent((high - low) / 2.0)),
         None => String::new(),
     };
     Some(format!(
-        "Noise{noise} hides the difference: try a quieter machine, longer trials or a larger \
-         --threshold."
+        "Noise{noise} hides it: try longer trials or a larger --threshold."
     ))
 }
 

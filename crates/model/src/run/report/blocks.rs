@@ -119,13 +119,15 @@ fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail, thresho
             format!("({})", marked_effect(comparison, scaler))
         }
         (Change::CannotTell, _) if comparison.ratio.or(comparison.difference).is_none() => {
-            "~".to_owned()
+            String::new()
         }
         (Change::CannotTell, _) => format!("~ {}", marked_effect(comparison, scaler)),
         (Change::Higher | Change::Lower, _) => marked_effect(comparison, scaler),
     };
     match interval_text(comparison, scaler) {
-        Some(interval) if detail != Detail::Change => format!("{effect} {interval}"),
+        Some(interval) if matches!(detail, Detail::Interval | Detail::Test) => {
+            format!("{effect} {interval}")
+        }
         _ => effect,
     }
 }
@@ -275,7 +277,7 @@ fn detail(columns: usize, level: Level) -> &'static [Detail] {
 fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     let middles = rows.iter().all(|row| row.statistic == Statistic::Center);
     let value = if middles { "median" } else { "estimate" };
-    let heading = ["", value, "95 % interval", "smallest", "largest"];
+    let heading = ["", value, "95 % interval", "min", "max"];
     let mut grid = Grid {
         rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
         ..Grid::default()

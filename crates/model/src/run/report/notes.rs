@@ -82,23 +82,14 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let of_machine = cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE));
     let threshold = chosen_percent(report.table.verdict.threshold);
     let all = [
-        (
-            begins("="),
-            format!("= no difference within ±{threshold} %"),
-        ),
+        (begins("="), format!("= within ±{threshold} %")),
         (begins("~"), "~ not significant".to_owned()),
         (
             begins("("),
             "( ) significant alone, not after correction for multiple comparisons".to_owned(),
         ),
-        (
-            adds(DIFFERENCE),
-            format!("{DIFFERENCE} absolute change (baseline is 0)"),
-        ),
-        (
-            of_machine,
-            format!("{MACHINE} machine-wide counter, includes other programs"),
-        ),
+        (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
+        (of_machine, format!("{MACHINE} machine-wide counter")),
     ];
     let drawn = all.into_iter().filter(|(drawn, _)| *drawn);
     drawn.map(|(_, meaning)| meaning).collect()
@@ -327,7 +318,7 @@ fn fragmented(record: &Record) -> Option<String> {
 
 fn machine(host: &Host) -> String {
     match &host.hypervisor {
-        Some(name) => format!("virtual machine ({})", plain(name)),
+        Some(name) => format!("VM ({})", plain(name)),
         None => "bare metal".to_owned(),
     }
 }

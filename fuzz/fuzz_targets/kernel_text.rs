@@ -1,14 +1,14 @@
 //! The kernel's text, torn or strange: a value or an error, never a panic.
 #![no_main]
 
+use hugewise_linux::machine::{lock, number};
+use hugewise_linux::observe::{address_space, memory_trace};
 use hugewise_linux::perf::events::processor;
 use hugewise_linux::proc::{
     buddyinfo, cpuinfo, kallsyms, loadavg, meminfo, mounts, pid_stat, smaps_rollup, stat, status,
     tree, vmstat,
 };
 use hugewise_linux::sys::{cache, cgroup, cpu, hypervisor, thp};
-use hugewise_linux::machine::{lock, number};
-use hugewise_linux::observe::{address_space, memory_trace};
 use hugewise_linux::{bpf, probe, tracepoint};
 
 fn of_processes(bytes: &[u8]) {

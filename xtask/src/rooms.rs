@@ -15,39 +15,18 @@ use source::Crate;
 mod graph;
 mod source;
 
-/// Crates whose modules still form a cycle, each with the module that it has once it is in order.
-const NOT_YET: [(&str, Option<&str>); 2] = [("lab", None), ("model", Some("run"))];
-
-/// What the modules of one crate may import from each other.
-struct Layer {
-    krate: &'static str,
-    module: &'static str,
-    imports: Imports,
-}
-
-/// The other top-level modules of the same crate.
-enum Imports {
-    Only(&'static [&'static str]),
-    AllBut(&'static [&'static str]),
-}
-
-const LAYERS: [Layer; 3] = [
-    Layer {
-        krate: "model",
-        module: "base",
-        imports: Imports::Only(&[]),
-    },
-    Layer {
-        krate: "model",
-        module: "text",
-        imports: Imports::Only(&["base"]),
-    },
-    Layer {
-        krate: "model",
-        module: "run",
-        imports: Imports::AllBut(&["observe", "loadgen", "bench", "doctor"]),
-    },
+/// What a module of the model may import besides itself. The spine imports no instrument, and
+/// text imports nothing but its ground.
+const LAYERS: [(&str, &[&str]); 6] = [
+    ("base", &[]),
+    ("text", &["base"]),
+    ("run", &["base", "text"]),
+    ("doctor", &["base", "text"]),
+    ("observe", &["base", "text", "run"]),
+    ("loadgen", &["base", "run"]),
 ];
+/// The crate that has these layers.
+const LAYERED: &str = "model";
 
 /// Modules whose own modules must not form a cycle either.
 const INNER: [(&str, &str); 4] = [
@@ -102,40 +81,22 @@ fn crates() -> Result<Vec<(String, PathBuf)>> {
 fn check(name: &str, krate: &Crate) -> Vec<String> {
     let mut faults = Vec::new();
     let top = krate.graph(&[]);
-    if in_order(name, &top) {
-        faults.extend(cycles(name, &top));
-    }
-    for layer in LAYERS.iter().filter(|layer| layer.krate == name) {
-        if applies(name, layer.module, &top) {
-            faults.extend(breaches(layer, &top));
-        }
+    faults.extend(cycles(name, &top));
+    for (module, allowed) in LAYERS.iter().filter(|_| name == LAYERED) {
+        faults.extend(absent(name, module, &top));
+        faults.extend(breaches(module, allowed, &top));
     }
     for (_, module) in INNER.iter().filter(|(krate, _)| *krate == name) {
-        if applies(name, module, &top) {
-            let inner = krate.graph(&[module]);
-            faults.extend(cycles(&format!("{name}::{module}"), &inner));
-        }
+        faults.extend(absent(name, module, &top));
+        let inner = krate.graph(&[module]);
+        faults.extend(cycles(&format!("{name}::{module}"), &inner));
     }
     faults
 }
 
-/// Whether the crate is held to having no cycle; says so where it is not.
-fn in_order(name: &str, top: &Graph) -> bool {
-    let waiting = NOT_YET
-        .iter()
-        .any(|(krate, once)| *krate == name && once.is_none_or(|module| !top.has(module)));
-    if waiting {
-        println!("{name}: cycles among its modules are not yet refused");
-    }
-    !waiting
-}
-
-/// Whether a module is there; says so where it is not.
-fn applies(name: &str, module: &str, top: &Graph) -> bool {
-    if !top.has(module) {
-        println!("{name}: there is no module `{module}` yet, so its rules do not apply yet");
-    }
-    top.has(module)
+/// A rule for a module that is not there holds for nothing.
+fn absent(name: &str, module: &str, top: &Graph) -> Option<String> {
+    (!top.has(module)).then(|| format!("{name}: a rule is about `{module}`, which is no module"))
 }
 
 fn cycles(name: &str, graph: &Graph) -> Vec<String> {
@@ -143,13 +104,9 @@ fn cycles(name: &str, graph: &Graph) -> Vec<String> {
     graph.cycles().into_iter().map(describe).collect()
 }
 
-fn breaches(layer: &Layer, top: &Graph) -> Vec<String> {
-    let allowed = |other: &str| match layer.imports {
-        Imports::Only(allowed) => allowed.contains(&other),
-        Imports::AllBut(refused) => !refused.contains(&other),
-    };
-    top.edges_of(layer.module)
-        .filter(|edge| !allowed(&edge.to))
-        .map(|edge| format!("{}: a layer is broken: {edge}", layer.krate))
+fn breaches(module: &str, allowed: &[&str], top: &Graph) -> Vec<String> {
+    top.edges_of(module)
+        .filter(|edge| !allowed.contains(&edge.to.as_str()))
+        .map(|edge| format!("{LAYERED}: a layer is broken: {edge}"))
         .collect()
 }

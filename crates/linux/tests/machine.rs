@@ -191,7 +191,7 @@ fn a_file_that_was_not_named_at_the_beginning_is_not_written() {
     let more = writes(&[("defrag", "never"), ("enabled", "always")]);
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&named]).unwrap();
     let error = machine.apply(&more).unwrap_err().to_string();
-    assert!(error.contains("was not named"), "{error}");
+    assert!(error.contains("is not among the files"), "{error}");
     drop(machine);
     ground.assert_untouched("after a refusal");
 }

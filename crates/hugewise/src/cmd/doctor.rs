@@ -79,7 +79,7 @@ fn undo_text(report: &UndoReport) -> String {
     let mut lines = Vec::new();
     match report.found {
         JournalFound::Nothing => {
-            lines.push("Nothing to undo: no experiment was cut short.".to_owned())
+            lines.push("Nothing to undo: no experiment was cut short.".to_owned());
         }
         JournalFound::AnotherBoot { pid } => lines.push(format!(
             "Nothing to undo: the experiment of process {pid} was cut short before a reboot, \

@@ -72,9 +72,9 @@ pub fn conduct(
     let mut machine = paths::begin(root, hold, &wanted)?;
     report_recovered(&machine);
     let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
-    let rounds = Rounds::new(root, options, &interrupt, identity, output, &recorder)?;
-    let rounds = rounds.in_state(fragmentation.as_ref());
-    let ended = rounds.run(&mut recorder, &mut machine);
+    let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
+        .in_state(fragmentation.as_ref())
+        .run(&mut recorder, &mut machine);
     let left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
     let (record, trouble) = close(recorder, ended, left);
     hint_at_tracing(&record, options);

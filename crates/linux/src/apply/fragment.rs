@@ -2,7 +2,8 @@
 //!
 //! Nothing of it outlives that process, which ends when its stdin closes: with this program,
 //! however that ends. So no journal has to undo it. What other programs were given meanwhile does
-//! lie scattered afterwards; [`compact`](crate::apply::fragment::compact) asks the kernel to move it together.
+//! lie scattered afterwards; [`compact`](crate::apply::fragment::compact) asks the kernel to move
+//! it together.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -32,7 +33,7 @@ pub struct Fragmented {
     process: Child,
     /// Closed, it ends the process.
     ask: Option<ChildStdin>,
-    told: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Fragmented {
@@ -50,11 +51,11 @@ impl Fragmented {
             .spawn()
             .map_err(fault)?;
         let pipes = process.stdin.take().zip(process.stdout.take());
-        let (ask, told) = pipes.ok_or_else(|| fault(std::io::ErrorKind::BrokenPipe.into()))?;
+        let (ask, output) = pipes.ok_or_else(|| fault(std::io::ErrorKind::BrokenPipe.into()))?;
         let mut held = Self {
             process,
             ask: Some(ask),
-            told: BufReader::new(told),
+            output: BufReader::new(output),
         };
         let state = held.read()?;
         Ok((held, state))
@@ -66,7 +67,7 @@ impl Fragmented {
     /// The process is gone.
     pub fn repair(&mut self) -> Result<State> {
         if let Some(ask) = &mut self.ask {
-            // One that is gone says nothing, which is told below.
+            // A process that is gone writes nothing, which is reported below.
             let _ = ask.write_all(b"\n");
         }
         self.read()
@@ -74,7 +75,7 @@ impl Fragmented {
 
     fn read(&mut self) -> Result<State> {
         let mut line = String::new();
-        let _ = self.told.read_line(&mut line);
+        let _ = self.output.read_line(&mut line);
         match parse_state(&line) {
             Some(state) => Ok(state),
             None => Err(self.gone()),

@@ -35,7 +35,7 @@ pub(super) struct TrialCounters<'a> {
 }
 
 impl<'a> TrialCounters<'a> {
-    /// Opens them on whom the trial watches.
+    /// Opens them on the target of the trial.
     pub(super) fn attach(root: &Root, counting: CountingPlan<'a>, target: &Target) -> Self {
         let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
             let turn = usize::try_from(counting.round).unwrap_or(0);

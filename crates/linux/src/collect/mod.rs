@@ -1,8 +1,9 @@
 //! Observing one trial: the machine before, the tree while it runs, the main process at its
 //! end, the machine after.
 //!
-//! What is read while the workload runs is bounded: the thread that waits for it takes the
-//! samples, and takes no more than 3 ms and 0.5 % of the trial's time for them (see [`sampler`](crate::collect::sampler)).
+//! What is read while the workload runs is bounded: the thread that waits for it takes the samples,
+//! and takes no more than 3 ms and 0.5 % of the trial's time for them (see
+//! [`sampler`](crate::collect::sampler)).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

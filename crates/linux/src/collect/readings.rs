@@ -167,7 +167,7 @@ impl Evidence<'_> {
     }
 
     /// `ru_maxrss` is true above the floor that exec hands down. Below it, `VmHWM` at exit is,
-    /// which speaks of the main process: of the tree only when there were no children.
+    /// which covers the main process: of the tree only when there were no children.
     fn peak_rss(&self) -> Result<u64, Missing> {
         let floor = self.account.floor_bytes;
         let inherited = self.account.usage.peak_rss_bytes;

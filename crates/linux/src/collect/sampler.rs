@@ -278,7 +278,7 @@ impl<'a> Sampler<'a> {
         self.samples.library_found = lines.any(|line| line.ends_with(library.as_bytes()));
     }
 
-    /// Closes the books. The last reading of the main process is one more point when it was
+    /// Ends the sampling. The last reading of the main process is one more point when it was
     /// the only process in the last sample; else the last sample stands to the end.
     #[must_use]
     pub fn finish(mut self, span: Duration, last: Option<Rollup>) -> Samples {

@@ -52,7 +52,7 @@ pub struct Stalls {
     tracer: Tracer,
     /// The points that are traced, in the tracer's order.
     traced: Vec<String>,
-    /// What each had come to when it was last asked.
+    /// Their totals when they were last read.
     totals: Vec<Totals>,
     /// Why a point is not traced.
     missing: BTreeMap<String, Missing>,
@@ -93,8 +93,8 @@ impl Stalls {
         self.tracer.window().map(drop)
     }
 
-    /// What has come since the last time, of which the first begins a timeline: sums by metric,
-    /// and the long ones by themselves.
+    /// Stalls since the last call, of which the first begins a timeline: sums by metric, and the
+    /// long ones one by one.
     ///
     /// # Errors
     /// The kernel failed.

@@ -30,9 +30,10 @@ pub fn clear_accessed_bits(root: &Root, pid: u32) -> Result<()> {
 const DAMON: &str = "sys/kernel/mm/damon/admin/kdamonds";
 const IDLE_PAGES: &str = "sys/kernel/mm/page_idle/bitmap";
 
-/// Why the kernel's other two monitors of accesses are not available, and what would help. DAMON samples regions of addresses (Documentation/admin-guide/mm/damon/usage.rst), and idle
-/// page tracking keeps a bit for each frame (Documentation/admin-guide/mm/idle_page_tracking.rst).
-/// Both change the kernel's state while they watch: they are looked for, and not started.
+/// Why the kernel's other two monitors of accesses are not available, and what would help. DAMON
+/// samples regions of addresses (Documentation/admin-guide/mm/damon/usage.rst), and idle page
+/// tracking keeps a bit for each frame (Documentation/admin-guide/mm/idle_page_tracking.rst). Both
+/// change the kernel's state while they watch: they are looked for, and not started.
 #[must_use]
 pub fn read_used_where(root: &Root) -> UsedWhere {
     UsedWhere {
@@ -41,7 +42,7 @@ pub fn read_used_where(root: &Root) -> UsedWhere {
     }
 }
 
-/// What it can watch is told by a context only, and a context is there once somebody made one.
+/// Only a context lists the operations that are available, and there is none until one is made.
 fn damon(root: &Root) -> Missing {
     if !root.path(DAMON).exists() {
         return absent("DAMON (CONFIG_DAMON_SYSFS and CONFIG_DAMON_VADDR, Linux 5.18)");

@@ -48,8 +48,8 @@ impl Plan {
         groups.max().unwrap_or(0)
     }
 
-    /// Whether a group counts in a turn. Of a source with fewer groups than another, each has several
-    /// turns in a round: its processors never idle while others are counted.
+    /// Whether a group counts in a turn. Of a source with fewer groups than another, each has
+    /// several turns in a round: its processors never idle while others are counted.
     fn has_turn(&self, set: &Set, turn: usize) -> bool {
         let groups = self.sources[set.source].groups.len().max(1);
         set.group == turn % groups

@@ -1,4 +1,4 @@
-//! Which modes are permitted, and which events fit the counters together.
+//! Permitted modes, and events that fit the counters together.
 //!
 //! How many counters there are is not asked but tried: the watchdog, another program or the
 //! hypervisor may hold some, and the kernel then opens a group all the same and never puts it

@@ -14,7 +14,7 @@ pub mod open;
 /// The events of each processor, as data.
 pub mod events;
 
-/// Which modes are permitted, and which events fit the counters together.
+/// Permitted modes, and events that fit the counters together.
 pub mod fit;
 
 /// What the kernel lets samples contain, found out by trying.

@@ -24,8 +24,8 @@ const AUX_SIZE_AT: usize = 1080;
 /// The ring of one event, mapped: the kernel writes records, we read them.
 ///
 /// A ring that nobody empties fills up, and what then happens is not in it: no
-/// `PERF_RECORD_LOST` comes unless there is room for one later. Losses are told for sure by
-/// the counters' `PERF_FORMAT_LOST` only.
+/// `PERF_RECORD_LOST` comes unless there is room for one later. Only the counters'
+/// `PERF_FORMAT_LOST` reports every loss.
 #[derive(Debug)]
 pub struct Ring {
     page: *mut u8,

@@ -1,8 +1,8 @@
 //! The machine and its capabilities. Facts only, no decisions.
 //!
 //! System calls are asked first, all of them, and their answers kept as plain data
-//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files
-//! below a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
+//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files below
+//! a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
 //! `host.toml` with the answers, and nothing else differs between it and the real one.
 
 use hugewise_model::base::host::{Host, ThpDisable, User};

@@ -9,7 +9,7 @@ pub struct CpuInfo {
     /// Model of the first processor: `model name` (x86), `CPU implementer` and `CPU part`
     /// (arm64), `cpu` (powerpc), `uarch` (riscv); empty where there is none of them.
     pub model: String,
-    /// How many processors it lists.
+    /// Number of processors listed.
     pub processors: u32,
     /// Whether x86 feature flags are listed.
     pub has_flags: bool,

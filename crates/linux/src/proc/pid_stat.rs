@@ -46,7 +46,7 @@ pub struct ResourceUsage {
 }
 
 impl PidStat {
-    /// Whether it has ended and is only not yet waited for.
+    /// Whether it has ended and is not yet waited for.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')

@@ -18,8 +18,9 @@ pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
 
 /// All descendants of `ancestor`, without itself.
 ///
-/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the parent (`/proc/PID/stat`) of every process. The
-/// tree may change meanwhile: who is born during the walk may be left out, and who dies too.
+/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the parent (`/proc/PID/stat`) of every
+/// process. The tree may change meanwhile: who is born during the walk may be left out, and who
+/// dies too.
 #[must_use]
 pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
     let births = ParentLinks::read(root, ancestor);

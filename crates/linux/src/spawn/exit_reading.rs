@@ -20,7 +20,7 @@ use crate::proc::status::{Status, read_status};
 pub struct ExitRequest {
     /// A library that should be in its mappings.
     pub preload: Option<String>,
-    /// Whether, and in which units, its anonymous memory is told apart by folio size.
+    /// Page sizes, where its anonymous memory is counted by folio size.
     pub folios: Option<PageSizes>,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn count(
     let wanted = PageFilter {
         with: PRESENT,
         without: FILE | HUGE,
-        told: PRESENT,
+        returned: PRESENT,
         ..PageFilter::default()
     };
     let mut counter = Counter::new(flags, sizes);

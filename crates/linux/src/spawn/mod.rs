@@ -67,7 +67,7 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// What is done with the per-process THP switch.
     pub prctl: ThpPrctl,
-    /// As whom it runs; `None` is as ourselves.
+    /// Its user; `None` is the user of this process.
     pub identity: Option<Identity>,
     /// Where it runs; `None` is here.
     pub directory: Option<PathBuf>,

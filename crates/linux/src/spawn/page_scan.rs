@@ -64,8 +64,8 @@ pub(crate) struct PageFilter {
     pub(crate) without: u64,
     /// Categories of which one must hold; 0 for no such condition.
     pub(crate) any_of: u64,
-    /// Categories that are told, and that part one region from the next.
-    pub(crate) told: u64,
+    /// Categories that are returned; regions differ in them.
+    pub(crate) returned: u64,
 }
 
 /// Opens the page map of a process.
@@ -80,7 +80,7 @@ pub(crate) fn open(pid: u32) -> Result<File, Missing> {
 pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
     let wanted = PageFilter {
         with: HUGE | ZERO,
-        told: HUGE | ZERO,
+        returned: HUGE | ZERO,
         ..PageFilter::default()
     };
     let regions = scan(pagemap, maps, wanted)?;
@@ -147,7 +147,7 @@ fn ask(
         category_mask: wanted.with | wanted.without,
         category_inverted: wanted.without,
         category_anyof_mask: wanted.any_of,
-        return_mask: wanted.told,
+        return_mask: wanted.returned,
         ..Scan::default()
     };
     // SAFETY: the structure has the kernel's layout and says its size; the buffer has room for

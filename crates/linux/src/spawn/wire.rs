@@ -1,7 +1,8 @@
 //! What the measuring program and the keeper say to each other over their socket.
 //!
-//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a
-//! signal. [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little endian, and JSON.
+//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a signal.
+//! [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little
+//! endian, and JSON.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};

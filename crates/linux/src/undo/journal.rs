@@ -90,7 +90,7 @@ impl Journal {
             .write_new(&unfinished, &content)
             .and_then(|()| place.rename(&unfinished, &path));
         if saved.is_err() {
-            // Nothing has been changed yet; of two faults the first one is told.
+            // Nothing has been changed yet; of two errors the first is reported.
             let _ = place.remove(&unfinished);
         }
         saved

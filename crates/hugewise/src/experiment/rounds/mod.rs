@@ -154,28 +154,8 @@ impl<'a> Rounds<'a> {
             return Ok(StopReason::Interrupted);
         }
         for round in 0..plan.bounds.max_rounds {
-            let slots = plan.round(round);
-            for (position, &slot) in slots.iter().enumerate() {
-                progress.trial(
-                    round,
-                    position,
-                    slots.len(),
-                    &plan.policies[slot.policy].name,
-                );
-                let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
-                let (trial, flow) = self.trial(
-                    &recorder.record().header,
-                    machine,
-                    Place {
-                        index: Some(index),
-                        round,
-                        slot,
-                    },
-                )?;
-                if flow == Flow::Stop {
-                    return Ok(StopReason::Interrupted);
-                }
-                recorder.push(trial);
+            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
             }
             let so_far = so_far(recorder.record()).map_err(exit::usage)?;
             progress.round_done(plan, &estimates(&so_far));
@@ -184,6 +164,34 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// One round: every trial of the plan, recorded.
+    fn round(
+        &self,
+        plan: &Plan,
+        round: u32,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let slots = plan.round(round);
+        for (position, &slot) in slots.iter().enumerate() {
+            let policy = &plan.policies[slot.policy].name;
+            progress.trial(round, position, slots.len(), policy);
+            let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
+            let place = Place {
+                index: Some(index),
+                round,
+                slot,
+            };
+            let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+            if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+            recorder.push(trial);
+        }
+        Ok(Flow::Go)
     }
 
     /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.

@@ -73,20 +73,20 @@ pub struct ServiceObservation {
     pub log: Vec<u8>,
     /// How it ended.
     pub ended: ServerEnd,
-    /// What was seen of it second by second; `None` where the load came to nothing.
+    /// Its timeline, second by second; `None` where the load failed.
     pub seen: Option<Seen>,
 }
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEnd {
-    /// When it was asked to, or before.
+    /// By itself, on request or before.
     Itself,
     /// It was killed, because it had not ended in time.
     Killed,
 }
 
-/// Why a trial did not come to its end.
+/// Why a trial was halted.
 enum Halt {
     /// Somebody asked for the end of the experiment.
     Interrupted,
@@ -106,7 +106,8 @@ impl Halt {
     }
 }
 
-/// A step came to its end, or the trial is halted, or measuring itself failed.
+/// The result of a step: its value, or the reason why the trial is halted, or a failure of the
+/// measurement itself.
 type Step<T> = Result<std::result::Result<T, Halt>>;
 
 /// Gives the value, or halts.

@@ -1,4 +1,4 @@
-//! Ports that nobody listens at.
+//! Free TCP ports.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Asking a server until it is ready.
+//! Polling a server until it is ready.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -18,7 +18,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// How much of the log is searched, from its end.
 const SEARCHED: usize = 1 << 20;
 
-/// Whether somebody else answers before the server is started: the load would be his.
+/// Whether another program answers before the server is started: it would get the load.
 pub(super) fn stranger(ready: &Ready) -> Option<String> {
     let address = ready
         .address()

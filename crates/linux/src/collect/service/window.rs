@@ -111,7 +111,7 @@ impl<'a> Attempt<'a> {
             sampler.until_due().min(ticker.until_due())
         })?;
         let seen = ticker.finish(&sampler)?;
-        // Also where the load came to nothing: the next trial begins with a window of its own.
+        // Also where the load failed: the next trial begins with a window of its own.
         let stalls = match self.watch.stalls {
             Some(stalls) => stalls.borrow_mut().end()?,
             None => Seconds::default(),

@@ -61,7 +61,7 @@ fn scan_for(
     };
     let wanted = PageFilter {
         any_of: PRESENT | SWAPPED | guard,
-        told: FILE | PRESENT | SWAPPED | ZERO | HUGE | guard,
+        returned: FILE | PRESENT | SWAPPED | ZERO | HUGE | guard,
         ..PageFilter::default()
     };
     // The vsyscall page lies outside the user's address space, where nothing may be asked.

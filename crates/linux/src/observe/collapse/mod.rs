@@ -52,7 +52,7 @@ pub trait Lives {
 
 /// Reports the kernel's reasons besides the error number.
 pub trait Reasons {
-    /// Forgets what was said so far.
+    /// Drops the reasons so far.
     fn forget(&mut self);
     /// The status of the one range that was tried since.
     fn status(&mut self) -> Option<String>;
@@ -81,13 +81,13 @@ pub enum Life {
 }
 
 /// Makes the ranges of a plan huge, one stretch after another, until all had their turn or
-/// `stop` is set. `seen` hears how many ranges had their turn.
+/// `stop` is set. `progress` receives the number of ranges that had their turn.
 pub fn collapse(
     target: &(impl Advise + Reread + Covers + Lives),
     plan: &Plan,
     reasons: &mut impl Reasons,
     stop: &AtomicBool,
-    seen: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize),
 ) -> Done {
     let mut work = Work {
         target,
@@ -105,7 +105,7 @@ pub fn collapse(
             ended = why;
             break;
         }
-        seen(work.fates.len());
+        progress(work.fates.len());
     }
     Done {
         fates: work.fates,
@@ -154,7 +154,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         Ok(())
     }
 
-    /// What became of one range, which is tried alone unless it is huge by now.
+    /// The fate of one range, which is tried alone unless it is huge by now.
     fn range(&mut self, start: u64) -> Result<Fate, Ended> {
         let range = start..start + self.huge;
         if self.target.state(range.clone()) == State::Huge {

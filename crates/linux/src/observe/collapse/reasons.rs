@@ -55,7 +55,9 @@ impl Reasons for KernelReasons {
     }
 
     fn status(&mut self) -> Option<String> {
-        let said = self.listeners.iter_mut();
-        said.flat_map(|listener| listener.drain("status")).last()
+        let statuses = self.listeners.iter_mut();
+        statuses
+            .flat_map(|listener| listener.drain("status"))
+            .last()
     }
 }

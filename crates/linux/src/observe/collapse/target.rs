@@ -58,8 +58,8 @@ pub(super) fn grant(error: i32) -> &'static str {
     }
 }
 
-/// The page map, by which it is proved what became of a range, may be opened by the owner of
-/// the process alone (mode 0400), whatever else is granted.
+/// Only the owner of the process may open the page map (mode 0400), whatever else is granted; it
+/// proves the fate of each range.
 const GRANT_OF_PAGE_MAP: &str =
     "CAP_DAC_READ_SEARCH, to read the page map of another user's process";
 
@@ -156,7 +156,7 @@ impl Reread for Target {
         let wanted = PageFilter {
             with: HUGE,
             without: ZERO,
-            told: HUGE,
+            returned: HUGE,
             ..PageFilter::default()
         };
         let mut huge = 0;

@@ -41,7 +41,7 @@ enum Mode {
     OneInFew,
 }
 
-/// What has come from one processor, in the order in which it came there.
+/// Samples of one processor, in their order.
 #[derive(Debug, Default)]
 struct Halves {
     ends: VecDeque<Box<Served>>,

@@ -31,6 +31,7 @@ mod physical;
 mod target;
 
 use std::collections::HashMap;
+use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ use hugewise_model::observe::faults::{Conditions, Counted, Event, Known, Modes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::machine::clock::monotonic_ns;
-use crate::machine::error::Result;
+use crate::machine::error::{Error, Kind, Result};
 use crate::perf::access::SampleAccess;
 use crate::perf::heap;
 use crate::perf::order::Order;
@@ -72,7 +73,7 @@ pub struct Faults {
     looked_up: PhysicalLookup,
     /// Records that could not be understood, and the first sentence about them.
     malformed: Option<(u64, String)>,
-    /// Events whose task is gone, which poll(2) would report for ever.
+    /// Events whose task is gone, which poll(2) would report forever.
     hung_up: Vec<bool>,
 }
 
@@ -85,7 +86,7 @@ impl Faults {
     pub fn open(target: &Target, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
         let access = SampleAccess::FULL
             .negotiate(|access| open::on_ourselves(access).map(drop))
-            .map_err(|(_, error)| open::refused(error))?;
+            .map_err(|(_, error)| refused(error))?;
         let opened = open::open_all(target, cpus, access, every)?;
         let rings = open::map_rings(&opened, host.page_bytes)?;
         let mut order = Order::default();
@@ -253,4 +254,19 @@ fn known(yes: bool, why_not: impl FnOnce() -> Missing) -> Known {
 
 fn note(malformed: &mut Option<(u64, String)>, sentence: String) {
     malformed.get_or_insert((0, sentence)).0 += 1;
+}
+
+/// The error of opening an event.
+fn refused(error: io::Error) -> Error {
+    let kind = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => Kind::NotPermitted,
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Kind::NotFound,
+        _ => Kind::Other(String::new()),
+    };
+    Error {
+        kind,
+        doing: "opening page fault events".to_owned(),
+        path: None,
+        source: Some(error),
+    }
 }

@@ -5,6 +5,7 @@ use hugewise_model::observe::faults::{Counted, Modes};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag};
 
+use super::refused;
 use super::target::Target;
 use crate::machine::error::{Error, Kind, Result};
 use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
@@ -39,7 +40,8 @@ pub(super) enum Role {
 pub(super) const FEW: u64 = 61;
 
 impl Role {
-    /// The events that are opened. Where one fault in N is looked at, each of them brings its call chain.
+    /// The events that are opened. Where one fault in N is looked at, each of them brings its call
+    /// chain.
     fn all(every: u64) -> &'static [Self] {
         const ALL: [Role; 5] = [
             Role::Starts,
@@ -103,21 +105,6 @@ impl Role {
             Self::FewChains => FEW,
             _ => every,
         }
-    }
-}
-
-/// The error of opening an event.
-pub(super) fn refused(error: io::Error) -> Error {
-    let kind = match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => Kind::NotPermitted,
-        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Kind::NotFound,
-        _ => Kind::Other(String::new()),
-    };
-    Error {
-        kind,
-        doing: "opening page fault events".to_owned(),
-        path: None,
-        source: Some(error),
     }
 }
 

@@ -37,7 +37,7 @@ const VALGRIND: &str = "valgrind";
 pub struct TraceRequest<'a> {
     /// The command and its arguments.
     pub command: &'a [OsString],
-    /// As whom it runs, where that is not who we are.
+    /// Its user, where it is not the user of this process.
     pub identity: Option<&'a Identity>,
     /// Whether what it prints is shown, on our stderr.
     pub prints: CommandOutput,
@@ -117,7 +117,7 @@ impl TracedProcess {
         let first = address - address % page_bytes;
         let wanted = page_scan::PageFilter {
             any_of: PRESENT,
-            told: PRESENT | HUGE,
+            returned: PRESENT | HUGE,
             ..page_scan::PageFilter::default()
         };
         let mut now = PageNow::Absent;

@@ -128,8 +128,8 @@ impl<'a> Kernel<'a> {
     }
 
     fn of_group(&self, event: &str) -> bool {
-        let kept = self.before.group.as_ref();
-        OF_GROUPS.contains(&event) && kept.is_ok_and(|stat| stat.contains_key(event))
+        let group = self.before.group.as_ref();
+        OF_GROUPS.contains(&event) && group.is_ok_and(|stat| stat.contains_key(event))
     }
 
     /// Growth since the last call, and the state of what does not grow.

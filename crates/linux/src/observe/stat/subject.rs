@@ -64,7 +64,7 @@ impl Process {
     }
 }
 
-/// A cgroup, in each of the hierarchies that are of use.
+/// A cgroup, in its hierarchies with perf_event and with memory.
 #[derive(Clone, Debug)]
 pub struct Cgroup {
     /// As the user named it.

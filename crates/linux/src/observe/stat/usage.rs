@@ -50,8 +50,8 @@ pub struct UsageObserver<'a> {
     root: &'a Root,
     scope: UsageScope,
     before: TreeUsage,
-    /// The last reading between two intervals' ends: when a process has ended, nobody but its
-    /// parent is told what it had used.
+    /// The last reading between two intervals' ends: the usage of a process that has ended goes
+    /// to its parent alone.
     between: Option<TreeUsage>,
     due: Duration,
 }

@@ -1,5 +1,6 @@
-//! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each
-//! miss among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the code.
+//! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each miss
+//! among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the
+//! code.
 //!
 //! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
 //! retired and missed is a sample; AMD's IBS, where every sample is an operation and only the
@@ -43,10 +44,10 @@ use crate::perf::{heap, maps};
 use decoded::{executed, retired, walked};
 use page_now::PageNow;
 
-pub use open::{Kernel, Request, SampleOpen, Samples, Whom};
+pub use open::{Kernel, Request, SampleOpen, SampleScope, Samples};
 pub use sampler::{Instrument, explain, find};
 
-/// Whom the samples are of.
+/// The target of the samples.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// A process that is about to exec.
@@ -212,7 +213,7 @@ impl Misses {
         parsed
     }
 
-    /// Address 0 is what the kernel says where the hardware told none.
+    /// The kernel writes address 0 where the hardware recorded none.
     fn miss(&mut self, mut miss: Miss) {
         if miss.address == 0 {
             self.without_address += 1;
@@ -287,10 +288,10 @@ fn stream(
         means: instrument.means,
         events: &instrument.events,
         cpu,
-        whom: match target {
-            Target::BeforeExec { .. } | Target::Running(_) => Whom::Threads(&threads),
-            Target::Machine => Whom::All,
-            Target::Cgroup(folder) => Whom::Cgroup(folder),
+        scope: match target {
+            Target::BeforeExec { .. } | Target::Running(_) => SampleScope::Threads(&threads),
+            Target::Machine => SampleScope::All,
+            Target::Cgroup(folder) => SampleScope::Cgroup(folder),
         },
         start: match target {
             Target::BeforeExec { .. } => Start::AtExec,

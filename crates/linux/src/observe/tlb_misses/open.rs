@@ -17,14 +17,15 @@ use crate::perf::sample::Layout;
 
 /// `cnt_ctl` of `ibs_op`: operations are counted down, not cycles.
 const IBS_COUNT_OPERATIONS: u64 = 1 << 19;
-/// `swfilt` of `ibs_op`, which younger kernels have: the kernel drops samples of modes that are not wanted.
+/// `swfilt` of `ibs_op`, which younger kernels have: the kernel drops samples of modes that are not
+/// wanted.
 const IBS_SOFTWARE_FILTER: u64 = 1;
 /// `jitter` of `arm_spe`: intervals are random by a little, so that loops are not met in step.
 const SPE_JITTER: u64 = 1 << 16;
 
-/// Whom the events of one processor observe.
+/// What the events of one processor observe.
 #[derive(Clone, Copy, Debug)]
-pub enum Whom<'a> {
+pub enum SampleScope<'a> {
     /// The calling thread; a trial, without a ring.
     Caller,
     /// Threads, and all that they will start.
@@ -45,7 +46,7 @@ pub struct Request<'a> {
     /// Which processor.
     pub cpu: u32,
     /// Whom.
-    pub whom: Whom<'a>,
+    pub scope: SampleScope<'a>,
     /// When it begins.
     pub start: Start,
     /// With how much in it.
@@ -90,11 +91,11 @@ pub struct Kernel;
 impl SampleOpen for Kernel {
     fn open(&self, request: &Request<'_>) -> io::Result<Box<dyn Samples>> {
         let mut opened = Vec::new();
-        let whom: Vec<Option<u32>> = match request.whom {
-            Whom::Threads(threads) => threads.iter().copied().map(Some).collect(),
-            Whom::Caller | Whom::All | Whom::Cgroup(_) => vec![None],
+        let scope: Vec<Option<u32>> = match request.scope {
+            SampleScope::Threads(threads) => threads.iter().copied().map(Some).collect(),
+            SampleScope::Caller | SampleScope::All | SampleScope::Cgroup(_) => vec![None],
         };
-        for thread in whom {
+        for thread in scope {
             match open_all(request, thread) {
                 Ok(events) => opened.extend(events),
                 // A thread that has ended meanwhile.
@@ -105,8 +106,8 @@ impl SampleOpen for Kernel {
         if opened.is_empty() {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        let (ring, aux) = match request.whom {
-            Whom::Caller => (None, None),
+        let (ring, aux) = match request.scope {
+            SampleScope::Caller => (None, None),
             _ => map(request, &opened)?,
         };
         Ok(Box::new(OpenEvent { ring, aux, opened }))
@@ -172,19 +173,19 @@ fn observe<'a>(
     request: &'a Request<'_>,
     thread: Option<u32>,
 ) -> io::Result<()> {
-    match (request.whom, thread) {
-        (Whom::Threads(_), Some(thread)) => {
+    match (request.scope, thread) {
+        (SampleScope::Threads(_), Some(thread)) => {
             let number = i32::try_from(thread).map_err(io::Error::other)?;
             builder.observe_pid(number).inherit(true);
             builder.one_cpu(request.cpu as usize);
         }
-        (Whom::Cgroup(folder), _) => {
+        (SampleScope::Cgroup(folder), _) => {
             builder.observe_cgroup(folder).one_cpu(request.cpu as usize);
         }
-        (Whom::All, _) => {
+        (SampleScope::All, _) => {
             builder.any_pid().one_cpu(request.cpu as usize);
         }
-        (Whom::Caller | Whom::Threads(_), _) => {
+        (SampleScope::Caller | SampleScope::Threads(_), _) => {
             builder.observe_self().any_cpu();
         }
     }

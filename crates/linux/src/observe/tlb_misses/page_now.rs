@@ -37,7 +37,7 @@ impl PageNow {
         let start = address - address % self.page_bytes;
         let wanted = PageFilter {
             any_of: PRESENT,
-            told: PRESENT | HUGE,
+            returned: PRESENT | HUGE,
             ..PageFilter::default()
         };
         let mut found = None;

@@ -9,7 +9,7 @@ use hugewise_model::observe::faults::Modes;
 use hugewise_model::observe::misses::{Absence, Means};
 
 use super::Target;
-use super::open::{Request, SampleOpen, Whom};
+use super::open::{Request, SampleOpen, SampleScope};
 use crate::machine::number;
 use crate::machine::root::Root;
 use crate::perf::access::SampleAccess;
@@ -192,7 +192,7 @@ fn negotiate(
             means: instrument.means,
             events: &instrument.events,
             cpu: 0,
-            whom: Whom::Caller,
+            scope: SampleScope::Caller,
             start: Start::Switched,
             access,
             every: instrument.every,

@@ -1,9 +1,9 @@
 //! The packets that Arm's statistical profiling extension writes of an operation.
 //!
 //! The form is that of the Arm Architecture Reference Manual, part D, "The Statistical Profiling
-//! Extension sample record protocol" (DDI 0487): a header of one byte, or of two where the
-//! first says that it is extended, and a payload of 1, 2, 4 or 8 bytes, little-endian. A record ends with a
-//! packet that says so, or with its timestamp. The numbers were taken from the kernel's own
+//! Extension sample record protocol" (DDI 0487): a header of one byte, or of two where the first
+//! says that it is extended, and a payload of 1, 2, 4 or 8 bytes, little-endian. A record ends with
+//! a packet that says so, or with its timestamp. The numbers were taken from the kernel's own
 //! decoder (tools/perf/util/arm-spe-decoder).
 
 /// What one record says, as far as it matters here.

@@ -32,8 +32,8 @@ impl SampleOpen for Table {
                 return Err(io::Error::from_raw_os_error(*errno));
             }
         }
-        let ring = match request.whom {
-            Whom::Caller => None,
+        let ring = match request.scope {
+            SampleScope::Caller => None,
             _ => self.rings.borrow_mut().remove(&request.cpu),
         };
         Ok(Box::new(Row {

@@ -1,4 +1,4 @@
-//! The events of each processor, as data: one file a family.
+//! The events of each processor family, as data: one file per family.
 //!
 //! Codes are facts of the processors' makers, kept by the kernel for its own tools
 //! (tools/perf/pmu-events). Every entry names the file it was taken from and says what the event
@@ -11,7 +11,7 @@ use hugewise_model::observe::misses::Means;
 use hugewise_model::observe::stat::kind;
 use serde::Deserialize;
 
-/// Which processor this is.
+/// Identification of the processor.
 pub mod processor;
 
 /// The event sources of a machine.
@@ -27,7 +27,7 @@ pub struct Family {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// The event source it is told by, where a machine has several sorts of processors.
+    /// The event source that identifies it, where a machine has several sorts of processors.
     pub pmu: Option<String>,
     /// Which processors belong to it.
     cpu: Cpus,

@@ -30,7 +30,7 @@ pub struct Source {
 impl Source {
     /// Whether the processor lacks an event. An Arm processor tells which of the first 64 events
     /// it has (PMCEID), and the kernel lists those; any other opens as well, and counts nothing
-    /// for ever (drivers/perf/arm_pmuv3.c).
+    /// forever (drivers/perf/arm_pmuv3.c).
     #[must_use]
     pub fn lacks(&self, event: &Event) -> bool {
         const TOLD: u64 = 0x40;

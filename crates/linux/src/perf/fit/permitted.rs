@@ -1,4 +1,4 @@
-//! In which modes events may be counted, by trying.
+//! Modes in which events may be counted, by trying.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use hugewise_model::observe::stat::Mode;
 use crate::perf::open::{Code, CountTarget, Guests, PerfOpen, Request, Start};
 use crate::probe::Grants;
 
-/// In which modes events can be counted.
+/// Modes in which events can be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permitted {
     /// The modes.

@@ -10,7 +10,7 @@ use crate::proc::Parsed;
 /// Reads the fields of one mapping after the other.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    /// What those of the current mapping have said so far.
+    /// The fields of the current mapping so far.
     current: Option<Memory>,
     /// Where its next line begins, counted from its first field.
     at: usize,

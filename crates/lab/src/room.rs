@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::line::Reason;
 use crate::group::{Group, own_groups};
+use crate::missing::Reason;
 
 /// Of all memory, the part that is always left to others.
 const RESERVE_PARTS: u64 = 8;

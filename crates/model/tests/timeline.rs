@@ -175,7 +175,7 @@ fn it_cannot_be_told_only_where_somebody_might_expect_it() {
     assert_eq!(only.outcome, Outcome::CannotTell);
     assert_eq!(
         only.text,
-        "whether the slowest requests lay in stalls: no stall was timed: not permitted; needs \
+        "It is unknown whether slow requests were stalled: no stall was timed: not permitted; needs \
          CAP_BPF and CAP_PERFMON"
     );
     let source = "wrk".to_owned();

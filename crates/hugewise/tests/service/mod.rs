@@ -108,6 +108,7 @@ fn what_is_read_is_of_the_server_while_the_load_runs() {
             &warm_up,
             "--output",
             "keep",
+            "--verbose",
         ])
         .arg("--json")
         .arg(&json)

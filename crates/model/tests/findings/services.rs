@@ -52,7 +52,7 @@ fn a_load_at_its_limit_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: the load was the bottleneck, so gains of the service are understated. It used 97.0 % of the 1 CPUs it was bound to
+            thp=always: the load was the bottleneck, so gains of the service are understated. It used 97.0 % of the CPUs it was bound to (1)
         "#]],
     );
     says(

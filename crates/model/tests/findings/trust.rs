@@ -20,7 +20,7 @@ fn a_control_that_differs_from_itself_is_noise() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            the noise is within ±0.5 %. That is as-is against itself
+            The noise is within ±0.5 %. Measured as as-is against itself
         "#]],
     );
 
@@ -36,7 +36,7 @@ fn a_control_that_differs_from_itself_is_noise() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            the control failed: as-is differs from itself by +3.4 %. Something other than the policies acted on the trials; chance alone does this in one run of twenty; disturbed trials: other load in 1, steal in 1
+            The control failed: as-is differs from itself by +3.4 %. Something other than the policies acted on the trials; chance alone does this in one run of twenty; disturbed trials: other load in 1, steal in 1
         "#]],
     );
     assert_eq!(findings[0].id, id, "doubts about the whole run come first");
@@ -49,13 +49,13 @@ fn short_workloads_are_mostly_their_start() {
         (
             0.031,
             expect![[r#"
-                a trial is short (31.0 ms under as-is): process start and exit may be a large part of it. Memory is sampled a few times at most (here: 2)
+                A trial is short (31.0 ms under as-is): process start and exit may be a large part of it. Memory is sampled a few times at most (here: 2)
             "#]],
         ),
         (
             0.004,
             expect![[r#"
-                a trial is short (4.00 ms under as-is): process start and exit may be most of it. Memory is sampled a few times at most (here: 2)
+                A trial is short (4.00 ms under as-is): process start and exit may be most of it. Memory is sampled a few times at most (here: 2)
             "#]],
         ),
     ] {
@@ -123,7 +123,7 @@ fn what_was_read_back_is_believed() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: unknown whether it was in force. It could be read back in none of 12 trials
+            thp=always: it is unknown whether it was in force. It could be read back in none of 12 trials
         "#]],
     );
 }

@@ -88,7 +88,7 @@ fn without_walk_cycles_no_bound_is_claimed() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            the cost of TLB misses is unknown. The cycles of page walks were not measured: not on this machine: an event for the cycles of page walks; 90.0 M data walks, 10.00 per 1000 instructions
+            The cost of TLB misses is unknown. The cycles of page walks were not measured: not on this machine: an event for the cycles of page walks; 90.0 M data walks, 10.00 per 1000 instructions
         "#]],
     );
     let all = [&cycles[..], &["dtlb_walks_total", "instructions_total"]].concat();
@@ -99,7 +99,7 @@ fn without_walk_cycles_no_bound_is_claimed() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            the cost of TLB misses is unknown. The cycles of page walks were not measured: this machine has no hardware counters
+            The cost of TLB misses is unknown. The cycles of page walks were not measured: this machine has no hardware counters
         "#]],
     );
     assert_eq!(of(&findings, "cheaper-walks"), None);

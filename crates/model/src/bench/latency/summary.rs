@@ -1,5 +1,5 @@
-//! What is said of a bench of latency: the levels of each policy, held against what the
-//! processor says of itself, and the price of small pages.
+//! Summary of a latency bench: the levels of each policy beside the caches and TLBs that the CPU
+//! reports, and the price of small pages.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ const NEAR: f64 = 1.0;
 /// How many footprints the sentences give a price for.
 const MOST_PRICES: usize = 4;
 
-/// All of it.
+/// Levels and prices of a record.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Summary {
     /// For each policy.
@@ -26,7 +26,7 @@ pub struct Summary {
     pub prices: Vec<PagePrice>,
 }
 
-/// What one curve shows.
+/// The levels of one curve.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct CurveSummary {
     /// Name of the policy.
@@ -35,30 +35,30 @@ pub struct CurveSummary {
     pub page_bytes: Option<u64>,
     /// Its levels; `None` of too few rounds.
     pub levels: Option<Vec<NamedLevel>>,
-    /// What the processor names, that lies within the curve and was not seen.
+    /// What the CPU reports within the curve and no step shows.
     pub unseen: Vec<NamedReach>,
 }
 
-/// One level, and what is full at its end.
+/// One level, and the cache or TLB that is full at its end.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct NamedLevel {
     /// As measured.
     #[serde(flatten)]
     pub level: Level,
-    /// As the processor names it, where something it names is near.
+    /// As the CPU reports it, where one is near.
     pub full: Option<NamedReach>,
 }
 
-/// What a processor names.
+/// A cache or TLB that the CPU reports.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct NamedReach {
     /// Its name.
     pub name: String,
-    /// The memory that it remembers.
+    /// The memory that it covers.
     pub bytes: u64,
 }
 
-/// What small pages cost.
+/// The cost of small pages.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct PagePrice {
     /// Name of the policy that costs more.
@@ -71,7 +71,7 @@ pub struct PagePrice {
     pub by_footprint: Vec<Price>,
 }
 
-/// What a record shows; `None` of one that is no bench of latency.
+/// The summary of a record; `None` unless it is a latency bench.
 #[must_use]
 pub fn summary(record: &Record) -> Option<Summary> {
     let curves = curves(record);
@@ -157,7 +157,7 @@ impl NamedReach {
 }
 
 impl Summary {
-    /// In sentences, one for each curve and each price.
+    /// As sentences, one per curve and price.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let curves = self.curves.iter().map(CurveSummary::sentence);
@@ -171,13 +171,13 @@ impl CurveSummary {
     pub(super) fn sentence(&self) -> String {
         let policy = plain(&self.policy);
         let Some(levels) = &self.levels else {
-            return format!("Levels, {policy}: not read off; that needs {FEWEST_ROUNDS} rounds.");
+            return format!("Levels, {policy}: too few rounds, {FEWEST_ROUNDS} are needed.");
         };
         let levels: Vec<String> = levels.iter().map(NamedLevel::text).collect();
         let mut sentence = format!("Levels, {policy}: {}.", levels.join("; "));
         if !self.unseen.is_empty() {
             let unseen: Vec<String> = self.unseen.iter().map(NamedReach::text).collect();
-            sentence.push_str(&format!(" No end was seen near {}.", unseen.join(", ")));
+            sentence.push_str(&format!(" No step near {}.", unseen.join(", ")));
         }
         sentence
     }
@@ -219,7 +219,7 @@ impl PagePrice {
         some.reverse();
         let some: Vec<String> = some.into_iter().map(|price| self.at(price)).collect();
         Some(format!(
-            "A load with {} takes longer than with {}, by {}: the price of a walk there.",
+            "Loads with {} take longer than with {}, the price of page walks: {}.",
             plain(&self.dear),
             plain(&self.cheap),
             some.join(", ")
@@ -233,7 +233,7 @@ impl PagePrice {
         });
         let covered = self.reach_bytes.map_or_else(String::new, |reach| {
             let share = reach as f64 / price.bytes as f64;
-            format!(" (the TLB covers {:.0} %)", share * 100.0)
+            format!(" (TLB reach {:.0} %)", share * 100.0)
         });
         format!(
             "{} ns{interval} at {}{covered}",

@@ -56,7 +56,7 @@ impl SlowRequestsStalled {
             id: self.id().to_owned(),
             policy: None,
             outcome: Outcome::CannotTell,
-            text: format!("It is unknown whether slow requests were stalled. {why}"),
+            text: format!("It is unknown whether slow requests were stalled: {why}"),
             evidence: serde_json::Map::from_iter([("cannot_tell".to_owned(), json!(why))]),
         }
     }

@@ -122,7 +122,7 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
         }
         (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison, pair),
         (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
-        (_, None) => untold(pair, reason.as_deref()),
+        (_, None) => no_answer(pair, reason.as_deref()),
     }
 }
 
@@ -345,7 +345,7 @@ fn enough_rounds(report: &Report<'_>, more: u32) -> String {
     format!("About {count} would decide: {}.", flags.join(" and "))
 }
 
-fn untold(pair: &Pair, reason: Option<&str>) -> String {
+fn no_answer(pair: &Pair, reason: Option<&str>) -> String {
     let reason = reason.unwrap_or("it was not compared");
     format!(
         "{}: no answer{}: {}.",

@@ -76,7 +76,7 @@ fn effects(view: &View<'_>, table: &Table, policy: &str, cells: &[&Cell]) -> Str
     let named = named.collect::<Vec<_>>().join(", ");
     match largest.len() {
         0 => format!("no significant difference in {all} cells"),
-        count => format!("{count} of {all} cells differ, most {named}"),
+        count => format!("{count} of {all} cells differ, largest {named}"),
     }
 }
 

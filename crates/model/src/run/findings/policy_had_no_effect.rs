@@ -147,8 +147,7 @@ fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
             told("thp_fault_fallback_total", refused)
         ));
     }
-    Ok(format!(
-        "no anonymous mapping was eligible at its first fault (too small, not aligned, grown in small \
-         steps, or forbidden by the program)"
-    ))
+    let reason = "no anonymous mapping was eligible at its first fault (too small, not aligned, grown \
+                  in small steps, or forbidden by the program)";
+    Ok(reason.to_owned())
 }

@@ -252,14 +252,10 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
 pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
     let others = report.other.iter().map(|other| other.record);
     let records = || std::iter::once(report.record).chain(others.clone());
-    let levels: [(Level, fn(&Record) -> String); 2] =
-        [(Level::First, brief), (Level::Detail, setup)];
-    let lines = levels.into_iter().flat_map(|(level, line)| {
-        let mut lines: Vec<String> = records().map(line).collect();
-        lines.dedup();
-        lines.into_iter().map(move |line| (level, line))
-    });
-    lines.collect()
+    let mut lines: Vec<(Level, String)> = records().map(|it| (Level::First, brief(it))).collect();
+    lines.extend(records().map(|it| (Level::Detail, setup(it))));
+    lines.dedup();
+    lines
 }
 
 fn brief(record: &Record) -> String {

@@ -57,7 +57,7 @@ pub(super) fn rows<'a>(
                 ..row
             }
         });
-        let mut rows = rows.collect::<Vec<_>>();
+        let mut rows = rows.filter(Row::is_requested).collect::<Vec<_>>();
         share_prefixes(&mut rows);
         return rows;
     }
@@ -202,11 +202,16 @@ fn is_counted(record: &Record, metric: &str) -> bool {
 }
 
 impl Row<'_> {
-    fn is_shown(&self, statistic: Statistic, level: Level) -> bool {
-        let asked = |value: &Result<f64, Missing>| {
+    /// Whether any policy should have a value.
+    fn is_requested(&self) -> bool {
+        let requested = |value: &Result<f64, Missing>| {
             !matches!(value, Err(Missing::NotAsked | Missing::NotRun))
         };
-        if !self.values.iter().any(asked) {
+        self.values.iter().any(requested)
+    }
+
+    fn is_shown(&self, statistic: Statistic, level: Level) -> bool {
+        if !self.is_requested() {
             return false;
         }
         if level == Level::Detail {

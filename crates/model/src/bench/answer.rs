@@ -39,7 +39,8 @@ pub(super) fn answer(view: &View<'_>, table: &Table, policy: &str) -> Option<Str
         1 => " The other cell got the same pages.".to_owned(),
         count => format!(" The other {count} cells got the same pages."),
     };
-    let what = of_cell(view.suite.primary()).map_or("change".into(), |metric| metric.label);
+    let what = of_cell(view.suite.primary())
+        .map_or_else(|| "change".into(), |metric| metric.label.clone());
     let effects = effects(view, table, policy, &differing);
     Some(format!("{here} against {there}, {what}: {effects}.{same}"))
 }

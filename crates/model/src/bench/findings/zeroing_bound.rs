@@ -3,6 +3,7 @@
 use super::cells::{Part, largest_part};
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
+use crate::run::metric::cells::CellMetric;
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -31,7 +32,9 @@ impl Rule for ZeroingBound {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(Part { is_good, text }) = largest_part(look, "zeroing", "zeroing_ratio")? else {
+    let Some(Part { is_good, text }) =
+        largest_part(look, "zeroing", CellMetric::ZeroingRatio.name())?
+    else {
         return Ok(Said::Nothing);
     };
     let policy = look.policy;

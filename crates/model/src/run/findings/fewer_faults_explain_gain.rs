@@ -4,6 +4,7 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
 
@@ -35,28 +36,28 @@ impl Rule for FewerFaultsExplainGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let fell = |metric: &str| look.change_by_itself(metric) == Some(Change::Lower);
-    let gained = look.change("wall_seconds") == Some(Change::Lower);
-    if !gained || !fell("minor_faults_total") {
+    let fell = |metric: MetricId| look.change_by_itself(metric) == Some(Change::Lower);
+    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
+    if !gained || !fell(MetricId::MinorFaultsTotal) {
         return Ok(Said::Nothing);
     }
-    let system_fell = fell("system_seconds");
-    let (faults_before, faults) = look.both("minor_faults_total")?;
-    let (wall_before, wall) = look.both("wall_seconds")?;
-    let (system_before, system) = look.both("system_seconds")?;
+    let system_fell = fell(MetricId::SystemSeconds);
+    let (faults_before, faults) = look.both(MetricId::MinorFaultsTotal)?;
+    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
+    let (system_before, system) = look.both(MetricId::SystemSeconds)?;
     let (gain, saved) = (wall_before - wall, system_before - system);
     let policy = look.policy;
     let faults = format!(
         "{} faults became {}",
-        told("minor_faults_total", faults_before),
-        told("minor_faults_total", faults)
+        told(MetricId::MinorFaultsTotal, faults_before),
+        told(MetricId::MinorFaultsTotal, faults)
     );
     if !system_fell || gain <= 0.0 {
         return Ok(Said::NotShown(format!(
             "{policy}: fewer page faults, but no significantly lower kernel time. {faults}; kernel time \
              was {} and is {}",
-            told("system_seconds", system_before),
-            told("system_seconds", system)
+            told(MetricId::SystemSeconds, system_before),
+            told(MetricId::SystemSeconds, system)
         )));
     }
     let part = if runs_alone(look) {
@@ -68,14 +69,14 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             format!(
                 "wall time fell by {}; kernel time is summed over parallel threads, so its share \
                  is unknown",
-                told("wall_seconds", gain)
+                told(MetricId::WallSeconds, gain)
             ),
         ]
     };
     let [claim, rest] = part;
     Ok(Said::Shown(format!(
         "{claim}. {faults}, kernel time fell by {} (medians); {rest}",
-        told("system_seconds", saved)
+        told(MetricId::SystemSeconds, saved)
     )))
 }
 
@@ -97,15 +98,19 @@ fn runs_alone(look: &mut Look<'_, '_>) -> bool {
 
 /// Processor time over wall time.
 fn processors_used(trial: &Trial) -> Option<f64> {
-    let busy = trial.value("user_seconds")? + trial.value("system_seconds")?;
-    Some(busy / trial.value("wall_seconds").filter(|&wall| wall > 0.0)?)
+    let busy = trial.value(MetricId::UserSeconds)? + trial.value(MetricId::SystemSeconds)?;
+    Some(
+        busy / trial
+            .value(MetricId::WallSeconds)
+            .filter(|&wall| wall > 0.0)?,
+    )
 }
 
 /// How much of the gain was kernel time, and what is left.
 fn part(policy: &str, gain: f64, saved: f64, rest: &str) -> [String; 2] {
-    let gained = told("wall_seconds", gain);
+    let gained = told(MetricId::WallSeconds, gain);
     if saved > gain {
-        let lost = told("wall_seconds", saved - gain);
+        let lost = told(MetricId::WallSeconds, saved - gain);
         return [
             format!("{policy}: fewer page faults explain all of the gain"),
             format!("{gained} of wall time were gained and {lost} lost elsewhere"),
@@ -118,14 +123,14 @@ fn part(policy: &str, gain: f64, saved: f64, rest: &str) -> [String; 2] {
         ),
         format!(
             "{} of the {gained} gained: {rest}",
-            told("wall_seconds", gain - saved)
+            told(MetricId::WallSeconds, gain - saved)
         ),
     ]
 }
 
 /// What the gain that was not kernel time may be.
 fn rest(look: &Look<'_, '_>) -> &'static str {
-    match look.median_or_missing("dtlb_walks_total") {
+    match look.median_or_missing(MetricId::DtlbWalksTotal) {
         Ok(_) => {
             "fewer TLB misses, other user time or less waiting (see the finding on page walks)"
         }

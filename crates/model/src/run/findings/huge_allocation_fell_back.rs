@@ -2,6 +2,7 @@
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// The rule of this module.
@@ -36,8 +37,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     }
     let (made, refused) = match (
-        look.here("thp_fault_alloc_total"),
-        look.here("thp_fault_fallback_total"),
+        look.here(MetricId::ThpFaultAllocTotal),
+        look.here(MetricId::ThpFaultFallbackTotal),
     ) {
         (Ok(made), Ok(refused)) if made + refused > 0.0 => (made, refused),
         _ => return Ok(Said::Nothing),
@@ -48,8 +49,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         "{}: {} % of huge faults fell back to small pages. {} of {} huge faults machine-wide",
         look.policy,
         percent(share),
-        told("thp_fault_fallback_total", refused),
-        told("thp_fault_fallback_total", made + refused),
+        told(MetricId::ThpFaultFallbackTotal, refused),
+        told(MetricId::ThpFaultFallbackTotal, made + refused),
     );
     if share < NOTABLE {
         return Ok(Said::NotShown(lead));
@@ -60,20 +61,20 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 fn cgroup_part(look: &mut Look<'_, '_>) -> String {
-    match look.here("thp_fault_fallback_charge_total") {
+    match look.here(MetricId::ThpFaultFallbackChargeTotal) {
         Ok(charge) if charge > 0.0 => format!(
             ", {} of them at a memory cgroup's limit",
-            told("thp_fault_fallback_charge_total", charge)
+            told(MetricId::ThpFaultFallbackChargeTotal, charge)
         ),
         _ => String::new(),
     }
 }
 
 fn free_before(look: &mut Look<'_, '_>) -> String {
-    match look.here("free_huge_pages_before_total") {
+    match look.here(MetricId::FreeHugePagesBeforeTotal) {
         Ok(free) => format!(
             "; {} huge pages were free before the trial",
-            told("free_huge_pages_before_total", free)
+            told(MetricId::FreeHugePagesBeforeTotal, free)
         ),
         Err(_) => String::new(),
     }

@@ -3,6 +3,7 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::units::MIB;
+use crate::run::metric::MetricId;
 use crate::text::number::{percent, three_digits};
 
 /// The rule of this module.
@@ -32,17 +33,17 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (Some(pace), Ok((kind, peak)), true) = (pace(look), candidates(look), allowed(look)) else {
         return Ok(Said::Nothing);
     };
-    let seen = look.here("huge_anon_peak_bytes")?;
+    let seen = look.here(MetricId::HugeAnonPeakBytes)?;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // What lived between two samples was still counted when it was made, perhaps by others.
-    let made = look.here("thp_fault_alloc_total").unwrap_or(0.0) * huge_page;
+    let made = look.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * huge_page;
     if peak < huge_page
         || seen.max(made) * 2.0 >= peak
-        || look.here("thp_collapse_alloc_total")? > 0.0
+        || look.here(MetricId::ThpCollapseAllocTotal)? > 0.0
     {
         return Ok(Said::Nothing);
     }
-    let ran = look.here("wall_seconds")?;
+    let ran = look.here(MetricId::WallSeconds)?;
     let needed = peak / pace;
     look.evidence.figure("khugepaged_bytes_per_second", pace);
     look.evidence.figure("khugepaged_seconds_needed", needed);
@@ -53,7 +54,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let policy = look.policy;
     let lead = format!(
         "{part} of {}{kind} was huge and khugepaged collapsed nothing; it scans at most {} MiB/s here",
-        told("peak_rss_bytes", peak),
+        told(MetricId::PeakRssBytes, peak),
         three_digits(pace / MIB as f64)
     );
     Ok(if needed > ran {
@@ -62,7 +63,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
              the run took {}",
             look.ground.runner(),
             long_time(needed),
-            told("wall_seconds", ran)
+            told(MetricId::WallSeconds, ran)
         ))
     } else {
         Said::NotShown(format!("{policy}: khugepaged had time to act. {lead}"))
@@ -72,8 +73,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// What khugepaged may take at most: anonymous memory, because shared memory and files have
 /// settings of their own; all that was resident where that was not read.
 fn candidates(look: &mut Look<'_, '_>) -> Result<(&'static str, f64), Absent> {
-    let all = look.here("peak_rss_bytes")?;
-    Ok(match look.here("anon_peak_bytes") {
+    let all = look.here(MetricId::PeakRssBytes)?;
+    Ok(match look.here(MetricId::AnonPeakBytes) {
         Ok(anonymous) if anonymous < all => (" of anonymous memory", anonymous),
         _ => ("", all),
     })
@@ -98,7 +99,7 @@ fn pace(look: &Look<'_, '_>) -> Option<f64> {
 
 fn long_time(seconds: f64) -> String {
     if seconds < 120.0 {
-        told("wall_seconds", seconds)
+        told(MetricId::WallSeconds, seconds)
     } else {
         format!("{} min", three_digits(seconds / 60.0))
     }

@@ -2,6 +2,7 @@
 
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// The rule of this module.
@@ -12,8 +13,8 @@ pub(super) struct LoadWasTheLimit;
 /// processor time ticks a hundred times a second, and there are always short waits.
 const FULL: f64 = 0.9;
 
-const LOAD: &str = "load_use_ratio";
-const SERVICE: &str = "service_use_ratio";
+const LOAD: MetricId = MetricId::LoadUseRatio;
+const SERVICE: MetricId = MetricId::ServiceUseRatio;
 
 impl Rule for LoadWasTheLimit {
     fn id(&self) -> &'static str {

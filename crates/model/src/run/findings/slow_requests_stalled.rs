@@ -53,6 +53,7 @@ impl SlowRequestsStalled {
     fn cannot(&self, why: &Unrelated) -> Finding {
         Finding {
             explanation: self.explain(),
+            answers: false,
             id: self.id().to_owned(),
             policy: None,
             outcome: Outcome::CannotTell,
@@ -74,6 +75,7 @@ impl SlowRequestsStalled {
         let figures = figures.map(|(name, value)| (name.to_owned(), value));
         Finding {
             explanation: self.explain(),
+            answers: false,
             id: self.id().to_owned(),
             policy: Some(policy.to_owned()),
             outcome: if shown {

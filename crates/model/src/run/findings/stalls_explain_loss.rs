@@ -4,16 +4,17 @@
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 
 /// The rule of this module.
 #[derive(Debug)]
 pub(super) struct StallsExplainLoss;
 
 /// Work on memory that an allocation does itself when nothing fit is free.
-const STALLS: [&str; 3] = [
-    "direct_compaction_seconds",
-    "direct_reclaim_seconds",
-    "cgroup_reclaim_seconds",
+const STALLS: [MetricId; 3] = [
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
 ];
 
 /// Share of the loss from which on stalls are a cause worth naming.
@@ -39,10 +40,10 @@ impl Rule for StallsExplainLoss {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.change("wall_seconds") != Some(Change::Higher) {
+    if look.change(MetricId::WallSeconds) != Some(Change::Higher) {
         return Ok(Said::Nothing);
     }
-    let (wall_before, wall) = look.both("wall_seconds")?;
+    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
     let loss = wall - wall_before;
     let risen = risen(look)?;
     let Some(risen) = risen.filter(|_| loss > 0.0) else {
@@ -51,7 +52,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let stalled: f64 = risen.iter().map(|(_, seconds)| seconds).sum();
     look.evidence.figure("stalls_share_of_loss", stalled / loss);
     let policy = look.policy;
-    let lead = format!("{} were lost", told("wall_seconds", loss));
+    let lead = format!("{} were lost", told(MetricId::WallSeconds, loss));
     if stalled < WORTH * loss {
         return Ok(Said::NotShown(format!(
             "{policy}: compaction and reclaim do not explain the loss. {lead}"
@@ -60,7 +61,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let list: Vec<String> = risen
         .iter()
         .filter(|(_, seconds)| *seconds > 0.0)
-        .map(|(metric, seconds)| format!("{} {}", told(metric, *seconds), label(metric)))
+        .map(|(metric, seconds)| format!("{} {}", told(*metric, *seconds), label(*metric)))
         .collect();
     Ok(Said::Shown(format!(
         "{policy}: compaction and reclaim for its own allocations explain part of the loss. {lead}, \
@@ -70,7 +71,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 /// By how much each stall that was timed rose; `None` where none was timed under both policies.
-fn risen(look: &mut Look<'_, '_>) -> Result<Option<Vec<(&'static str, f64)>>, Absent> {
+fn risen(look: &mut Look<'_, '_>) -> Result<Option<Vec<(MetricId, f64)>>, Absent> {
     let mut risen = Vec::new();
     for metric in STALLS {
         let baseline = look.ground.medians.get(look.ground.baseline(), metric);

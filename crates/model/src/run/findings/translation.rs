@@ -4,14 +4,15 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::missing::Missing;
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// The rule of this module.
 #[derive(Debug)]
 pub(super) struct Translation;
 
-const DATA: &str = "data_walk_cycles_ratio";
-const CODE: &str = "code_walk_cycles_ratio";
+const DATA: MetricId = MetricId::DataWalkCyclesRatio;
+const CODE: MetricId = MetricId::CodeWalkCyclesRatio;
 
 impl Rule for Translation {
     fn id(&self) -> &'static str {
@@ -76,15 +77,15 @@ fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
         "The cost of TLB misses is unknown. The cycles of page walks were not measured: {missing}"
     );
     let counted = (
-        look.median_or_missing("dtlb_walks_total"),
-        look.median_or_missing("instructions_total"),
+        look.median_or_missing(MetricId::DtlbWalksTotal),
+        look.median_or_missing(MetricId::InstructionsTotal),
     );
     let (Ok(walks), Ok(instructions)) = counted else {
         look.evidence.figure("missing", missing.to_string());
         return Said::CannotTell(why);
     };
-    let walks = look.noted("dtlb_walks_total", walks);
-    let instructions = look.noted("instructions_total", instructions);
+    let walks = look.noted(MetricId::DtlbWalksTotal, walks);
+    let instructions = look.noted(MetricId::InstructionsTotal, instructions);
     let rate = if instructions > 0.0 {
         walks / instructions * 1000.0
     } else {
@@ -93,6 +94,6 @@ fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
     look.evidence.figure("dtlb_walks_per_kinst", rate);
     Said::CannotTell(format!(
         "{why}; {} data walks, {rate:.2} per 1000 instructions",
-        told("dtlb_walks_total", walks)
+        told(MetricId::DtlbWalksTotal, walks)
     ))
 }

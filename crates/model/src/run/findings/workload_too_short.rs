@@ -2,6 +2,7 @@
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl Rule for WorkloadTooShort {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Ok(wall) = look.here("wall_seconds") else {
+    let Ok(wall) = look.here(MetricId::WallSeconds) else {
         return Ok(Said::Nothing);
     };
     if wall >= SHORT_SECONDS {
@@ -44,14 +45,14 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     } else {
         "may be a large part"
     };
-    let samples = match look.here("samples_total") {
-        Ok(samples) => format!(" (here: {})", told("samples_total", samples)),
+    let samples = match look.here(MetricId::SamplesTotal) {
+        Ok(samples) => format!(" (here: {})", told(MetricId::SamplesTotal, samples)),
         Err(_) => String::new(),
     };
     Ok(Said::Shown(format!(
         "A trial is short ({} under {}): process start and exit {part} of it. Memory is sampled a few \
          times at most{samples}",
-        told("wall_seconds", wall),
+        told(MetricId::WallSeconds, wall),
         look.policy
     )))
 }

@@ -19,7 +19,7 @@ use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
 /// One metric under every policy.
-pub(super) struct Row<'a> {
+pub(super) struct MetricRow<'a> {
     pub(super) metric: Metric,
     /// The property of the metric's sample.
     pub(super) statistic: Statistic,
@@ -41,7 +41,7 @@ pub(super) fn rows<'a>(
     report: &'a Report<'_>,
     section: &Section<'_>,
     level: Level,
-) -> Vec<Row<'a>> {
+) -> Vec<MetricRow<'a>> {
     let medians: Vec<Medians<'_>> = section
         .columns
         .iter()
@@ -52,16 +52,16 @@ pub(super) fn rows<'a>(
         let rows = shown.map(|cell| {
             let metric = metric_of(report.record, &cell.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
-            Row {
+            MetricRow {
                 label: cell.label,
                 ..row
             }
         });
-        let mut rows = rows.filter(Row::is_requested).collect::<Vec<_>>();
+        let mut rows = rows.filter(MetricRow::is_requested).collect::<Vec<_>>();
         share_prefixes(&mut rows);
         return rows;
     }
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<MetricRow<'a>> = Vec::new();
     for name in metric_names(report) {
         let metric = metric_of(report.record, &name);
         for statistic in statistics(report, &name) {
@@ -76,8 +76,8 @@ pub(super) fn rows<'a>(
 }
 
 /// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.
-fn share_prefixes(rows: &mut [Row<'_>]) {
-    let kind = |row: &Row<'_>| {
+fn share_prefixes(rows: &mut [MetricRow<'_>]) {
+    let kind = |row: &MetricRow<'_>| {
         let (_, name) = split(&row.metric.name)?;
         (row.metric.unit == Unit::Count).then(|| name.to_owned())
     };
@@ -153,7 +153,7 @@ fn row<'a>(
     medians: &[Medians<'_>],
     metric: Metric,
     statistic: Statistic,
-) -> Row<'a> {
+) -> MetricRow<'a> {
     let find = |policy: &str| {
         report.table.comparisons.iter().find(|comparison| {
             comparison.metric == metric.name
@@ -173,7 +173,7 @@ fn row<'a>(
         (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
-    Row {
+    MetricRow {
         counted,
         statistic,
         values: section.columns.iter().enumerate().map(value).collect(),
@@ -201,7 +201,7 @@ fn is_counted(record: &Record, metric: &str) -> bool {
     readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
 }
 
-impl Row<'_> {
+impl MetricRow<'_> {
     /// Whether any policy should have a value.
     fn is_requested(&self) -> bool {
         let requested = |value: &Result<f64, Missing>| {

@@ -32,9 +32,9 @@ pub struct Report {
     pub made: Success,
     /// What the kernel refused, the most frequent reason first.
     pub refused: Vec<RefusalCount>,
-    /// PlannedRange ranges that were no longer mapped when their turn came.
+    /// Planned ranges that were no longer mapped when their turn came.
     pub gone_ranges: u64,
-    /// PlannedRange ranges whose turn did not come.
+    /// Planned ranges whose turn did not come.
     pub not_tried_ranges: u64,
     /// What was not planned, by reason.
     pub left_out: Vec<Exclusion>,

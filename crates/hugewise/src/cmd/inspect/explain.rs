@@ -5,8 +5,8 @@ use hugewise_model::observe::inspect::reasons::Code;
 use hugewise_model::text::{Style, to_text};
 
 use crate::exit::{self, Exit};
-use crate::nearest::nearest;
 use crate::output;
+use hugewise_model::text::suggest::nearest;
 
 /// Explains a reason, or lists all.
 pub(super) fn explain(name: &str) -> Result<Exit> {

@@ -1,19 +1,14 @@
 //! Claims that part of a gain in time comes from fewer page faults, and how large a part.
-//!
-//! Evidence: wall time decidedly lower, minor faults lower by their own interval; the fall of kernel time as a share
-//! of the fall of wall time. What is left is cheaper translation or another effect in user mode:
-//! without counters of page walks these cannot be told apart, and the rule says so.
-//! Refuted when kernel time did not fall. Next: counters of page walks (`perf stat`)
-//! on a machine that has them.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct FewerFaultsExplainGain;
 
@@ -27,7 +22,7 @@ impl Rule for FewerFaultsExplainGain {
 
     fn explain(&self) -> &'static str {
         "Claims that part of a gain in wall time comes from fewer page faults. Evidence: wall time \
-         is decidedly lower, and minor faults and kernel time are, by their own intervals; the fall \
+         is significantly lower, and minor faults and kernel time are, by their own intervals; the fall \
          of kernel time is given as a share of the gain. In a program whose threads run side by side kernel time is summed over \
          them, and no share is given. Refuted when kernel time did not fall. The rest is cheaper address \
          translation, another effect in user mode or less waiting; without counters of page walks these cannot \
@@ -41,42 +36,47 @@ impl Rule for FewerFaultsExplainGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let fell = |metric: &str| look.change_by_itself(metric) == Some(Change::Lower);
-    let gained = look.change("wall_seconds") == Some(Change::Lower);
-    if !gained || !fell("minor_faults_total") {
+    let fell = |metric: MetricId| look.change_by_itself(metric) == Some(Change::Lower);
+    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
+    if !gained || !fell(MetricId::MinorFaultsTotal) {
         return Ok(Said::Nothing);
     }
-    let system_fell = fell("system_seconds");
-    let (faults_before, faults) = look.both("minor_faults_total")?;
-    let (wall_before, wall) = look.both("wall_seconds")?;
-    let (system_before, system) = look.both("system_seconds")?;
+    let system_fell = fell(MetricId::SystemSeconds);
+    let (faults_before, faults) = look.both(MetricId::MinorFaultsTotal)?;
+    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
+    let (system_before, system) = look.both(MetricId::SystemSeconds)?;
     let (gain, saved) = (wall_before - wall, system_before - system);
+    let policy = look.policy;
     let faults = format!(
-        "{}: {} faults became {}",
-        look.policy,
-        told("minor_faults_total", faults_before),
-        told("minor_faults_total", faults)
+        "{} faults became {}",
+        told(MetricId::MinorFaultsTotal, faults_before),
+        told(MetricId::MinorFaultsTotal, faults)
     );
     if !system_fell || gain <= 0.0 {
         return Ok(Said::NotShown(format!(
-            "{faults}, but kernel time did not clearly fall ({} and {})",
-            told("system_seconds", system_before),
-            told("system_seconds", system)
+            "{policy}: fewer page faults, but no significantly lower kernel time. {faults}; kernel time \
+             was {} and is {}",
+            told(MetricId::SystemSeconds, system_before),
+            told(MetricId::SystemSeconds, system)
         )));
     }
     let part = if runs_alone(look) {
         look.evidence.figure("kernel_share_of_gain", saved / gain);
-        part(gain, saved, rest(look))
+        part(policy, gain, saved, rest(look))
     } else {
-        format!(
-            ", wall time by {}; kernel time is summed over threads that ran side by side, so that \
-             its share of the gain cannot be told",
-            told("wall_seconds", gain)
-        )
+        [
+            format!("{policy}: fewer page faults explain part of the gain"),
+            format!(
+                "wall time fell by {}; kernel time is summed over parallel threads, so its share \
+                 is unknown",
+                told(MetricId::WallSeconds, gain)
+            ),
+        ]
     };
+    let [claim, rest] = part;
     Ok(Said::Shown(format!(
-        "{faults}, and kernel time fell by about {}{part}",
-        told("system_seconds", saved)
+        "{claim}. {faults}, kernel time fell by {} (medians); {rest}",
+        told(MetricId::SystemSeconds, saved)
     )))
 }
 
@@ -98,34 +98,42 @@ fn runs_alone(look: &mut Look<'_, '_>) -> bool {
 
 /// Processor time over wall time.
 fn processors_used(trial: &Trial) -> Option<f64> {
-    let busy = trial.value("user_seconds")? + trial.value("system_seconds")?;
-    Some(busy / trial.value("wall_seconds").filter(|&wall| wall > 0.0)?)
+    let busy = trial.value(MetricId::UserSeconds)? + trial.value(MetricId::SystemSeconds)?;
+    Some(
+        busy / trial
+            .value(MetricId::WallSeconds)
+            .filter(|&wall| wall > 0.0)?,
+    )
 }
 
 /// How much of the gain was kernel time, and what is left.
-fn part(gain: f64, saved: f64, rest: &str) -> String {
-    let gained = told("wall_seconds", gain);
+fn part(policy: &str, gain: f64, saved: f64, rest: &str) -> [String; 2] {
+    let gained = told(MetricId::WallSeconds, gain);
     if saved > gain {
-        let lost = told("wall_seconds", saved - gain);
-        return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
+        let lost = told(MetricId::WallSeconds, saved - gain);
+        return [
+            format!("{policy}: fewer page faults explain all of the gain"),
+            format!("{gained} of wall time were gained and {lost} lost elsewhere"),
+        ];
     }
-    format!(
-        ": about {:.0} % of the {gained} gained. The other {} or so are {rest}",
-        100.0 * saved / gain,
-        told("wall_seconds", gain - saved)
-    )
+    [
+        format!(
+            "{policy}: fewer page faults explain about {:.0} % of the gain",
+            100.0 * saved / gain
+        ),
+        format!(
+            "{} of the {gained} gained: {rest}",
+            told(MetricId::WallSeconds, gain - saved)
+        ),
+    ]
 }
 
 /// What the gain that was not kernel time may be.
 fn rest(look: &Look<'_, '_>) -> &'static str {
-    match look.median_or_missing("dtlb_walks_total") {
+    match look.median_or_missing(MetricId::DtlbWalksTotal) {
         Ok(_) => {
-            "cheaper translation, other effects in user mode or less waiting: the finding on page \
-             walks bounds the first"
+            "fewer TLB misses, other user time or less waiting (see the finding on page walks)"
         }
-        Err(_) => {
-            "cheaper translation, other effects in user mode or less waiting; which of them cannot \
-             be told without counters of page walks"
-        }
+        Err(_) => "fewer TLB misses or less waiting; telling these apart needs page-walk counters",
     }
 }

@@ -1,17 +1,12 @@
 //! Claims that a run was too short for khugepaged to make its memory huge.
-//!
-//! Evidence: the policy allows huge pages, less than half of anonymous memory was huge, nothing was
-//! collapsed, and khugepaged, which scans `pages_to_scan` pages and then sleeps
-//! `scan_sleep_millisecs`, could not have passed over it in the time of the run.
-//! Refuted when coverage stays low in a run that is long enough. Next: MADV_COLLAPSE, or a
-//! policy with another khugepaged setting.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::units::MIB;
+use crate::run::metric::MetricId;
 use crate::text::number::{percent, three_digits};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct KhugepagedHadNoTime;
 
@@ -23,7 +18,7 @@ impl Rule for KhugepagedHadNoTime {
     fn explain(&self) -> &'static str {
         "Claims that the run was too short for khugepaged, so that only faults could make huge \
          pages and a longer run may come out otherwise. Evidence: huge pages are allowed, less than \
-         half of anonymous memory was huge, nothing was collapsed, and the pace that pages_to_scan and \
+         half of anonymous memory was huge, nothing was collapsed, and the scan rate that pages_to_scan and \
          scan_sleep_millisecs allow needs longer for it than the run took. Refuted \
          when coverage stays low in a long run. Next: madvise(MADV_COLLAPSE) in the program, or a policy with \
          khugepaged.scan_sleep_millisecs."
@@ -38,48 +33,48 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (Some(pace), Ok((kind, peak)), true) = (pace(look), candidates(look), allowed(look)) else {
         return Ok(Said::Nothing);
     };
-    let seen = look.here("huge_anon_peak_bytes")?;
+    let seen = look.here(MetricId::HugeAnonPeakBytes)?;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // What lived between two samples was still counted when it was made, perhaps by others.
-    let made = look.here("thp_fault_alloc_total").unwrap_or(0.0) * huge_page;
+    let made = look.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * huge_page;
     if peak < huge_page
         || seen.max(made) * 2.0 >= peak
-        || look.here("thp_collapse_alloc_total")? > 0.0
+        || look.here(MetricId::ThpCollapseAllocTotal)? > 0.0
     {
         return Ok(Said::Nothing);
     }
-    let ran = look.here("wall_seconds")?;
+    let ran = look.here(MetricId::WallSeconds)?;
     let needed = peak / pace;
     look.evidence.figure("khugepaged_bytes_per_second", pace);
     look.evidence.figure("khugepaged_seconds_needed", needed);
     let part = match seen {
-        0.0 => "nothing".to_owned(),
+        0.0 => "None".to_owned(),
         _ => format!("{} %", percent(seen / peak)),
     };
+    let policy = look.policy;
     let lead = format!(
-        "{}: {} of {}{kind} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
-        look.policy,
-        part,
-        told("peak_rss_bytes", peak),
+        "{part} of {}{kind} was huge and khugepaged collapsed nothing; it scans at most {} MiB/s here",
+        told(MetricId::PeakRssBytes, peak),
         three_digits(pace / MIB as f64)
     );
     Ok(if needed > ran {
         Said::Shown(format!(
-            "{lead} and would need at least {}; the {} ran {}",
-            long_time(needed),
+            "{policy}: the {} ended before khugepaged could act. {lead} and would need at least {}; \
+             the run took {}",
             look.ground.runner(),
-            told("wall_seconds", ran)
+            long_time(needed),
+            told(MetricId::WallSeconds, ran)
         ))
     } else {
-        Said::NotShown(format!("{lead}, and may have had the time"))
+        Said::NotShown(format!("{policy}: khugepaged had time to act. {lead}"))
     })
 }
 
 /// What khugepaged may take at most: anonymous memory, because shared memory and files have
 /// settings of their own; all that was resident where that was not read.
 fn candidates(look: &mut Look<'_, '_>) -> Result<(&'static str, f64), Absent> {
-    let all = look.here("peak_rss_bytes")?;
-    Ok(match look.here("anon_peak_bytes") {
+    let all = look.here(MetricId::PeakRssBytes)?;
+    Ok(match look.here(MetricId::AnonPeakBytes) {
         Ok(anonymous) if anonymous < all => (" of anonymous memory", anonymous),
         _ => ("", all),
     })
@@ -104,7 +99,7 @@ fn pace(look: &Look<'_, '_>) -> Option<f64> {
 
 fn long_time(seconds: f64) -> String {
     if seconds < 120.0 {
-        told("wall_seconds", seconds)
+        told(MetricId::WallSeconds, seconds)
     } else {
         format!("{} min", three_digits(seconds / 60.0))
     }

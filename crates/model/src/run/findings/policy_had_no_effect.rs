@@ -1,27 +1,25 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
-//!
-//! Evidence: the verdict (coverage and faults were equal), peak memory, the machine's mode, and
-//! the counters of huge faults. `thp_fault_fallback` counts allocations and charges that failed;
-//! a mapping that was unfit at its first fault (smaller than a huge page, unaligned, grown in
-//! small steps) counts nowhere (do_huge_pmd_anonymous_page, mm/huge_memory.c).
-//! Refuted by huge pages of a kind that was not read, above all small folios on kernels without
-//! their statistics. Next: /proc/PID/smaps, which has AnonHugePages, THPeligible and the flags of each
-//! mapping.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::compare::coverage::huge_kinds;
+use crate::run::metric::MetricId;
 use crate::text::number::whole;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct PolicyHadNoEffect;
 
 impl Rule for PolicyHadNoEffect {
     fn id(&self) -> &'static str {
         "policy-had-no-effect"
+    }
+
+    fn answers(&self) -> bool {
+        true
     }
 
     fn explain(&self) -> &'static str {
@@ -48,29 +46,29 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
-    let (before, faults) = look.both("minor_faults_total")?;
+    let (before, faults) = look.both(MetricId::MinorFaultsTotal)?;
     if covered.here > 0.0 || covered.there > 0.0 {
-        return Ok(covered.told(look.ground.baseline()));
+        return Ok(covered.text(look.ground.baseline()));
     }
     let verdict = &look.ground.table.verdict;
-    if let Some(other_kind) = verdict.reasons.get(look.policy)
-        && !other_kind.starts_with(NONE)
-    {
-        return Ok(other_kind.clone());
+    let of_another_kind = huge_kinds(look.ground.record).into_iter().any(|kind| {
+        let policies = [look.policy, look.ground.baseline()].into_iter();
+        let mut bytes = policies.map(|policy| look.ground.medians.get(policy, kind));
+        bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
+    });
+    if let Some(reason) = verdict.reasons.get(look.policy).filter(|_| of_another_kind) {
+        return Ok(reason.clone());
     }
     let why = match too_small(look)? {
         Some(why) => why,
         None => why_none(look)?,
     };
     Ok(format!(
-        "{NONE} ({} against {} minor faults): {why}",
+        "no page was huge under either, because {why}. {} and {} minor faults",
         whole(faults),
         whole(before)
     ))
 }
-
-/// How the verdict begins, too, when nothing of any kind was huge.
-const NONE: &str = "no page was huge under either";
 
 /// Why none was huge, by the wider of the two modes: what it does not give, the narrower does
 /// not either.
@@ -95,15 +93,13 @@ fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     match ground.mode(wider) {
         "always" => unfit(look, wider),
         "madvise" => Ok(format!(
-            "even under {wider} only memory that a program advises may be huge (madvise), and this \
-             one advised none that was fit"
+            "{wider} gives huge pages to MADV_HUGEPAGE memory only, and this program has none that is \
+             eligible"
         )),
         _ if ground.host().thp_disable == ThpDisable::Disabled => Ok(
-            "a parent process had disabled huge pages for its children (PR_SET_THP_DISABLE), and \
-             neither policy allows them"
-                .to_owned(),
+            "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),
         ),
-        _ => Ok("neither allows any".to_owned()),
+        _ => Ok("neither policy allows them".to_owned()),
     }
 }
 
@@ -112,14 +108,14 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     let Some(huge_page) = look.ground.host().pmd_bytes() else {
         return Ok(Some("this kernel has no transparent huge pages".to_owned()));
     };
-    let (there, here) = look.both("peak_rss_bytes")?;
+    let (there, here) = look.both(MetricId::PeakRssBytes)?;
     let peak = there.max(here);
     look.evidence.figure("huge_page_bytes", huge_page);
     Ok((peak < huge_page as f64).then(|| {
         format!(
-            "its largest process never held more than {}, which is less than one huge page ({})",
-            told("peak_rss_bytes", peak),
-            told("peak_rss_bytes", huge_page as f64)
+            "its largest process used at most {}, less than one huge page ({})",
+            told(MetricId::PeakRssBytes, peak),
+            told(MetricId::PeakRssBytes, huge_page as f64)
         )
     }))
 }
@@ -129,10 +125,10 @@ const MOSTLY_OTHER: f64 = 0.5;
 
 /// `enabled` decides over anonymous memory alone. Records of before that was read say nothing.
 fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<String> {
-    let peak = look.median(policy, "peak_rss_bytes").ok()?;
+    let peak = look.median(policy, MetricId::PeakRssBytes).ok()?;
     // Of the whole tree, so that it is no less than that of the largest process.
-    let anonymous = look.median(policy, "anon_peak_bytes").ok()?;
-    let usual = look.median(policy, "rss_mean_bytes").ok()?;
+    let anonymous = look.median(policy, MetricId::AnonPeakBytes).ok()?;
+    let usual = look.median(policy, MetricId::RssMeanBytes).ok()?;
     // A peak that lies between two samples is in neither of the latter: where they missed it,
     // nothing is said.
     if anonymous > MOSTLY_OTHER * peak.min(usual) || usual < peak / 2.0 {
@@ -141,26 +137,23 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
     let shared = look.ground.host().thp.as_ref().ok()?;
     let shared = shared.shmem_enabled.as_deref().unwrap_or("not there");
     Some(format!(
-        "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
-         {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from \
-         a hugetlb pool, that of files by their file system",
-        told("anon_peak_bytes", anonymous),
-        told("peak_rss_bytes", peak),
+        "only {} of the {} of its largest process are anonymous memory; shared memory follows \
+         shmem_enabled ({shared}) or a hugetlb pool, file memory its file system",
+        told(MetricId::AnonPeakBytes, anonymous),
+        told(MetricId::PeakRssBytes, peak),
     ))
 }
 
 fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
-    let refused = look.median(policy, "thp_fault_fallback_total")?;
+    let refused = look.median(policy, MetricId::ThpFaultFallbackTotal)?;
     if refused > 0.0 {
         return Ok(format!(
-            "under {policy} {} huge faults were refused on the machine for want of a free huge \
-             block or by the limit of a cgroup, or no mapping of this program was fit for one",
-            told("thp_fault_fallback_total", refused)
+            "under {policy} {} huge faults fell back machine-wide, or no mapping of this program was \
+             eligible",
+            told(MetricId::ThpFaultFallbackTotal, refused)
         ));
     }
-    Ok(format!(
-        "under {policy} the kernel refused none, so no anonymous mapping was fit for one at its \
-         first fault (smaller than a huge page, not aligned, grown in small \
-         steps, or forbidden by the program)"
-    ))
+    let reason = "no anonymous mapping was eligible at its first fault (too small, not aligned, grown \
+                  in small steps, or forbidden by the program)";
+    Ok(reason.to_owned())
 }

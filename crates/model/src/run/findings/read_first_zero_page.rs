@@ -1,16 +1,10 @@
 //! Claims that the program read memory before it wrote it, so that huge zero pages were mapped.
-//!
-//! Evidence: address space that still maps the huge zero page at exit. Such memory was only ever
-//! read, and a speed measured on it is the speed of one page in the cache. Memory that was written
-//! later leaves only split mappings behind, which have other causes too (munmap, mprotect or
-//! MADV_DONTNEED of a part, fork): then the rule cannot tell. Between Linux 5.8 and 6.12 a write
-//! to the huge zero page splits it into small pages for good; before and after, a huge page is made.
-//! Refuted by a program known to write first. Next: MADV_POPULATE_WRITE, or write before reading.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ReadFirstZeroPage;
 
@@ -38,26 +32,26 @@ impl Rule for ReadFirstZeroPage {
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let policy = look.policy;
-    let zero = look.here("huge_zero_exit_bytes");
+    let zero = look.here(MetricId::HugeZeroExitBytes);
     if let Ok(zero) = zero
         && zero > 0.0
     {
         return Ok(Said::Shown(format!(
-            "{policy}: {} still mapped the shared huge zero page at exit: memory that was read and \
-             never written; no speed of reading it is that of memory",
-            told("huge_zero_exit_bytes", zero)
+            "{policy}: the program read memory that it never wrote. {} still mapped the shared huge zero \
+             page at exit; reading it is not memory speed",
+            told(MetricId::HugeZeroExitBytes, zero)
         )));
     }
     if !a_write_splits(&look.ground.host().kernel) || !many_splits(look) {
         return Ok(Said::Nothing);
     }
     zero?;
-    let splits = look.here("thp_split_pmd_total")?;
+    let splits = look.here(MetricId::ThpSplitPmdTotal)?;
     Ok(Said::CannotTell(format!(
-        "{policy}: {} huge mappings were split on the machine, which may account for half of the \
-         faults: reading before writing does that on this kernel, and so do munmap, mprotect or \
-         MADV_DONTNEED of a part, and fork",
-        told("thp_split_pmd_total", splits)
+        "{policy}: the program may read memory before writing it. {} huge mappings were split \
+         machine-wide, enough for half of the faults; munmap, mprotect or MADV_DONTNEED of a part \
+         and fork split too",
+        told(MetricId::ThpSplitPmdTotal, splits)
     )))
 }
 
@@ -79,8 +73,8 @@ fn many_splits(look: &mut Look<'_, '_>) -> bool {
     let host = look.ground.host();
     let pages = host.pmd_bytes().unwrap_or(0) as f64 / host.page_bytes.max(1) as f64;
     match (
-        look.here("thp_split_pmd_total"),
-        look.here("minor_faults_total"),
+        look.here(MetricId::ThpSplitPmdTotal),
+        look.here(MetricId::MinorFaultsTotal),
     ) {
         (Ok(splits), Ok(faults)) => splits >= FEW_SPLITS && splits * pages * 2.0 >= faults,
         _ => false,

@@ -1,50 +1,39 @@
 //! Claims how a difference in time is made up: user mode, each cause of kernel time that was
 //! timed, page faults without these, the rest of kernel time, and what is neither.
-//!
-//! Evidence: the means, over the rounds, of the difference of each part between this policy and
-//! the baseline. Means add up, medians do not. Causes are taken out of page faults as long as they
-//! fit into them: memory is cleared, compacted and reclaimed for faults, but for system calls too.
-//! Copying on write, which is a part of page faults and contains some of the causes, and waiting for
-//! mmap_lock, which uses no processor, are told beside the parts and not added to them. Where much
-//! was waited, a part of the time in page faults may be waiting, and is then not told from the rest.
-//! Where a mean and the verdict's estimate differ,
-//! single trials carry much of the difference.
-//! Refuted when threads run side by side, so that their times add up to more than the wall
-//! time; the part that is neither then says so by its sign and size.
-//! Next: trace a trial with `hugewise trace`, which shows single stalls instead of sums.
 
 use std::collections::BTreeMap;
 
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::run::trial::{Role, Trial};
 use crate::text::number::MINUS;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct WhereTheTimeWent;
 
 /// All page faults, the causes in them included.
-const FAULTS: &str = "page_fault_seconds";
+const FAULTS: MetricId = MetricId::PageFaultSeconds;
 
 /// A part of page faults, in which some of the causes may lie: it would count twice.
-const COPIES: &str = "copy_on_write_seconds";
+const COPIES: MetricId = MetricId::CopyOnWriteSeconds;
 
 /// Not a part: a thread that waits does not use the processor, and threads wait side by side.
-const LOCK_WAITS: &str = "mmap_lock_wait_seconds";
+const LOCK_WAITS: MetricId = MetricId::MmapLockWaitSeconds;
 
 /// What threads waited for the lock may lie in page faults; more than this share of them is too
 /// much to call the rest time of a processor.
 const NEGLIGIBLE: f64 = 0.1;
 
 /// Parts of kernel time that may be timed.
-const CAUSES: [&str; 5] = [
-    "direct_compaction_seconds",
-    "direct_reclaim_seconds",
-    "cgroup_reclaim_seconds",
-    "zeroing_seconds",
-    "split_seconds",
+const CAUSES: [MetricId; 5] = [
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
+    MetricId::ZeroingSeconds,
+    MetricId::SplitSeconds,
 ];
 
 impl Rule for WhereTheTimeWent {
@@ -54,12 +43,12 @@ impl Rule for WhereTheTimeWent {
 
     fn explain(&self) -> &'static str {
         "Claims how a difference in time is made up: user mode, each cause of kernel time that \
-         was timed (compaction, reclaim, zeroing, splits), page faults without these (with \
-         --stalls all; else they are in the rest), the rest of kernel time, and what is neither. \
+         was timed (compaction, reclaim, zeroing, splits), other page faults (with --stalls all; else \
+         in the rest), the rest of kernel time, and off-CPU time. \
          Evidence: means over the rounds of the difference of \
-         each part, which add up; copying on write and waits for mmap_lock are told beside them, \
-         because the one is inside of page faults and the other is no processor time. Refuted when threads run side by side: the part that is neither \
-         then holds what their times exceed the wall time by. Next: `hugewise trace` shows single \
+         each part, which add up; copy-on-write and waits for mmap_lock are given beside them, \
+         because one is inside page faults and the other is not CPU time. Refuted when threads run in parallel: off-CPU time \
+         is then too low by their overlap. Next: `hugewise trace` shows single \
          stalls."
     }
 
@@ -70,7 +59,7 @@ impl Rule for WhereTheTimeWent {
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let decided = matches!(
-        look.change("wall_seconds"),
+        look.change(MetricId::WallSeconds),
         Some(Change::Lower | Change::Higher)
     );
     let pairs = pairs(look);
@@ -86,11 +75,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let mut words = vec![format!("user mode {}", signed(parts.user))];
     words.extend(parts.words());
     words.extend(kernel.words(words.len() > 1));
-    words.push(format!("neither {}", signed(parts.neither())));
+    words.push(format!("off-CPU {}", signed(parts.neither())));
     Ok(Said::Shown(format!(
-        "{}: {} a run on average: {}{}{}",
+        "{}: {} per run on average, mostly {}. The parts: {}{}{}",
         look.policy,
         signed(parts.wall),
+        parts.largest(),
         words.join(", "),
         beside.words(),
         untimed(parts.causes.len()),
@@ -102,7 +92,7 @@ struct Parts {
     wall: f64,
     user: f64,
     system: f64,
-    causes: Vec<(&'static str, f64)>,
+    causes: Vec<(MetricId, f64)>,
     /// Page faults, with the causes in them; `None` where they were not timed, or where the
     /// causes lay outside of them.
     faults: Option<f64>,
@@ -119,8 +109,8 @@ enum Kernel {
 impl Parts {
     /// `None` where nothing was timed.
     fn of(pairs: &[(&Trial, &Trial)]) -> Option<Self> {
-        let difference = |metric: &str| mean_difference(pairs, metric);
-        let causes: Vec<(&'static str, f64)> = CAUSES
+        let difference = |metric: MetricId| mean_difference(pairs, metric);
+        let causes: Vec<(MetricId, f64)> = CAUSES
             .into_iter()
             .filter_map(|cause| Some((cause, difference(cause)?)))
             .collect();
@@ -131,9 +121,9 @@ impl Parts {
         let faults = difference(FAULTS).filter(|_| hold);
         (!causes.is_empty() || faults.is_some()).then_some(())?;
         Some(Self {
-            wall: difference("wall_seconds")?,
-            user: difference("user_seconds")?,
-            system: difference("system_seconds")?,
+            wall: difference(MetricId::WallSeconds)?,
+            user: difference(MetricId::UserSeconds)?,
+            system: difference(MetricId::SystemSeconds)?,
             causes,
             faults,
         })
@@ -154,6 +144,19 @@ impl Parts {
         self.wall - self.user - self.system
     }
 
+    /// The largest of user, kernel and off-CPU time in the direction of the whole.
+    fn largest(&self) -> &'static str {
+        let parts = [
+            ("user mode", self.user),
+            ("kernel time", self.system),
+            ("off-CPU time", self.neither()),
+        ];
+        let towards = |seconds: f64| seconds * self.wall.signum();
+        let largest = parts.into_iter();
+        let largest = largest.max_by(|(_, a), (_, b)| towards(*a).total_cmp(&towards(*b)));
+        largest.map_or("", |(name, _)| name)
+    }
+
     fn figures(&self) -> Vec<(String, f64)> {
         let causes = self.causes.iter();
         let causes = causes.map(|(cause, seconds)| (format!("mean_change_{cause}"), *seconds));
@@ -169,7 +172,7 @@ impl Parts {
     fn words(&self) -> Vec<String> {
         let changed = self.causes.iter().filter(|(_, seconds)| *seconds != 0.0);
         changed
-            .map(|(cause, seconds)| format!("{} {}", label(cause), signed(*seconds)))
+            .map(|(cause, seconds)| format!("{} {}", label(*cause), signed(*seconds)))
             .collect()
     }
 }
@@ -194,7 +197,7 @@ impl Kernel {
         match self {
             Self::Apart { faults, other } => {
                 let title = if after_causes {
-                    "page faults without these"
+                    "other page faults"
                 } else {
                     "page faults"
                 };
@@ -204,7 +207,7 @@ impl Kernel {
                 ]
             }
             Self::Whole(rest) => vec![format!(
-                "other kernel time (page faults in it) {}",
+                "other kernel time, with page faults, {}",
                 signed(*rest)
             )],
         }
@@ -236,10 +239,10 @@ impl Beside {
     fn words(&self) -> String {
         let changed = |seconds: Option<f64>| seconds.filter(|seconds| *seconds != 0.0);
         let copies = changed(self.copies)
-            .map(|seconds| format!("; of page faults, copying on write {}", signed(seconds)));
+            .map(|seconds| format!("; copy-on-write within page faults {}", signed(seconds)));
         let waits = changed(self.lock_waits).map(|seconds| {
             let seconds = signed(seconds);
-            format!("; waiting for mmap_lock {seconds} over all threads, no processor time")
+            format!("; waiting for mmap_lock {seconds}, summed over threads")
         });
         copies.into_iter().chain(waits).collect()
     }
@@ -248,8 +251,8 @@ impl Beside {
 /// Whether the causes of a trial can have been in its page faults: they took no longer. Where
 /// they did, some of them were system calls, and nobody knows how much. Nor does anybody where
 /// threads waited long for a lock.
-fn faults_hold(trial: &Trial, causes: &[(&str, f64)]) -> bool {
-    let seconds = causes.iter().filter_map(|(cause, _)| trial.value(cause));
+fn faults_hold(trial: &Trial, causes: &[(MetricId, f64)]) -> bool {
+    let seconds = causes.iter().filter_map(|(cause, _)| trial.value(*cause));
     let waited = trial.value(LOCK_WAITS).unwrap_or(0.0);
     trial
         .value(FAULTS)
@@ -260,7 +263,7 @@ fn faults_hold(trial: &Trial, causes: &[(&str, f64)]) -> bool {
 fn untimed(timed: usize) -> String {
     match CAUSES.len() - timed {
         0 => String::new(),
-        count => format!("; {count} of {} causes were not timed here", CAUSES.len()),
+        count => format!("; {count} of {} causes could not be timed", CAUSES.len()),
     }
 }
 
@@ -283,7 +286,7 @@ fn pairs<'a>(look: &Look<'_, 'a>) -> Vec<(&'a Trial, &'a Trial)> {
 
 /// The mean over the rounds; `None` where a single reading is missing, because the parts would
 /// then be means of different rounds.
-fn mean_difference(pairs: &[(&Trial, &Trial)], metric: &str) -> Option<f64> {
+fn mean_difference(pairs: &[(&Trial, &Trial)], metric: MetricId) -> Option<f64> {
     let differences = pairs
         .iter()
         .map(|(base, here)| Some(here.value(metric)? - base.value(metric)?));
@@ -297,5 +300,5 @@ fn signed(seconds: f64) -> String {
         more if more > 0.0 => "+".to_owned(),
         _ => String::new(),
     };
-    format!("{sign}{}", told("wall_seconds", seconds.abs()))
+    format!("{sign}{}", told(MetricId::WallSeconds, seconds.abs()))
 }

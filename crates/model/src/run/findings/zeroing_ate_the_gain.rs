@@ -1,18 +1,11 @@
 //! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
-//!
-//! Evidence: at most half of the faults remain, and kernel time did not fall, each by its own
-//! interval. The growth of kernel time over
-//! huge faults says what one cost at least, where it grew.
-//! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
-//! compaction or reclaim stalls account for it; where clearing and stalls were timed, they are told. In a virtual machine, the first touch of memory
-//! that the host has not backed costs milliseconds and looks the same.
-//! Next: the latency of huge faults (software events of perf); two humps point to the host.
 
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ZeroingAteTheGain;
 
@@ -36,41 +29,41 @@ impl Rule for ZeroingAteTheGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let halved = look.change_by_itself("minor_faults_total") == Some(Change::Lower);
-    let gained = look.change("wall_seconds") == Some(Change::Lower);
-    let (faults_before, faults) = match look.both("minor_faults_total") {
+    let halved = look.change_by_itself(MetricId::MinorFaultsTotal) == Some(Change::Lower);
+    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
+    let (faults_before, faults) = match look.both(MetricId::MinorFaultsTotal) {
         Ok(values) if halved => values,
         _ => return Ok(Said::Nothing),
     };
     if faults * 2.0 > faults_before {
         return Ok(Said::Nothing);
     }
-    let (before, after) = look.both("system_seconds")?;
+    let (before, after) = look.both(MetricId::SystemSeconds)?;
+    let policy = look.policy;
     let lead = format!(
-        "{}: {} faults became {}, and kernel time went from {} to {}",
-        look.policy,
-        told("minor_faults_total", faults_before),
-        told("minor_faults_total", faults),
-        told("system_seconds", before),
-        told("system_seconds", after)
+        "{} faults became {}, kernel time went from {} to {}",
+        told(MetricId::MinorFaultsTotal, faults_before),
+        told(MetricId::MinorFaultsTotal, faults),
+        told(MetricId::SystemSeconds, before),
+        told(MetricId::SystemSeconds, after)
     );
-    match look.change_by_itself("system_seconds") {
+    match look.change_by_itself(MetricId::SystemSeconds) {
         Some(change @ (Change::NoDifference | Change::Higher)) => {
             let (much, cost) = match change {
                 Change::Higher => ("more than", cost(look, after - before)),
                 _ => ("as much as", String::new()),
             };
             Ok(Said::Shown(format!(
-                "{lead}: to make its huge pages cost {much} the faults saved{cost}{}",
+                "{policy}: making huge pages cost {much} the saved faults. {lead}{cost}{}",
                 others(look)
             )))
         }
         Some(Change::Lower) if gained => Ok(Said::Nothing),
         Some(Change::Lower) => Ok(Said::NotShown(format!(
-            "{lead}: the faults saved were too small a part of the time to show in it"
+            "{policy}: the saved faults are too small a part of the time. {lead}"
         ))),
         _ => Ok(Said::CannotTell(format!(
-            "{lead}; whether kernel time changed cannot be told yet"
+            "{policy}: too few rounds to say whether kernel time changed. {lead}"
         ))),
     }
 }
@@ -78,15 +71,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// How much more kernel time there is for each huge fault. Its cost is that and the part of the
 /// faults that it saved; other programs' huge faults are counted too.
 fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
-    match look.here("thp_fault_alloc_total") {
+    match look.here(MetricId::ThpFaultAllocTotal) {
         Ok(huge) if huge > 0.0 && growth > 0.0 => {
             let cost = growth / huge;
             look.evidence
                 .figure("kernel_growth_per_huge_fault_seconds", cost);
             format!(
-                "; that is {} more kernel time for each of the machine's {} huge faults",
-                told("system_seconds", cost),
-                told("thp_fault_alloc_total", huge)
+                "; {} more kernel time per huge fault ({} machine-wide)",
+                told(MetricId::SystemSeconds, cost),
+                told(MetricId::ThpFaultAllocTotal, huge)
             )
         }
         _ => String::new(),
@@ -96,11 +89,14 @@ fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
 /// What clearing took, and compaction and reclaim for the program's own allocations, where that
 /// was timed.
 fn timed(look: &mut Look<'_, '_>) -> String {
-    let mut text = match look.here("zeroing_seconds") {
-        Ok(seconds) => format!("; clearing them took {}", told("zeroing_seconds", seconds)),
-        Err(_) => "; clearing them is the usual cost".to_owned(),
+    let mut text = match look.here(MetricId::ZeroingSeconds) {
+        Ok(seconds) => format!("; zeroing took {}", told(MetricId::ZeroingSeconds, seconds)),
+        Err(_) => "; zeroing is the usual cost".to_owned(),
     };
-    for metric in ["direct_compaction_seconds", "direct_reclaim_seconds"] {
+    for metric in [
+        MetricId::DirectCompactionSeconds,
+        MetricId::DirectReclaimSeconds,
+    ] {
         if let Ok(seconds) = look.here(metric)
             && seconds > 0.0
         {
@@ -114,22 +110,21 @@ fn timed(look: &mut Look<'_, '_>) -> String {
 fn others(look: &mut Look<'_, '_>) -> String {
     let mut text = timed(look);
     for (metric, what) in [
-        ("compact_stall_total", "compaction"),
-        ("allocstall_total", "reclaim"),
+        (MetricId::CompactStallTotal, "compaction"),
+        (MetricId::AllocstallTotal, "reclaim"),
     ] {
         if let Ok(stalls) = look.here(metric)
             && stalls > 0.0
         {
             text.push_str(&format!(
-                "; {} {what} stalls on the machine may be part of it",
+                "; {} {what} stalls machine-wide may be part of it",
                 told(metric, stalls)
             ));
         }
     }
     if let Some(name) = &look.ground.host().hypervisor {
         text.push_str(&format!(
-            "; in a virtual machine (here: {name}) it may be the host, which has to find memory at \
-             the first touch"
+            "; in a virtual machine ({name}) it may be the host backing memory at first touch"
         ));
     }
     text

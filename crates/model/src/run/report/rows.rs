@@ -14,12 +14,12 @@ use crate::run::metric::requests::order;
 use crate::run::metric::{METRICS, Metric, Shown};
 use crate::run::record::Record;
 use crate::run::trial::Reading;
-use crate::text::Verbosity;
+use crate::text::document::Level;
 use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
 /// One metric under every policy.
-pub(super) struct Row<'a> {
+pub(super) struct MetricRow<'a> {
     pub(super) metric: Metric,
     /// The property of the metric's sample.
     pub(super) statistic: Statistic,
@@ -40,37 +40,34 @@ pub(super) struct Row<'a> {
 pub(super) fn rows<'a>(
     report: &'a Report<'_>,
     section: &Section<'_>,
-    verbose: Verbosity,
-) -> Vec<Row<'a>> {
+    level: Level,
+) -> Vec<MetricRow<'a>> {
     let medians: Vec<Medians<'_>> = section
         .columns
         .iter()
         .map(|column| Medians::of(column.record))
         .collect();
     if let Some(cells) = &report.cells {
-        let all = verbose == Verbosity::Verbose;
-        let wanted = cells
-            .rows()
-            .into_iter()
-            .filter(|named| all || !named.between);
-        let rows = wanted.map(|named| {
-            let metric = metric_of(report.record, &named.metric);
+        let shown = cells.rows().into_iter().filter(|cell| cell.level <= level);
+        let rows = shown.map(|cell| {
+            let metric = metric_of(report.record, &cell.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
-            let label = named.label;
-            (named.decides, Row { label, ..row })
+            MetricRow {
+                label: cell.label,
+                ..row
+            }
         });
-        let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
-        let mut rows = shown.map(|(_, row)| row).collect::<Vec<_>>();
+        let mut rows = rows.filter(MetricRow::is_requested).collect::<Vec<_>>();
         share_prefixes(&mut rows);
         return rows;
     }
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<MetricRow<'a>> = Vec::new();
     for name in metric_names(report) {
         let metric = metric_of(report.record, &name);
         for statistic in statistics(report, &name) {
             let row = row(report, section, &medians, metric.clone(), statistic);
             let decides = name == report.table.verdict.metric && statistic == Statistic::Center;
-            if decides || row.is_shown(statistic, verbose) {
+            if decides || row.is_shown(statistic, level) {
                 rows.push(row);
             }
         }
@@ -79,8 +76,8 @@ pub(super) fn rows<'a>(
 }
 
 /// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.
-fn share_prefixes(rows: &mut [Row<'_>]) {
-    let kind = |row: &Row<'_>| {
+fn share_prefixes(rows: &mut [MetricRow<'_>]) {
+    let kind = |row: &MetricRow<'_>| {
         let (_, name) = split(&row.metric.name)?;
         (row.metric.unit == Unit::Count).then(|| name.to_owned())
     };
@@ -156,7 +153,7 @@ fn row<'a>(
     medians: &[Medians<'_>],
     metric: Metric,
     statistic: Statistic,
-) -> Row<'a> {
+) -> MetricRow<'a> {
     let find = |policy: &str| {
         report.table.comparisons.iter().find(|comparison| {
             comparison.metric == metric.name
@@ -176,7 +173,7 @@ fn row<'a>(
         (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
-    Row {
+    MetricRow {
         counted,
         statistic,
         values: section.columns.iter().enumerate().map(value).collect(),
@@ -204,15 +201,20 @@ fn is_counted(record: &Record, metric: &str) -> bool {
     readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
 }
 
-impl Row<'_> {
-    fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
-        let asked = |value: &Result<f64, Missing>| {
+impl MetricRow<'_> {
+    /// Whether any policy should have a value.
+    fn is_requested(&self) -> bool {
+        let requested = |value: &Result<f64, Missing>| {
             !matches!(value, Err(Missing::NotAsked | Missing::NotRun))
         };
-        if !self.values.iter().any(asked) {
+        self.values.iter().any(requested)
+    }
+
+    fn is_shown(&self, statistic: Statistic, level: Level) -> bool {
+        if !self.is_requested() {
             return false;
         }
-        if verbose == Verbosity::Verbose {
+        if level == Level::Detail {
             return true;
         }
         match self.metric.shown {

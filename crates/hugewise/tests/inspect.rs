@@ -77,7 +77,7 @@ fn advised_memory_is_huge_to_the_last_range() {
     let case = Case::new();
     let json = case.path("inspection.json");
     case.hugewise()
-        .args(["inspect", &held.pid(), "--json"])
+        .args(["inspect", "-v", &held.pid(), "--json"])
         .arg(&json)
         .assert()
         .success()

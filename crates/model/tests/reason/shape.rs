@@ -1,7 +1,7 @@
 //! Where ranges begin and end, how a mapping grew, and how large a page is.
 
 use hugewise_model::observe::address_space::{Mapping, Permissions, Run};
-use hugewise_model::observe::inspect::reasons::{Code, Wording, judge};
+use hugewise_model::observe::inspect::reasons::{Code, Judgement, Wording, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 
 use super::cases::case;
@@ -83,13 +83,10 @@ fn all_of_a_stack_is_a_stack() {
     (next.start, next.end) = (end, end + PAGE);
     planted.space.mappings.push(next);
     let judgements = judge(&planted.space, &planted.settings, &Wording::All);
-    let of_stack = judgements.iter().filter(|one| one.mapping == 1);
-    assert!(
-        of_stack
-            .clone()
-            .all(|one| one.code == Code::MapStack && one.repair.is_none())
-    );
-    assert_eq!(of_stack.last().unwrap().end, end);
+    let is_stack = |one: &&Judgement| one.mapping == 1;
+    let mut of_stack = judgements.iter().filter(is_stack);
+    assert!(of_stack.all(|one| one.code == Code::MapStack && one.repair.is_none()));
+    assert_eq!(judgements.iter().rfind(is_stack).unwrap().end, end);
 }
 
 /// Who switched huge pages off is told by the parent.

@@ -25,7 +25,7 @@ pub(super) const FILE_MISALIGNED: Row = Row {
 pub(super) const FILE_NO_LARGE_FOLIO: Row = Row {
     state: State::File,
     rule: Rule::DecidesOneOf(no_large_folio, |_| vec![Code::FileSmallFolios]),
-    evidence: evidence,
+    evidence: cache_evidence,
     circumstance: |_| None,
     what: "The file system keeps its page cache in single pages only, so a PMD can map \
            nothing of it.",
@@ -42,7 +42,7 @@ pub(super) const FILE_NO_LARGE_FOLIO: Row = Row {
 pub(super) const FILE_SMALL_FOLIOS: Row = Row {
     state: State::File,
     rule: Rule::Decides(small_folios),
-    evidence: evidence,
+    evidence: cache_evidence,
     circumstance: |_| None,
     what: "The page cache read this part of the file in folios smaller than a huge page. \
            Shared memory: it was written before it could be huge.",
@@ -58,7 +58,7 @@ pub(super) const FILE_SMALL_FOLIOS: Row = Row {
 pub(super) const FILE_PRIVATE_COW: Row = Row {
     state: State::File,
     rule: Rule::Decides(private_cow),
-    evidence: evidence,
+    evidence: cache_evidence,
     circumstance: |_| None,
     what: "The program wrote to a private mapping of a file. The copy of the page is \
            anonymous, and copies in file mappings are small.",
@@ -108,7 +108,7 @@ fn misaligned_evidence(facts: &Facts<'_>) -> Vec<String> {
     )]
 }
 
-fn evidence(facts: &Facts<'_>) -> Vec<String> {
+fn cache_evidence(facts: &Facts<'_>) -> Vec<String> {
     let (range, totals) = (facts.range, facts.totals);
     let system = range.mapping.file_system.as_deref();
     let mut facts: Vec<String> = system

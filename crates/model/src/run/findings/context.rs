@@ -1,4 +1,4 @@
-//! What a rule stands on: medians, comparisons and settings, and a note of each figure used.
+//! The input of a rule: medians, comparisons and settings, and a note of each figure used.
 
 use serde_json::{Map, Value, json};
 
@@ -17,27 +17,27 @@ use crate::text::number::quantity;
 /// One experiment, as rules see it.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// What was done and seen.
+    /// Its record.
     pub record: &'a Record,
-    /// What differs.
+    /// Its comparisons and verdict.
     pub table: &'a Table,
-    /// The middle of it.
+    /// Medians over successful trials.
     pub medians: Medians<'a>,
 }
 
-/// What a rule has to say of one policy.
+/// The result of a rule for one policy.
 pub(crate) enum Claim {
-    /// The cause is there.
+    /// The evidence is there.
     Shown(String),
-    /// It was looked for and is not there.
+    /// The evidence is not there.
     NotShown(String),
-    /// It cannot be told, for a reason other than a missing reading.
+    /// Undecided, for a reason other than a missing reading.
     CannotTell(String),
-    /// The question does not arise.
+    /// The rule does not apply.
     Nothing,
 }
 
-/// A reading that a rule needed and that there is none of.
+/// A reading that a rule needs and the record lacks.
 pub(crate) struct MissingInput {
     metric: String,
     policy: String,

@@ -37,7 +37,7 @@ pub use csv::{render_csv_header, render_csv_interval};
 pub use derive::{DERIVED, Derived, derive};
 pub use markdown::render_markdown;
 pub use read::{Recording, parse, to_line};
-pub use reading::{READINGS, SoftwareReading};
+pub use reading::{KernelReading, READINGS};
 pub use summary::Summary;
 pub use text::{render_counts, render_heading, render_interval, render_summary};
 pub use walk_share::WalkShare;

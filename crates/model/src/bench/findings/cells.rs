@@ -2,22 +2,22 @@
 
 use crate::run::cells::{Bench, Cell};
 use crate::run::compare::medians::arm_trials;
-use crate::run::findings::ground::{Absent, Ground, Look};
+use crate::run::findings::context::{Context, MissingInput, PolicyView};
 use crate::run::metric::cells::{PageKind, pages_of};
 
 /// The bench of an experiment, where it is one of that suite.
-pub(super) fn of_suite<'a>(ground: &Ground<'a>, suite: &str) -> Option<&'a Bench> {
-    let bench = ground.record.header.plan.bench.as_ref();
+pub(super) fn of_suite<'a>(context: &Context<'a>, suite: &str) -> Option<&'a Bench> {
+    let bench = context.record.header.plan.bench.as_ref();
     bench.filter(|bench| bench.suite == suite)
 }
 
 /// A metric of each cell under the policy that is looked at, with the cell.
 pub(super) fn each<'b>(
-    look: &mut Look<'_, '_>,
+    view: &mut PolicyView<'_, '_>,
     cells: impl Iterator<Item = &'b Cell>,
     metric: &str,
-) -> Result<Vec<(&'b Cell, f64)>, Absent> {
-    let read = |cell: &'b Cell| Ok((cell, look.here(cell.reading(metric))?));
+) -> Result<Vec<(&'b Cell, f64)>, MissingInput> {
+    let read = |cell: &'b Cell| Ok((cell, view.here(cell.reading(metric))?));
     cells.map(read).collect()
 }
 
@@ -41,14 +41,14 @@ pub(super) struct Part {
 /// What `metric`, the `name` share of the time, is in the cells of `bench slab`; `None` in other
 /// experiments.
 pub(super) fn largest_part(
-    look: &mut Look<'_, '_>,
+    view: &mut PolicyView<'_, '_>,
     name: &str,
     metric: &str,
-) -> Result<Option<Part>, Absent> {
-    let Some(bench) = of_suite(look.ground, "slab") else {
+) -> Result<Option<Part>, MissingInput> {
+    let Some(bench) = of_suite(view.context, "slab") else {
         return Ok(None);
     };
-    let shares = each(look, bench.cells.iter(), metric)?;
+    let shares = each(view, bench.cells.iter(), metric)?;
     Ok(largest(&shares).map(|(cell, share)| Part {
         is_good: share >= GOOD_PART,
         text: format!(
@@ -60,9 +60,9 @@ pub(super) fn largest_part(
 }
 
 /// The part of a buffer that huge pages mapped, of all that was known of it.
-pub(super) fn huge_share(look: &Look<'_, '_>, cell: &Cell, buffer: &str) -> Option<f64> {
+pub(super) fn huge_share(view: &PolicyView<'_, '_>, cell: &Cell, buffer: &str) -> Option<f64> {
     let prefix = cell.reading("");
-    let trial = arm_trials(look.ground.record, look.policy).next()?;
+    let trial = arm_trials(view.context.record, view.policy).next()?;
     let names = trial.readings.keys();
     let (mut huge, mut all) = (0.0, 0.0);
     for name in names {
@@ -70,7 +70,7 @@ pub(super) fn huge_share(look: &Look<'_, '_>, cell: &Cell, buffer: &str) -> Opti
             continue;
         };
         if of == buffer {
-            let bytes = look.median_or_missing(name).ok()?;
+            let bytes = view.median_or_missing(name).ok()?;
             all += bytes;
             huge += if kind == PageKind::Huge { bytes } else { 0.0 };
         }

@@ -5,7 +5,7 @@ use super::cells::{each, largest, of_suite, percent};
 use crate::base::units::bytes_text;
 use crate::run::cells::Cell;
 use crate::run::cells::suite::HUGE;
-use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::context::{Claim, Context, MissingInput, PolicyView};
 use crate::run::findings::{Finding, Rule};
 
 /// The rule of this module.
@@ -30,8 +30,8 @@ impl Rule for GrowthBelowHugePage {
         false
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
@@ -39,29 +39,29 @@ impl Rule for GrowthBelowHugePage {
 const HARDLY: f64 = 0.05;
 const MUCH: f64 = 0.5;
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let (Some(bench), Some(huge)) = (
-        of_suite(look.ground, "growth"),
-        look.ground.host().pmd_bytes(),
+        of_suite(view.context, "growth"),
+        view.context.host().pmd_bytes(),
     ) else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
     let used = |cell: &&Cell| cell.part(2) == Some("aligned") && cell.part(3) == Some("at-once");
     let step = |cell: &Cell| cell.number(1).unwrap_or(0);
     let cells = || bench.cells.iter().filter(used);
-    let below = each(look, cells().filter(|cell| step(cell) < huge), HUGE)?;
-    let whole = each(look, cells().filter(|cell| step(cell) >= huge), HUGE)?;
+    let below = each(view, cells().filter(|cell| step(cell) < huge), HUGE)?;
+    let whole = each(view, cells().filter(|cell| step(cell) >= huge), HUGE)?;
     let much = whole.iter().filter(|(_, share)| *share >= MUCH);
     let least = much.min_by_key(|(cell, _)| step(cell)).copied();
     let (Some((most, below)), Some((best, whole))) = (largest(&below), least.or(largest(&whole)))
     else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
     // Under small pages the question does not arise.
     if whole < MUCH && below < MUCH {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    let policy = look.policy;
+    let policy = view.policy;
     let limit = bytes_text(huge);
     let text = format!(
         "In steps of {} up to {} of the heap became huge, in steps of {} {}",
@@ -71,11 +71,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         percent(whole)
     );
     Ok(if below <= HARDLY && whole >= MUCH {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: heaps that grow by less than {limit} and are touched at once get no huge pages. {text}"
         ))
     } else {
-        Said::NotShown(format!(
+        Claim::NotShown(format!(
             "{policy}: heaps that grow by less than {limit} get huge pages too. {text}"
         ))
     })

@@ -2,7 +2,7 @@
 
 use super::cells::percent;
 use crate::run::compare::Change;
-use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::context::{Claim, Context, MissingInput, PolicyView};
 use crate::run::findings::{Finding, Rule};
 
 /// The rule of this module.
@@ -25,44 +25,44 @@ impl Rule for NoDifference {
         false
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
 /// A bound beyond this says nothing.
 const WIDEST: f64 = 0.10;
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(bench) = look.ground.record.header.plan.bench.as_ref() else {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let Some(bench) = view.context.record.header.plan.bench.as_ref() else {
+        return Ok(Claim::Nothing);
     };
     let Some(suite) = bench.suite() else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
     let mut bound: f64 = 0.0;
     let mut differ = 0;
     for cell in &bench.cells {
         let name = cell.reading(suite.primary());
-        let Some((low, high)) = interval(look, &name) else {
-            return Ok(Said::Nothing);
+        let Some((low, high)) = interval(view, &name) else {
+            return Ok(Claim::Nothing);
         };
-        look.both(&name)?;
-        let change = look.change_by_itself(&name);
+        view.both(&name)?;
+        let change = view.change_by_itself(&name);
         differ += usize::from(matches!(change, Some(Change::Lower | Change::Higher)));
         bound = bound.max((low - 1.0).abs()).max((high - 1.0).abs());
     }
-    look.evidence.figure("bound_ratio", bound);
-    let (policy, count) = (look.policy, bench.cells.len());
+    view.evidence.figure("bound_ratio", bound);
+    let (policy, count) = (view.policy, bench.cells.len());
     Ok(if differ > 0 {
-        Said::NotShown(format!("{policy}: {differ} of {count} cells differ"))
+        Claim::NotShown(format!("{policy}: {differ} of {count} cells differ"))
     } else if bound <= WIDEST {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: no difference within ±{} in any of {count} cells",
             percent(bound)
         ))
     } else {
-        Said::CannotTell(format!(
+        Claim::CannotTell(format!(
             "{policy}: too noisy. None of {count} cells differs significantly, but differences up to {} \
              are not excluded",
             percent(bound)
@@ -71,8 +71,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 /// The interval of the ratio to the baseline.
-fn interval(look: &Look<'_, '_>, metric: &str) -> Option<(f64, f64)> {
-    let comparison = look.ground.comparison(metric, look.policy)?;
+fn interval(view: &PolicyView<'_, '_>, metric: &str) -> Option<(f64, f64)> {
+    let comparison = view.context.comparison(metric, view.policy)?;
     comparison.ratio?;
     comparison.low.zip(comparison.high)
 }

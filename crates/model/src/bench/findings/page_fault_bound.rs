@@ -1,7 +1,7 @@
 //! Claims that page faults are a good part of what a program spends.
 
 use super::cells::{Part, largest_part};
-use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::context::{Claim, Context, MissingInput, PolicyView};
 use crate::run::findings::{Finding, Rule};
 use crate::run::metric::cells::CellMetric;
 
@@ -25,24 +25,24 @@ impl Rule for PageFaultBound {
         false
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let Some(Part { is_good, text }) =
-        largest_part(look, "kernel", CellMetric::KernelRatio.name())?
+        largest_part(view, "kernel", CellMetric::KernelRatio.name())?
     else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
-    let policy = look.policy;
+    let policy = view.policy;
     Ok(if is_good {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: page faults and the zeroing in them are a large share of the time. {text}"
         ))
     } else {
-        Said::NotShown(format!(
+        Claim::NotShown(format!(
             "{policy}: page faults are a small share of the time. {text}"
         ))
     })

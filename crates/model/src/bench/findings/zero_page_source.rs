@@ -3,7 +3,7 @@
 use super::cells::{of_suite, percent};
 use crate::base::units::Unit;
 use crate::run::cells::Cell;
-use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::context::{Claim, Context, MissingInput, PolicyView};
 use crate::run::findings::{Finding, Rule};
 use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::{PageKind, pages_name};
@@ -30,8 +30,8 @@ impl Rule for ZeroPageSource {
         false
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
@@ -40,31 +40,31 @@ const HALF: f64 = 0.5;
 const SOURCE: &str = "source";
 const RATE: &str = CellMetric::RateBytesPerSecond.name();
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(bench) = of_suite(look.ground, "memory") else {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let Some(bench) = of_suite(view.context, "memory") else {
+        return Ok(Claim::Nothing);
     };
     let mut reading = 0;
     let mut zero = Vec::new();
     for cell in &bench.cells {
-        let Some(share) = zero_share(look, cell) else {
+        let Some(share) = zero_share(view, cell) else {
             continue;
         };
         reading += 1;
         if share >= HALF {
             zero.push(Misread {
                 cell,
-                rate: look.here(cell.reading(RATE))?,
-                written: over_written(look, cell),
+                rate: view.here(cell.reading(RATE))?,
+                written: over_written(view, cell),
             });
         }
     }
-    let policy = look.policy;
+    let policy = view.policy;
     Ok(
         match zero.iter().max_by(|a, b| a.order().total_cmp(&b.order())) {
-            None if reading == 0 => Said::Nothing,
-            None => Said::NotShown(format!("{policy}: no cell read the zero page")),
-            Some(worst) => Said::Shown(format!(
+            None if reading == 0 => Claim::Nothing,
+            None => Claim::NotShown(format!("{policy}: no cell read the zero page")),
+            Some(worst) => Claim::Shown(format!(
                 "{policy}: {} of {reading} cells read the zero page, which is not memory speed. The page stays \
                  in the cache; {}",
                 zero.len(),
@@ -104,7 +104,7 @@ impl Misread<'_> {
 
 /// The part of what a cell reads that was the zero page; `None` of a cell that reads nothing else
 /// than it writes, and where nobody could look.
-fn zero_share(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
+fn zero_share(view: &mut PolicyView<'_, '_>, cell: &Cell) -> Option<f64> {
     let length = cell.number(2)? as f64 * cell.number(4)? as f64;
     let mut sum = |kinds: &[PageKind]| -> Option<f64> {
         let names = kinds
@@ -112,8 +112,8 @@ fn zero_share(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
             .map(|&kind| cell.reading(&pages_name(SOURCE, kind)));
         let known: Vec<f64> = names
             .filter_map(|name| {
-                let bytes = look.median_or_missing(&name).ok()?;
-                Some(look.noted(&name, bytes))
+                let bytes = view.median_or_missing(&name).ok()?;
+                Some(view.noted(&name, bytes))
             })
             .collect();
         (!known.is_empty()).then(|| known.into_iter().sum())
@@ -124,12 +124,12 @@ fn zero_share(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
 }
 
 /// The speed of the same cell over written memory, where there is one.
-fn over_written(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
+fn over_written(view: &mut PolicyView<'_, '_>, cell: &Cell) -> Option<f64> {
     let words: Vec<&str> = cell
         .parts()
         .map(|word| if word == "untouched" { "written" } else { word })
         .collect();
     let written = Cell::of(&words).ok().filter(|written| written != cell)?;
-    let rate = look.here(written.reading(RATE)).ok()?;
+    let rate = view.here(written.reading(RATE)).ok()?;
     (rate > 0.0).then_some(rate)
 }

@@ -1,7 +1,7 @@
 //! Claims that clearing new memory is a good part of what a program spends.
 
 use super::cells::{Part, largest_part};
-use crate::run::findings::ground::{Absent, Ground, Look, Said};
+use crate::run::findings::context::{Claim, Context, MissingInput, PolicyView};
 use crate::run::findings::{Finding, Rule};
 use crate::run::metric::cells::CellMetric;
 
@@ -26,25 +26,25 @@ impl Rule for ZeroingBound {
         false
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let Some(Part { is_good, text }) =
-        largest_part(look, "zeroing", CellMetric::ZeroingRatio.name())?
+        largest_part(view, "zeroing", CellMetric::ZeroingRatio.name())?
     else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
-    let policy = look.policy;
+    let policy = view.policy;
     Ok(if is_good {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: zeroing new memory is a large share of the time. {text}; huge pages and prefaulting \
              move it and save none of it"
         ))
     } else {
-        Said::NotShown(format!(
+        Claim::NotShown(format!(
             "{policy}: zeroing new memory is a small share of the time. {text}"
         ))
     })

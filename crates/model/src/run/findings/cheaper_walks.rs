@@ -1,7 +1,7 @@
 //! Claims that a gain comes from cheaper page walks, or that walks have nothing to do with it.
 
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::coverage;
-use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -28,38 +28,38 @@ impl Rule for CheaperWalks {
          remaining walks."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.median_or_missing(WALKS).is_err() {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    if view.median_or_missing(WALKS).is_err() {
         // The rule on translation has said why.
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    let (before, after) = look.both(WALKS)?;
+    let (before, after) = view.both(WALKS)?;
     let walks = format!(
         "{} data page walks became {}",
         told(WALKS, before),
         told(WALKS, after)
     );
-    match look.change_by_itself(WALKS) {
-        Some(Change::Lower) => fewer(look, &walks),
-        Some(Change::NoDifference) => same(look),
-        _ => Ok(Said::Nothing),
+    match view.change_by_itself(WALKS) {
+        Some(Change::Lower) => fewer(view, &walks),
+        Some(Change::NoDifference) => same(view),
+        _ => Ok(Claim::Nothing),
     }
 }
 
-fn fewer(look: &mut Look<'_, '_>, walks: &str) -> Result<Said, Absent> {
-    let policy = look.policy;
-    if look.change(MetricId::WallSeconds) != Some(Change::Lower) {
-        return Ok(Said::NotShown(format!(
+fn fewer(view: &mut PolicyView<'_, '_>, walks: &str) -> Result<Claim, MissingInput> {
+    let policy = view.policy;
+    if view.change(MetricId::WallSeconds) != Some(Change::Lower) {
+        return Ok(Claim::NotShown(format!(
             "{policy}: fewer page walks, but no significantly lower wall time. {walks}"
         )));
     }
-    let Ok((share_before, share)) = look.both(SHARE) else {
-        return Ok(Said::Shown(format!(
+    let Ok((share_before, share)) = view.both(SHARE) else {
+        return Ok(Claim::Shown(format!(
             "{policy}: fewer page walks explain an unknown part of the gain. {walks}; their cycles were \
              not measured"
         )));
@@ -70,9 +70,9 @@ fn fewer(look: &mut Look<'_, '_>, walks: &str) -> Result<Said, Absent> {
         percent(share)
     );
     let (Ok((cycles_before, cycles)), Some(Change::Lower)) =
-        (look.both(CYCLES), look.change_by_itself(CYCLES))
+        (view.both(CYCLES), view.change_by_itself(CYCLES))
     else {
-        return Ok(Said::Shown(format!(
+        return Ok(Claim::Shown(format!(
             "{policy}: page walks got cheaper. {walks}; {shares}"
         )));
     };
@@ -83,23 +83,23 @@ fn fewer(look: &mut Look<'_, '_>, walks: &str) -> Result<Said, Absent> {
     } else {
         0.0
     };
-    look.evidence.figure("walk_share_of_gain_at_most", part);
-    Ok(Said::Shown(format!(
+    view.evidence.figure("walk_share_of_gain_at_most", part);
+    Ok(Claim::Shown(format!(
         "{policy}: cheaper page walks explain at most {} % of the cycles saved. {walks}; {shares}",
         percent(part)
     )))
 }
 
 /// As many walks as before, although more memory was huge.
-fn same(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let coverage = coverage::compare(look)?;
+fn same(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let coverage = coverage::compare(view)?;
     if coverage.is_equal || coverage.here <= coverage.there {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    let baseline = look.ground.baseline();
-    Ok(Said::Shown(format!(
+    let baseline = view.context.baseline();
+    Ok(Claim::Shown(format!(
         "{}: the TLB misses are not in the memory that became huge. {}; as many data page walks",
-        look.policy,
+        view.policy,
         coverage.text(baseline)
     )))
 }

@@ -1,7 +1,7 @@
 //! Claims that memory which processes share after a fork was copied under writes, and what that
 //! cost its huge pages.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -32,38 +32,38 @@ impl Rule for CopyOnWriteAfterFork {
          is written; thp=never for a program whose pauses after the fork count most."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // Where no sharing was seen, or could be, there is no question.
-    let shared = look.median_or_missing(SHARED).unwrap_or(0.0);
-    if shared < huge_page || look.here(MetricId::HugeAnonPeakBytes)? < huge_page {
-        return Ok(Said::Nothing);
+    let shared = view.median_or_missing(SHARED).unwrap_or(0.0);
+    if shared < huge_page || view.here(MetricId::HugeAnonPeakBytes)? < huge_page {
+        return Ok(Claim::Nothing);
     }
-    look.noted(SHARED, shared);
-    let copying = copying(look, shared);
+    view.noted(SHARED, shared);
+    let copying = copying(view, shared);
     let lead = format!("Processes shared up to {}{copying}", told(SHARED, shared),);
-    let policy = look.policy;
-    let (there, here) = look.both(SPLITS)?;
+    let policy = view.policy;
+    let (there, here) = view.both(SPLITS)?;
     let splits = format!(
         "{} huge mappings were split machine-wide, {} under {}",
         told(SPLITS, here),
         told(SPLITS, there),
-        look.ground.baseline()
+        view.context.baseline()
     );
-    Ok(match look.change_by_itself(SPLITS) {
-        Some(Change::Higher) => Said::Shown(format!(
+    Ok(match view.change_by_itself(SPLITS) {
+        Some(Change::Higher) => Claim::Shown(format!(
             "{policy}: writes after a fork split huge pages. {lead}; {splits}"
         )),
-        Some(Change::CannotTell) | None => Said::CannotTell(format!(
+        Some(Change::CannotTell) | None => Claim::CannotTell(format!(
             "{policy}: too few rounds to say whether writes after a fork split huge pages. {lead}; \
              {splits}"
         )),
-        Some(Change::NoDifference | Change::Lower) => Said::NotShown(format!(
+        Some(Change::NoDifference | Change::Lower) => Claim::NotShown(format!(
             "{policy}: writes after a fork split no huge pages, or copied them whole (Linux before 5.8). \
              {lead}; {splits}"
         )),
@@ -71,17 +71,17 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 /// How much was copied, where samples saw it, and how long that took, where it was timed.
-fn copying(look: &mut Look<'_, '_>, shared: f64) -> String {
-    let Ok(copied) = look.here(COPIED) else {
+fn copying(view: &mut PolicyView<'_, '_>, shared: f64) -> String {
+    let Ok(copied) = view.here(COPIED) else {
         return String::new();
     };
-    look.evidence.figure("copied_share", copied / shared);
-    let baseline = look.ground.baseline();
-    let there = match look.there(COPIED) {
+    view.evidence.figure("copied_share", copied / shared);
+    let baseline = view.context.baseline();
+    let there = match view.there(COPIED) {
         Ok(there) if there > 0.0 => format!(", {} under {baseline}", told(COPIED, there)),
         _ => String::new(),
     };
-    let stalled = match look.both(STALLED) {
+    let stalled = match view.both(STALLED) {
         Ok((there, here)) => format!(
             ", in faults that took {} instead of {}",
             told(STALLED, here),

@@ -1,6 +1,6 @@
 //! Claims that a policy did not save a service its page faults, but had them before the load.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -24,17 +24,17 @@ impl Rule for CostMovedToTheStart {
          service is started so seldom that a longer start is a good bargain."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        if ground.record.header.plan.service.is_none() {
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        if context.record.header.plan.service.is_none() {
             return Vec::new();
         }
-        ground.of_arms(self, ask)
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let (before, after) = look.both(READY)?;
-    let (faults_before, faults_after) = look.both(FAULTS)?;
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let (before, after) = view.both(READY)?;
+    let (faults_before, faults_after) = view.both(FAULTS)?;
     let times = format!(
         "ready after {} instead of {}",
         told(READY, after),
@@ -45,12 +45,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         told(FAULTS, faults_after),
         told(FAULTS, faults_before)
     );
-    let policy = look.policy;
-    Ok(match (look.change(READY), look.change(FAULTS)) {
-        (Some(Change::Higher), Some(Change::Lower)) => Said::Shown(format!(
+    let policy = view.policy;
+    Ok(match (view.change(READY), view.change(FAULTS)) {
+        (Some(Change::Higher), Some(Change::Lower)) => Claim::Shown(format!(
             "{policy}: page faults moved from the load to the start. The service was {times}; {faults}"
         )),
-        _ => Said::NotShown(format!(
+        _ => Claim::NotShown(format!(
             "{policy}: page faults did not move to the start. The service was {times}; {faults}"
         )),
     })

@@ -1,6 +1,6 @@
 //! How much of a program's memory was huge, by kind, under two policies.
 
-use super::ground::{Absent, Look, told};
+use super::context::{MissingInput, PolicyView, told};
 use crate::run::metric::MetricId;
 
 /// The kinds of huge memory that are measured as bytes at their peak.
@@ -55,16 +55,16 @@ impl Coverage {
 /// been read; a kind that was not read under both is left out, and so is no evidence.
 ///
 /// The sampling may miss the peak by a little: one huge page, or 1 % of peak memory, is equal.
-pub(super) fn compare(look: &mut Look<'_, '_>) -> Result<Coverage, Absent> {
-    let huge_page = look.ground.host().pmd_bytes().unwrap_or(0) as f64;
-    let peak = look
+pub(super) fn compare(view: &mut PolicyView<'_, '_>) -> Result<Coverage, MissingInput> {
+    let huge_page = view.context.host().pmd_bytes().unwrap_or(0) as f64;
+    let peak = view
         .both(MetricId::PeakRssBytes)
         .map_or(0.0, |(there, here)| there.max(here));
     let allowed = huge_page.max(0.01 * peak);
     let mut coverage = Coverage {
         there: 0.0,
         here: 0.0,
-        faults: look.both(HUGE_FAULTS).ok(),
+        faults: view.both(HUGE_FAULTS).ok(),
         is_equal: true,
     };
     // What lived between two samples was still counted when it was made.
@@ -72,7 +72,7 @@ pub(super) fn compare(look: &mut Look<'_, '_>) -> Result<Coverage, Absent> {
         coverage.is_equal = (there - here).abs() * huge_page <= allowed;
     }
     for kind in KINDS {
-        let (there, here) = match look.both(kind) {
+        let (there, here) = match view.both(kind) {
             Ok(values) => values,
             Err(absent) if *kind == KINDS[0] => return Err(absent),
             Err(_) => continue,

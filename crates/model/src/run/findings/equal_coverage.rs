@@ -1,7 +1,7 @@
 //! Claims that a policy with another allocator or environment did not change how much was huge.
 
+use super::context::{Claim, Context, MissingInput, PolicyView};
 use super::coverage;
-use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
 use crate::run::compare::Answer;
 
@@ -22,30 +22,30 @@ impl Rule for EqualCoverage {
          another thp= value and compare the two."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let ground = look.ground;
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let context = view.context;
     let (here, there) = (
-        ground.settings(look.policy),
-        ground.settings(ground.baseline()),
+        context.settings(view.policy),
+        context.settings(context.baseline()),
     );
-    if here.differs_only_in_pages(&there) || ground.answer(look.policy) == Some(Answer::NoEffect) {
-        return Ok(Said::Nothing);
+    if here.differs_only_in_pages(&there) || context.answer(view.policy) == Some(Answer::NoEffect) {
+        return Ok(Claim::Nothing);
     }
-    let policy = look.policy;
-    let covered = coverage::compare(look)?;
-    let amounts = covered.text(ground.baseline());
+    let policy = view.policy;
+    let covered = coverage::compare(view)?;
+    let amounts = covered.text(context.baseline());
     Ok(if covered.is_equal {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: it made no more memory huge, so any effect has another cause. {}",
             capitalised(&amounts)
         ))
     } else {
-        Said::NotShown(format!("{policy}: {amounts}"))
+        Claim::NotShown(format!("{policy}: {amounts}"))
     })
 }
 

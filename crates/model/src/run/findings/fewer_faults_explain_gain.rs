@@ -1,6 +1,6 @@
 //! Claims that part of a gain in time comes from fewer page faults, and how large a part.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
@@ -30,39 +30,39 @@ impl Rule for FewerFaultsExplainGain {
          counters."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let fell = |metric: MetricId| look.change_by_itself(metric) == Some(Change::Lower);
-    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let fell = |metric: MetricId| view.change_by_itself(metric) == Some(Change::Lower);
+    let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
     if !gained || !fell(MetricId::MinorFaultsTotal) {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
     let system_fell = fell(MetricId::SystemSeconds);
-    let (faults_before, faults) = look.both(MetricId::MinorFaultsTotal)?;
-    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
-    let (system_before, system) = look.both(MetricId::SystemSeconds)?;
+    let (faults_before, faults) = view.both(MetricId::MinorFaultsTotal)?;
+    let (wall_before, wall) = view.both(MetricId::WallSeconds)?;
+    let (system_before, system) = view.both(MetricId::SystemSeconds)?;
     let (gain, saved) = (wall_before - wall, system_before - system);
-    let policy = look.policy;
+    let policy = view.policy;
     let faults = format!(
         "{} faults became {}",
         told(MetricId::MinorFaultsTotal, faults_before),
         told(MetricId::MinorFaultsTotal, faults)
     );
     if !system_fell || gain <= 0.0 {
-        return Ok(Said::NotShown(format!(
+        return Ok(Claim::NotShown(format!(
             "{policy}: fewer page faults, but no significantly lower kernel time. {faults}; kernel time \
              was {} and is {}",
             told(MetricId::SystemSeconds, system_before),
             told(MetricId::SystemSeconds, system)
         )));
     }
-    let part = if runs_alone(look) {
-        look.evidence.figure("kernel_share_of_gain", saved / gain);
-        part(policy, gain, saved, rest(look))
+    let part = if runs_alone(view) {
+        view.evidence.figure("kernel_share_of_gain", saved / gain);
+        part(policy, gain, saved, rest(view))
     } else {
         [
             format!("{policy}: fewer page faults explain part of the gain"),
@@ -74,7 +74,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         ]
     };
     let [claim, rest] = part;
-    Ok(Said::Shown(format!(
+    Ok(Claim::Shown(format!(
         "{claim}. {faults}, kernel time fell by {} (medians); {rest}",
         told(MetricId::SystemSeconds, saved)
     )))
@@ -83,15 +83,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// Whether processor time is time of the wall: one thread at a time, under both policies. The
 /// question is asked of each trial, because medians of parts do not add up to that of the whole.
 /// Where user time was not read this is not known, and nothing may be worked out.
-fn runs_alone(look: &mut Look<'_, '_>) -> bool {
-    let policies = [look.ground.baseline(), look.policy];
+fn runs_alone(view: &mut PolicyView<'_, '_>) -> bool {
+    let policies = [view.context.baseline(), view.policy];
     policies.into_iter().all(|policy| {
-        let trials = arm_trials(look.ground.record, policy).filter(|trial| trial.succeeded());
+        let trials = arm_trials(view.context.record, policy).filter(|trial| trial.succeeded());
         let busy: Option<Vec<f64>> = trials.map(processors_used).collect();
         let Some(busy) = busy.as_deref().and_then(median) else {
             return false;
         };
-        look.evidence.reading("processors_used", policy, busy);
+        view.evidence.reading("processors_used", policy, busy);
         busy <= ALONE
     })
 }
@@ -129,8 +129,8 @@ fn part(policy: &str, gain: f64, saved: f64, rest: &str) -> [String; 2] {
 }
 
 /// What the gain that was not kernel time may be.
-fn rest(look: &Look<'_, '_>) -> &'static str {
-    match look.median_or_missing(MetricId::DtlbWalksTotal) {
+fn rest(view: &PolicyView<'_, '_>) -> &'static str {
+    match view.median_or_missing(MetricId::DtlbWalksTotal) {
         Ok(_) => {
             "fewer TLB misses, other user time or less waiting (see the finding on page walks)"
         }

@@ -1,8 +1,8 @@
 //! Claims that huge pages cost very different kernel time from trial to trial because the
 //! hypervisor had backed the memory under some and not under others.
 
-use super::ground::{Absent, Look, Said, told};
-use super::{Finding, Ground, Rule};
+use super::context::{Claim, MissingInput, PolicyView, told};
+use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
@@ -38,34 +38,34 @@ impl Rule for HostColdMemory {
          takes the host out of the question."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(hypervisor) = look.ground.host().hypervisor.clone() else {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let Some(hypervisor) = view.context.host().hypervisor.clone() else {
+        return Ok(Claim::Nothing);
     };
     // Without this reading the question does not arise; other rules say that it is missing.
-    let huge_bytes = look.here(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
+    let huge_bytes = view.here(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
     if huge_bytes < LEAST_HUGE_BYTES
-        || huge_bytes < LEAST_SHARE * look.here(MetricId::PeakRssBytes)?
+        || huge_bytes < LEAST_SHARE * view.here(MetricId::PeakRssBytes)?
     {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    let baseline = quarters(look, look.ground.baseline());
-    let Some(((steady_low, steady_high), (low, high))) = baseline.zip(quarters(look, look.policy))
+    let baseline = quarters(view, view.context.baseline());
+    let Some(((steady_low, steady_high), (low, high))) = baseline.zip(quarters(view, view.policy))
     else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
     if high < SPREAD * low || steady_high > STEADY * steady_low {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    look.evidence.figure("system_seconds_quick_quarter", low);
-    look.evidence.figure("system_seconds_slow_quarter", high);
-    let dearer = dearer(look, huge_bytes, high - low);
-    let policy = look.policy;
+    view.evidence.figure("system_seconds_quick_quarter", low);
+    view.evidence.figure("system_seconds_slow_quarter", high);
+    let dearer = dearer(view, huge_bytes, high - low);
+    let policy = view.policy;
     let lead = format!(
         "Kernel time was {} in the fastest quarter of the trials and {} in the slowest, for the \
          same {} of huge pages{dearer}",
@@ -73,14 +73,14 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         told(MetricId::SystemSeconds, high),
         told(MetricId::HugeAnonPeakBytes, huge_bytes)
     );
-    let stalls = look.here(MetricId::CompactStallTotal)? + look.here(MetricId::AllocstallTotal)?;
+    let stalls = view.here(MetricId::CompactStallTotal)? + view.here(MetricId::AllocstallTotal)?;
     Ok(if stalls > 0.0 {
-        Said::CannotTell(format!(
+        Claim::CannotTell(format!(
             "{policy}: the kernel time of huge pages varies, and the machine also compacted or reclaimed \
              memory. {lead}"
         ))
     } else {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: in some trials the hypervisor ({hypervisor}) probably had to back memory first. \
              {lead}, without compaction or reclaim; on backed memory expect the fast case"
         ))
@@ -89,12 +89,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 /// What a huge page cost more in the slow quarter.
 #[expect(clippy::cast_precision_loss, reason = "page sizes are powers of two")]
-fn dearer(look: &mut Look<'_, '_>, huge_bytes: f64, seconds: f64) -> String {
-    let Some(page) = look.ground.host().pmd_bytes() else {
+fn dearer(view: &mut PolicyView<'_, '_>, huge_bytes: f64, seconds: f64) -> String {
+    let Some(page) = view.context.host().pmd_bytes() else {
         return String::new();
     };
     let each = seconds * page as f64 / huge_bytes;
-    look.evidence
+    view.evidence
         .figure("system_seconds_more_for_each_huge_page", each);
     format!(
         " ({} more per huge page)",
@@ -104,8 +104,8 @@ fn dearer(look: &mut Look<'_, '_>, huge_bytes: f64, seconds: f64) -> String {
 
 /// Kernel time in the middle of the quickest and of the slowest quarter of a policy's
 /// successful trials.
-fn quarters(look: &Look<'_, '_>, policy: &str) -> Option<(f64, f64)> {
-    let trials = arm_trials(look.ground.record, policy).filter(|trial| trial.succeeded());
+fn quarters(view: &PolicyView<'_, '_>, policy: &str) -> Option<(f64, f64)> {
+    let trials = arm_trials(view.context.record, policy).filter(|trial| trial.succeeded());
     let mut values: Vec<f64> = trials
         .filter_map(|trial| trial.value(MetricId::SystemSeconds))
         .collect();

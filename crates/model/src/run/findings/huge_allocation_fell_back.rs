@@ -1,6 +1,6 @@
 //! Claims that the kernel wanted to give huge pages in faults and could not.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
@@ -26,42 +26,42 @@ impl Rule for HugeAllocationFellBack {
          memory.max."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     // Where the program may have none, all of them are other programs'.
-    if look.ground.mode(look.policy) == "never" {
-        return Ok(Said::Nothing);
+    if view.context.mode(view.policy) == "never" {
+        return Ok(Claim::Nothing);
     }
     let (made, refused) = match (
-        look.here(MetricId::ThpFaultAllocTotal),
-        look.here(MetricId::ThpFaultFallbackTotal),
+        view.here(MetricId::ThpFaultAllocTotal),
+        view.here(MetricId::ThpFaultFallbackTotal),
     ) {
         (Ok(made), Ok(refused)) if made + refused > 0.0 => (made, refused),
-        _ => return Ok(Said::Nothing),
+        _ => return Ok(Claim::Nothing),
     };
     let share = refused / (made + refused);
-    look.evidence.figure("refused_share", share);
+    view.evidence.figure("refused_share", share);
     let lead = format!(
         "{}: {} % of huge faults fell back to small pages. {} of {} huge faults machine-wide",
-        look.policy,
+        view.policy,
         percent(share),
         told(MetricId::ThpFaultFallbackTotal, refused),
         told(MetricId::ThpFaultFallbackTotal, made + refused),
     );
     if share < NOTABLE {
-        return Ok(Said::NotShown(lead));
+        return Ok(Claim::NotShown(lead));
     }
-    let cgroup = cgroup_part(look);
-    let free = free_before(look);
-    Ok(Said::Shown(format!("{lead}{cgroup}{free}")))
+    let cgroup = cgroup_part(view);
+    let free = free_before(view);
+    Ok(Claim::Shown(format!("{lead}{cgroup}{free}")))
 }
 
-fn cgroup_part(look: &mut Look<'_, '_>) -> String {
-    match look.here(MetricId::ThpFaultFallbackChargeTotal) {
+fn cgroup_part(view: &mut PolicyView<'_, '_>) -> String {
+    match view.here(MetricId::ThpFaultFallbackChargeTotal) {
         Ok(charge) if charge > 0.0 => format!(
             ", {} of them at a memory cgroup's limit",
             told(MetricId::ThpFaultFallbackChargeTotal, charge)
@@ -70,8 +70,8 @@ fn cgroup_part(look: &mut Look<'_, '_>) -> String {
     }
 }
 
-fn free_before(look: &mut Look<'_, '_>) -> String {
-    match look.here(MetricId::FreeHugePagesBeforeTotal) {
+fn free_before(view: &mut PolicyView<'_, '_>) -> String {
+    match view.here(MetricId::FreeHugePagesBeforeTotal) {
         Ok(free) => format!(
             "; {} huge pages were free before the trial",
             told(MetricId::FreeHugePagesBeforeTotal, free)

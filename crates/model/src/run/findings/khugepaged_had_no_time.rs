@@ -1,6 +1,6 @@
 //! Claims that a run was too short for khugepaged to make its memory huge.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::metric::MetricId;
@@ -24,72 +24,72 @@ impl Rule for KhugepagedHadNoTime {
          khugepaged.scan_sleep_millisecs."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let (Some(pace), Ok((kind, peak)), true) = (pace(look), candidates(look), allowed(look)) else {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let (Some(pace), Ok((kind, peak)), true) = (pace(view), candidates(view), allowed(view)) else {
+        return Ok(Claim::Nothing);
     };
-    let seen = look.here(MetricId::HugeAnonPeakBytes)?;
-    let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
+    let seen = view.here(MetricId::HugeAnonPeakBytes)?;
+    let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // What lived between two samples was still counted when it was made, perhaps by others.
-    let made = look.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * huge_page;
+    let made = view.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * huge_page;
     if peak < huge_page
         || seen.max(made) * 2.0 >= peak
-        || look.here(MetricId::ThpCollapseAllocTotal)? > 0.0
+        || view.here(MetricId::ThpCollapseAllocTotal)? > 0.0
     {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    let ran = look.here(MetricId::WallSeconds)?;
+    let ran = view.here(MetricId::WallSeconds)?;
     let needed = peak / pace;
-    look.evidence.figure("khugepaged_bytes_per_second", pace);
-    look.evidence.figure("khugepaged_seconds_needed", needed);
+    view.evidence.figure("khugepaged_bytes_per_second", pace);
+    view.evidence.figure("khugepaged_seconds_needed", needed);
     let part = match seen {
         0.0 => "None".to_owned(),
         _ => format!("{} %", percent(seen / peak)),
     };
-    let policy = look.policy;
+    let policy = view.policy;
     let lead = format!(
         "{part} of {}{kind} was huge and khugepaged collapsed nothing; it scans at most {} MiB/s here",
         told(MetricId::PeakRssBytes, peak),
         three_digits(pace / MIB as f64)
     );
     Ok(if needed > ran {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: the {} ended before khugepaged could act. {lead} and would need at least {}; \
              the run took {}",
-            look.ground.runner(),
+            view.context.runner(),
             long_time(needed),
             told(MetricId::WallSeconds, ran)
         ))
     } else {
-        Said::NotShown(format!("{policy}: khugepaged had time to act. {lead}"))
+        Claim::NotShown(format!("{policy}: khugepaged had time to act. {lead}"))
     })
 }
 
 /// What khugepaged may take at most: anonymous memory, because shared memory and files have
 /// settings of their own; all that was resident where that was not read.
-fn candidates(look: &mut Look<'_, '_>) -> Result<(&'static str, f64), Absent> {
-    let all = look.here(MetricId::PeakRssBytes)?;
-    Ok(match look.here(MetricId::AnonPeakBytes) {
+fn candidates(view: &mut PolicyView<'_, '_>) -> Result<(&'static str, f64), MissingInput> {
+    let all = view.here(MetricId::PeakRssBytes)?;
+    Ok(match view.here(MetricId::AnonPeakBytes) {
         Ok(anonymous) if anonymous < all => (" of anonymous memory", anonymous),
         _ => ("", all),
     })
 }
 
 /// Whether khugepaged may take memory that was not advised.
-fn allowed(look: &Look<'_, '_>) -> bool {
-    look.ground.mode(look.policy) == "always"
+fn allowed(view: &PolicyView<'_, '_>) -> bool {
+    view.context.mode(view.policy) == "always"
 }
 
 /// Bytes a second that khugepaged passes over at most; `None` when it need not sleep or its
 /// settings are not known.
-fn pace(look: &Look<'_, '_>) -> Option<f64> {
-    let own = look.ground.settings(look.policy).khugepaged;
-    let host = look.ground.host();
+fn pace(view: &PolicyView<'_, '_>) -> Option<f64> {
+    let own = view.context.settings(view.policy).khugepaged;
+    let host = view.context.host();
     let machine = &host.thp.as_ref().ok()?.khugepaged;
     let setting = |name: &str| own.get(name).or_else(|| machine.get(name)).copied();
     let pages = setting("pages_to_scan")?;

@@ -1,6 +1,6 @@
 //! Claims that what loads a service, and not the service, set the pace.
 
-use super::ground::{Absent, Ground, Look, Said};
+use super::context::{Claim, Context, MissingInput, PolicyView};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
@@ -28,41 +28,41 @@ impl Rule for LoadWasTheLimit {
          more out of the service. Next: --service-cpus and --load-cpus, or a lighter load."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        if ground.record.header.plan.service.is_none() {
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        if context.record.header.plan.service.is_none() {
             return Vec::new();
         }
-        ground.of_all(self, ask)
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let (load, service) = (look.here(LOAD)?, look.here(SERVICE)?);
-    let plan = look.ground.record.header.plan.service.as_ref();
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let (load, service) = (view.here(LOAD)?, view.here(SERVICE)?);
+    let plan = view.context.record.header.plan.service.as_ref();
     let bound = plan.and_then(|it| it.load_cpus.as_ref()).map(Vec::len);
     let apart = bound.is_some() && plan.is_some_and(|it| it.service_cpus.is_some());
-    let all = f64::from(look.ground.host().cpus);
-    let policy = look.policy;
+    let all = f64::from(view.context.host().cpus);
+    let policy = view.policy;
     if let Some(bound) = bound.filter(|bound| load >= FULL * *bound as f64) {
-        return Ok(Said::Shown(format!(
+        return Ok(Claim::Shown(format!(
             "{policy}: the load was the bottleneck, so gains of the service are understated. It used {} % \
              of the CPUs it was bound to ({bound})",
             percent(load / bound as f64)
         )));
     }
     if !apart && load + service >= FULL * all {
-        return Ok(Said::Shown(format!(
+        return Ok(Claim::Shown(format!(
             "{policy}: load and service competed for the CPUs, which distorts throughput and latency. \
              The load used {load:.2} and the service {service:.2} of {all} CPUs"
         )));
     }
     if load >= FULL {
-        return Ok(Said::CannotTell(format!(
+        return Ok(Claim::CannotTell(format!(
             "{policy}: the load may have been the bottleneck. It used {load:.2} CPUs, all that one thread \
              can use"
         )));
     }
-    Ok(Said::NotShown(format!(
+    Ok(Claim::NotShown(format!(
         "{policy}: the load was not the bottleneck. It used {load:.2} and the service {service:.2} of \
          {all} CPUs"
     )))

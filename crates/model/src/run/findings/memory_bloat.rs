@@ -1,6 +1,6 @@
 //! Claims that huge pages made the program larger.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -26,25 +26,25 @@ impl Rule for MemoryBloat {
          decides how much it adds."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.change_by_itself(PEAK) != Some(Change::Higher) {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    if view.change_by_itself(PEAK) != Some(Change::Higher) {
+        return Ok(Claim::Nothing);
     }
-    let (before, after) = look.both(PEAK)?;
+    let (before, after) = view.both(PEAK)?;
     let growth = after - before;
-    look.evidence.figure("growth_bytes", growth);
-    let (huge_before, huge) = look.both(HUGE)?;
+    view.evidence.figure("growth_bytes", growth);
+    let (huge_before, huge) = view.both(HUGE)?;
     let share = percent_change(after / before - 1.0);
     let lead = format!("peak memory rose by {} ({share} %)", told(PEAK, growth));
-    let policy = look.policy;
+    let policy = view.policy;
     let more = huge - huge_before;
     if more <= 0.0 {
-        return Ok(Said::NotShown(format!(
+        return Ok(Claim::NotShown(format!(
             "{policy}: {lead}, but not by huge pages: no more memory was huge"
         )));
     }
@@ -52,17 +52,17 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         "{} were huge, {} under {}",
         told(HUGE, huge),
         told(HUGE, huge_before),
-        look.ground.baseline()
+        view.context.baseline()
     );
     let lead = format!("{policy}: {lead}");
-    let other = look.ground.settings(look.ground.baseline());
-    if look.ground.settings(look.policy).is_sibling_of(&other) {
+    let other = view.context.settings(view.context.baseline());
+    if view.context.settings(view.policy).is_sibling_of(&other) {
         return Ok(match more < growth {
-            true => Said::CannotTell(format!("{}. {amounts}", beyond(&lead))),
-            false => Said::Shown(format!("{lead} through huge pages. {amounts}")),
+            true => Claim::CannotTell(format!("{}. {amounts}", beyond(&lead))),
+            false => Claim::Shown(format!("{lead} through huge pages. {amounts}")),
         });
     }
-    beside_sibling(look, &lead, &amounts, more, growth)
+    beside_sibling(view, &lead, &amounts, more, growth)
 }
 
 fn beyond(lead: &str) -> String {
@@ -71,36 +71,36 @@ fn beyond(lead: &str) -> String {
 
 /// What a policy that sets more than pages shows, beside one that sets the rest alike.
 fn beside_sibling(
-    look: &mut Look<'_, '_>,
+    view: &mut PolicyView<'_, '_>,
     lead: &str,
     amounts: &str,
     more: f64,
     growth: f64,
-) -> Result<Said, Absent> {
-    let Some(sibling) = sibling(look, more)? else {
-        return Ok(Said::CannotTell(match more < growth {
+) -> Result<Claim, MissingInput> {
+    let Some(sibling) = sibling(view, more)? else {
+        return Ok(Claim::CannotTell(match more < growth {
             true => format!("{}. {amounts}", beyond(lead)),
             false => format!("{lead}, through huge pages or what else the policy sets. {amounts}"),
         }));
     };
-    let without = look.median(&sibling, PEAK)? - look.there(PEAK)?;
+    let without = view.median(&sibling, PEAK)? - view.there(PEAK)?;
     let named = format!("{sibling} (the same without huge pages)");
     let theirs = growth - without;
-    Ok(if is_larger(look, &sibling) && more < theirs {
-        Said::CannotTell(format!("{}. {amounts}", beyond(lead)))
-    } else if is_larger(look, &sibling) {
-        look.evidence.figure("growth_beside_sibling_bytes", theirs);
-        Said::Shown(format!(
+    Ok(if is_larger(view, &sibling) && more < theirs {
+        Claim::CannotTell(format!("{}. {amounts}", beyond(lead)))
+    } else if is_larger(view, &sibling) {
+        view.evidence.figure("growth_beside_sibling_bytes", theirs);
+        Claim::Shown(format!(
             "{lead}, {} of it through huge pages. Compared with {named}; {amounts}",
             told(PEAK, theirs)
         ))
-    } else if look.ground.change_by_itself(PEAK, &sibling) == Some(Change::Higher) {
-        Said::NotShown(format!(
+    } else if view.context.change_by_itself(PEAK, &sibling) == Some(Change::Higher) {
+        Claim::NotShown(format!(
             "{lead}, but not by huge pages. It rose by {} under {named}; {amounts}",
             told(PEAK, without)
         ))
     } else {
-        Said::CannotTell(format!(
+        Claim::CannotTell(format!(
             "{lead}, perhaps not by huge pages. The difference from {named} is not decided; {amounts}"
         ))
     })
@@ -108,31 +108,31 @@ fn beside_sibling(
 
 /// Whether peak memory rose beyond that of another policy, both by their own intervals. Of equal
 /// peaks one may be the larger in every round, by a little.
-fn is_larger(look: &Look<'_, '_>, other: &str) -> bool {
-    let comparison = |policy: &str| look.ground.comparison(PEAK, policy);
-    let low = comparison(look.policy).and_then(|it| it.low);
+fn is_larger(view: &PolicyView<'_, '_>, other: &str) -> bool {
+    let comparison = |policy: &str| view.context.comparison(PEAK, policy);
+    let low = comparison(view.policy).and_then(|it| it.low);
     let high = comparison(other).and_then(|it| it.high);
-    let threshold = look.ground.table.verdict.threshold;
+    let threshold = view.context.table.verdict.threshold;
     low.zip(high)
         .is_some_and(|(low, high)| low - high > threshold)
 }
 
 /// A policy that sets the same but for the huge pages, and has hardly any of them.
-fn sibling(look: &mut Look<'_, '_>, more: f64) -> Result<Option<String>, Absent> {
+fn sibling(view: &mut PolicyView<'_, '_>, more: f64) -> Result<Option<String>, MissingInput> {
     /// The part of the huge memory in question that it may have.
     const HARDLY: f64 = 0.05;
-    let own = look.ground.settings(look.policy);
-    let before = look.there(HUGE)?;
-    let policies = look.ground.policies().iter();
+    let own = view.context.settings(view.policy);
+    let before = view.there(HUGE)?;
+    let policies = view.context.policies().iter();
     let others =
-        policies.filter(|other| other.name != look.policy && other.settings.is_sibling_of(&own));
+        policies.filter(|other| other.name != view.policy && other.settings.is_sibling_of(&own));
     let huge = others.filter_map(|other| {
-        let huge = look.ground.medians.get(&other.name, HUGE).ok()?;
+        let huge = view.context.medians.get(&other.name, HUGE).ok()?;
         (huge - before <= more * HARDLY).then_some((huge, &other.name))
     });
     let Some((huge, name)) = huge.min_by(|(one, _), (other, _)| one.total_cmp(other)) else {
         return Ok(None);
     };
-    look.evidence.reading(HUGE, name, huge);
+    view.evidence.reading(HUGE, name, huge);
     Ok(Some(name.clone()))
 }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::run::compare::Table;
 use crate::run::record::Record;
 
+pub(crate) mod context;
 mod coverage;
-pub(crate) mod ground;
 
 mod cheaper_walks;
 mod copy_on_write_after_fork;
@@ -37,7 +37,7 @@ mod win_with_a_loss;
 mod workload_too_short;
 mod zeroing_ate_the_gain;
 
-pub use ground::{Evidence, Ground};
+pub use context::{Context, Evidence};
 
 /// Every rule, in the order in which their findings are listed: first whether the experiment
 /// can be believed, then whether the policies did anything and what a win costs, then causes, then
@@ -140,7 +140,7 @@ pub trait Rule: Sync {
     }
     /// What it says of one experiment: one finding for each policy that it has something to
     /// say about, or one for the whole.
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding>;
+    fn check(&self, context: &Context<'_>) -> Vec<Finding>;
 }
 
 /// What all rules say of one experiment: shown first, then what cannot be told, then what was
@@ -153,14 +153,14 @@ pub fn judge(record: &Record, table: &Table) -> Vec<Finding> {
 /// The same by several lists of rules.
 #[must_use]
 pub fn judge_by(record: &Record, table: &Table, rules: &[&[&dyn Rule]]) -> Vec<Finding> {
-    let ground = Ground::new(record, table);
+    let context = Context::new(record, table);
     let is_bench = record.header.plan.bench.is_some();
     let asked = rules
         .iter()
         .copied()
         .flatten()
         .filter(|rule| !(is_bench && rule.explains_programs()));
-    let mut findings: Vec<Finding> = asked.flat_map(|rule| rule.check(&ground)).collect();
+    let mut findings: Vec<Finding> = asked.flat_map(|rule| rule.check(&context)).collect();
     findings.sort_by_key(|finding| finding.outcome);
     findings
 }

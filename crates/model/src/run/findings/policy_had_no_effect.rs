@@ -1,7 +1,7 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
 
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::coverage;
-use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
@@ -31,37 +31,37 @@ impl Rule for PolicyHadNoEffect {
          size, THPeligible and the flags of each mapping."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.ground.answer(look.policy) != Some(Answer::NoEffect) {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    if view.context.answer(view.policy) != Some(Answer::NoEffect) {
+        return Ok(Claim::Nothing);
     }
-    let reason = reason(look)?;
-    Ok(Said::Shown(format!("{}: {reason}", look.policy)))
+    let reason = reason(view)?;
+    Ok(Claim::Shown(format!("{}: {reason}", view.policy)))
 }
 
-fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
-    let covered = coverage::compare(look)?;
-    let (before, faults) = look.both(MetricId::MinorFaultsTotal)?;
+fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
+    let covered = coverage::compare(view)?;
+    let (before, faults) = view.both(MetricId::MinorFaultsTotal)?;
     if covered.here > 0.0 || covered.there > 0.0 {
-        return Ok(covered.text(look.ground.baseline()));
+        return Ok(covered.text(view.context.baseline()));
     }
-    let verdict = &look.ground.table.verdict;
-    let of_another_kind = huge_kinds(look.ground.record).into_iter().any(|kind| {
-        let policies = [look.policy, look.ground.baseline()].into_iter();
-        let mut bytes = policies.map(|policy| look.ground.medians.get(policy, kind));
+    let verdict = &view.context.table.verdict;
+    let of_another_kind = huge_kinds(view.context.record).into_iter().any(|kind| {
+        let policies = [view.policy, view.context.baseline()].into_iter();
+        let mut bytes = policies.map(|policy| view.context.medians.get(policy, kind));
         bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
     });
-    if let Some(reason) = verdict.reasons.get(look.policy).filter(|_| of_another_kind) {
+    if let Some(reason) = verdict.reasons.get(view.policy).filter(|_| of_another_kind) {
         return Ok(reason.clone());
     }
-    let why = match too_small(look)? {
+    let why = match too_small(view)? {
         Some(why) => why,
-        None => why_none(look)?,
+        None => why_none(view)?,
     };
     Ok(format!(
         "no page was huge under either, because {why}. {} and {} minor faults",
@@ -72,31 +72,31 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
 
 /// Why none was huge, by the wider of the two modes: what it does not give, the narrower does
 /// not either.
-fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
-    let ground = look.ground;
-    let rank = |policy: &str| match ground.mode(policy) {
+fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
+    let context = view.context;
+    let rank = |policy: &str| match context.mode(policy) {
         "always" => 2,
         "madvise" => 1,
         _ => 0,
     };
-    let baseline = ground.baseline();
-    let wider = if rank(baseline) > rank(look.policy) {
+    let baseline = context.baseline();
+    let wider = if rank(baseline) > rank(view.policy) {
         baseline
     } else {
-        look.policy
+        view.policy
     };
-    if matches!(ground.mode(wider), "always" | "madvise")
-        && let Some(why) = mostly_no_anonymous_memory(look, wider)
+    if matches!(context.mode(wider), "always" | "madvise")
+        && let Some(why) = mostly_no_anonymous_memory(view, wider)
     {
         return Ok(why);
     }
-    match ground.mode(wider) {
-        "always" => unfit(look, wider),
+    match context.mode(wider) {
+        "always" => unfit(view, wider),
         "madvise" => Ok(format!(
             "{wider} gives huge pages to MADV_HUGEPAGE memory only, and this program has none that is \
              eligible"
         )),
-        _ if ground.host().thp_disable == ThpDisable::Disabled => Ok(
+        _ if context.host().thp_disable == ThpDisable::Disabled => Ok(
             "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),
         ),
         _ => Ok("neither policy allows them".to_owned()),
@@ -104,13 +104,13 @@ fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
 }
 
 /// A program smaller than one huge page cannot have one.
-fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
-    let Some(huge_page) = look.ground.host().pmd_bytes() else {
+fn too_small(view: &mut PolicyView<'_, '_>) -> Result<Option<String>, MissingInput> {
+    let Some(huge_page) = view.context.host().pmd_bytes() else {
         return Ok(Some("this kernel has no transparent huge pages".to_owned()));
     };
-    let (there, here) = look.both(MetricId::PeakRssBytes)?;
+    let (there, here) = view.both(MetricId::PeakRssBytes)?;
     let peak = there.max(here);
-    look.evidence.figure("huge_page_bytes", huge_page);
+    view.evidence.figure("huge_page_bytes", huge_page);
     Ok((peak < huge_page as f64).then(|| {
         format!(
             "its largest process used at most {}, less than one huge page ({})",
@@ -124,17 +124,17 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
 const MOSTLY_OTHER: f64 = 0.5;
 
 /// `enabled` decides over anonymous memory alone. Records of before that was read say nothing.
-fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<String> {
-    let peak = look.median(policy, MetricId::PeakRssBytes).ok()?;
+fn mostly_no_anonymous_memory(view: &mut PolicyView<'_, '_>, policy: &str) -> Option<String> {
+    let peak = view.median(policy, MetricId::PeakRssBytes).ok()?;
     // Of the whole tree, so that it is no less than that of the largest process.
-    let anonymous = look.median(policy, MetricId::AnonPeakBytes).ok()?;
-    let usual = look.median(policy, MetricId::RssMeanBytes).ok()?;
+    let anonymous = view.median(policy, MetricId::AnonPeakBytes).ok()?;
+    let usual = view.median(policy, MetricId::RssMeanBytes).ok()?;
     // A peak that lies between two samples is in neither of the latter: where they missed it,
     // nothing is said.
     if anonymous > MOSTLY_OTHER * peak.min(usual) || usual < peak / 2.0 {
         return None;
     }
-    let shared = look.ground.host().thp.as_ref().ok()?;
+    let shared = view.context.host().thp.as_ref().ok()?;
     let shared = shared.shmem_enabled.as_deref().unwrap_or("not there");
     Some(format!(
         "only {} of the {} of its largest process are anonymous memory; shared memory follows \
@@ -144,8 +144,8 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
     ))
 }
 
-fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
-    let refused = look.median(policy, MetricId::ThpFaultFallbackTotal)?;
+fn unfit(view: &mut PolicyView<'_, '_>, policy: &str) -> Result<String, MissingInput> {
+    let refused = view.median(policy, MetricId::ThpFaultFallbackTotal)?;
     if refused > 0.0 {
         return Ok(format!(
             "under {policy} {} huge faults fell back machine-wide, or no mapping of this program was \

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ground::{Absent, Ground, Look, Said};
+use super::context::{Claim, Context, MissingInput, PolicyView};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::medians::arm_trials;
@@ -27,42 +27,42 @@ impl Rule for PolicyNotApplied {
          setuid, where LD_PRELOAD does nothing."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let record = look.ground.record;
-    let realisation = record.header.realisations.get(look.policy);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let record = view.context.record;
+    let realisation = record.header.realisations.get(view.policy);
     let mut trials = 0_usize;
     let (mut wrong, mut read) = (0_usize, 0_usize);
     let mut details = BTreeSet::new();
-    for trial in arm_trials(record, look.policy) {
+    for trial in arm_trials(record, view.policy) {
         let found: Vec<String> = differences(trial, realisation).collect();
         trials += 1;
         wrong += usize::from(!found.is_empty());
         read += usize::from(realisation.is_some_and(|set| was_read_back(trial, set)));
         details.extend(found);
     }
-    look.evidence.figure("trials", trials);
-    look.evidence.figure("trials_read_back", read);
-    look.evidence.figure("trials_not_applied", wrong);
+    view.evidence.figure("trials", trials);
+    view.evidence.figure("trials_read_back", read);
+    view.evidence.figure("trials_not_applied", wrong);
     let can_be_read = realisation.is_some_and(can_be_read_back);
     Ok(match (trials, details.first()) {
-        (0, _) => Said::Nothing,
-        (_, None) if !can_be_read => Said::Nothing,
-        (_, None) if read == 0 => Said::CannotTell(format!(
+        (0, _) => Claim::Nothing,
+        (_, None) if !can_be_read => Claim::Nothing,
+        (_, None) if read == 0 => Claim::CannotTell(format!(
             "{}: it is unknown whether it was in force. It could be read back in none of {trials} trials",
-            look.policy
+            view.policy
         )),
-        (_, None) => Said::NotShown(format!(
+        (_, None) => Claim::NotShown(format!(
             "{}: it was in force. {read} of {trials} trials were read back, all as set",
-            look.policy
+            view.policy
         )),
-        (_, Some(first)) => Said::Shown(format!(
+        (_, Some(first)) => Claim::Shown(format!(
             "{}: not in force in {wrong} of {trials} trials. The first difference: {first}",
-            look.policy
+            view.policy
         )),
     })
 }

@@ -1,6 +1,6 @@
 //! Claims that the program read memory before it wrote it, so that huge zero pages were mapped.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 
@@ -25,29 +25,29 @@ impl Rule for ReadFirstZeroPage {
          prefault with MADV_POPULATE_WRITE, or set use_zero_page to 0 and compare."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_all(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_all(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let policy = look.policy;
-    let zero = look.here(MetricId::HugeZeroExitBytes);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let policy = view.policy;
+    let zero = view.here(MetricId::HugeZeroExitBytes);
     if let Ok(zero) = zero
         && zero > 0.0
     {
-        return Ok(Said::Shown(format!(
+        return Ok(Claim::Shown(format!(
             "{policy}: the program read memory that it never wrote. {} still mapped the shared huge zero \
              page at exit; reading it is not memory speed",
             told(MetricId::HugeZeroExitBytes, zero)
         )));
     }
-    if !a_write_splits(&look.ground.host().kernel) || !many_splits(look) {
-        return Ok(Said::Nothing);
+    if !a_write_splits(&view.context.host().kernel) || !many_splits(view) {
+        return Ok(Claim::Nothing);
     }
     zero?;
-    let splits = look.here(MetricId::ThpSplitPmdTotal)?;
-    Ok(Said::CannotTell(format!(
+    let splits = view.here(MetricId::ThpSplitPmdTotal)?;
+    Ok(Claim::CannotTell(format!(
         "{policy}: the program may read memory before writing it. {} huge mappings were split \
          machine-wide, enough for half of the faults; munmap, mprotect or MADV_DONTNEED of a part \
          and fork split too",
@@ -69,12 +69,12 @@ fn a_write_splits(kernel: &str) -> bool {
 
 /// Whether splits could account for half of the faults: each leaves as many faults to be taken
 /// as there are base pages in a huge one.
-fn many_splits(look: &mut Look<'_, '_>) -> bool {
-    let host = look.ground.host();
+fn many_splits(view: &mut PolicyView<'_, '_>) -> bool {
+    let host = view.context.host();
     let pages = host.pmd_bytes().unwrap_or(0) as f64 / host.page_bytes.max(1) as f64;
     match (
-        look.here(MetricId::ThpSplitPmdTotal),
-        look.here(MetricId::MinorFaultsTotal),
+        view.here(MetricId::ThpSplitPmdTotal),
+        view.here(MetricId::MinorFaultsTotal),
     ) {
         (Ok(splits), Ok(faults)) => splits >= FEW_SPLITS && splits * pages * 2.0 >= faults,
         _ => false,

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::ground::{Evidence, Ground};
+use super::context::{Context, Evidence};
 use super::{Finding, Outcome, Rule};
 use crate::run::compare::labels::effect_of;
 use crate::run::compare::{Answer, Comparison, Control, Scale};
@@ -29,18 +29,18 @@ impl Rule for RunTooNoisy {
         false
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context
             .table
             .control
             .iter()
-            .map(|control| judge(self.id(), ground, control))
+            .map(|control| judge(self.id(), context, control))
             .collect()
     }
 }
 
-fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
-    let threshold = ground.table.verdict.threshold;
+fn judge(id: &str, context: &Context<'_>, control: &Control) -> Finding {
+    let threshold = context.table.verdict.threshold;
     let comparison = &control.comparison;
     let floor = floor(comparison);
     let mut evidence = Evidence(Map::new());
@@ -51,12 +51,12 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
     evidence.figure("noise_floor", floor);
     evidence.figure("control_ratio", comparison.ratio);
     let (outcome, text) = match floor {
-        _ if !control.passed => (Outcome::Shown, failed(ground, comparison)),
+        _ if !control.passed => (Outcome::Shown, failed(context, comparison)),
         None if comparison.low.is_some() => (
             Outcome::CannotTell,
             format!(
                 "{} is 0 under {}, so its noise is no share of it",
-                ground.label(&comparison.metric),
+                context.label(&comparison.metric),
                 comparison.baseline
             ),
         ),
@@ -64,8 +64,8 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
             Outcome::CannotTell,
             "Too few rounds to measure the noise".to_owned(),
         ),
-        Some(floor) if floor > threshold && is_open(ground) => {
-            (Outcome::Shown, wide(ground, comparison, floor))
+        Some(floor) if floor > threshold && is_open(context) => {
+            (Outcome::Shown, wide(context, comparison, floor))
         }
         Some(floor) => (
             Outcome::NotShown,
@@ -88,8 +88,8 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
 }
 
 /// Whether a verdict is still open: noise that a clear effect stands out of is not too much.
-fn is_open(ground: &Ground<'_>) -> bool {
-    let mut answers = ground.table.verdict.policies.values();
+fn is_open(context: &Context<'_>) -> bool {
+    let mut answers = context.table.verdict.policies.values();
     answers.any(|answer| *answer == Answer::CannotTell)
 }
 
@@ -106,28 +106,28 @@ fn floor(control: &Comparison) -> Option<f64> {
     }
 }
 
-fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
+fn failed(context: &Context<'_>, control: &Comparison) -> String {
     format!(
         "The control failed: {} differs from itself by {}. Something other than the policies acted on \
          the trials; chance alone does this in one run of twenty{}",
         control.baseline,
-        effect_of(ground.record, control),
-        disturbances(ground)
+        effect_of(context.record, control),
+        disturbances(context)
     )
 }
 
-fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
+fn wide(context: &Context<'_>, control: &Comparison, floor: f64) -> String {
     format!(
         "The noise (±{} %) hides differences as small as ±{} %. {} was compared with itself{}",
         percent(floor),
-        chosen_percent(ground.table.verdict.threshold),
+        chosen_percent(context.table.verdict.threshold),
         control.baseline,
-        disturbances(ground)
+        disturbances(context)
     )
 }
 
-fn disturbances(ground: &Ground<'_>) -> String {
-    let marks = ground.record.count_marks();
+fn disturbances(context: &Context<'_>) -> String {
+    let marks = context.record.count_marks();
     let list: Vec<String> = marks
         .iter()
         .map(|(kind, count)| format!("{kind} in {count}"))

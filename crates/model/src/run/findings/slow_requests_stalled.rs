@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::ground::{Ground, label};
+use super::context::{Context, label};
 use super::{Finding, Outcome, Rule};
 use crate::base::units::Unit;
 use crate::run::compare::medians::arm_trials;
@@ -27,17 +27,17 @@ impl Rule for SlowRequestsStalled {
          shifted stalls overlap as often. Overlap is not causation. Next: trace the named cause."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        let policies = ground.policies().iter();
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        let policies = context.policies().iter();
         let held: Vec<(&str, Vec<&Held>, Pooled)> = policies
             .filter_map(|policy| {
-                let held = held(ground, &policy.name);
+                let held = held(context, &policy.name);
                 let pooled = pool(&held)?;
                 Some((&*policy.name, held, pooled))
             })
             .collect();
         if held.is_empty() {
-            return why_not(ground)
+            return why_not(context)
                 .map(|why| self.cannot(&why))
                 .into_iter()
                 .collect();
@@ -130,8 +130,8 @@ fn causes(held: &[&Held]) -> String {
 }
 
 /// What was seen of a policy, its trials that came to an end.
-fn held<'a>(ground: &Ground<'a>, policy: &str) -> Vec<&'a Held> {
-    let trials = arm_trials(ground.record, policy).filter(|trial| trial.succeeded());
+fn held<'a>(context: &Context<'a>, policy: &str) -> Vec<&'a Held> {
+    let trials = arm_trials(context.record, policy).filter(|trial| trial.succeeded());
     trials
         .filter_map(|trial| match &trial.timeline.as_ref()?.slowest {
             Slowest::Held(held) => Some(held),
@@ -141,8 +141,8 @@ fn held<'a>(ground: &Ground<'a>, policy: &str) -> Vec<&'a Held> {
 }
 
 /// Why nothing can be told, where somebody might expect that it can: the requests have times.
-fn why_not(ground: &Ground<'_>) -> Option<Unrelated> {
-    let trials = ground
+fn why_not(context: &Context<'_>) -> Option<Unrelated> {
+    let trials = context
         .record
         .trials
         .iter()

@@ -1,7 +1,7 @@
 //! Claims that a policy is slower because the kernel compacted and reclaimed memory while the
 //! program waited for it.
 
-use super::ground::{Absent, Ground, Look, Said, label, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -34,27 +34,27 @@ impl Rule for StallsExplainLoss {
          free huge blocks."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.change(MetricId::WallSeconds) != Some(Change::Higher) {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    if view.change(MetricId::WallSeconds) != Some(Change::Higher) {
+        return Ok(Claim::Nothing);
     }
-    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
+    let (wall_before, wall) = view.both(MetricId::WallSeconds)?;
     let loss = wall - wall_before;
-    let risen = risen(look)?;
+    let risen = risen(view)?;
     let Some(risen) = risen.filter(|_| loss > 0.0) else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
     let stalled: f64 = risen.iter().map(|(_, seconds)| seconds).sum();
-    look.evidence.figure("stalls_share_of_loss", stalled / loss);
-    let policy = look.policy;
+    view.evidence.figure("stalls_share_of_loss", stalled / loss);
+    let policy = view.policy;
     let lead = format!("{} were lost", told(MetricId::WallSeconds, loss));
     if stalled < WORTH * loss {
-        return Ok(Said::NotShown(format!(
+        return Ok(Claim::NotShown(format!(
             "{policy}: compaction and reclaim do not explain the loss. {lead}"
         )));
     }
@@ -63,7 +63,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         .filter(|(_, seconds)| *seconds > 0.0)
         .map(|(metric, seconds)| format!("{} {}", told(*metric, *seconds), label(*metric)))
         .collect();
-    Ok(Said::Shown(format!(
+    Ok(Claim::Shown(format!(
         "{policy}: compaction and reclaim for its own allocations explain part of the loss. {lead}, \
          the program spent {} more; defrag=defer leaves that work to kernel threads",
         list.join(", ")
@@ -71,12 +71,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 /// By how much each stall that was timed rose; `None` where none was timed under both policies.
-fn risen(look: &mut Look<'_, '_>) -> Result<Option<Vec<(MetricId, f64)>>, Absent> {
+fn risen(view: &mut PolicyView<'_, '_>) -> Result<Option<Vec<(MetricId, f64)>>, MissingInput> {
     let mut risen = Vec::new();
     for metric in STALLS {
-        let baseline = look.ground.medians.get(look.ground.baseline(), metric);
-        if baseline.is_ok() && look.median_or_missing(metric).is_ok() {
-            let (before, after) = look.both(metric)?;
+        let baseline = view.context.medians.get(view.context.baseline(), metric);
+        if baseline.is_ok() && view.median_or_missing(metric).is_ok() {
+            let (before, after) = view.both(metric)?;
             risen.push((metric, after - before));
         }
     }

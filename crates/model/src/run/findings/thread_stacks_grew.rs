@@ -1,6 +1,6 @@
 //! Claims that the stacks of a service's threads hold more memory under a policy.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::base::missing::Missing;
 use crate::run::compare::Change;
@@ -29,40 +29,40 @@ impl Rule for ThreadStacksGrew {
          to what is mapped with MAP_STACK."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     // A policy all of whose trials failed has said so already.
     let unasked = [Missing::NotAsked, Missing::TrialFailed, Missing::NotRun].map(Err);
-    if unasked.contains(&look.median_or_missing(STACKS)) {
-        return Ok(Said::Nothing);
+    if unasked.contains(&view.median_or_missing(STACKS)) {
+        return Ok(Claim::Nothing);
     }
-    let (there, here) = look.both(STACKS)?;
-    let (threads_there, threads) = look.both(THREADS)?;
-    let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
-    let policy = look.policy;
+    let (there, here) = view.both(STACKS)?;
+    let (threads_there, threads) = view.both(THREADS)?;
+    let huge_page = view.context.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
+    let policy = view.policy;
     let lead = format!(
         "The stacks of {} threads hold {} instead of {}",
         told(THREADS, threads),
         told(STACKS, here),
         told(STACKS, there)
     );
-    if look.change_by_itself(STACKS) != Some(Change::Higher) || here - there < huge_page {
-        return Ok(Said::NotShown(format!(
+    if view.change_by_itself(STACKS) != Some(Change::Higher) || here - there < huge_page {
+        return Ok(Claim::NotShown(format!(
             "{policy}: thread stacks did not grow. {lead}"
         )));
     }
-    if look.change_by_itself(THREADS) == Some(Change::Higher) {
-        return Ok(Said::CannotTell(format!(
+    if view.change_by_itself(THREADS) == Some(Change::Higher) {
+        return Ok(Claim::CannotTell(format!(
             "{policy}: thread stacks grew, but so did the number of threads. {lead}; {} threads before",
             told(THREADS, threads_there)
         )));
     }
-    let huge = look.here(HUGE)?;
-    Ok(Said::Shown(format!(
+    let huge = view.here(HUGE)?;
+    Ok(Claim::Shown(format!(
         "{policy}: thread stacks grew because they became huge pages. {lead} ({} per thread), {} of \
          it huge; a stack that was huge stays resident when a guard page splits it",
         told(STACKS, here / threads.max(1.0)),

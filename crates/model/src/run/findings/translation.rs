@@ -1,7 +1,7 @@
 //! Claims that address translation is not the bottleneck, or that it may be, and what the
 //! cheapest translation could save at most.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::base::missing::Missing;
 use crate::run::metric::MetricId;
@@ -29,34 +29,34 @@ impl Rule for Translation {
          addresses."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_baseline(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_baseline(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let (data, code) = match (look.median_or_missing(DATA), look.median_or_missing(CODE)) {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let (data, code) = match (view.median_or_missing(DATA), view.median_or_missing(CODE)) {
         (Ok(data), Ok(code)) => (data, code),
         // A record of before there were counters, or an experiment without them.
         (Err(Missing::NotAsked | Missing::TrialFailed | Missing::NotRun), _)
         | (_, Err(Missing::NotAsked | Missing::TrialFailed | Missing::NotRun)) => {
-            return Ok(Said::Nothing);
+            return Ok(Claim::Nothing);
         }
-        (Err(missing), _) | (_, Err(missing)) => return Ok(untold(look, &missing)),
+        (Err(missing), _) | (_, Err(missing)) => return Ok(untold(view, &missing)),
     };
-    let (data, code) = (look.noted(DATA, data), look.noted(CODE, code));
+    let (data, code) = (view.noted(DATA, data), view.noted(CODE, code));
     let bound = (data + code).min(1.0);
-    look.evidence.figure("walk_cycles_at_most", bound);
-    let threshold = look.ground.table.verdict.threshold;
+    view.evidence.figure("walk_cycles_at_most", bound);
+    let threshold = view.context.table.verdict.threshold;
     let parts = format!(
         "Under {} at most {} % of cycles had a page walk under way (data {} %, code {} %)",
-        look.policy,
+        view.policy,
         percent(bound),
         percent(data),
         percent(code)
     );
     if bound < threshold {
-        return Ok(Said::Shown(format!(
+        return Ok(Claim::Shown(format!(
             "TLB misses are not the bottleneck. {parts}"
         )));
     }
@@ -65,34 +65,34 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     } else {
         ""
     };
-    Ok(Said::Shown(format!(
+    Ok(Claim::Shown(format!(
         "TLB misses cost at most {} % of CPU time. {parts}{side}",
         percent(bound)
     )))
 }
 
 /// Without cycles of walks their number alone says little, and that is said with it.
-fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
+fn untold(view: &mut PolicyView<'_, '_>, missing: &Missing) -> Claim {
     let why = format!(
         "The cost of TLB misses is unknown. The cycles of page walks were not measured: {missing}"
     );
     let counted = (
-        look.median_or_missing(MetricId::DtlbWalksTotal),
-        look.median_or_missing(MetricId::InstructionsTotal),
+        view.median_or_missing(MetricId::DtlbWalksTotal),
+        view.median_or_missing(MetricId::InstructionsTotal),
     );
     let (Ok(walks), Ok(instructions)) = counted else {
-        look.evidence.figure("missing", missing.to_string());
-        return Said::CannotTell(why);
+        view.evidence.figure("missing", missing.to_string());
+        return Claim::CannotTell(why);
     };
-    let walks = look.noted(MetricId::DtlbWalksTotal, walks);
-    let instructions = look.noted(MetricId::InstructionsTotal, instructions);
+    let walks = view.noted(MetricId::DtlbWalksTotal, walks);
+    let instructions = view.noted(MetricId::InstructionsTotal, instructions);
     let rate = if instructions > 0.0 {
         walks / instructions * 1000.0
     } else {
         0.0
     };
-    look.evidence.figure("dtlb_walks_per_kinst", rate);
-    Said::CannotTell(format!(
+    view.evidence.figure("dtlb_walks_per_kinst", rate);
+    Claim::CannotTell(format!(
         "{why}; {} data walks, {rate:.2} per 1000 instructions",
         told(MetricId::DtlbWalksTotal, walks)
     ))

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ground::{Absent, Ground, Look, Said, label, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -52,33 +52,33 @@ impl Rule for WhereTheTimeWent {
          stalls."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let decided = matches!(
-        look.change(MetricId::WallSeconds),
+        view.change(MetricId::WallSeconds),
         Some(Change::Lower | Change::Higher)
     );
-    let pairs = pairs(look);
+    let pairs = pairs(view);
     let Some(parts) = Parts::of(&pairs).filter(|_| decided) else {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     };
     let kernel = parts.kernel();
     let beside = Beside::of(&pairs);
     let figures = parts.figures().into_iter().chain(kernel.figures());
     for (name, seconds) in figures.chain(beside.figures()) {
-        look.evidence.figure(&name, seconds);
+        view.evidence.figure(&name, seconds);
     }
     let mut words = vec![format!("user mode {}", signed(parts.user))];
     words.extend(parts.words());
     words.extend(kernel.words(words.len() > 1));
     words.push(format!("off-CPU {}", signed(parts.neither())));
-    Ok(Said::Shown(format!(
+    Ok(Claim::Shown(format!(
         "{}: {} per run on average, mostly {}. The parts: {}{}{}",
-        look.policy,
+        view.policy,
         signed(parts.wall),
         parts.largest(),
         words.join(", "),
@@ -268,16 +268,16 @@ fn untimed(timed: usize) -> String {
 }
 
 /// The trials of this policy with those of the baseline in the same rounds.
-fn pairs<'a>(look: &Look<'_, 'a>) -> Vec<(&'a Trial, &'a Trial)> {
+fn pairs<'a>(view: &PolicyView<'_, 'a>) -> Vec<(&'a Trial, &'a Trial)> {
     let of = |policy: &str| -> BTreeMap<u32, &'a Trial> {
-        let trials = look.ground.record.trials.iter();
+        let trials = view.context.record.trials.iter();
         trials
             .filter(|trial| trial.role == Role::Arm && trial.policy == policy && trial.succeeded())
             .map(|trial| (trial.round, trial))
             .collect()
     };
-    let here = of(look.policy);
-    let there = of(look.ground.baseline());
+    let here = of(view.policy);
+    let there = of(view.context.baseline());
     let both = there
         .into_iter()
         .filter_map(|(round, base)| Some((base, *here.get(&round)?)));

@@ -1,6 +1,6 @@
 //! Claims that a policy wins in the middle and loses elsewhere.
 
-use super::ground::{Absent, Evidence, Ground, Look, Said};
+use super::context::{Claim, Context, Evidence, MissingInput, PolicyView};
 use super::{Finding, Rule};
 use crate::run::compare::labels::{effect_of, label_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
@@ -39,46 +39,46 @@ impl Rule for WinWithALoss {
          other metric decide the verdict."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let ground = look.ground;
-    if ground.answer(look.policy) != Some(Answer::Better) {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let context = view.context;
+    if context.answer(view.policy) != Some(Answer::Better) {
+        return Ok(Claim::Nothing);
     }
-    let comparisons = ground
+    let comparisons = context
         .table
         .comparisons
         .iter()
-        .filter(|c| c.policy == look.policy);
-    let losses: Vec<&Comparison> = comparisons.filter(|c| is_loss(ground, c)).collect();
-    let list: Vec<String> = losses.iter().map(|loss| tell(ground, loss)).collect();
-    let verdict = &ground.table.verdict.metric;
-    if let Some(win) = ground.comparison(verdict, look.policy) {
-        note(&mut look.evidence, win);
+        .filter(|c| c.policy == view.policy);
+    let losses: Vec<&Comparison> = comparisons.filter(|c| is_loss(context, c)).collect();
+    let list: Vec<String> = losses.iter().map(|loss| tell(context, loss)).collect();
+    let verdict = &context.table.verdict.metric;
+    if let Some(win) = context.comparison(verdict, view.policy) {
+        note(&mut view.evidence, win);
     }
     for loss in &losses {
-        note(&mut look.evidence, loss);
+        note(&mut view.evidence, loss);
     }
-    let policy = look.policy;
-    let won = ground.label(verdict);
+    let policy = view.policy;
+    let won = context.label(verdict);
     Ok(if list.is_empty() {
-        Said::NotShown(format!(
+        Claim::NotShown(format!(
             "{policy}: better in {won}, and no tail, memory or stall is significantly worse"
         ))
     } else {
-        Said::Shown(format!(
+        Claim::Shown(format!(
             "{policy}: worse: {}. It is better in {won}",
             list.join(", ")
         ))
     })
 }
 
-fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
-    let printed = ground
+fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {
+    let printed = context
         .record
         .header
         .plan
@@ -100,11 +100,11 @@ fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
     counts && worse
 }
 
-fn tell(ground: &Ground<'_>, loss: &Comparison) -> String {
+fn tell(context: &Context<'_>, loss: &Comparison) -> String {
     format!(
         "{} {}",
-        label_of(ground.record, &loss.metric, loss.statistic),
-        effect_of(ground.record, loss)
+        label_of(context.record, &loss.metric, loss.statistic),
+        effect_of(context.record, loss)
     )
 }
 

@@ -1,6 +1,6 @@
 //! Claims that the workload is too short to say much.
 
-use super::ground::{Absent, Ground, Look, Said, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 
@@ -24,35 +24,35 @@ impl Rule for WorkloadTooShort {
          loop."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        let baseline = ground.baseline();
-        let all = ground.of_all(self, ask);
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        let baseline = context.baseline();
+        let all = context.of_all(self, ask);
         all.into_iter()
             .filter(|finding| finding.policy.as_deref() == Some(baseline))
             .collect()
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Ok(wall) = look.here(MetricId::WallSeconds) else {
-        return Ok(Said::Nothing);
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let Ok(wall) = view.here(MetricId::WallSeconds) else {
+        return Ok(Claim::Nothing);
     };
     if wall >= SHORT_SECONDS {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
     let part = if wall < VERY_SHORT_SECONDS {
         "may be most"
     } else {
         "may be a large part"
     };
-    let samples = match look.here(MetricId::SamplesTotal) {
+    let samples = match view.here(MetricId::SamplesTotal) {
         Ok(samples) => format!(" (here: {})", told(MetricId::SamplesTotal, samples)),
         Err(_) => String::new(),
     };
-    Ok(Said::Shown(format!(
+    Ok(Claim::Shown(format!(
         "A trial is short ({} under {}): process start and exit {part} of it. Memory is sampled a few \
          times at most{samples}",
         told(MetricId::WallSeconds, wall),
-        look.policy
+        view.policy
     )))
 }

@@ -1,6 +1,6 @@
 //! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
 
-use super::ground::{Absent, Ground, Look, Said, label, told};
+use super::context::{Claim, Context, MissingInput, PolicyView, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
@@ -23,23 +23,23 @@ impl Rule for ZeroingAteTheGain {
          trace the latency of huge faults with perf; two humps point to the host."
     }
 
-    fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
-        ground.of_arms(self, ask)
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        context.of_arms(self, ask)
     }
 }
 
-fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let halved = look.change_by_itself(MetricId::MinorFaultsTotal) == Some(Change::Lower);
-    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
-    let (faults_before, faults) = match look.both(MetricId::MinorFaultsTotal) {
+fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
+    let halved = view.change_by_itself(MetricId::MinorFaultsTotal) == Some(Change::Lower);
+    let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
+    let (faults_before, faults) = match view.both(MetricId::MinorFaultsTotal) {
         Ok(values) if halved => values,
-        _ => return Ok(Said::Nothing),
+        _ => return Ok(Claim::Nothing),
     };
     if faults * 2.0 > faults_before {
-        return Ok(Said::Nothing);
+        return Ok(Claim::Nothing);
     }
-    let (before, after) = look.both(MetricId::SystemSeconds)?;
-    let policy = look.policy;
+    let (before, after) = view.both(MetricId::SystemSeconds)?;
+    let policy = view.policy;
     let lead = format!(
         "{} faults became {}, kernel time went from {} to {}",
         told(MetricId::MinorFaultsTotal, faults_before),
@@ -47,22 +47,22 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         told(MetricId::SystemSeconds, before),
         told(MetricId::SystemSeconds, after)
     );
-    match look.change_by_itself(MetricId::SystemSeconds) {
+    match view.change_by_itself(MetricId::SystemSeconds) {
         Some(change @ (Change::NoDifference | Change::Higher)) => {
             let (much, cost) = match change {
-                Change::Higher => ("more than", cost(look, after - before)),
+                Change::Higher => ("more than", cost(view, after - before)),
                 _ => ("as much as", String::new()),
             };
-            Ok(Said::Shown(format!(
+            Ok(Claim::Shown(format!(
                 "{policy}: making huge pages cost {much} the saved faults. {lead}{cost}{}",
-                others(look)
+                others(view)
             )))
         }
-        Some(Change::Lower) if gained => Ok(Said::Nothing),
-        Some(Change::Lower) => Ok(Said::NotShown(format!(
+        Some(Change::Lower) if gained => Ok(Claim::Nothing),
+        Some(Change::Lower) => Ok(Claim::NotShown(format!(
             "{policy}: the saved faults are too small a part of the time. {lead}"
         ))),
-        _ => Ok(Said::CannotTell(format!(
+        _ => Ok(Claim::CannotTell(format!(
             "{policy}: too few rounds to say whether kernel time changed. {lead}"
         ))),
     }
@@ -70,11 +70,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 /// How much more kernel time there is for each huge fault. Its cost is that and the part of the
 /// faults that it saved; other programs' huge faults are counted too.
-fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
-    match look.here(MetricId::ThpFaultAllocTotal) {
+fn cost(view: &mut PolicyView<'_, '_>, growth: f64) -> String {
+    match view.here(MetricId::ThpFaultAllocTotal) {
         Ok(huge) if huge > 0.0 && growth > 0.0 => {
             let cost = growth / huge;
-            look.evidence
+            view.evidence
                 .figure("kernel_growth_per_huge_fault_seconds", cost);
             format!(
                 "; {} more kernel time per huge fault ({} machine-wide)",
@@ -88,8 +88,8 @@ fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
 
 /// What clearing took, and compaction and reclaim for the program's own allocations, where that
 /// was timed.
-fn timed(look: &mut Look<'_, '_>) -> String {
-    let mut text = match look.here(MetricId::ZeroingSeconds) {
+fn timed(view: &mut PolicyView<'_, '_>) -> String {
+    let mut text = match view.here(MetricId::ZeroingSeconds) {
         Ok(seconds) => format!("; zeroing took {}", told(MetricId::ZeroingSeconds, seconds)),
         Err(_) => "; zeroing is the usual cost".to_owned(),
     };
@@ -97,7 +97,7 @@ fn timed(look: &mut Look<'_, '_>) -> String {
         MetricId::DirectCompactionSeconds,
         MetricId::DirectReclaimSeconds,
     ] {
-        if let Ok(seconds) = look.here(metric)
+        if let Ok(seconds) = view.here(metric)
             && seconds > 0.0
         {
             text.push_str(&format!(", {} {}", told(metric, seconds), label(metric)));
@@ -107,13 +107,13 @@ fn timed(look: &mut Look<'_, '_>) -> String {
 }
 
 /// What the cost may be: clearing, and what stands beside it here.
-fn others(look: &mut Look<'_, '_>) -> String {
-    let mut text = timed(look);
+fn others(view: &mut PolicyView<'_, '_>) -> String {
+    let mut text = timed(view);
     for (metric, what) in [
         (MetricId::CompactStallTotal, "compaction"),
         (MetricId::AllocstallTotal, "reclaim"),
     ] {
-        if let Ok(stalls) = look.here(metric)
+        if let Ok(stalls) = view.here(metric)
             && stalls > 0.0
         {
             text.push_str(&format!(
@@ -122,7 +122,7 @@ fn others(look: &mut Look<'_, '_>) -> String {
             ));
         }
     }
-    if let Some(name) = &look.ground.host().hypervisor {
+    if let Some(name) = &view.context.host().hypervisor {
         text.push_str(&format!(
             "; in a virtual machine ({name}) it may be the host backing memory at first touch"
         ));

@@ -1,4 +1,4 @@
-//! What a rule stands on: medians, comparisons and settings, and a note of each figure used.
+//! The input of a rule: medians, comparisons and settings, and a note of each figure used.
 
 use serde_json::{Map, Value, json};
 
@@ -16,35 +16,35 @@ use crate::text::number::quantity;
 
 /// One experiment, as rules see it.
 #[derive(Debug)]
-pub struct Ground<'a> {
-    /// What was done and seen.
+pub struct Context<'a> {
+    /// Its record.
     pub record: &'a Record,
-    /// What differs.
+    /// Its comparisons and verdict.
     pub table: &'a Table,
-    /// The middle of it.
+    /// Medians over successful trials.
     pub medians: Medians<'a>,
 }
 
-/// What a rule has to say of one policy.
-pub(crate) enum Said {
-    /// The cause is there.
+/// The result of a rule for one policy.
+pub(crate) enum Claim {
+    /// The evidence is there.
     Shown(String),
-    /// It was looked for and is not there.
+    /// The evidence is not there.
     NotShown(String),
-    /// It cannot be told, for a reason other than a missing reading.
+    /// Undecided, for a reason other than a missing reading.
     CannotTell(String),
-    /// The question does not arise.
+    /// The rule does not apply.
     Nothing,
 }
 
-/// A reading that a rule needed and that there is none of.
-pub(crate) struct Absent {
+/// A reading that a rule needs and the record lacks.
+pub(crate) struct MissingInput {
     metric: String,
     policy: String,
     missing: Missing,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Context<'a> {
     /// What people call a metric of this record.
     pub(crate) fn label(&self, metric: impl AsRef<str>) -> String {
         let metric = metric.as_ref();
@@ -52,7 +52,7 @@ impl<'a> Ground<'a> {
         found.map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
     }
 
-    /// The ground of one experiment.
+    /// The context of one experiment.
     #[must_use]
     pub fn new(record: &'a Record, table: &'a Table) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl<'a> Ground<'a> {
     pub(crate) fn of_arms(
         &self,
         rule: &impl Rule,
-        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+        ask: impl Fn(&mut PolicyView<'_, 'a>) -> Result<Claim, MissingInput>,
     ) -> Vec<Finding> {
         let arms = self
             .policies()
@@ -142,7 +142,7 @@ impl<'a> Ground<'a> {
     pub(crate) fn of_all(
         &self,
         rule: &impl Rule,
-        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+        ask: impl Fn(&mut PolicyView<'_, 'a>) -> Result<Claim, MissingInput>,
     ) -> Vec<Finding> {
         let policies = self.policies().iter();
         policies
@@ -154,7 +154,7 @@ impl<'a> Ground<'a> {
     pub(crate) fn of_baseline(
         &self,
         rule: &impl Rule,
-        ask: impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+        ask: impl Fn(&mut PolicyView<'_, 'a>) -> Result<Claim, MissingInput>,
     ) -> Vec<Finding> {
         let baseline = self
             .policies()
@@ -174,25 +174,25 @@ impl<'a> Ground<'a> {
         &self,
         rule: &impl Rule,
         policy: &'a Policy,
-        ask: &impl Fn(&mut Look<'_, 'a>) -> Result<Said, Absent>,
+        ask: &impl Fn(&mut PolicyView<'_, 'a>) -> Result<Claim, MissingInput>,
     ) -> Option<Finding> {
-        let mut look = Look {
-            ground: self,
+        let mut view = PolicyView {
+            context: self,
             policy: &policy.name,
             evidence: Evidence::default(),
         };
-        let (outcome, text) = match ask(&mut look) {
-            Ok(Said::Nothing) => return None,
-            Ok(Said::Shown(text)) => (Outcome::Shown, text),
-            Ok(Said::NotShown(text)) => (Outcome::NotShown, text),
-            Ok(Said::CannotTell(text)) => (Outcome::CannotTell, text),
+        let (outcome, text) = match ask(&mut view) {
+            Ok(Claim::Nothing) => return None,
+            Ok(Claim::Shown(text)) => (Outcome::Shown, text),
+            Ok(Claim::NotShown(text)) => (Outcome::NotShown, text),
+            Ok(Claim::CannotTell(text)) => (Outcome::CannotTell, text),
             // The report counts failed trials; every rule saying so again would be noise.
             Err(absent) if matches!(absent.missing, Missing::TrialFailed | Missing::NotRun) => {
                 return None;
             }
             Err(absent) => {
-                look.evidence.absence(&absent);
-                (Outcome::CannotTell, look.absence(&absent))
+                view.evidence.absence(&absent);
+                (Outcome::CannotTell, view.absence(&absent))
             }
         };
         Some(Finding {
@@ -200,7 +200,7 @@ impl<'a> Ground<'a> {
             policy: Some(policy.name.clone()),
             outcome,
             text,
-            evidence: look.evidence.0,
+            evidence: view.evidence.0,
             explanation: rule.explain(),
             answers: rule.answers(),
         })
@@ -208,34 +208,34 @@ impl<'a> Ground<'a> {
 }
 
 /// A rule looking at one policy.
-pub(crate) struct Look<'g, 'a> {
-    pub(crate) ground: &'g Ground<'a>,
+pub(crate) struct PolicyView<'g, 'a> {
+    pub(crate) context: &'g Context<'a>,
     pub(crate) policy: &'a str,
     pub(crate) evidence: Evidence,
 }
 
-impl Look<'_, '_> {
+impl PolicyView<'_, '_> {
     /// The median under this policy.
-    pub(crate) fn here(&mut self, metric: impl AsRef<str>) -> Result<f64, Absent> {
+    pub(crate) fn here(&mut self, metric: impl AsRef<str>) -> Result<f64, MissingInput> {
         let policy = self.policy;
         self.median(policy, metric)
     }
 
     /// The median under the baseline.
-    pub(crate) fn there(&mut self, metric: impl AsRef<str>) -> Result<f64, Absent> {
-        let baseline = self.ground.baseline();
+    pub(crate) fn there(&mut self, metric: impl AsRef<str>) -> Result<f64, MissingInput> {
+        let baseline = self.context.baseline();
         self.median(baseline, metric)
     }
 
     /// The median under the baseline, then under this policy.
-    pub(crate) fn both(&mut self, metric: impl AsRef<str>) -> Result<(f64, f64), Absent> {
+    pub(crate) fn both(&mut self, metric: impl AsRef<str>) -> Result<(f64, f64), MissingInput> {
         let metric = metric.as_ref();
         Ok((self.there(metric)?, self.here(metric)?))
     }
 
     /// The median under this policy, or why there is none, without a note of it.
     pub(crate) fn median_or_missing(&self, metric: impl AsRef<str>) -> Result<f64, Missing> {
-        self.ground.medians.get(self.policy, metric.as_ref())
+        self.context.medians.get(self.policy, metric.as_ref())
     }
 
     /// Notes a figure of this policy that was read before.
@@ -246,13 +246,17 @@ impl Look<'_, '_> {
     }
 
     /// The median under any policy.
-    pub(crate) fn median(&mut self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Absent> {
+    pub(crate) fn median(
+        &mut self,
+        policy: &str,
+        metric: impl AsRef<str>,
+    ) -> Result<f64, MissingInput> {
         let metric = metric.as_ref();
         let value = self
-            .ground
+            .context
             .medians
             .get(policy, metric)
-            .map_err(|missing| Absent {
+            .map_err(|missing| MissingInput {
                 metric: metric.to_owned(),
                 policy: policy.to_owned(),
                 missing,
@@ -263,7 +267,7 @@ impl Look<'_, '_> {
 
     /// How the metric changed from the baseline to this policy, among all comparisons.
     pub(crate) fn change(&self, metric: impl AsRef<str>) -> Option<Change> {
-        self.ground
+        self.context
             .comparison(metric, self.policy)
             .map(|comparison| comparison.change)
     }
@@ -272,14 +276,14 @@ impl Look<'_, '_> {
     /// correction for many comparisons guards the answers, and would hide that 54,000 faults
     /// became 600 until the last look.
     pub(crate) fn change_by_itself(&self, metric: impl AsRef<str>) -> Option<Change> {
-        self.ground.change_by_itself(metric, self.policy)
+        self.context.change_by_itself(metric, self.policy)
     }
 
-    fn absence(&self, absent: &Absent) -> String {
+    fn absence(&self, absent: &MissingInput) -> String {
         format!(
             "{}: {} was not measured under {}: {}",
             self.policy,
-            self.ground.label(&absent.metric),
+            self.context.label(&absent.metric),
             absent.policy,
             absent.missing
         )
@@ -300,7 +304,7 @@ impl Evidence {
     }
 
     /// A reading that there is none of, and why.
-    fn absence(&mut self, absent: &Absent) {
+    fn absence(&mut self, absent: &MissingInput) {
         let absence = json!({
             "metric": absent.metric,
             "policy": absent.policy,
@@ -323,7 +327,7 @@ pub(crate) fn told(metric: impl AsRef<str>, value: f64) -> String {
     }
 }
 
-/// What people call a metric; [`Ground::label`] names cells of benches too.
+/// What people call a metric; [`Context::label`] names cells of benches too.
 pub(crate) fn label(metric: impl AsRef<str>) -> String {
     let metric = metric.as_ref();
     metric::find(metric).map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())

@@ -1,5 +1,5 @@
-//! `hugewise doctor`: what can be measured here, what will mislead, what is set wrongly, and how
-//! to put back what a killed experiment left.
+//! `hugewise doctor`: what can be measured here, what misleads, which settings are wrong; and undo
+//! for a killed experiment.
 
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use hugewise_linux::root::Root;
 use hugewise_linux::undo::{self, Found, Place, UndoReport};
 use hugewise_model::doctor;
 use hugewise_model::doctor::Diagnosis;
+use hugewise_model::text::{to_markdown, to_text};
 
 use crate::cli::{Format, Output};
 use crate::exit::Exit;
@@ -40,27 +41,27 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let answers = probe::answers(&root, places::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
     if let Some(path) = &arguments.output.json {
-        output::write_file(path, &rendered(&diagnosis, Format::Json)?)?;
+        output::write_file(
+            path,
+            &rendered(&diagnosis, Format::Json, &arguments.output)?,
+        )?;
     }
-    output::print(&rendered(&diagnosis, arguments.output.format)?)?;
+    let form = arguments.output.format;
+    output::print(&rendered(&diagnosis, form, &arguments.output)?)?;
     if arguments.host.is_none() && places::is_left_over() {
         say("an experiment was cut short; to put its settings back: hugewise doctor --undo");
     }
     Ok(Exit::Done)
 }
 
-fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
-    let mut text = Vec::new();
-    match format {
-        Format::Text => doctor::render_text(diagnosis, &mut text)?,
-        Format::Csv => doctor::render_csv(diagnosis, &mut text)?,
-        Format::Markdown => doctor::render_markdown(diagnosis, &mut text)?,
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut text, diagnosis)?;
-            text.push(b'\n');
-        }
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
+fn rendered(diagnosis: &Diagnosis, format: Format, output: &Output) -> Result<String> {
+    let style = output::style(output);
+    Ok(match format {
+        Format::Text => to_text(&diagnosis.document(), &style),
+        Format::Csv => diagnosis.csv(),
+        Format::Markdown => to_markdown(&diagnosis.document(), style.verbose),
+        Format::Json => serde_json::to_string_pretty(diagnosis)? + "\n",
+    })
 }
 
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that

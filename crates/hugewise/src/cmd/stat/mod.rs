@@ -26,11 +26,11 @@ mod sink;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without a target the whole machine is observed until Ctrl-C.\n\
-                  walk% is the share of cycles with a page walk under way, at most; dTLB/k and\n\
-                  iTLB/k are page walks for 1000 instructions; huge/s are huge pages made in\n\
-                  faults, refus/s those refused, coll/s those that khugepaged made, comp/s\n\
-                  compaction stalls, huge% the share of memory that is huge, free the free huge\n\
-                  blocks. † marks figures of the whole machine.",
+                  Columns: walk% share of cycles with a page walk in progress (upper bound);\n\
+                  dTLB, iTLB page walks per 1000 instructions; per second: page faults, huge\n\
+                  pages from faults, failed huge faults, huge pages collapsed by khugepaged,\n\
+                  compaction stalls; huge% share of memory that is huge; free free huge blocks;\n\
+                  † machine-wide.",
     group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "list", "replay"]))
 )]
 pub struct Arguments {

@@ -8,9 +8,10 @@ use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::observe::faults::Map;
 use hugewise_model::observe::simulation::{
     Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind as AccessKind, Mapped, Paging, Processor,
-    Simulation, Tracer, render_csv, render_json, render_markdown, render_text,
+    Simulation, Tracer,
 };
 use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::{to_markdown, to_text};
 
 use super::Arguments;
 use crate::cli::{Format, Output};
@@ -19,10 +20,10 @@ use crate::interrupt::Interrupt;
 use crate::say::say;
 use crate::{command, invoker, output, places};
 
-/// How a processor is simulated unless one is named.
+/// The default of --cpu: this processor.
 const OWN: &str = "own";
 
-/// Runs the command under the tracer and tells what the model saw.
+/// Runs the command under the tracer and reports the counts of the model.
 pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     if arguments.command.is_empty() {
         return Err(exit::usage(
@@ -123,7 +124,7 @@ fn exit_of(ended: &Ended) -> Exit {
     }
 }
 
-/// All columns, and what went into them.
+/// The simulated TLBs and the accesses that they got.
 struct Model {
     columns: Vec<Column>,
     mapped: Mapped,
@@ -194,18 +195,16 @@ impl Model {
 }
 
 fn show(simulation: &Simulation, output: &Output) -> Result<()> {
-    let mut text = String::new();
-    match output.format {
-        Format::Text => render_text(simulation, output::style(output).width, &mut text)?,
-        Format::Json => render_json(simulation, &mut text)?,
-        Format::Csv => render_csv(simulation, &mut text)?,
-        Format::Markdown => render_markdown(simulation, &mut text)?,
-    }
-    let printed = output::print(&text);
+    let style = output::style(output);
+    let json = || anyhow::Ok(serde_json::to_string_pretty(simulation)? + "\n");
+    let printed = output::print(&match output.format {
+        Format::Text => to_text(&simulation.document(), &style),
+        Format::Json => json()?,
+        Format::Csv => simulation.csv(),
+        Format::Markdown => to_markdown(&simulation.document(), style.verbose),
+    });
     if let Some(path) = &output.json {
-        let mut json = String::new();
-        render_json(simulation, &mut json)?;
-        output::write_file(path, &json)?;
+        output::write_file(path, &json()?)?;
     }
     printed
 }

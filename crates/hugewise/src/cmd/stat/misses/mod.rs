@@ -6,9 +6,8 @@ use anyhow::{Context, Result};
 use hugewise_linux::perf::misses::{self, Kernel};
 use hugewise_linux::root::Root;
 use hugewise_model::base::recording::Fault;
-use hugewise_model::observe::misses::{
-    Absence, Analysis, Summary, render_csv, render_markdown, render_text,
-};
+use hugewise_model::observe::misses::{Absence, Analysis, Summary};
+use hugewise_model::text::{to_markdown, to_text};
 
 use super::Arguments;
 use crate::cli::{Format, Output};
@@ -36,18 +35,16 @@ pub(super) fn run(root: &Root, arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// That it cannot be told is the result, in the form that was asked for.
+/// The result where nothing can be sampled, in the requested form.
 fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
+    let style = output::style(output);
     let rendered = |format| {
-        let mut text = String::new();
-        match format {
-            Format::Text | Format::Markdown => {
-                absence.render_text(output::style(output).width, &mut text)?;
-            }
-            Format::Csv => absence.render_csv(&mut text)?,
-            Format::Json => absence.render_json(&mut text)?,
-        }
-        anyhow::Ok(text)
+        anyhow::Ok(match format {
+            Format::Text => to_text(&absence.document(), &style),
+            Format::Markdown => to_markdown(&absence.document(), style.verbose),
+            Format::Csv => absence.csv(),
+            Format::Json => serde_json::to_string_pretty(absence)? + "\n",
+        })
     };
     let printed = output::print(&rendered(output.format)?);
     if let Some(path) = &output.json {
@@ -80,16 +77,13 @@ fn show(analysis: &Analysis, output: &Output) -> Result<()> {
 }
 
 fn rendered(summary: &Summary, format: Format, output: &Output) -> Result<String> {
-    let mut text = String::new();
     let style = output::style(output);
-    match format {
-        Format::Text => render_text(summary, &style, &mut text)?,
-        Format::Csv => render_csv(summary, &mut text)?,
-        Format::Markdown => render_markdown(summary, &style, &mut text)?,
+    Ok(match format {
+        Format::Text => to_text(&summary.document(), &style),
+        Format::Csv => summary.csv(),
+        Format::Markdown => to_markdown(&summary.document(), style.verbose),
         Format::Json => {
-            text = serde_json::to_string_pretty(summary).context("rendering the summary")?;
-            text.push('\n');
+            serde_json::to_string_pretty(summary).context("rendering the summary")? + "\n"
         }
-    }
-    Ok(text)
+    })
 }

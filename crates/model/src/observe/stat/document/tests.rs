@@ -56,7 +56,8 @@ fn with_counters() {
         free huge blocks  2101 at the end
         † machine-wide, includes other programs
         Which memory misses the TLB: hugewise misses
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]

@@ -6,19 +6,19 @@
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_model::observe::stat::{Count, Tally, derive};
+use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::trial::Reading;
 
+use crate::machine::root::Root;
+use crate::observe::stat::plan::walk_cycles;
 use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
 use crate::probe::Grants;
-use crate::root::Root;
-use crate::stat::plan::walk_cycles;
 
-/// What is counted in a trial.
+/// Plan and turn of the counters of a trial.
 #[derive(Clone, Copy, Debug)]
-pub struct Counting<'a> {
+pub struct CountingPlan<'a> {
     /// What this machine can count, or why nothing.
     pub plan: Result<&'a Plan, &'a Missing>,
     /// Number of the round, which decides whose turn it is.
@@ -35,8 +35,8 @@ pub(super) struct TrialCounters<'a> {
 }
 
 impl<'a> TrialCounters<'a> {
-    /// Opens them on whom the trial watches.
-    pub(super) fn attach(root: &Root, counting: Counting<'a>, target: &Target) -> Self {
+    /// Opens them on the target of the trial.
+    pub(super) fn attach(root: &Root, counting: CountingPlan<'a>, target: &Target) -> Self {
         let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
             let turn = usize::try_from(counting.round).unwrap_or(0);
             let grants = Grants::read(root);
@@ -55,8 +55,8 @@ impl<'a> TrialCounters<'a> {
     }
 
     /// What they counted; to be called when the workload has ended.
-    pub(super) fn finish(mut self) -> Counted<'a> {
-        Counted {
+    pub(super) fn finish(mut self) -> TrialCounts<'a> {
+        TrialCounts {
             counts: self
                 .counters
                 .as_mut()
@@ -67,27 +67,16 @@ impl<'a> TrialCounters<'a> {
     }
 }
 
-/// What was counted in a trial.
+/// Counts of a trial.
 #[derive(Clone, Debug)]
-pub(super) struct Counted<'a> {
+pub(super) struct TrialCounts<'a> {
     plan: Result<&'a Plan, Missing>,
     counts: Vec<Count>,
 }
 
-impl Counted<'_> {
-    /// A reading of the table of metrics, where it is one of ours.
-    pub(super) fn value(&self, name: &str, host: &Host) -> Option<Value> {
-        Some(match name {
-            "cycles_total" => self.total(CYCLES),
-            "instructions_total" => self.total(INSTRUCTIONS),
-            "dtlb_walks_total" => self.data_walks(),
-            "itlb_walks_total" => self.total("itlb_walks"),
-            "data_walk_cycles_ratio" | "code_walk_cycles_ratio" => self.walk_cycles(name, host),
-            _ => return None,
-        })
-    }
-
-    fn data_walks(&self) -> Value {
+impl TrialCounts<'_> {
+    /// Page walks for data.
+    pub(super) fn data_walks(&self) -> Value {
         let both = || Ok(self.total("dtlb_load_walks")? + self.total("dtlb_store_walks")?);
         match self.total("dtlb_walks") {
             Err(Missing::NotSupported { .. }) => both(),
@@ -96,7 +85,7 @@ impl Counted<'_> {
     }
 
     /// How often an event happened in the whole trial.
-    fn total(&self, kind: &str) -> Value {
+    pub(super) fn total(&self, kind: &str) -> Value {
         let plan = self.plan.clone()?;
         let mut tallies = self.counts.iter().filter(|count| count.kind == kind);
         let first = tallies.next().ok_or_else(|| absent(plan, kind))?;
@@ -112,15 +101,21 @@ impl Counted<'_> {
         }
     }
 
+    /// Share of cycles with a page walk for data under way.
+    pub(super) fn data_walk_cycles(&self, host: &Host) -> Value {
+        self.walk_cycles(MetricId::DataWalkCyclesRatio, &["dtlb", "dtlb_load"], host)
+    }
+
+    /// Share of cycles with a page walk for code under way.
+    pub(super) fn code_walk_cycles(&self, host: &Host) -> Value {
+        self.walk_cycles(MetricId::CodeWalkCyclesRatio, &["itlb"], host)
+    }
+
     /// A share within the group, which holds also for a part of the time.
-    fn walk_cycles(&self, name: &str, host: &Host) -> Value {
+    fn walk_cycles(&self, id: MetricId, sides: &[&str], host: &Host) -> Value {
         let plan = self.plan.clone()?;
-        let sides: &[&str] = match name {
-            "code_walk_cycles_ratio" => &["itlb"],
-            _ => &["dtlb", "dtlb_load"],
-        };
         walk_cycles(plan, host).bound()?;
-        match derive(&self.counts, None).remove(name) {
+        match derive(&self.counts, None).remove(id.name()) {
             Some(Reading::Value { value }) => Ok(value),
             Some(Reading::Missing {
                 missing: Missing::NotSupported { what },
@@ -171,9 +166,10 @@ fn whole(first: &Tally, running_ns: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use hugewise_model::observe::stat::Mode;
+    use hugewise_model::observe::stat::kind::CYCLES;
 
     use super::*;
-    use crate::perf::count::Planned;
+    use crate::perf::count::SourceGroups;
     use crate::perf::fit::{Chosen, Permitted};
     use crate::perf::open::{Code, Guests, HARDWARE};
 
@@ -192,7 +188,7 @@ mod tests {
                 mode: Mode::UserAndKernel,
                 guests: Guests::Excluded,
             },
-            sources: vec![Planned {
+            sources: vec![SourceGroups {
                 name: "cpu".to_owned(),
                 family: Some("zen4".to_owned()),
                 groups: groups.collect(),
@@ -215,8 +211,8 @@ mod tests {
         }
     }
 
-    fn counted<'a>(plan: &'a Plan, counts: Vec<Count>) -> Counted<'a> {
-        Counted {
+    fn counted<'a>(plan: &'a Plan, counts: Vec<Count>) -> TrialCounts<'a> {
+        TrialCounts {
             plan: Ok(plan),
             counts,
         }

@@ -1,8 +1,8 @@
-//! Which files a machine is made of: what readers read, and nothing else.
+//! The files of a frozen machine: exactly those that readers read.
 
 use hugewise_model::base::glob::{fits, is_pattern};
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// Every file that a reader of hosts reads, relative to the root; `*` stands for any part of one
 /// name. A reader that reads more must add its file here, or frozen machines will lack it.
@@ -39,15 +39,10 @@ pub const FROZEN: &[&str] = &[
     "sys/kernel/mm/hugepages/hugepages-*kB/nr_hugepages",
     "sys/kernel/mm/hugepages/hugepages-*kB/nr_overcommit_hugepages",
     "sys/kernel/mm/hugepages/hugepages-*kB/resv_hugepages",
-    "sys/kernel/mm/transparent_hugepage/defrag",
-    "sys/kernel/mm/transparent_hugepage/enabled",
-    "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
+    "sys/kernel/mm/transparent_hugepage/*",
     "sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled",
     "sys/kernel/mm/transparent_hugepage/hugepages-*kB/shmem_enabled",
     "sys/kernel/mm/transparent_hugepage/khugepaged/*",
-    "sys/kernel/mm/transparent_hugepage/shmem_enabled",
-    "sys/kernel/mm/transparent_hugepage/shrink_underused",
-    "sys/kernel/mm/transparent_hugepage/use_zero_page",
     "usr/lib/*-linux-gnu*/libc.so.6",
     "usr/lib/*-linux-gnu*/libjemalloc.so.*",
     "usr/lib/*-linux-gnu*/libmimalloc.so.*",

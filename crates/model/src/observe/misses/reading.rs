@@ -20,7 +20,7 @@ pub fn is_recording(first: &[u8]) -> bool {
 impl Recorded for Analysis {
     type Event = Event;
     const OF: &'static str = "misses";
-    const WRITER: &'static str = "misses --out";
+    const WRITER: &'static str = "hugewise misses --out";
     const SCHEMA: u32 = SCHEMA;
 
     /// The tag decides between the two kinds of events, so that an error names the fault of the

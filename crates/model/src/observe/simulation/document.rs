@@ -2,6 +2,7 @@
 
 use super::outcome::{Cut, MappedPages, PageColumn, References, Simulation, Streams, Tally};
 use crate::base::units::{Unit, bytes_text};
+use crate::run::trial::Outcome;
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::{Cell, Grid};
@@ -102,7 +103,8 @@ impl Simulation {
             )),
             Cut::Interrupted => Some("Cut: a signal ended it.".to_owned()),
         };
-        let outcome = self.outcome.as_ref();
+        let is_failure = |outcome: &&Outcome| **outcome != (Outcome::Exited { code: 0 });
+        let outcome = self.outcome.as_ref().filter(is_failure);
         let outcome = outcome.map(|outcome| format!("The command ended with {outcome}."));
         cut.into_iter().chain(outcome).collect()
     }

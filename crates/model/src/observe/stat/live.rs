@@ -71,7 +71,7 @@ const TIME: usize = 8;
 /// The two lines above the intervals: units, and names of the columns.
 #[must_use]
 pub fn live_heading(header: &Header) -> String {
-    let mut names = format!("{:>TIME$}", "UTC");
+    let mut names = format!("{:>TIME$}", time_head(header));
     for column in columns(header) {
         let name = format!("{}{}", column.name, mark(header, column.reading));
         names.push_str(&format!("{name:>0$}", column.width));
@@ -104,7 +104,7 @@ pub(super) fn table(header: &Header, intervals: &[Interval]) -> Grid {
         };
         format!("{}{unit}{}", column.name, mark(header, column.reading))
     });
-    let heads = std::iter::once("UTC".to_owned()).chain(heads);
+    let heads = std::iter::once(time_head(header).to_owned()).chain(heads);
     let mut grid = Grid {
         rows: vec![heads.map(Cell::plain).collect()],
         ..Grid::default()
@@ -120,6 +120,14 @@ fn columns(header: &Header) -> impl Iterator<Item = &'static Column> {
     let counting = header.hardware.missing().is_none();
     let columns = COLUMNS.iter();
     columns.filter(move |column| counting || column.source == Source::Kernel)
+}
+
+fn time_head(header: &Header) -> &'static str {
+    if header.interval_ns < 1_000_000_000 {
+        "seconds"
+    } else {
+        "UTC"
+    }
 }
 
 /// The time of day (UTC) so long after the beginning; where intervals are shorter than a second,

@@ -18,7 +18,7 @@ pub struct Recording {
 
 /// The error of a file without a header.
 const NO_RECORDING: &str = "line 1: not a recording of stat; give a file of `hugewise stat \
-                            --json`, or of `hugewise misses --out` to `hugewise misses`";
+                            --json`";
 
 /// Parses a recording. An incomplete last line, as a crash leaves, is ignored.
 ///

@@ -1,4 +1,4 @@
-//! What the kernel counts by itself: needs no hardware counters.
+//! What the kernel counts, without hardware counters.
 
 /// A reading of the kernel.
 #[derive(Clone, Copy, Debug)]
@@ -7,7 +7,7 @@ pub struct SoftwareReading {
     pub name: &'static str,
     /// What it is, and from which file.
     pub doc: &'static str,
-    /// What one must be or have to read it.
+    /// What reading it needs.
     pub needs: &'static str,
 }
 
@@ -23,27 +23,27 @@ const ROLLUP: &str = "the same user, or CAP_SYS_PTRACE";
 pub static READINGS: &[SoftwareReading] = &[
     reading(
         "minor_faults_total",
-        "faults served without I/O: /proc/PID/stat, memory.stat or /proc/vmstat",
+        "faults without I/O: /proc/PID/stat, memory.stat or /proc/vmstat",
         NOTHING,
     ),
     reading(
         "major_faults_total",
-        "faults that waited for I/O, from the same files",
+        "faults with I/O, from the same files",
         NOTHING,
     ),
     reading(
         "thp_fault_alloc_total",
-        "huge pages made in faults: /proc/vmstat",
+        "huge pages from faults: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "thp_fault_fallback_total",
-        "refused in faults: /proc/vmstat",
+        "failed huge faults: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "thp_collapse_alloc_total",
-        "huge pages made by khugepaged and MADV_COLLAPSE: /proc/vmstat",
+        "huge pages from khugepaged and MADV_COLLAPSE: /proc/vmstat",
         NOTHING,
     ),
     reading(
@@ -53,37 +53,37 @@ pub static READINGS: &[SoftwareReading] = &[
     ),
     reading(
         "khugepaged_seconds",
-        "processor time of the kernel thread: /proc/PID/schedstat",
-        "the first process namespace",
+        "CPU time of khugepaged: /proc/PID/schedstat",
+        "the initial PID namespace",
     ),
     reading(
         "compact_stall_total",
-        "tasks that compacted memory themselves: /proc/vmstat",
+        "compaction stalls: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "compact_success_total",
-        "of them with success: /proc/vmstat",
+        "compaction stalls that succeeded: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "compact_fail_total",
-        "of them in vain: /proc/vmstat",
+        "compaction stalls that failed: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "compact_migrate_scanned_total",
-        "pages that compaction looked at to move: /proc/vmstat",
+        "pages that compaction scanned for migration: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "compact_daemon_wake_total",
-        "calls for kcompactd: /proc/vmstat",
+        "wake-ups of kcompactd: /proc/vmstat",
         NOTHING,
     ),
     reading(
         "huge_ratio",
-        "share of the memory below that PMDs map: smaps_rollup, memory.stat or meminfo",
+        "PMD-mapped share of rss_bytes or anon_bytes: smaps_rollup, memory.stat or meminfo",
         ROLLUP,
     ),
     reading(

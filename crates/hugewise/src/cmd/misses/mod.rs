@@ -1,0 +1,105 @@
+//! `hugewise misses`: where TLB misses come from, by sampling their addresses.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::tlb_misses as misses;
+use hugewise_linux::observe::tlb_misses::Kernel;
+use hugewise_model::base::recording::Fault;
+use hugewise_model::observe::misses::{Absence, Analysis, Summary};
+use hugewise_model::text::{to_markdown, to_text};
+
+use crate::exit::{self, Exit};
+use crate::output::{self, Format, Output};
+use crate::target::TargetFlags;
+use crate::{paths, recording};
+
+mod sampling;
+
+/// What is not yet known of the instrument.
+const EXPERIMENTAL: &str = "Experimental: the decoders of samples (PEBS, IBS, SPE) were checked \
+                            against the documented layouts, not yet on real hardware.";
+
+/// Flags of `misses`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Experimental: not yet tried on the hardware that it needs.",
+    after_long_help = EXPERIMENTAL,
+    group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "replay"]))
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: TargetFlags,
+
+    /// Sample one in N events [default: chosen for this CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=0x00ff_ffff))]
+    every: Option<u64>,
+
+    /// Record every sample in FILE, for --replay
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    out: Option<PathBuf>,
+
+    /// Report again from a recording (--out FILE)
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Samples until the target ends, the time is over, or a signal comes; where nothing can be
+/// sampled, says why, and runs nothing.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    if let Some(path) = &arguments.replay {
+        show(&recording::replay(path)?, &arguments.output)?;
+        return Ok(Exit::Done);
+    }
+    let root = &Root::real();
+    output::check_file(&arguments.output)?;
+    let host = paths::host(root)?;
+    let target = sampling::Wanted::find(root, arguments)?;
+    let instruments = match misses::find(root, &host, &Kernel, arguments.every) {
+        Ok(instruments) => instruments,
+        Err(absence) => return refuse(&absence, &arguments.output),
+    };
+    match sampling::watch(root, &host, &instruments, target, arguments)? {
+        sampling::Ended::Sampled(analysis, exit) => {
+            show(&analysis, &arguments.output)?;
+            Ok(exit)
+        }
+        sampling::Ended::Absent(absence) => refuse(&absence, &arguments.output),
+    }
+}
+
+/// The result where nothing can be sampled: why, and what would help.
+fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
+    output::emit(output, |format| {
+        let style = output::style(output);
+        Ok(match format {
+            Format::Text => to_text(&absence.document(), &style),
+            Format::Markdown => to_markdown(&absence.document(), style.verbose),
+            Format::Csv => absence.csv(),
+            Format::Json => output::json(absence)?,
+        })
+    })?;
+    Ok(Exit::Refused)
+}
+
+fn show(analysis: &Analysis, output: &Output) -> Result<()> {
+    let summary = analysis
+        .summary()
+        .ok_or_else(|| exit::usage(Fault::CutShort))?;
+    output::emit(output, |format| rendered(&summary, format, output))
+}
+
+fn rendered(summary: &Summary, format: Format, output: &Output) -> Result<String> {
+    let style = output::style(output);
+    Ok(match format {
+        Format::Text => to_text(&summary.document(), &style),
+        Format::Csv => summary.csv(),
+        Format::Markdown => to_markdown(&summary.document(), style.verbose),
+        Format::Json => output::json(summary)?,
+    })
+}

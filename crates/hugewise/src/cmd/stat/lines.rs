@@ -1,0 +1,90 @@
+//! The lines of a result in the requested format, printed as they come.
+
+use std::fs::File;
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use hugewise_model::observe::stat::{
+    Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line, to_line,
+};
+use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::{Style, to_markdown, to_text};
+
+use crate::output::{self, Format, Output};
+
+/// Where lines go: stdout, and a file of JSON lines.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    header: &'a Header,
+    output: &'a Output,
+    style: Style,
+    file: Option<File>,
+    summary: Summary,
+    /// Kept for forms that are drawn as a whole.
+    intervals: Vec<Interval>,
+}
+
+impl<'a> Lines<'a> {
+    /// Begins with what is observed.
+    pub(super) fn begin(header: &'a Header, output: &'a Output) -> Result<Self> {
+        let file = output.json.as_deref();
+        let file = file.map(|path| output::create("--json", path));
+        let mut lines = Self {
+            header,
+            output,
+            style: output::style(output),
+            file: file.transpose()?,
+            summary: Summary::default(),
+            intervals: Vec::new(),
+        };
+        lines.line(&Line::Header(Box::new(header.clone())))?;
+        output::print(&match output.format {
+            Format::Text => to_text(&header.document(), &lines.style) + &live_heading(header),
+            Format::Csv => csv_heading(),
+            Format::Json | Format::Markdown => String::new(),
+        })?;
+        Ok(lines)
+    }
+
+    /// One more interval.
+    pub(super) fn interval(&mut self, interval: Interval) -> Result<()> {
+        self.summary.add(&interval);
+        output::print(&match self.output.format {
+            Format::Text => live_line(self.header, &interval),
+            Format::Csv => csv_rows(self.header, &interval),
+            Format::Json | Format::Markdown => String::new(),
+        })?;
+        if self.output.format == Format::Markdown {
+            self.intervals.push(interval.clone());
+        }
+        self.line(&Line::Interval(interval))
+    }
+
+    /// What it came to.
+    pub(super) fn finish(mut self, outcome: Option<Outcome>) -> Result<()> {
+        let summary = std::mem::take(&mut self.summary);
+        let summary = summary.finished(&self.header.hardware, outcome);
+        output::print(&match self.output.format {
+            Format::Text => format!("\n{}", to_text(&summary.document(self.header), &self.style)),
+            Format::Markdown => {
+                let document = summary.document_with(self.header, &self.intervals);
+                to_markdown(&document, self.style.verbose)
+            }
+            Format::Csv | Format::Json => String::new(),
+        })?;
+        self.line(&Line::Summary(summary))
+    }
+
+    /// A line of JSON, on stdout and in the file where they want it.
+    fn line(&mut self, line: &Line) -> Result<()> {
+        let text = to_line(line);
+        if self.output.format == Format::Json {
+            output::print(&text)?;
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(text.as_bytes())
+                .context("writing the file of --json")?;
+        }
+        Ok(())
+    }
+}

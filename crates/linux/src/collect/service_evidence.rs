@@ -1,0 +1,18 @@
+//! Readings that exist only for a server under load.
+
+use std::time::Duration;
+
+use hugewise_model::base::missing::Missing;
+
+use super::stacks::Stacks;
+
+/// A server's start, its load and its threads' stacks.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceEvidence {
+    /// From the release of its exec until it was ready.
+    pub(super) ready: Duration,
+    /// Processor time of the load, in nanoseconds.
+    pub(super) load_cpu_ns: u64,
+    /// The stacks of the main process's threads when the load had ended.
+    pub(super) stacks: Result<Stacks, Missing>,
+}

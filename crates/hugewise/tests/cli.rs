@@ -243,13 +243,13 @@ fn a_bench_measures_cells_and_proves_their_pages() {
     let (out, json) = (case.path("record.jsonl"), case.path("report.json"));
     case.hugewise()
         .args(["bench", "memory", "--sizes", "64K", "--ops", "copy"])
-        .args(["--pages", "4k", "--max-rounds", "2", "--out"])
+        .args(["--pages", "4k", "--max-rounds", "2", "-v", "--out"])
         .arg(&out)
         .arg("--json")
         .arg(&json)
         .assert()
         .success()
-        .stdout(contains("GB/s").and(contains("base pages, in every cell")));
+        .stdout(contains("GB/s").and(contains("base pages in every cell")));
     let text = std::fs::read(&json).expect("a report");
     let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     let cell = |metric: &str| {
@@ -262,11 +262,11 @@ fn a_bench_measures_cells_and_proves_their_pages() {
     assert_eq!(cell("source_small_bytes"), [65_536.0, 65_536.0]);
     assert!(cell("rate_bytes_per_second").iter().all(|&rate| rate > 1e6));
     case.hugewise()
-        .arg("report")
+        .args(["report", "-v"])
         .arg(&out)
         .assert()
         .success()
-        .stdout(contains("base pages, in every cell"));
+        .stdout(contains("base pages in every cell"));
 }
 
 /// What the processor says of itself is in the record, and the curves are drawn from it again.
@@ -278,7 +278,7 @@ fn a_bench_of_latency_is_a_curve() {
     let (first, second) = (case.path("first.svg"), case.path("second.svg"));
     case.hugewise()
         .args(["bench", "latency", "--to", "16K", "--pages", "4k"])
-        .args(["--max-rounds", "2", "--out"])
+        .args(["--max-rounds", "2", "-v", "--out"])
         .arg(&out)
         .arg("--json")
         .arg(&json)
@@ -286,7 +286,7 @@ fn a_bench_of_latency_is_a_curve() {
         .arg(&first)
         .assert()
         .success()
-        .stdout(contains("16 KiB").and(contains("Levels, 4k: not read off")));
+        .stdout(contains("16 KiB").and(contains("Levels, 4k: too few rounds")));
     let text = std::fs::read(&json).expect("a report");
     let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     for bytes in [4096, 5120, 16_384] {

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use harness::{Case, is_root, lab, skip};
+use hugewise_model::observe::inspect::reasons::Code;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -103,7 +104,7 @@ fn small_pages_have_the_reason_that_made_them_small() {
     let case = Case::new();
     let shown = case
         .hugewise()
-        .args(["inspect", "-p", &held.pid()])
+        .args(["inspect", "-v", "-p", &held.pid()])
         .assert()
         .success()
         .stdout(contains("MADV_NOHUGEPAGE").and(contains("VmFlags has nh")));
@@ -142,7 +143,7 @@ fn a_forecast_stands_in_every_form_that_has_room_for_it() {
         let wanted = if form == "json" {
             contains("\"forecast\"")
         } else {
-            contains("Forecast: translations")
+            contains("Forecast: TLB reach")
         };
         case.hugewise()
             .args(["inspect", &held.pid(), "--forecast", "--format", form])
@@ -279,7 +280,7 @@ fn all_processes_are_a_line_each() {
 }
 
 #[test]
-fn every_reason_has_its_story() {
+fn every_reason_is_explained() {
     let case = Case::new();
     let list = case
         .hugewise()
@@ -287,13 +288,13 @@ fn every_reason_has_its_story() {
         .assert()
         .success();
     let text = String::from_utf8_lossy(&list.get_output().stdout).into_owned();
-    assert_eq!(text.lines().count(), 46, "{text}");
+    assert_eq!(text.lines().count(), Code::all().len(), "{text}");
     for line in text.lines() {
         let code = line.split_whitespace().next().expect("a reason");
         case.hugewise()
             .args(["inspect", "--explain", &code.to_lowercase()])
             .assert()
             .success()
-            .stdout(contains(code).and(contains("What repairs it")));
+            .stdout(contains(code).and(contains("How to fix it")));
     }
 }

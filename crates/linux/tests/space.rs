@@ -12,7 +12,7 @@ use hugewise_linux::machine::identity::is_root;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, ReadError, read_settings, read_space};
 use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Space};
-use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
+use hugewise_model::observe::inspect::reasons::{Code, Wording, judge};
 use skipping::skip;
 
 const ALL: Depth = Depth::Frames(Duration::from_secs(10));
@@ -123,7 +123,7 @@ fn pages(space: &Space, address: usize) -> Pages {
 
 fn code_at(space: &Space, address: usize) -> Code {
     let settings = read_settings(&Root::real(), std::process::id()).unwrap();
-    let judgements = judge(space, &settings, &Told::All);
+    let judgements = judge(space, &settings, &Wording::All);
     let inside = |one: &&hugewise_model::observe::inspect::reasons::Judgement| {
         (one.start..one.end).contains(&(address as u64))
     };

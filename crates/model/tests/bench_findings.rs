@@ -84,7 +84,7 @@ fn small_steps_are_named_where_whole_ones_came_out_huge() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            4k: grown by less than 2 MiB and used at once, at most 0 % of a heap came out huge (by 1 MiB); grown by 2 MiB, 100 %
+            4k: heaps that grow by less than 2 MiB and are touched at once get no huge pages. In steps of 1 MiB up to 0 % of the heap became huge, in steps of 2 MiB 100 %
         "#]],
     );
     says(
@@ -92,7 +92,7 @@ fn small_steps_are_named_where_whole_ones_came_out_huge() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            4k: grown by less than 2 MiB and used at once, at most 90 % of a heap came out huge (by 1 MiB); grown by 2 MiB, 100 %
+            4k: heaps that grow by less than 2 MiB get huge pages too. In steps of 1 MiB up to 90 % of the heap became huge, in steps of 2 MiB 100 %
         "#]],
     );
     assert_eq!(found(&growth(0.0, 0.0), id), None);
@@ -130,7 +130,7 @@ fn reading_first_is_named_where_it_leaves_small_pages() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            4k: memory brought in by load was 0 % huge once it was written, by store 100 %: a read maps the huge zero page, and the write after it left small pages on this kernel
+            4k: prefaulting by reads leaves small pages on this kernel. By load 0 % of the memory was huge after the write, by store 100 %; a read maps the huge zero page, and a later write splits it
         "#]],
     );
     says(
@@ -138,7 +138,7 @@ fn reading_first_is_named_where_it_leaves_small_pages() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            4k: memory brought in by load was 100 % huge once it was written, by store 100 %: reading first costs no huge page on this kernel
+            4k: prefaulting by reads costs no huge pages on this kernel. By load 100 % of the memory was huge after the write, by store 100 %
         "#]],
     );
 }
@@ -161,7 +161,7 @@ fn faults_and_zeroing_are_named_where_they_are_a_good_part() {
         "page-fault-bound",
         Outcome::Shown,
         &expect![[r#"
-            4k: the kernel share is 15 % with slab, the largest of its cells: with nothing else to do in the kernel, that is page faults and the clearing in them
+            4k: page faults and the zeroing in them are a large share of the time. The kernel share is up to 15 % (with slab)
         "#]],
     );
     says(
@@ -169,7 +169,7 @@ fn faults_and_zeroing_are_named_where_they_are_a_good_part() {
         "zeroing-bound",
         Outcome::Shown,
         &expect![[r#"
-            4k: the zeroing share is 12 % with slab, the largest of its cells: clearing new memory takes at least that; huge pages and prefaulting move it, and save none
+            4k: zeroing new memory is a large share of the time. The zeroing share is up to 12 % (with slab); huge pages and prefaulting move it and save none of it
         "#]],
     );
     says(
@@ -177,7 +177,7 @@ fn faults_and_zeroing_are_named_where_they_are_a_good_part() {
         "page-fault-bound",
         Outcome::NotShown,
         &expect![[r#"
-            4k: the kernel share is 3.0 % with slab, the largest of its cells: page faults are no great part
+            4k: page faults are a small share of the time. The kernel share is up to 3.0 % (with slab)
         "#]],
     );
     says(
@@ -185,7 +185,7 @@ fn faults_and_zeroing_are_named_where_they_are_a_good_part() {
         "zeroing-bound",
         Outcome::NotShown,
         &expect![[r#"
-            4k: the zeroing share is 0.4 % with slab, the largest of its cells: clearing new memory is no great part
+            4k: zeroing new memory is a small share of the time. The zeroing share is up to 0.4 % (with slab)
         "#]],
     );
 }
@@ -226,7 +226,7 @@ fn no_difference_is_said_with_its_bound() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            2m: it differs in 1 of 2 cells
+            2m: 1 of 2 cells differ
         "#]],
     );
 }
@@ -266,7 +266,7 @@ fn a_source_that_was_the_zero_page_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            4k: 1 of 2 cells with a source read the zero page, which stays in a cache; 40.0 GB/s in copy/libc/65536/untouched/1 is no speed of memory: over written memory it is 10.0 GB/s, 25 % of that
+            4k: 1 of 2 cells read the zero page, which is not memory speed. The page stays in the cache; copy/libc/65536/untouched/1 reads at 40.0 GB/s, and at 10.0 GB/s over written memory, 25 % of that
         "#]],
     );
     says(

@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use expect_test::expect_file;
 use hugewise_model::observe::inspect::reasons::{Certainty, Code};
 use hugewise_model::observe::inspect::view::{
-    Brief, Glob, Inspection, changes, render_csv, render_map, render_markdown, render_several,
-    render_text,
+    Brief, Glob, Inspection, changes, csv, map, several, several_csv,
 };
-use hugewise_model::text::{Style, Verbosity};
+use hugewise_model::text::document::Level;
+use hugewise_model::text::plain_text::level;
+use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
 
 fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", name]
@@ -40,8 +41,7 @@ fn text(inspection: &Inspection, only: Option<&Glob>, verbose: Verbosity) -> Str
         verbose,
         ..Style::default()
     };
-    let mut text = String::new();
-    render_text(inspection, only, &style, &mut text).unwrap();
+    let text = to_text(&inspection.document(only, level(verbose)), &style);
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "too wide: {line}");
     }
@@ -56,7 +56,10 @@ fn as_text() {
     for name in FROZEN {
         let inspection = inspection(name);
         let short = text(&inspection, None, Verbosity::Normal);
+        assert!(short.lines().count() <= 24, "{short}");
         expect_file![fixture(&format!("golden/inspect-{name}.txt"))].assert_eq(&short);
+        let all = text(&inspection, None, Verbosity::Verbose);
+        expect_file![fixture(&format!("golden/inspect-{name}-verbose.txt"))].assert_eq(&all);
     }
     let inspection = inspection("grown");
     let heap = text(&inspection, Some(&Glob::new("heap")), Verbosity::Normal);
@@ -80,7 +83,7 @@ fn words_for_what_is_shown_are_enough() {
     ] {
         let whole = inspection(name);
         let frozen = frozen(name);
-        let enough = Inspection::for_text(frozen.space, frozen.settings, only, verbose);
+        let enough = Inspection::for_text(frozen.space, frozen.settings, only, level(verbose));
         assert_eq!(text(&enough, only, verbose), text(&whole, only, verbose));
         let silent = |all: &Inspection| all.judgements.iter().any(|one| one.evidence.is_empty());
         assert!(!silent(&whole));
@@ -95,15 +98,31 @@ fn words_for_what_is_shown_are_enough() {
 #[test]
 fn as_a_map_and_for_programs() {
     let inspection = inspection("grown");
-    let mut map = String::new();
-    render_map(&inspection, &Style::default(), &|_| false, &mut map).unwrap();
-    expect_file![fixture("golden/inspect-map.txt")].assert_eq(&map);
-    let (mut csv, mut markdown) = (String::new(), String::new());
+    let style = Style::default();
+    let drawn = to_text(&map(&inspection, &style, &|_| false), &style);
+    expect_file![fixture("golden/inspect-map.txt")].assert_eq(&drawn);
     let all = std::slice::from_ref(&inspection);
-    render_csv(all, &mut csv).unwrap();
-    expect_file![fixture("golden/inspect-grown.csv")].assert_eq(&csv);
-    render_markdown(all, &mut markdown).unwrap();
+    expect_file![fixture("golden/inspect-grown.csv")].assert_eq(&csv(all));
+    let document = inspection.document(None, Level::First);
+    let markdown = to_markdown(&document, Verbosity::Normal);
     expect_file![fixture("golden/inspect-grown.md")].assert_eq(&markdown);
+}
+
+/// Long stretches of one kind are counted, and the legend says what the count means.
+#[test]
+fn the_legend_of_the_map_explains_counts() {
+    let mut inspection = inspection("grown");
+    let grown = inspection
+        .judgements
+        .iter_mut()
+        .find(|one| one.code == Code::PteTableExists)
+        .unwrap();
+    grown.end = grown.start + (66 << 21);
+    let style = Style::default();
+    let drawn = to_text(&map(&inspection, &style, &|_| false), &style);
+    let legend = "  s×66  66 cells of this kind in a row\n";
+    assert!(drawn.contains(legend), "{drawn}");
+    assert_eq!(drawn.matches("s×66").count(), 2, "{drawn}");
 }
 
 /// What the program did is known: see `fixtures/spaces/README.md`.
@@ -166,12 +185,13 @@ fn many_are_a_line_each_the_largest_first() {
         .iter()
         .filter_map(|name| Brief::of(&inspection(name)))
         .collect();
-    let mut table = String::new();
-    render_several(&briefs, &mut table).unwrap();
-    assert_eq!(table.lines().count(), 3, "{table}");
+    let table = to_text(&several(&briefs), &Style::default());
+    assert_eq!(table.lines().count(), 5, "{table}");
     assert!(
         table.lines().all(|line| line.chars().count() <= 80),
         "{table}"
     );
     assert!(table.contains("PTE_TABLE_EXISTS"), "{table}");
+    assert_eq!(several_csv(&briefs).lines().count(), 3);
+    assert_eq!(to_text(&several(&[]), &Style::default()).lines().count(), 1);
 }

@@ -10,9 +10,10 @@ use hugewise_model::run::findings;
 use hugewise_model::run::findings::{Finding, Outcome};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::timeline::render_text;
+use hugewise_model::run::timeline::document;
 use hugewise_model::run::trial::Trial;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_model::text::{Style, to_text};
 use sample::{small_pages, table, thp};
 
 /// Two policies; under the second the service stalls in its third second.
@@ -81,27 +82,27 @@ fn seconds_are_drawn_by_policy() {
         "as-is" => Slowest::CannotTell(Unrelated::ClockSet),
         _ => Slowest::Held(held(40, &[(1, 1000)])),
     });
-    let mut text = String::new();
-    render_text(&record, 80, &mut text).expect("a string");
+    let text = to_text(&document(&record), &Style::default());
     expect![[r#"
-        as-is: seconds of the load, medians of 6 trials
+        as-is: per second of load, medians of 6 trials
            requests/s     p50     p99      max  faults/s  resident  huge  stalled
         1      12.0 k  120 µs  900 µs  2.35 ms    61.0 k  1.00 GiB     0        0
         2      12.0 k  120 µs  900 µs  2.35 ms    61.0 k  1.00 GiB     –        0
         3      12.0 k  120 µs  900 µs  2.35 ms    61.0 k  1.00 GiB     0        0
         4      12.0 k  120 µs  900 µs  2.35 ms    61.0 k  1.00 GiB     0        0
-        Slow requests and stalls: cannot tell: the clock was set while the trial ran.
+        Slow requests in stalls: cannot tell: the clock was set while the trial ran.
 
-        thp=always: seconds of the load, medians of 6 trials
+        thp=always: per second of load, medians of 6 trials
            requests/s     p50     p99      max  faults/s  resident     huge  stalled
         1      12.0 k  120 µs  900 µs  2.35 ms       232  1.00 GiB  900 MiB        0
         2      12.0 k  120 µs  900 µs  2.35 ms       232  1.00 GiB        –        0
         3      12.0 k  120 µs  900 µs  45.2 ms       232  1.00 GiB  900 MiB  30.1 ms
         4      12.0 k  120 µs  900 µs  2.35 ms       232  1.00 GiB  900 MiB        0
 
-        stalled: in direct compaction, reclaim and zeroing, over all threads of the
-            service, in each second of time. huge is of the last look in that second:
-            where one would have cost too much there is none.
+        stalled: time in direct compaction, reclaim and zeroing per second, summed over
+          the service's threads.
+        huge: at the last sample of the second; – where sampling would have cost too
+          much.
     "#]]
     .assert_eq(&text);
     assert!(text.lines().all(|line| line.chars().count() <= 80));
@@ -122,8 +123,8 @@ fn more_than_chance_is_shown_and_chance_is_not() {
         .map(|it| format!("{:?} {}\n", it.outcome, it.text))
         .collect();
     expect![[r#"
-        Shown thp=always: of the slowest 0.1 % of requests (288, from 1.90 ms on) 83.3 % overlapped with a stall of the service of 100 µs or more (240 in direct compaction); by chance 5.7 % would, 0.0 to 27.8 %
-        NotShown as-is: of the slowest 0.1 % of requests (288, from 1.90 ms on) 6.2 % overlapped with a stall of the service of 100 µs or more; by chance 5.7 % would, 0.0 to 27.8 %
+        Shown thp=always: slow requests coincide with kernel stalls. Of the slowest 0.1 % of requests (288, 1.90 ms or slower) 83.3 % overlapped with a stall of 100 µs or more (240 in direct compaction); by chance 5.7 % would (0.0 to 27.8 %)
+        NotShown as-is: slow requests do not coincide with kernel stalls. Of the slowest 0.1 % of requests (288, 1.90 ms or slower) 6.2 % overlapped with a stall of 100 µs or more; by chance 5.7 % would (0.0 to 27.8 %)
     "#]]
     .assert_eq(&texts.concat());
 }
@@ -174,7 +175,7 @@ fn it_cannot_be_told_only_where_somebody_might_expect_it() {
     assert_eq!(only.outcome, Outcome::CannotTell);
     assert_eq!(
         only.text,
-        "whether the slowest requests lay in stalls: no stall was timed: not permitted; needs \
+        "It is unknown whether slow requests were stalled: no stall was timed: not permitted; needs \
          CAP_BPF and CAP_PERFMON"
     );
     let source = "wrk".to_owned();

@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// The machine's settings last as long as the command: we stay, wait, and put them back.
+/// Machine-wide settings last as long as the command: this process waits and restores them.
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
     let hold = paths::hold()?;
     let relay = Relay::catch()?;

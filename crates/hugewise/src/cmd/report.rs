@@ -3,15 +3,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use hugewise_model::bench;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Across, Table};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::record::Record;
-use hugewise_model::run::report::{Other, Report, render_trials};
-use hugewise_model::run::timeline::render_text as render_timeline;
+use hugewise_model::run::report::{Other, Report, trials};
+use hugewise_model::run::timeline;
+use hugewise_model::text::to_text;
 
 use crate::exit::{self, Exit};
 use crate::experiment::plan::check_gates;
@@ -82,10 +83,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         .map(|path| recorder::read(path))
         .collect::<Result<_>>()?;
     if arguments.timeline {
-        return timeline(&records, &arguments.output);
+        return seconds(&records, &arguments.output);
     }
     if arguments.trials {
-        return trials(&records, arguments);
+        return each_trial(&records, arguments);
     }
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
@@ -134,20 +135,18 @@ fn drawn<'a>(flag: &str, also: &str, records: &'a [Record], output: &Output) -> 
 }
 
 /// The trials of one record.
-fn trials(records: &[Record], arguments: &Arguments) -> Result<Exit> {
+fn each_trial(records: &[Record], arguments: &Arguments) -> Result<Exit> {
     let output = &arguments.output;
     let also = "--format csv has the readings of each trial";
     let record = drawn("--trials", also, records, output)?;
     let metric = within(record, arguments)?.verdict.metric;
-    let mut text = String::new();
-    render_trials(record, &metric, output::style(output).width, &mut text)
-        .context("drawing the trials")?;
-    output::print(&text)?;
+    let style = output::style(output);
+    output::print(&to_text(&trials(record, &metric, style.width), &style))?;
     Ok(Exit::Done)
 }
 
 /// The seconds of one record.
-fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
+fn seconds(records: &[Record], output: &Output) -> Result<Exit> {
     let also = "--format json has the `timeline` of each trial";
     let record = drawn("--timeline", also, records, output)?;
     if record.trials.iter().all(|trial| trial.timeline.is_none()) {
@@ -156,10 +155,8 @@ fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
              one",
         ));
     }
-    let mut text = String::new();
-    render_timeline(record, output::style(output).width, &mut text)
-        .context("drawing the seconds")?;
-    output::print(&text)?;
+    let document = timeline::document(record);
+    output::print(&to_text(&document, &output::style(output)))?;
     Ok(Exit::Done)
 }
 

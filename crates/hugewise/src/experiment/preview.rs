@@ -1,4 +1,4 @@
-//! `run --dry-run`: what would be run, and what would be set for it.
+//! `run --dry-run`: the experiment that would be run, and what it would set.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,10 @@ use hugewise_model::run::plan::Plan;
 use hugewise_model::run::plan::service::{LoadPolicy, Service};
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::report::advice::describe;
+use hugewise_model::text::document::{Document, Field, Section};
 use hugewise_model::text::number::chosen_percent;
-use hugewise_model::text::wrap::{plain, wrapped};
+use hugewise_model::text::to_text;
+use hugewise_model::text::wrap::plain;
 use serde_json::json;
 
 use crate::exit;
@@ -22,10 +24,8 @@ pub fn show(
 ) -> Result<()> {
     output::emit(output, |format| match format {
         Format::Text => {
-            let width = output::style(output).width;
-            let lines = lines(plan, realisations);
-            let folded = lines.iter().flat_map(|line| wrapped(line, width, 4));
-            Ok(folded.map(|line| line + "\n").collect())
+            let document = document(plan, realisations);
+            Ok(to_text(&document, &output::style(output)))
         }
         Format::Json => output::json(
             &json!({"format": "hugewise-plan 1", "plan": plan, "realisations": realisations}),
@@ -34,29 +34,30 @@ pub fn show(
     })
 }
 
-fn lines(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Vec<String> {
-    let mut lines = vec![format!("Would run: {}", one_line(&plan.command.join(" ")))];
-    lines.extend(plan.service.iter().flat_map(service));
+fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Document {
+    let mut fields = vec![Field::new("command", one_line(&plan.command.join(" ")))];
+    fields.extend(plan.service.iter().flat_map(service));
     for policy in &plan.policies {
         let means = realisations.get(&policy.name).map(describe);
         let means = means
             .filter(|means| !means.is_empty())
-            .map_or_else(|| "nothing is set".to_owned(), |means| means.join("; "));
+            .map_or_else(|| "sets nothing".to_owned(), |means| means.join("; "));
         let baseline = if policy.name == plan.baseline {
-            " (the baseline)"
+            " (baseline)"
         } else {
             ""
         };
-        lines.push(format!("Under {}{baseline}: {means}", plain(&policy.name)));
+        fields.push(Field::new(plain(&policy.name), means + baseline));
     }
-    lines.push(rounds(plan));
-    lines.push(format!(
-        "Judged by {}; differences below {} % do not count.",
+    fields.push(Field::new("rounds", rounds(plan)));
+    let verdict = format!(
+        "{}; differences below {} % do not count",
         plan.verdict_metric,
         chosen_percent(plan.bounds.threshold)
-    ));
-    lines.push("Nothing was run or set.".to_owned());
-    lines
+    );
+    fields.push(Field::new("decided by", verdict));
+    let lead = "Dry run: nothing was run or set.";
+    Document::new([Section::default().with(lead).with(fields)])
 }
 
 /// A command without the breaks of its lines.
@@ -64,37 +65,37 @@ fn one_line(text: &str) -> String {
     plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn service(service: &Service) -> Vec<String> {
+fn service(service: &Service) -> Vec<Field> {
     let cpus = |cpus: &Option<Vec<u32>>| match cpus {
         Some(cpus) => format!(", on CPUs {cpus:?}"),
         None => String::new(),
     };
-    let mut lines = vec![format!(
-        "A service{}, ready ({}) within {} s",
-        cpus(&service.service_cpus),
+    let ready = format!(
+        "{} within {} s{}",
         plain(&service.ready.to_string()),
-        service.ready_timeout.as_secs_f64()
-    )];
+        service.ready_timeout.as_secs_f64(),
+        cpus(&service.service_cpus)
+    );
+    let mut fields = vec![Field::new("service ready", ready)];
     let warm_up = service.warm_up_load.iter();
-    lines.extend(warm_up.map(|line| format!("Warmed up by: {}", one_line(&line.text()))));
+    fields.extend(warm_up.map(|line| Field::new("warm-up load", one_line(&line.text()))));
     let under = match service.load_policy {
         LoadPolicy::None => "without a policy",
         LoadPolicy::Same => "under the same policy",
     };
-    lines.push(format!(
-        "Loaded by: {} ({under}{})",
+    let load = format!(
+        "{} ({under}{})",
         one_line(&service.load.text()),
         cpus(&service.load_cpus)
-    ));
+    );
+    fields.push(Field::new("load", load));
     let asked = match &service.stop_command {
         Some(line) => one_line(&line.text()),
         None => service.stop_signal.to_string(),
     };
-    lines.push(format!(
-        "Stopped by: {asked}, killed {} s later",
-        service.grace.as_secs_f64()
-    ));
-    lines
+    let end = format!("{asked}, killed {} s later", service.grace.as_secs_f64());
+    fields.push(Field::new("stop", end));
+    fields
 }
 
 fn rounds(plan: &Plan) -> String {
@@ -104,7 +105,7 @@ fn rounds(plan: &Plan) -> String {
         format!(", none started after {} s", time.as_secs_f64())
     });
     format!(
-        "{} to {} rounds of {trials} trials each{time}, after {} unmeasured; seed {}",
+        "{} to {} of {trials} trials each{time}, after {} unmeasured; seed {}",
         bounds.min_rounds, bounds.max_rounds, bounds.warmup_rounds, plan.seed
     )
 }

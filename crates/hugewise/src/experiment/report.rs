@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use hugewise_model::bench::plot;
 use hugewise_model::bench::plot::render_svg;
 use hugewise_model::run::gate::{Gate, Judgement};
-use hugewise_model::run::report::{Report, render_csv, render_json, render_markdown, render_text};
+use hugewise_model::run::report::Report;
+use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit;
 use crate::output::{self, Format, Output};
@@ -15,7 +16,7 @@ use crate::stderr::message;
 /// Writes the report to stdout and to the files that were named; `svg` is the file of the curves.
 pub fn show(report: &Report<'_>, output: &Output, svg: Option<&Path>) -> Result<()> {
     const KEPT: &str = "the record still holds everything that was measured";
-    let shown = output::emit(output, |format| rendered(report, format, output)).context(KEPT);
+    let shown = output::emit(output, |format| Ok(rendered(report, format, output))).context(KEPT);
     if let Some(path) = svg {
         output::write_file(path, &curves(report)?).context(KEPT)?;
     }
@@ -37,16 +38,15 @@ fn curves(report: &Report<'_>) -> Result<String> {
     Ok(render_svg(&charts, &title))
 }
 
-fn rendered(report: &Report<'_>, format: Format, output: &Output) -> Result<String> {
-    let mut text = String::new();
+fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {
+    let style = output::style(output);
     match format {
-        Format::Text => render_text(report, &output::style(output), &mut text),
-        Format::Json => render_json(report, &mut text),
-        Format::Csv => render_csv(report, &mut text),
-        Format::Markdown => render_markdown(report, &mut text),
+        Format::Text => to_text(&report.document(style.width), &style),
+        Format::Json => report.json(),
+        Format::Csv => report.csv(),
+        // Markdown wraps by itself.
+        Format::Markdown => to_markdown(&report.document(usize::MAX), style.verbose),
     }
-    .context("rendering the report")?;
-    Ok(text)
 }
 
 /// Judges the gates, explains each on stderr, and returns whether one has closed.

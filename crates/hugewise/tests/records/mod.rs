@@ -86,10 +86,9 @@ fn every_trial_is_drawn() {
         command.args(more).assert().success()
     };
     shown(&[])
-        .stdout(contains("wall time of each trial"))
+        .stdout(contains("wall time per trial"))
         .stdout(contains("Round by round"));
-    shown(&["--verdict-metric", "minor_faults_total"])
-        .stdout(contains("minor faults of each trial"));
+    shown(&["--verdict-metric", "minor_faults_total"]).stdout(contains("minor faults per trial"));
 }
 
 /// Another than this one has no end, and would fill the machine's memory before it was found to

@@ -108,6 +108,7 @@ fn what_is_read_is_of_the_server_while_the_load_runs() {
             &warm_up,
             "--output",
             "keep",
+            "--verbose",
         ])
         .arg("--json")
         .arg(&json)
@@ -370,17 +371,17 @@ fn a_dry_run_says_everything_and_does_nothing() {
     .expect("a file");
     let words = ["run", "--dry-run", "--seed", "7", "x.toml"];
     case.hugewise().args(words).assert().success().stdout(
-        "Would run: sleep 1\n\
-         A service, ready (log:up) within 60 s\n\
-         Loaded by: sleep 2 (without a policy, on CPUs [0])\n\
-         Stopped by: SIGINT, killed 10 s later\n\
-         Under thp=never (the baseline): prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before\n    exec\n\
-         Under malloc=thp: append glibc.malloc.hugetlb=1 to GLIBC_TUNABLES, after `:`\n    \
-         when it is not empty\n\
-         10 to 40 rounds of 3 trials each, none started after 60 s, after 1 unmeasured;\n    \
-         seed 7\n\
-         Judged by wall_seconds; differences below 1 % do not count.\n\
-         Nothing was run or set.\n",
+        "Dry run: nothing was run or set.\n\
+         command        sleep 1\n\
+         service ready  log:up within 60 s\n\
+         load           sleep 2 (without a policy, on CPUs [0])\n\
+         stop           SIGINT, killed 10 s later\n\
+         thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
+         malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
+         append after `:`)\n\
+         rounds         10 to 40 of 3 trials each, none started after 60 s, after 1\n               \
+         unmeasured; seed 7\n\
+         decided by     wall_seconds; differences below 1 % do not count\n",
     );
     let json = case
         .hugewise()

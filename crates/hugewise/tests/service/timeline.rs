@@ -109,7 +109,7 @@ fn seconds_are_drawn_again_from_the_record() {
     let done = shown(&[]).success();
     let text = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     for word in [
-        "as-is: seconds of the load",
+        "as-is: per second of load",
         "faults/s",
         "resident",
         "no times of",

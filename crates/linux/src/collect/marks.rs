@@ -250,9 +250,9 @@ mod tests {
         assert_eq!(
             details,
             [
-                "the policy did not take: prctl(PR_SET_THP_DISABLE) should be disabled, but is off",
-                "the policy did not take: /lib/libjemalloc.so.2 is not among the workload's mappings",
-                "the policy did not take: sys/a should say always, but says never",
+                "the policy was not in force: prctl(PR_SET_THP_DISABLE) should be disabled, but is off",
+                "the policy was not in force: /lib/libjemalloc.so.2 is not among the workload's mappings",
+                "the policy was not in force: sys/a should say always, but says never",
             ]
         );
     }

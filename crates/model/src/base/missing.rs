@@ -26,35 +26,35 @@ pub enum Missing {
     },
     /// There are no hardware counters here.
     NoHardware,
-    /// The counter was opened and never ran: others hold the hardware's counters.
+    /// The counter was opened and never ran: other programs hold the hardware counters.
     NeverScheduled,
-    /// There are fewer counters than events: this one's turn came in other rounds, or never.
+    /// There are fewer counters than events: this event was counted in other rounds, or never.
     NotItsTurn,
     /// The workload ended before it could be read.
     TooShort,
-    /// The kernel said something that could not be understood.
+    /// The kernel returned text that does not parse.
     Unreadable {
         /// Path, line and field.
         error: String,
     },
-    /// The value is not larger than what the measuring itself leaves there.
+    /// The value does not exceed what the measurement itself uses.
     BelowFloor {
         /// The floor, in bytes: sizes alone have one.
         floor: u64,
     },
     /// The workload printed nothing that matches.
     NotPrinted,
-    /// It happened, and is known to nobody for the time that was observed.
+    /// It happened, but nothing counted it during the observed time.
     NotCounted {
         /// What stands in the way.
         obstacle: String,
     },
-    /// The user switched it off, or the experiment did not need it.
+    /// The user switched it off, or the experiment does not need it.
     NotAsked,
-    /// The trial failed, so that its readings mean nothing.
+    /// The trial failed, so its readings mean nothing.
     TrialFailed,
-    /// The experiment ended before the first trial of the policy did. Reports alone say it: in a
-    /// record there is no trial that could.
+    /// The experiment ended before the first trial of the policy did. Only reports use it: a record
+    /// has no such trial.
     NotRun,
 }
 
@@ -64,19 +64,19 @@ impl fmt::Display for Missing {
             Self::NotPermitted { grant } => write!(f, "not permitted; needs {grant}"),
             Self::NotSupported { what } => write!(f, "not on this machine: {what}"),
             Self::NoHardware => write!(f, "this machine has no hardware counters"),
-            Self::NeverScheduled => write!(f, "other programs held the hardware's counters"),
-            Self::NotItsTurn => write!(f, "its turn at the few counters did not come"),
+            Self::NeverScheduled => write!(f, "other programs held the hardware counters"),
+            Self::NotItsTurn => write!(f, "too few hardware counters for this event"),
             Self::TooShort => write!(f, "the workload ended before it could be read"),
             Self::Unreadable { error } => write!(f, "unreadable: {error}"),
             Self::BelowFloor { floor } => {
                 let floor = bytes_text(*floor);
-                write!(f, "not larger than what measuring itself takes ({floor})")
+                write!(f, "below the measurement floor ({floor})")
             }
             Self::NotPrinted => write!(f, "the workload printed nothing that matches"),
             Self::NotCounted { obstacle } => write!(f, "not counted: {obstacle}"),
-            Self::NotAsked => write!(f, "not asked for"),
+            Self::NotAsked => write!(f, "not requested"),
             Self::TrialFailed => write!(f, "the trial failed"),
-            Self::NotRun => write!(f, "no trial of it was run"),
+            Self::NotRun => write!(f, "no trial was run"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What `bench growth` and `bench heap` can be asked for.
+//! Choices of `bench growth` and `bench heap`.
 
 use crate::base::host::Host;
 use crate::run::policy::warnings::takes_advice_by_chance;

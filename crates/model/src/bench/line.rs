@@ -32,18 +32,18 @@ pub struct LineError {
     pub fault: String,
 }
 
-/// What was printed of one cell.
+/// The line of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The cell.
     pub cell: Cell,
     /// What was measured there, or why nothing was.
-    pub told: Result<Told, Missing>,
+    pub result: Result<Measurement, Missing>,
 }
 
 /// What was measured in one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Measurement {
     /// By name of the metric.
     pub metrics: BTreeMap<String, f64>,
     /// What lay under each buffer, or why nobody could look.
@@ -88,7 +88,7 @@ fn parse_line(text: &[u8]) -> Result<Line, String> {
         }
         return Ok(Line {
             cell: wire.cell,
-            told: Err(missing),
+            result: Err(missing),
         });
     }
     if let Some(unknown) = wire.metrics.keys().find(|name| of_cell(name).is_none()) {
@@ -97,7 +97,7 @@ fn parse_line(text: &[u8]) -> Result<Line, String> {
     let pages = wire.pages.into_iter().map(buffer).collect::<Result<_, _>>();
     Ok(Line {
         cell: wire.cell,
-        told: Ok(Told {
+        result: Ok(Measurement {
             metrics: wire.metrics,
             pages: pages?,
         }),
@@ -146,20 +146,20 @@ pub fn read(bench: &Bench, output: &[u8]) -> BTreeMap<String, Reading> {
         for name in shown.iter().skip(1) {
             readings.remove(&line.cell.reading(name));
         }
-        readings.extend(match &line.told {
-            Ok(told) => readings_of(&line.cell, told),
+        readings.extend(match &line.result {
+            Ok(result) => readings_of(&line.cell, result),
             Err(why) => silent(&line.cell, why),
         });
     }
     readings
 }
 
-fn readings_of(cell: &Cell, told: &Told) -> Vec<(String, Reading)> {
-    let measured = told
+fn readings_of(cell: &Cell, result: &Measurement) -> Vec<(String, Reading)> {
+    let measured = result
         .metrics
         .iter()
         .map(|(name, &value)| (cell.reading(name), Reading::of(value)));
-    let pages = told.pages.iter().flat_map(|(buffer, pages)| {
+    let pages = result.pages.iter().flat_map(|(buffer, pages)| {
         let named = |kind, reading| (cell.reading(&pages_name(buffer, kind)), reading);
         match pages {
             Ok(kinds) => kinds

@@ -1,4 +1,4 @@
-//! What `bench prefault` can be asked for.
+//! Choices of `bench prefault`.
 
 /// Every way to bring memory in that the laboratory has.
 pub static METHODS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What `bench slab` can be asked for.
+//! Choices of `bench slab`.
 
 use crate::run::policy::Policy;
 

@@ -1,12 +1,12 @@
-//! A bench: its cells as the rows of the table, and what pages lay under them.
+//! A bench in its report: its cells as rows of the table, and the pages that each got.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{latency, plot};
+use super::{answer, latency, plot};
 use crate::base::units::Unit;
 use crate::base::units::bytes_text;
 use crate::run;
-use crate::run::cells::suite::{HUGE, Suite, Words};
+use crate::run::cells::suite::{Suite, Words};
 use crate::run::cells::{Bench, Cell};
 use crate::run::compare::Table;
 use crate::run::compare::medians::{Medians, arm_trials};
@@ -17,11 +17,12 @@ use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::PageKind;
 use crate::run::record::Record;
 use crate::run::report::{CellRow, CellView, Conclusions, Report};
+use crate::text::document::Level;
 use crate::text::number::quantity;
 use crate::text::wrap::plain;
 
-/// What is said of pages that nobody could look at.
-const UNKNOWN: &str = "not known";
+/// Pages that could not be read.
+pub(super) const UNKNOWN: &str = "not known";
 
 /// The report of any record: of a bench with its cells, and with what its suite shows.
 #[must_use]
@@ -46,32 +47,43 @@ pub fn view(record: &Record) -> Option<Box<dyn CellView + '_>> {
 
 /// The cells of one record.
 #[derive(Debug)]
-struct View<'a> {
-    record: &'a Record,
-    bench: &'a Bench,
-    suite: &'static Suite,
+pub(super) struct View<'a> {
+    pub(super) record: &'a Record,
+    pub(super) bench: &'a Bench,
+    pub(super) suite: &'static Suite,
 }
 
 impl CellView for View<'_> {
-    /// For each metric that the suite shows all cells, in their order.
+    /// For each metric that the suite shows all cells, in their order. On the first screen is the
+    /// metric that decides, of as many cells as fit.
     fn rows(&self) -> Vec<CellRow> {
         let (bench, suite) = (self.bench, self.suite);
+        let brief = brief(bench);
         let rows = suite.shown().flat_map(|name| {
+            let brief = &brief;
             bench.cells.iter().map(move |cell| {
                 let words = label::of(bench, suite, cell);
                 let label = match metric::of_cell(name) {
                     Some(known) if suite.metrics.len() > 1 => format!("{words}: {}", known.label),
                     _ => words,
                 };
+                let is_first = name == suite.primary() && brief.contains(&cell);
                 CellRow {
                     metric: cell.reading(name),
                     label,
-                    decides: name == suite.primary() || name == HUGE,
-                    between: is_between(bench, cell),
+                    level: if is_first {
+                        Level::First
+                    } else {
+                        Level::Detail
+                    },
                 }
             })
         });
         rows.collect()
+    }
+
+    fn answer(&self, table: &Table, policy: &str) -> Option<String> {
+        answer::answer(self, table, policy)
     }
 
     fn proof(&self, record: &Record, policy: &str) -> Option<String> {
@@ -86,28 +98,35 @@ impl CellView for View<'_> {
         lines.extend(harness(self.record));
         lines.extend(self.bench.left_out.clone());
         if conclusions == Conclusions::Stated
-            && let Some(told) = latency::told(self.record)
+            && let Some(summary) = latency::summary(self.record)
         {
-            lines.extend(told.sentences());
+            lines.extend(summary.sentences());
         }
         lines
     }
 
-    fn drawings(&self, columns: usize) -> Vec<Vec<String>> {
-        plot::in_text(self.record, columns)
+    fn drawings(&self) -> Vec<Vec<String>> {
+        plot::in_text(self.record)
     }
 
     fn json(&self) -> Option<(&'static str, serde_json::Value)> {
-        let told = latency::told(self.record)?;
-        Some(("latency", serde_json::to_value(&told).ok()?))
+        let summary = latency::summary(self.record)?;
+        Some(("latency", serde_json::to_value(&summary).ok()?))
     }
 }
 
-/// Of a curve of many footprints the table shows powers of two, and the drawing shows all.
-fn is_between(bench: &Bench, cell: &Cell) -> bool {
-    const MANY: usize = 30;
-    let whole = cell.number(0).is_none_or(u64::is_power_of_two);
-    bench.suite == "latency" && bench.cells.len() > MANY && !whole
+/// More rows than these are too many for the first screen.
+const MOST_ROWS: usize = 10;
+
+/// The cells of the first screen: sizes that are powers of two, the last always among them.
+fn brief(bench: &Bench) -> Vec<&Cell> {
+    let whole = |cell: &&Cell| cell.number(0).is_none_or(u64::is_power_of_two);
+    let mut cells: Vec<&Cell> = bench.cells.iter().collect();
+    if cells.len() > MOST_ROWS && bench.suite == "latency" {
+        cells.retain(whole);
+    }
+    let step = cells.len().div_ceil(MOST_ROWS).max(1);
+    cells.into_iter().rev().step_by(step).collect()
 }
 
 /// What measuring itself costs, and where it was done; `None` for a suite that does not say.
@@ -115,14 +134,14 @@ fn harness(record: &Record) -> Option<String> {
     let medians = Medians::of(record);
     let baseline = record.header.plan.baseline.as_str();
     let took = |name: &str| {
-        let seconds = medians.get(baseline, &Cell::harness().reading(name)).ok()?;
+        let seconds = medians.get(baseline, Cell::harness().reading(name)).ok()?;
         Some(quantity(&Unit::Seconds, seconds))
     };
     let mut costs = vec![format!(
-        "Reading the clock took {}",
+        "Overhead: clock read {}",
         took(CellMetric::TimerSeconds.name())?
     )];
-    costs.extend(took(CellMetric::EmptySeconds.name()).map(|it| format!("an empty pass {it}")));
+    costs.extend(took(CellMetric::EmptySeconds.name()).map(|it| format!("empty pass {it}")));
     let place = nodes(record).map(|it| format!("; measured on NUMA node {it}"));
     Some(format!(
         "{}{}.",
@@ -161,19 +180,18 @@ fn common(bench: &Bench, suite: &Suite) -> Option<String> {
 fn zero_source(bench: &Bench) -> Option<String> {
     let untouched = |cell: &Cell| cell.parts().any(|part| part == "untouched");
     bench.cells.iter().any(untouched).then(|| {
-        "Rows of the zero page read memory that was never written: the kernel maps one page of \
-         zeroes there, which stays in a cache. That is no speed of memory."
+        "Zero page: memory that was never written. The kernel maps one shared page of zeroes there; it \
+         stays in the cache, so this is not memory speed."
             .to_owned()
     })
 }
 
-/// One line: under how many cells of a policy lay which pages.
-/// None where nobody could look under any.
+/// Which pages a policy got, and in how many cells. `None` where they could be read in none.
 fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
     let medians = Medians::of(record);
     let mut groups: Vec<(String, usize)> = Vec::new();
     for cell in &bench.cells {
-        let pages = beneath(record, policy, &medians, cell);
+        let pages = pages_of_cell(record, policy, &medians, cell);
         match groups.iter_mut().find(|(known, _)| *known == pages) {
             Some((_, count)) => *count += 1,
             None => groups.push((pages, 1)),
@@ -186,16 +204,21 @@ fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
     let groups: Vec<String> = groups
         .into_iter()
         .map(|(pages, count)| match (all, count) {
-            (true, _) => format!("{pages}, in every cell"),
-            (false, 1) => format!("{pages}, in 1 cell"),
-            (false, _) => format!("{pages}, in {count} cells"),
+            (true, _) => format!("{pages} in every cell"),
+            (false, 1) => format!("{pages} in 1 cell"),
+            (false, _) => format!("{pages} in {count} cells"),
         })
         .collect();
     Some(groups.join("; "))
 }
 
-/// What lay under the buffers of one cell: shares by kind, and where they differ by buffer.
-fn beneath(record: &Record, policy: &str, medians: &Medians<'_>, cell: &Cell) -> String {
+/// The pages of a cell: shares by kind, by buffer where these differ.
+pub(super) fn pages_of_cell(
+    record: &Record,
+    policy: &str,
+    medians: &Medians<'_>,
+    cell: &Cell,
+) -> String {
     let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
     let prefix = cell.reading("");
     let trials = arm_trials(record, policy);
@@ -212,19 +235,17 @@ fn beneath(record: &Record, policy: &str, medians: &Medians<'_>, cell: &Cell) ->
             buffers.entry(buffer).or_default().insert(kind, bytes);
         }
     }
-    let told: Vec<(&str, String)> = buffers
+    let pages: Vec<(&str, String)> = buffers
         .iter()
         .map(|(buffer, kinds)| (*buffer, shares(kinds)))
         .collect();
-    match told.split_first() {
+    match pages.split_first() {
         None => UNKNOWN.to_owned(),
-        Some(((_, first), rest)) if rest.iter().all(|(_, pages)| pages == first) => first.clone(),
+        Some(((_, first), rest)) if rest.iter().all(|(_, other)| other == first) => first.clone(),
         _ => {
-            let told: Vec<String> = told
-                .iter()
-                .map(|(buffer, pages)| format!("{buffer} {pages}"))
-                .collect();
-            told.join(" and ")
+            let each = pages.iter();
+            let each = each.map(|(buffer, pages)| format!("{buffer} {pages}"));
+            each.collect::<Vec<_>>().join(" and ")
         }
     }
 }
@@ -236,7 +257,7 @@ fn shares(kinds: &BTreeMap<PageKind, f64>) -> String {
         .filter(|(_, bytes)| **bytes > 0.0)
         .map(|(kind, bytes)| (kind, bytes / total * 100.0))
         .collect();
-    let told: Vec<String> = match present.as_slice() {
+    let parts: Vec<String> = match present.as_slice() {
         [] => vec!["nothing".to_owned()],
         [(kind, _)] => vec![kind_word(kind)],
         several => several
@@ -244,7 +265,7 @@ fn shares(kinds: &BTreeMap<PageKind, f64>) -> String {
             .map(|(kind, share)| format!("{share:.0} % {}", kind_word(kind)))
             .collect(),
     };
-    told.join(" + ")
+    parts.join(" + ")
 }
 
 fn kind_word(kind: &PageKind) -> String {

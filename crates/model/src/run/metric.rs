@@ -161,6 +161,8 @@ pub enum Shown {
     OnRequest,
 }
 
+pub(crate) use metrics;
+
 /// A name that no row of the table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no metric has this name")]

@@ -41,7 +41,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0, and by 380 MiB under off+touch, which sets the same but for the huge pages: it is not the huge pages
+            always+touch: peak memory rose by 381 MiB (+50.0 %), but not by huge pages. It rose by 380 MiB under off+touch (the same without huge pages); 806 MiB were huge, 0 under off
         "#]],
     );
     says(
@@ -49,7 +49,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0; 286 MiB of it more than under off+touch, which sets the same but for the huge pages
+            always+touch: peak memory rose by 381 MiB (+50.0 %), 286 MiB of it through huge pages. Compared with off+touch (the same without huge pages); 806 MiB were huge, 0 under off
         "#]],
     );
     says(
@@ -57,7 +57,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            always+touch: peak memory rose by 1.12 GiB (+150 %), with 806 MiB huge against 0: more than the huge pages can have added
+            always+touch: peak memory rose by 1.12 GiB (+150 %), more than huge pages can have added. 806 MiB were huge, 0 under off
         "#]],
     );
     let mut alone = touched(1.2e9, 9e8);
@@ -68,7 +68,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            always+touch: peak memory rose by 381 MiB (+50.0 %), with 806 MiB huge against 0: the huge pages or what else the policy sets
+            always+touch: peak memory rose by 381 MiB (+50.0 %), through huge pages or what else the policy sets. 806 MiB were huge, 0 under off
         "#]],
     );
 }
@@ -87,7 +87,7 @@ fn growth_beyond_the_huge_pages_is_not_theirs() {
         "memory-bloat",
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %), with 32.0 MiB huge against 0: more than the huge pages can have added
+            thp=always: peak memory rose by 332 MiB (+40.9 %), more than huge pages can have added. 32.0 MiB were huge, 0 under as-is
         "#]],
     );
 }
@@ -101,8 +101,8 @@ fn memory_bloat_is_told_from_other_growth() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: peak memory rose by 332 MiB (+40.9 %), with 806 MiB huge against 0
-    "#]],
+            thp=always: peak memory rose by 332 MiB (+40.9 %) through huge pages. 806 MiB were huge, 0 under as-is
+        "#]],
     );
 
     let findings = judge(&always(with(&small_pages(), &[("peak_rss_bytes", 1.2e9)])));
@@ -111,7 +111,7 @@ fn memory_bloat_is_told_from_other_growth() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %), but no more of it was huge: it is not the huge pages
+            thp=always: peak memory rose by 332 MiB (+40.9 %), but not by huge pages: no more memory was huge
         "#]],
     );
 

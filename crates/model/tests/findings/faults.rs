@@ -19,7 +19,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms: about 47 % of the 825 ms gained. The other 435 ms or so are cheaper translation, other effects in user mode or less waiting; which of them cannot be told without counters of page walks
+            thp=always: fewer page faults explain about 47 % of the gain. 51.2 k faults became 1340, kernel time fell by 390 ms (medians); 435 ms of the 825 ms gained: fewer TLB misses or less waiting; telling these apart needs page-walk counters
         "#]],
     );
     let evidence = &of(&findings, id).unwrap().evidence;
@@ -35,7 +35,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: 51.2 k faults became 1340, but kernel time did not clearly fall (580 ms and 580 ms)
+            thp=always: fewer page faults, but no significantly lower kernel time. 51.2 k faults became 1340; kernel time was 580 ms and is 580 ms
         "#]],
     );
 
@@ -46,7 +46,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms, more than the 104 ms gained, as 286 ms were lost elsewhere
+            thp=always: fewer page faults explain all of the gain. 51.2 k faults became 1340, kernel time fell by 390 ms (medians); 104 ms of wall time were gained and 286 ms lost elsewhere
         "#]],
     );
 }
@@ -65,7 +65,7 @@ fn threads_side_by_side_forbid_a_share() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: 51.2 k faults became 1340, and kernel time fell by about 390 ms, wall time by 825 ms; kernel time is summed over threads that ran side by side, so that its share of the gain cannot be told
+            thp=always: fewer page faults explain part of the gain. 51.2 k faults became 1340, kernel time fell by 390 ms (medians); wall time fell by 825 ms; kernel time is summed over parallel threads, so its share is unknown
         "#]],
     );
     assert!(
@@ -107,7 +107,7 @@ fn zeroing_ate_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: 51.2 k faults became 1340, and kernel time went from 580 ms to 610 ms: to make its huge pages cost more than the faults saved; that is 74.5 µs more kernel time for each of the machine's 403 huge faults; clearing them is the usual cost; 40 compaction stalls on the machine may be part of it; in a virtual machine (here: KVM) it may be the host, which has to find memory at the first touch
+            thp=always: making huge pages cost more than the saved faults. 51.2 k faults became 1340, kernel time went from 580 ms to 610 ms; 74.5 µs more kernel time per huge fault (403 machine-wide); zeroing is the usual cost; 40 compaction stalls machine-wide may be part of it; in a virtual machine (KVM) it may be the host backing memory at first touch
         "#]],
     );
 
@@ -118,7 +118,7 @@ fn zeroing_ate_the_gain() {
     ];
     let findings = judge(&always(with(&slow, &timed)));
     let text = &of(&findings, id).unwrap().text;
-    let told = "; clearing them took 310 ms, 49.9 ms in direct compaction; in a virtual machine";
+    let told = "; zeroing took 310 ms, 49.9 ms in direct compaction; in a virtual machine";
     assert!(text.contains(told), "{text}");
 
     let faster_kernel = with(
@@ -131,8 +131,8 @@ fn zeroing_ate_the_gain() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-        thp=always: 51.2 k faults became 1340, and kernel time went from 580 ms to 500 ms: the faults saved were too small a part of the time to show in it
-    "#]],
+            thp=always: the saved faults are too small a part of the time. 51.2 k faults became 1340, kernel time went from 580 ms to 500 ms
+        "#]],
     );
     assert_eq!(of(&judge(&always(huge_pages())), id), None);
 }
@@ -169,7 +169,7 @@ fn what_explains_need_not_wait_for_the_correction() {
         "zeroing-ate-the-gain",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: 109 k faults became 1100, and kernel time went from 330 ms to 741 ms: to make its huge pages cost more than the faults saved; that is 1.02 ms more kernel time for each of the machine's 403 huge faults; clearing them is the usual cost; in a virtual machine (here: KVM) it may be the host, which has to find memory at the first touch
+            thp=always: making huge pages cost more than the saved faults. 109 k faults became 1100, kernel time went from 330 ms to 741 ms; 1.02 ms more kernel time per huge fault (403 machine-wide); zeroing is the usual cost; in a virtual machine (KVM) it may be the host backing memory at first touch
         "#]],
     );
     for absent in [
@@ -193,8 +193,8 @@ fn memory_that_was_only_read_is_recognised() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 610 MiB still mapped the shared huge zero page at exit: memory that was read and never written; no speed of reading it is that of memory
-    "#]],
+            thp=always: the program read memory that it never wrote. 610 MiB still mapped the shared huge zero page at exit; reading it is not memory speed
+        "#]],
     );
 
     let split = with(&small_pages(), &[("thp_split_pmd_total", 90.0)]);
@@ -213,7 +213,7 @@ fn memory_that_was_only_read_is_recognised() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: 90 huge mappings were split on the machine, which may account for half of the faults: reading before writing does that on this kernel, and so do munmap, mprotect or MADV_DONTNEED of a part, and fork
+            thp=always: the program may read memory before writing it. 90 huge mappings were split machine-wide, enough for half of the faults; munmap, mprotect or MADV_DONTNEED of a part and fork split too
         "#]],
     );
 
@@ -249,15 +249,15 @@ fn refused_huge_faults_are_counted() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 97 of 500 huge faults on the machine were refused (19.4 %), 12 of them by the limit of a memory cgroup; 310 huge pages were free before
-    "#]],
+            thp=always: 19.4 % of huge faults fell back to small pages. 97 of 500 huge faults machine-wide, 12 of them at a memory cgroup's limit; 310 huge pages were free before the trial
+        "#]],
     );
     says(
         &judge(&always(huge_pages())),
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: 0 of 403 huge faults on the machine were refused (0.0 %)
+            thp=always: 0.0 % of huge faults fell back to small pages. 0 of 403 huge faults machine-wide
         "#]],
     );
 }
@@ -270,7 +270,7 @@ fn khugepaged_needs_time() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: nothing of 812 MiB was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here and would need at least 8.46 min; the program ran 4.22 s
+            thp=always: the program ended before khugepaged could act. None of 812 MiB was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here and would need at least 8.46 min; the run took 4.22 s
         "#]],
     );
 
@@ -283,7 +283,7 @@ fn khugepaged_needs_time() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: 11.7 % of 812 MiB was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here, and may have had the time
+            thp=always: khugepaged had time to act. 11.7 % of 812 MiB was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here
         "#]],
     );
     // Shared memory is not khugepaged's to take.
@@ -293,7 +293,7 @@ fn khugepaged_needs_time() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: nothing of 28.6 MiB of anonymous memory was huge, and nothing was collapsed: khugepaged passes over at most 1.60 MiB/s here and would need at least 17.9 s; the program ran 4.22 s
+            thp=always: the program ended before khugepaged could act. None of 28.6 MiB of anonymous memory was huge and khugepaged collapsed nothing; it scans at most 1.60 MiB/s here and would need at least 17.9 s; the run took 4.22 s
         "#]],
     );
     assert_eq!(of(&judge(&always(huge_pages())), id), None);

@@ -27,19 +27,19 @@ fn no_effect_has_a_reason() {
         (
             small_pages(),
             expect![[r#"
-                thp=always: no page was huge under either (51,200 against 51,200 minor faults): under thp=always the kernel refused none, so no anonymous mapping was fit for one at its first fault (smaller than a huge page, not aligned, grown in small steps, or forbidden by the program)
+                thp=always: no page was huge under either, because no anonymous mapping was eligible at its first fault (too small, not aligned, grown in small steps, or forbidden by the program). 51,200 and 51,200 minor faults
             "#]],
         ),
         (
             with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]),
             expect![[r#"
-                thp=always: no page was huge under either (51,200 against 51,200 minor faults): its largest process never held more than 1.14 MiB, which is less than one huge page (2.00 MiB)
+                thp=always: no page was huge under either, because its largest process used at most 1.14 MiB, less than one huge page (2.00 MiB). 51,200 and 51,200 minor faults
             "#]],
         ),
         (
             with(&small_pages(), &[("thp_fault_fallback_total", 400.0)]),
             expect![[r#"
-                thp=always: no page was huge under either (51,200 against 51,200 minor faults): under thp=always 400 huge faults were refused on the machine for want of a free huge block or by the limit of a cgroup, or no mapping of this program was fit for one
+                thp=always: no page was huge under either, because under thp=always 400 huge faults fell back machine-wide, or no mapping of this program was eligible. 51,200 and 51,200 minor faults
             "#]],
         ),
         (
@@ -49,7 +49,7 @@ fn no_effect_has_a_reason() {
                 &[("anon_peak_bytes", 4.0e7), ("rss_mean_bytes", 7.0e8)],
             ),
             expect![[r#"
-                thp=always: no page was huge under either (51,200 against 51,200 minor faults): no more than 38.1 MiB were seen to be anonymous memory, for which these policies decide, of the 812 MiB of its largest process; shared memory is huge by shmem_enabled (never here) or from a hugetlb pool, that of files by their file system
+                thp=always: no page was huge under either, because only 38.1 MiB of the 812 MiB of its largest process are anonymous memory; shared memory follows shmem_enabled (never) or a hugetlb pool, file memory its file system. 51,200 and 51,200 minor faults
             "#]],
         ),
         (
@@ -112,7 +112,7 @@ fn an_allocator_that_changes_no_page_is_no_verdict() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            env.ARENAS=1: no page was huge under it or under as-is: whatever it changes is hardly done through huge pages
+            env.ARENAS=1: it made no more memory huge, so any effect has another cause. No page was huge under it or under as-is
         "#]],
     );
     says(

@@ -52,7 +52,7 @@ fn a_load_at_its_limit_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: the load used 97.0 % of the processors that it was bound to (1): it, and not the service, set the pace, so that a gain of the service shows less than it is
+            thp=always: the load was the bottleneck, so gains of the service are understated. It used 97.0 % of the CPUs it was bound to (1)
         "#]],
     );
     says(
@@ -60,7 +60,7 @@ fn a_load_at_its_limit_is_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: the load took 0.80 and the service 1.10 of 2 processors: they waited for each other, so that the load's share is in the throughput and in the latencies
+            thp=always: load and service competed for the CPUs, which distorts throughput and latency. The load used 0.80 and the service 1.10 of 2 CPUs
         "#]],
     );
     says(
@@ -68,7 +68,7 @@ fn a_load_at_its_limit_is_named() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: whether the load was the limit: it used 0.99 processors, which is all that a program of one thread can use
+            thp=always: the load may have been the bottleneck. It used 0.99 CPUs, all that one thread can use
         "#]],
     );
     says(
@@ -76,7 +76,7 @@ fn a_load_at_its_limit_is_named() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            as-is: the load used 0.40 processors, and the service 0.90 of 2
+            as-is: the load was not the bottleneck. It used 0.40 and the service 0.90 of 2 CPUs
         "#]],
     );
     assert!(of(&judge(&always(huge_pages())), id).is_none());
@@ -94,7 +94,7 @@ fn faults_that_were_only_taken_earlier_are_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: ready after 3.10 s instead of 1.50 s, and 4000 faults under the load instead of 51.2 k: the cost of first touches was moved to the start rather than saved
+            thp=always: page faults moved from the load to the start. The service was ready after 3.10 s instead of 1.50 s; 4000 faults under the load instead of 51.2 k
         "#]],
     );
     let saved = [("minor_faults_total", 4_000.0)];
@@ -103,7 +103,7 @@ fn faults_that_were_only_taken_earlier_are_named() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: ready after 1.50 s instead of 1.50 s, 4000 faults under the load instead of 51.2 k
+            thp=always: page faults did not move to the start. The service was ready after 1.50 s instead of 1.50 s; 4000 faults under the load instead of 51.2 k
         "#]],
     );
     assert!(of(&judge(&always(huge_pages())), id).is_none());
@@ -129,7 +129,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: processes shared 200 MiB, as after a fork, and at least 55.0 MiB of it (27.5 %) was copied under writes, 60.0 MiB under as-is; 96 huge mappings were split on the machine, 0 under as-is: a write to a huge page that is shared splits its mapping, so that what was huge is small afterwards
+            thp=always: writes after a fork split huge pages. Processes shared up to 200 MiB, of which writes copied at least 55.0 MiB (27.5 %), 60.0 MiB under as-is; 96 huge mappings were split machine-wide, 0 under as-is
         "#]],
     );
     says(
@@ -137,7 +137,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: processes shared 200 MiB, as after a fork, and at least 55.0 MiB of it (27.5 %) was copied under writes, 60.0 MiB under as-is; 0 huge mappings were split on the machine, 0 under as-is: its huge pages were not what was written to, or were copied whole (Linux before 5.8)
+            thp=always: writes after a fork split no huge pages, or copied them whole (Linux before 5.8). Processes shared up to 200 MiB, of which writes copied at least 55.0 MiB (27.5 %), 60.0 MiB under as-is; 0 huge mappings were split machine-wide, 0 under as-is
         "#]],
     );
     let seen_once = [
@@ -149,7 +149,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: processes shared 200 MiB, as after a fork; 96 huge mappings were split on the machine, 0 under as-is: a write to a huge page that is shared splits its mapping, so that what was huge is small afterwards
+            thp=always: writes after a fork split huge pages. Processes shared up to 200 MiB; 96 huge mappings were split machine-wide, 0 under as-is
         "#]],
     );
     assert_eq!(of(&judge(&always(huge_pages())), id), None, "no fork");
@@ -200,28 +200,28 @@ fn memory_that_khugepaged_filled_is_told_from_what_was_used() {
             filled(300.0, 1200.0, 5.0),
             Outcome::Shown,
             expect![[r#"
-            thp=always: khugepaged made 300 huge pages on the machine, each with up to 511 pages that nothing was in (max_ptes_none), and peak memory rose by 388 MiB (+47.8 %), for which 5 huge pages made at faults are too few: memory that the program did not hold became resident; khugepaged.max_ptes_none=0 keeps khugepaged from it
-        "#]],
+                thp=always: khugepaged made untouched memory resident; max_ptes_none=0 prevents it. khugepaged made 300 huge pages machine-wide, each with up to 511 empty pages (max_ptes_none); peak memory rose by 388 MiB (+47.8 %), for which the 5 huge pages allocated at fault time are too few
+            "#]],
         ),
         (
             filled(300.0, 1200.0, 400.0),
             Outcome::CannotTell,
             expect![[r#"
-                thp=always: khugepaged made 300 huge pages on the machine, each with up to 511 pages that nothing was in (max_ptes_none), and peak memory rose by 388 MiB (+47.8 %): the 400 huge pages that were made at faults may have done it too
+                thp=always: khugepaged or huge faults raised peak memory. khugepaged made 300 huge pages machine-wide, each with up to 511 empty pages (max_ptes_none); peak memory rose by 388 MiB (+47.8 %); the 400 huge pages allocated at fault time could also explain it
             "#]],
         ),
         (
             filled(100.0, 1200.0, 5.0),
             Outcome::CannotTell,
             expect![[r#"
-                thp=always: khugepaged made 100 huge pages on the machine, each with up to 511 pages that nothing was in (max_ptes_none), and peak memory rose by 388 MiB (+47.8 %): more than khugepaged can have filled
+                thp=always: peak memory rose by more than khugepaged can have filled. khugepaged made 100 huge pages machine-wide, each with up to 511 empty pages (max_ptes_none); peak memory rose by 388 MiB (+47.8 %)
             "#]],
         ),
         (
             filled(300.0, 812.0, 5.0),
             Outcome::NotShown,
             expect![[r#"
-                thp=always: khugepaged made 300 huge pages on the machine, and peak memory is not decidedly larger
+                thp=always: peak memory is not significantly higher. khugepaged made 300 huge pages machine-wide
             "#]],
         ),
     ] {
@@ -239,8 +239,8 @@ fn memory_that_khugepaged_filled_is_told_from_what_was_used() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-        thp=always: khugepaged made 300 huge pages on the machine, and may fill no gap (max_ptes_none=0)
-    "#]],
+            thp=always: khugepaged may fill no gaps (max_ptes_none=0). khugepaged made 300 huge pages machine-wide
+        "#]],
     );
     record.header.plan.policies[1].settings.khugepaged.clear();
     record.header.host.thp.as_mut().unwrap().khugepaged.clear();
@@ -249,8 +249,8 @@ fn memory_that_khugepaged_filled_is_told_from_what_was_used() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-        thp=always: khugepaged made 300 huge pages on the machine; whether it may fill gaps is not known (max_ptes_none)
-    "#]],
+            thp=always: khugepaged may have filled gaps. khugepaged made 300 huge pages machine-wide; max_ptes_none is unknown
+        "#]],
     );
 }
 
@@ -270,22 +270,22 @@ fn stacks_that_became_resident_whole_are_named() {
             stacks(110.0, 60.0, 96.0),
             Outcome::Shown,
             expect![[r#"
-            thp=always: the stacks of 60 threads hold 110 MiB instead of 4.00 MiB (1.83 MiB each), 96.0 MiB of it huge: a stack that is made a huge page is resident whole, and stays so when a guard page splits it
-        "#]],
+                thp=always: thread stacks grew because they became huge pages. The stacks of 60 threads hold 110 MiB instead of 4.00 MiB (1.83 MiB per thread), 96.0 MiB of it huge; a stack that was huge stays resident when a guard page splits it
+            "#]],
         ),
         (
             stacks(110.0, 900.0, 0.0),
             Outcome::CannotTell,
             expect![[r#"
-                thp=always: the stacks of 900 threads hold 110 MiB instead of 4.00 MiB, but there were also more threads: 60 before
+                thp=always: thread stacks grew, but so did the number of threads. The stacks of 900 threads hold 110 MiB instead of 4.00 MiB; 60 threads before
             "#]],
         ),
         (
             stacks(4.0, 60.0, 0.0),
             Outcome::NotShown,
             expect![[r#"
-            thp=always: the stacks of 60 threads hold 4.00 MiB instead of 4.00 MiB
-        "#]],
+                thp=always: thread stacks did not grow. The stacks of 60 threads hold 4.00 MiB instead of 4.00 MiB
+            "#]],
         ),
     ] {
         says(&under(here), id, outcome, &expected);

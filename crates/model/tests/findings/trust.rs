@@ -20,8 +20,8 @@ fn a_control_that_differs_from_itself_is_noise() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-        as-is against itself is known to ±0.5 %
-    "#]],
+            The noise is within ±0.5 %. Measured as as-is against itself
+        "#]],
     );
 
     sample::mark(&mut record, 2, Mark::Steal { permille: 31 });
@@ -36,7 +36,7 @@ fn a_control_that_differs_from_itself_is_noise() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            as-is differs from itself by +3.4 %: something other than the policies acted on the trials, unless it is the one run in twenty in which chance does it; marked trials: other load in 1, steal in 1
+            The control failed: as-is differs from itself by +3.4 %. Something other than the policies acted on the trials; chance alone does this in one run of twenty; disturbed trials: other load in 1, steal in 1
         "#]],
     );
     assert_eq!(findings[0].id, id, "doubts about the whole run come first");
@@ -49,13 +49,13 @@ fn short_workloads_are_mostly_their_start() {
         (
             0.031,
             expect![[r#"
-                a trial takes 31.0 ms under as-is: starting and ending the program may be a good part of it, and its memory is sampled a few times at most (here: 2)
+                A trial is short (31.0 ms under as-is): process start and exit may be a large part of it. Memory is sampled a few times at most (here: 2)
             "#]],
         ),
         (
             0.004,
             expect![[r#"
-                a trial takes 4.00 ms under as-is: starting and ending the program may be most of it, and its memory is sampled a few times at most (here: 2)
+                A trial is short (4.00 ms under as-is): process start and exit may be most of it. Memory is sampled a few times at most (here: 2)
             "#]],
         ),
     ] {
@@ -100,8 +100,8 @@ fn what_was_read_back_is_believed() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 4 of 12 trials did not run under it: /sys/kernel/mm/transparent_hugepage/enabled said never instead of always
-    "#]],
+            thp=always: not in force in 4 of 12 trials. The first difference: /sys/kernel/mm/transparent_hugepage/enabled was never instead of always
+        "#]],
     );
     let applied = findings.iter().filter(|finding| finding.id == id).nth(1);
     assert_eq!(applied, None, "as-is sets nothing");
@@ -112,8 +112,8 @@ fn what_was_read_back_is_believed() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-        thp=always: 12 of 12 trials were read back, all as set
-    "#]],
+            thp=always: it was in force. 12 of 12 trials were read back, all as set
+        "#]],
     );
     for trial in &mut record.trials {
         trial.read_back = ReadBack::default();
@@ -123,8 +123,8 @@ fn what_was_read_back_is_believed() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-        thp=always: in none of 12 trials could what was set be read back
-    "#]],
+            thp=always: it is unknown whether it was in force. It could be read back in none of 12 trials
+        "#]],
     );
 }
 
@@ -154,7 +154,7 @@ fn host_cold_memory_shows_in_the_slow_quarter() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: kernel time was 99.5 ms in the quickest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more for each), with no compaction or reclaim: the pattern of memory that the hypervisor (KVM) had to find first. Where memory is backed, expect the quick price
+            thp=always: in some trials the hypervisor (KVM) probably had to back memory first. Kernel time was 99.5 ms in the fastest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more per huge page), without compaction or reclaim; on backed memory expect the fast case
         "#]],
     );
 
@@ -170,7 +170,7 @@ fn host_cold_memory_shows_in_the_slow_quarter() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: kernel time was 99.5 ms in the quickest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more for each); the machine also compacted or reclaimed memory
+            thp=always: the kernel time of huge pages varies, and the machine also compacted or reclaimed memory. Kernel time was 99.5 ms in the fastest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more per huge page)
         "#]],
     );
 

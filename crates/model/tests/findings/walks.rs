@@ -41,7 +41,7 @@ fn the_share_of_walks_bounds_what_translation_can_save() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            address translation may cost up to 11.4 % of the processor time: under as-is at most 11.4 % of cycles had a page walk under way (data 11.0 %, code 0.4 %); cheaper walks cannot save more
+            TLB misses cost at most 11.4 % of CPU time. Under as-is at most 11.4 % of cycles had a page walk under way (data 11.0 %, code 0.4 %)
         "#]],
     );
     assert_eq!(of(&findings, id).unwrap().policy, None);
@@ -56,8 +56,8 @@ fn the_share_of_walks_bounds_what_translation_can_save() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        address translation is not the bottleneck: under as-is at most 0.5 % of cycles had a page walk under way (data 0.4 %, code 0.1 %), so cheaper walks cannot save more than that
-    "#]],
+            TLB misses are not the bottleneck. Under as-is at most 0.5 % of cycles had a page walk under way (data 0.4 %, code 0.1 %)
+        "#]],
     );
 
     let findings = judge(&two(walks(&small_pages(), 9e6, 12e9, 0.01, 0.09), huge));
@@ -66,7 +66,7 @@ fn the_share_of_walks_bounds_what_translation_can_save() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            address translation may cost up to 10.0 % of the processor time: under as-is at most 10.0 % of cycles had a page walk under way (data 1.0 %, code 9.0 %): it is the code more than the data, which huge pages for the heap do not help; cheaper walks cannot save more
+            TLB misses cost at most 10.0 % of CPU time. Under as-is at most 10.0 % of cycles had a page walk under way (data 1.0 %, code 9.0 %); mostly code, which huge pages for the heap do not help
         "#]],
     );
 }
@@ -88,8 +88,8 @@ fn without_walk_cycles_no_bound_is_claimed() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-        whether address translation is the bottleneck: the cycles of page walks were not measured: not on this machine: an event for the cycles of page walks; there were 90.0 M walks for data, 10.00 for 1000 instructions
-    "#]],
+            The cost of TLB misses is unknown. The cycles of page walks were not measured: not on this machine: an event for the cycles of page walks; 90.0 M data walks, 10.00 per 1000 instructions
+        "#]],
     );
     let all = [&cycles[..], &["dtlb_walks_total", "instructions_total"]].concat();
     sample::take_away(&mut record, &all, &Missing::NoHardware);
@@ -99,8 +99,8 @@ fn without_walk_cycles_no_bound_is_claimed() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-        whether address translation is the bottleneck: the cycles of page walks were not measured: this machine has no hardware counters
-    "#]],
+            The cost of TLB misses is unknown. The cycles of page walks were not measured: this machine has no hardware counters
+        "#]],
     );
     assert_eq!(of(&findings, "cheaper-walks"), None);
     // A record of before there were counters says nothing at all.
@@ -120,8 +120,8 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 90.0 M page walks for data became 2.00 M, and the cycles with one under way from 11.0 % to 2.0 %: at most 56.0 % of the cycles gained are cheaper walks
-    "#]],
+            thp=always: cheaper page walks explain at most 56.0 % of the cycles saved. 90.0 M data page walks became 2.00 M; cycles with a walk under way fell from 11.0 % to 2.0 %
+        "#]],
     );
     let faults = of(&findings, "fewer-faults-explain-gain").unwrap();
     assert!(
@@ -145,8 +145,8 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-        thp=always: 90.0 M page walks for data became 2.00 M, but wall time did not clearly fall
-    "#]],
+            thp=always: fewer page walks, but no significantly lower wall time. 90.0 M data page walks became 2.00 M
+        "#]],
     );
 
     let elsewhere = walks(&huge_pages(), 9e7, 12e9, 0.11, 0.004);
@@ -156,7 +156,7 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-        thp=always: 806 MiB was huge under it and 0 under as-is, and there were as many page walks for data: the misses are not in the memory that became huge
-    "#]],
+            thp=always: the TLB misses are not in the memory that became huge. 806 MiB was huge under it and 0 under as-is; as many data page walks
+        "#]],
     );
 }

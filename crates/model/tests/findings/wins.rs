@@ -15,7 +15,7 @@ fn a_win_does_not_hide_a_loss() {
     let findings = judge(&always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)])));
     let loss = of(&findings, id).unwrap();
     expect![[r#"
-        thp=always is better in wall time, but worse in peak memory (+40.9 %)
+        thp=always: worse: peak memory +40.9 %. It is better in wall time
     "#]]
     .assert_eq(&format!("{}\n", loss.text));
     says(
@@ -23,7 +23,7 @@ fn a_win_does_not_hide_a_loss() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always is better in wall time, and no tail, memory or stall is decidedly worse
+            thp=always: better in wall time, and no tail, memory or stall is significantly worse
         "#]],
     );
 }
@@ -43,7 +43,7 @@ fn a_worse_percentile_of_a_generator_is_a_loss() {
         "win-with-a-loss",
         Outcome::Shown,
         &expect![[r#"
-            thp=always is better in wall time, but worse in set: latency, p99 (+125 %)
+            thp=always: worse: set: latency, p99 +125 %. It is better in wall time
         "#]],
     );
 }

@@ -1,7 +1,7 @@
 //! Whatever was read.
 
 use hugewise_model::observe::address_space::{Kind, Pages, Run, VmFlags};
-use hugewise_model::observe::inspect::reasons::{Told, judge};
+use hugewise_model::observe::inspect::reasons::{Wording, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 
 use super::planted::{HUGE, PAGE, Planted, START, mapping, pages};
@@ -55,7 +55,7 @@ proptest! {
             at = one.end;
             planted.space.mappings.push(one);
         }
-        let judgements = judge(&planted.space, &planted.settings, &Told::All);
+        let judgements = judge(&planted.space, &planted.settings, &Wording::All);
         for (index, mapping) in planted.space.mappings.iter().enumerate() {
             let mut at = mapping.start;
             for one in judgements.iter().filter(|one| one.mapping == index) {

@@ -2,7 +2,7 @@
 
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::address_space::{Pages, Source, VmFlags};
-use hugewise_model::observe::inspect::reasons::{Certainty, Code, Told, judge};
+use hugewise_model::observe::inspect::reasons::{Certainty, Code, Wording, judge};
 
 use super::cases::case;
 use super::planted::{HUGE, Planted, pages, single};
@@ -89,7 +89,7 @@ fn a_stack_is_known_by_the_flag_of_its_guard() {
     let mut planted = case(Code::MapStack);
     let guard = &mut planted.space.mappings[0];
     guard.memory.as_mut().unwrap().flags = VmFlags::default();
-    let judgements = judge(&planted.space, &planted.settings, &Told::All);
+    let judgements = judge(&planted.space, &planted.settings, &Wording::All);
     let last = judgements.last().unwrap();
     assert_eq!(last.code, Code::MadvNohugepage);
     let both = vec![Code::MadvNohugepage, Code::MapStack];

@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 
 use cases::cases;
 use hugewise_model::observe::address_space::Permissions;
-use hugewise_model::observe::inspect::reasons::{Certainty, Code, Told, judge};
+use hugewise_model::observe::inspect::reasons::{Certainty, Code, Wording, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 use planted::{changed, single};
 
 #[test]
 fn every_reason_is_found_where_it_is_planted() {
     for (code, planted) in cases() {
-        let judgements = judge(&planted.space, &planted.settings, &Told::All);
+        let judgements = judge(&planted.space, &planted.settings, &Wording::All);
         let of_it = judgements.iter().find(|one| one.code == code);
         let Some(found) = of_it else {
             panic!("{code} was planted, and found was {judgements:#?}");

@@ -8,7 +8,7 @@ use hugewise_model::observe::address_space::{
     FolioCount, Frames, Kind, Mapping, Memory, Pages, Permissions, Process, Run, Sort, Source,
     Sources, Space, VmFlags, WordSize,
 };
-use hugewise_model::observe::inspect::reasons::{Judgement, Settings, Told, judge};
+use hugewise_model::observe::inspect::reasons::{Judgement, Settings, Wording, judge};
 
 pub(super) const HUGE: u64 = 2 << 20;
 
@@ -29,6 +29,7 @@ fn process() -> Process {
         sort: Sort::Program,
         word_size: Ok(WordSize::Bits64),
         thp_enabled: Some(true),
+        parent_thp_enabled: None,
         page_table_bytes: None,
     }
 }
@@ -174,7 +175,7 @@ impl Planted {
     }
 
     pub(super) fn only(&self) -> Judgement {
-        let judgements = judge(&self.space, &self.settings, &Told::All);
+        let judgements = judge(&self.space, &self.settings, &Wording::All);
         assert_eq!(judgements.len(), 1, "{judgements:#?}");
         judgements.into_iter().next().unwrap()
     }

@@ -1,10 +1,11 @@
 //! Where ranges begin and end, how a mapping grew, and how large a page is.
 
 use hugewise_model::observe::address_space::{Mapping, Permissions, Run};
-use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
+use hugewise_model::observe::inspect::reasons::{Code, Wording, judge};
 use hugewise_model::observe::inspect::view::Inspection;
 
-use super::planted::{HUGE, PAGE, Planted, START, huge, mapping, pages, single};
+use super::cases::case;
+use super::planted::{HUGE, PAGE, Planted, START, file, huge, mapping, pages, single};
 
 /// Steps of three ranges that do not end at borders: each third range is small.
 #[test]
@@ -41,12 +42,67 @@ fn neighbours_of_another_kind_of_memory_split_nothing() {
         other.permissions = Permissions(*b"r--p");
         change(&mut other);
         planted.space.mappings.push(other);
-        judge(&planted.space, &planted.settings, &Told::All)[0].code
+        judge(&planted.space, &planted.settings, &Wording::All)[0].code
     };
     assert_eq!(beside(|_| {}), Code::VmaSplit);
     let shared = beside(|other| other.permissions = Permissions(*b"rw-s"));
     assert_eq!(shared, Code::VmaSmall);
     assert_eq!(beside(|other| other.inode = 7), Code::VmaSmall);
+    let guard = beside(|other| other.permissions = Permissions(*b"---p"));
+    assert_eq!(guard, Code::VmaSmall, "a guard must stay one");
+}
+
+/// The segments of a program touch, and must stay apart: there is nothing to fix.
+#[test]
+fn segments_of_a_program_have_no_fix() {
+    let mut planted = file(single(100));
+    planted.cut(START, START + 100 * PAGE);
+    let mut code = planted.mapping().clone();
+    (code.start, code.end) = (START + 100 * PAGE, START + HUGE);
+    code.offset = 100 * PAGE;
+    code.permissions = Permissions(*b"r-xp");
+    code.runs.clear();
+    planted.space.mappings.push(code);
+    let judgements = judge(&planted.space, &planted.settings, &Wording::All);
+    assert_eq!(
+        (judgements[0].code, &judgements[0].repair),
+        (Code::VmaSmall, &None)
+    );
+}
+
+/// The ends of a thread's stack have the reason of its middle, whatever lies beside them.
+#[test]
+fn all_of_a_stack_is_a_stack() {
+    let mut planted = case(Code::MapStack);
+    let stack = &mut planted.space.mappings[1];
+    let pages = stack.runs[0].pages.clone();
+    stack.end += 5 * PAGE;
+    let (start, end) = (stack.end - 5 * PAGE, stack.end);
+    stack.runs.push(Run { start, end, pages });
+    let mut next = planted.space.mappings[0].clone();
+    (next.start, next.end) = (end, end + PAGE);
+    planted.space.mappings.push(next);
+    let judgements = judge(&planted.space, &planted.settings, &Wording::All);
+    let of_stack = judgements.iter().filter(|one| one.mapping == 1);
+    assert!(
+        of_stack
+            .clone()
+            .all(|one| one.code == Code::MapStack && one.repair.is_none())
+    );
+    assert_eq!(of_stack.last().unwrap().end, end);
+}
+
+/// Who switched huge pages off is told by the parent.
+#[test]
+fn the_parent_tells_who_switched_huge_pages_off() {
+    let said = |parent| {
+        let mut planted = case(Code::PrctlDisabled);
+        planted.space.process.parent_thp_enabled = parent;
+        planted.only().evidence.join("; ")
+    };
+    assert!(said(Some(true)).contains("the program itself"));
+    assert!(said(Some(false)).contains("inherited"));
+    assert!(said(None).ends_with("its parent is process 1"));
 }
 
 #[test]
@@ -63,7 +119,7 @@ fn the_ends_of_a_mapping_are_judged_apart_from_its_middle() {
             pages: pages(1),
         },
     );
-    let judgements = judge(&planted.space, &planted.settings, &Told::All);
+    let judgements = judge(&planted.space, &planted.settings, &Wording::All);
     let seen: Vec<_> = judgements
         .iter()
         .map(|one| (one.start, one.end, one.ranges, one.code))

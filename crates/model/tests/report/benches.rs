@@ -6,11 +6,11 @@ use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::record;
 use hugewise_model::run::report;
-use hugewise_model::run::report::{Report, render_json, render_markdown};
-use hugewise_model::text::Style;
+use hugewise_model::run::report::Report;
+use hugewise_model::text::{Style, Verbosity};
 use serde_json::Value;
 
-use super::checked::{draw, golden, widest};
+use super::checked::{draw, golden, markdown, widest};
 
 /// The record of a real run: its cells are rows, and each policy says what lay under them.
 #[test]
@@ -23,8 +23,7 @@ fn a_bench_is_drawn_from_its_record() {
     expect_file![golden("bench-memory.txt")].assert_eq(&text);
     assert!(widest(&text) <= 80, "{text}");
     assert!(report::advice::advice(&report).is_empty());
-    let mut markdown = String::new();
-    render_markdown(&report, &mut markdown).unwrap();
+    let markdown = markdown(&report);
     expect_file![golden("bench-memory.md")].assert_eq(&markdown);
 }
 
@@ -43,14 +42,20 @@ fn with_report<T>(name: &str, bytes: &[u8], look: impl FnOnce(&Report<'_>) -> T)
 fn assert_drawn(name: &str, report: &Report<'_>) -> String {
     let text = draw(report, &Style::default());
     expect_file![golden(&format!("bench-{name}.txt"))].assert_eq(&text);
-    assert!(widest(&text) <= 80, "{text}");
+    assert!(widest(&text) <= 80 && text.lines().count() <= 24, "{text}");
+    let style = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    let verbose = draw(report, &style);
+    expect_file![golden(&format!("bench-{name}-verbose.txt"))].assert_eq(&verbose);
+    assert!(widest(&verbose) <= 80, "{verbose}");
     text
 }
 
 /// What JSON says of latencies.
 fn latencies(report: &Report<'_>) -> Value {
-    let mut json = String::new();
-    render_json(report, &mut json).unwrap();
+    let json = report.json();
     let mut json: Value = serde_json::from_str(&json).unwrap();
     json["latency"].take()
 }
@@ -60,8 +65,7 @@ fn curves_levels_reach_and_price_are_drawn_from_their_record() {
     let bytes = include_bytes!("../../../../fixtures/benches/latency.jsonl");
     with_report("latency", bytes, |report| {
         assert_drawn("latency", report);
-        let mut markdown = String::new();
-        render_markdown(report, &mut markdown).unwrap();
+        let markdown = markdown(report);
         expect_file![golden("bench-latency.md")].assert_eq(&markdown);
         let told = latencies(report);
         for curve in told["curves"].as_array().unwrap() {
@@ -87,7 +91,11 @@ fn what_a_bench_leaves_out_is_said() {
         )
         .replace("/untouched/", "/zeroed/");
     with_report("memory", bytes.as_bytes(), |report| {
-        let text = draw(report, &Style::default());
+        let verbose = Style {
+            verbose: Verbosity::Verbose,
+            ..Style::default()
+        };
+        let text = draw(report, &verbose);
         assert!(text.contains("\nLeft out: --ops rmw.\n"), "{text}");
         assert!(text.contains("copy libc 64 KiB zeroed"), "{text}");
     });

@@ -6,7 +6,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::policy::{Policy, Thp};
-use hugewise_model::run::report::{Report, render_json};
+use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{Outcome, Reading};
 use hugewise_model::text::Style;
 use serde_json::Value;
@@ -82,11 +82,11 @@ fn percentiles_of_one_policy_lie_between_those_of_its_trials() {
         .filter(|row| row.starts_with("latency"))
         .collect();
     expect![[r#"
-        latency, p50      3.15 ms                   –   1.00 ms  7.01 ms
-        latency, p90      9.04 ms                   –   1.80 ms  12.6 ms
-        latency, p99      13.0 ms                   –   1.98 ms  13.9 ms
-        latency, p99.9    13.9 ms                   –   2.00 ms  14.0 ms
-        latency, max      8.00 ms  [2.00 ms, 14.0 ms]   2.00 ms  14.0 ms"#]]
+        latency, p50      3.15 ms                   –  1.00 ms  7.01 ms
+        latency, p90      9.04 ms                   –  1.80 ms  12.6 ms
+        latency, p99      13.0 ms                   –  1.98 ms  13.9 ms
+        latency, p99.9    13.9 ms                   –  2.00 ms  14.0 ms
+        latency, max      8.00 ms  [2.00 ms, 14.0 ms]  2.00 ms  14.0 ms"#]]
     .assert_eq(&rows.join("\n"));
 }
 
@@ -112,7 +112,7 @@ fn a_single_policy_is_a_measurement() {
     let report = Report::new(&none, table(&none, 0.01), Vec::new(), None);
     let answer = report.answers().remove(0);
     assert!(
-        answer.ends_with("nothing was measured: no trial came to its end."),
+        answer.ends_with("nothing was measured: no trial ended."),
         "{answer}"
     );
 }
@@ -161,8 +161,7 @@ fn numbers_that_are_none_never_appear_in_json() {
     table.comparisons[0].ratio = Some(f64::INFINITY);
     table.comparisons[0].low = Some(f64::NEG_INFINITY);
     let report = Report::new(&record, table, Vec::new(), None);
-    let mut text = String::new();
-    render_json(&report, &mut text).unwrap();
+    let text = report.json();
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["comparisons"][0]["ratio"], Value::Null);
     check_json(&report);
@@ -180,8 +179,8 @@ fn a_policy_that_was_never_run_is_told_as_such() {
     let table = compare::table(&record, &Options::default()).unwrap();
     let report = Report::new(&record, table, Vec::new(), None);
     let text = draw(&report, &Style::default());
-    assert!(text.contains("\n¹ no trial of it was run\n"), "{text}");
-    assert!(!text.contains("not asked for"), "{text}");
+    assert!(text.contains("\n¹ no trial was run\n"), "{text}");
+    assert!(!text.contains("not requested"), "{text}");
 }
 
 #[test]

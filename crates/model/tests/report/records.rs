@@ -4,7 +4,7 @@ use expect_test::{expect, expect_file};
 use hugewise_model::run::compare::{Across, between};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::report::{Other, Report};
-use hugewise_model::text::Style;
+use hugewise_model::text::{Style, Verbosity};
 
 use super::checked::{check_json, draw, golden, widest};
 use super::documented::marks;
@@ -84,12 +84,13 @@ fn doubts_of_two_records_are_those_of_both() {
         names: ["before.jsonl".to_owned(), "after.jsonl".to_owned()],
     };
     let report = Report::between(&before, other, sample::table_between(&before, &after));
-    let text = draw(&report, &Style::default());
-    assert!(
-        text.contains("were not shuffled against each other"),
-        "{text}"
-    );
-    assert!(text.contains("\nafter.jsonl: Marked: 1 of"), "{text}");
+    let verbose = Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    };
+    let text = draw(&report, &verbose);
+    assert!(text.contains("were measured one after the other"), "{text}");
+    assert!(text.contains("\nafter.jsonl: 1 of"), "{text}");
     assert!(
         text.contains("\nafter.jsonl: Warning: the record has no end."),
         "{text}"

@@ -3,8 +3,9 @@
 use expect_test::{Expect, expect};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::report::render_trials;
+use hugewise_model::run::report::trials;
 use hugewise_model::run::trial::{Mark, Outcome, Reading};
+use hugewise_model::text::{Style, to_text};
 
 use crate::sample::{self, huge_pages, small_pages, thp};
 
@@ -35,9 +36,11 @@ fn record() -> Record {
 }
 
 fn drawn(record: &Record, metric: &str, width: usize) -> String {
-    let mut text = String::new();
-    render_trials(record, metric, width, &mut text).unwrap();
-    text
+    let style = Style {
+        width,
+        ..Style::default()
+    };
+    to_text(&trials(record, metric, width), &style)
 }
 
 fn check(record: &Record, metric: &str, width: usize, expected: &Expect) {
@@ -53,24 +56,23 @@ fn modes_drift_failures_and_marks_show() {
         "wall_seconds",
         100,
         &expect![[r#"
-        wall time of each trial
+            wall time per trial
+                               min    25 %  median    75 %     max  trials  failed  marked
+            as-is           2.02 s  2.08 s  2.15 s  2.46 s  2.58 s      10       0       0
+            as-is, control  2.02 s  2.08 s  2.15 s  2.46 s  2.58 s      10       0       0
+            thp=always      1.50 s  1.50 s  1.50 s  1.50 s  1.50 s      10       1       1
 
-                         least    25 %  median    75 %    most  trials  failed  marked
-        as-is           2.02 s  2.08 s  2.15 s  2.46 s  2.58 s      10       0       0
-        as-is, control  2.02 s  2.08 s  2.15 s  2.46 s  2.58 s      10       0       0
-        thp=always      1.50 s  1.50 s  1.50 s  1.50 s  1.50 s      10       1       1
+            Distribution from 1.50 s (left) to 2.58 s (right)
+            as-is                                         ▁ ▁ ▁▁ ▁ ▁             ▁  ▁   ▁  ▁
+            as-is, control                                ▁ ▁ ▁▁ ▁ ▁             ▁  ▁   ▁  ▁
+            thp=always      █
 
-        Where they lie, 1.50 s on the left to 2.58 s on the right:
-        as-is                                         ▁ ▁ ▁▁ ▁ ▁             ▁  ▁   ▁  ▁
-        as-is, control                                ▁ ▁ ▁▁ ▁ ▁             ▁  ▁   ▁  ▁
-        thp=always      █
-
-        Round by round, the lowest bar the least:
-        as-is           ▇▄▅█▅▅█▅▅█
-        as-is, control  ▇▄▅█▅▅█▅▅█
-        thp=always      ▁▁▁▁×▁▁▁▁▁
-        × a trial that failed
-    "#]],
+            Round by round, a higher bar is a larger value
+            as-is           ▇▄▅█▅▅█▅▅█
+            as-is, control  ▇▄▅█▅▅█▅▅█
+            thp=always      ▁▁▁▁×▁▁▁▁▁
+            × failed trial
+        "#]],
     );
 }
 
@@ -81,23 +83,22 @@ fn what_is_too_wide_leaves_out_the_quartiles() {
         "wall_seconds",
         64,
         &expect![[r#"
-            wall time of each trial
-
-                             least  median    most  trials  failed  marked
+            wall time per trial
+                               min  median     max  trials  failed  marked
             as-is           2.02 s  2.15 s  2.58 s      10       0       0
             as-is, control  2.02 s  2.15 s  2.58 s      10       0       0
             thp=always      1.50 s  1.50 s  1.50 s      10       1       1
 
-            Where they lie, 1.50 s on the left to 2.58 s on the right:
+            Distribution from 1.50 s (left) to 2.58 s (right)
             as-is                                  ▁▁▁▁ ▁▁         ▁  ▁  ▁ ▁
             as-is, control                         ▁▁▁▁ ▁▁         ▁  ▁  ▁ ▁
             thp=always      █
 
-            Round by round, the lowest bar the least:
+            Round by round, a higher bar is a larger value
             as-is           ▇▄▅█▅▅█▅▅█
             as-is, control  ▇▄▅█▅▅█▅▅█
             thp=always      ▁▁▁▁×▁▁▁▁▁
-            × a trial that failed
+            × failed trial
         "#]],
     );
 }
@@ -114,15 +115,14 @@ fn values_that_are_alike_are_not_drawn() {
         "peak_rss_bytes",
         80,
         &expect![[r#"
-        peak memory of each trial
+            peak memory per trial
+                                 min    median       max  trials  failed  marked
+            as-is           4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
+            as-is, control  4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
+            thp=always      4.00 KiB  4.00 KiB  4.00 KiB      10       1       1
 
-                           least    median      most  trials  failed  marked
-        as-is           4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
-        as-is, control  4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
-        thp=always      4.00 KiB  4.00 KiB  4.00 KiB      10       1       1
-
-        All of them are alike.
-    "#]],
+            All values are equal.
+        "#]],
     );
 }
 

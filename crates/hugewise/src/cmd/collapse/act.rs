@@ -6,7 +6,7 @@ use hugewise_linux::observe::collapse::{KernelReasons, Target};
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
 use hugewise_model::base::missing::Fact;
 use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::collapse::{Done, Ended, Plan, Report, report};
+use hugewise_model::observe::collapse::{Attempt, End, Plan, Report, report};
 
 use super::Arguments;
 use super::measure::Measurement;
@@ -20,9 +20,9 @@ pub(super) fn dry_run(
     plan: &Plan,
     activity: Option<Activity>,
 ) -> Report {
-    let done = Done {
+    let done = Attempt {
         fates: Vec::new(),
-        ended: Ended::DryRun,
+        ended: End::DryRun,
         call_seconds: 0.0,
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
@@ -57,7 +57,7 @@ pub(super) fn collapse(
     (report.resident_before_bytes, report.huge_anon_before_bytes) = memory_before;
     (report.resident_after_bytes, report.huge_anon_after_bytes) = memory_after;
     report.reasons_missing = heard.missing().cloned();
-    if done.ended == Ended::Finished
+    if done.ended == End::Finished
         && let (Some(measurement), Some(before)) = (measurement, before)
         && let Some(after) = watch("after")
     {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
-use hugewise_model::observe::collapse::Measured;
+use hugewise_model::observe::collapse::BeforeAfter;
 use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
 use hugewise_model::run::metric::rates::RateMetric;
 
@@ -84,7 +84,7 @@ impl Measurement {
     }
 
     /// After against before.
-    pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> Measured {
+    pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> BeforeAfter {
         let windows_of = |&metric: &RateMetric| {
             let column = |side: &[Rates]| side.iter().map(|rates| value(metric, rates)).collect();
             Windows {
@@ -95,7 +95,7 @@ impl Measurement {
             }
         };
         let samples: Vec<Windows> = RateMetric::ALL.iter().map(windows_of).collect();
-        Measured {
+        BeforeAfter {
             windows: u32::try_from(before.len().min(after.len())).unwrap_or(u32::MAX),
             window_seconds: self.window.as_secs_f64(),
             comparisons: windows(&samples, THRESHOLD),

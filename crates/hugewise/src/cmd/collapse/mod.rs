@@ -8,10 +8,9 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse::{Target, Unusable};
 use hugewise_model::base::units::{parse_duration, parse_size};
-use hugewise_model::observe::collapse::{
-    Choice, Ended, Report, plan, render_csv, render_markdown, render_text,
-};
+use hugewise_model::observe::collapse::{Choice, End, Report, plan};
 use hugewise_model::observe::inspect::view::Glob;
+use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -72,8 +71,8 @@ pub struct Arguments {
 
     /// Watch the process for TIME before and after, and compare
     ///
-    /// Ten windows on each side: processors in use, faults, resident memory. Nothing is shuffled,
-    /// so whatever else changes meanwhile is in the difference.
+    /// Ten windows on each side: processors in use, faults, resident memory. They are not
+    /// randomised: the change includes whatever else changes meanwhile.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "dry_run")]
     measure: Option<Duration>,
 
@@ -136,21 +135,20 @@ fn choice(arguments: &Arguments) -> Choice {
 }
 
 fn rendered(report: &Report, format: Format, output: &Output) -> Result<String> {
-    let mut text = String::new();
-    match format {
-        Format::Text => render_text(report, &output::style(output), &mut text)?,
-        Format::Csv => render_csv(report, &mut text)?,
-        Format::Markdown => render_markdown(report, output::style(output).verbose, &mut text)?,
-        Format::Json => text = output::json(report)?,
-    }
-    Ok(text)
+    let style = output::style(output);
+    Ok(match format {
+        Format::Text => to_text(&report.document(), &style),
+        Format::Csv => report.csv(),
+        Format::Markdown => to_markdown(&report.document(), style.verbose),
+        Format::Json => output::json(report)?,
+    })
 }
 
-fn how_it_ended(ended: &Ended) -> Exit {
+fn how_it_ended(ended: &End) -> Exit {
     match ended {
-        Ended::Finished | Ended::DryRun => Exit::Done,
-        Ended::Interrupted => Exit::Interrupted,
-        Ended::ProcessEnded | Ended::BecameAnother => Exit::TrialFailed,
-        Ended::NoMemory { .. } | Ended::NotPermitted { .. } => Exit::Refused,
+        End::Finished | End::DryRun => Exit::Done,
+        End::Interrupted => Exit::Interrupted,
+        End::ProcessEnded | End::BecameAnother => Exit::TrialFailed,
+        End::NoMemory { .. } | End::NotPermitted { .. } => Exit::Refused,
     }
 }

@@ -75,8 +75,13 @@ fn check(space: &Space) -> Result<()> {
     }
     if process.thp_enabled == Some(false) {
         return Err(exit::refused(format!(
-            "{who} has huge pages switched off (PR_SET_THP_DISABLE), by itself or inherited from \
-             a parent; this cannot be changed from outside: start it without"
+            "{who} has huge pages switched off (PR_SET_THP_DISABLE), {}; this cannot be changed \
+             from outside: start it without",
+            match process.parent_thp_enabled {
+                Some(true) => "which its parent has not",
+                Some(false) => "as its parent has",
+                None => "by itself or inherited from a parent",
+            }
         )));
     }
     if !space.read_with.page_scan.is_read() && !space.read_with.page_map.is_read() {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use hugewise_model::observe::inspect::reasons::Code;
+use hugewise_model::text::{Style, to_text};
 
 use crate::exit::{self, Exit};
 use crate::output;
@@ -10,8 +11,7 @@ use hugewise_model::text::suggest::nearest;
 /// Explains a reason, or lists all.
 pub(super) fn explain(name: &str) -> Result<Exit> {
     if name.is_empty() {
-        let line = |code: Code| format!("{:<21}{}\n", code.name(), code.sentence());
-        output::print(&Code::all().map(line).collect::<String>())?;
+        output::print(&to_text(&Code::list(), &Style::default()))?;
         return Ok(Exit::Done);
     }
     let near = nearest(name, Code::all().map(Code::name));
@@ -21,6 +21,6 @@ pub(super) fn explain(name: &str) -> Result<Exit> {
             near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
         ))
     })?;
-    output::print(&code.explained(80))?;
+    output::print(&to_text(&code.explained(), &Style::default()))?;
     Ok(Exit::Done)
 }

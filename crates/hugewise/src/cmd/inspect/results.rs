@@ -4,12 +4,10 @@ use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
 use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::forecast;
 use hugewise_model::observe::inspect::reasons::Settings;
-use hugewise_model::observe::inspect::view::{
-    Brief, Inspection, render_csv, render_map, render_markdown, render_several, render_several_csv,
-    render_text,
-};
+use hugewise_model::observe::inspect::view::{Brief, Inspection, csv, map, several, several_csv};
+use hugewise_model::text::plain_text::level;
+use hugewise_model::text::{to_markdown, to_text};
 use serde::Serialize;
 
 use super::{Arguments, glob};
@@ -20,8 +18,8 @@ use crate::output::Format;
 pub(super) fn judged(space: Space, settings: Settings, arguments: &Arguments) -> Inspection {
     let output = &arguments.output;
     if output.format == Format::Text && output.json.is_none() && !arguments.map {
-        let verbose = output::style(output).verbose;
-        Inspection::for_text(space, settings, glob(arguments).as_ref(), verbose)
+        let level = level(output::style(output).verbose);
+        Inspection::for_text(space, settings, glob(arguments).as_ref(), level)
     } else {
         Inspection::of(space, settings)
     }
@@ -36,107 +34,35 @@ pub(super) fn one(inspection: &Inspection, arguments: &Arguments) -> Result<()> 
     }
     match arguments.output.format {
         Format::Json => json(inspection, std::io::stdout().lock()).context("writing to stdout"),
-        Format::Text if !arguments.map => {
-            let mut out = Stream::new();
-            let style = output::style(&arguments.output);
-            let drawn = render_text(inspection, glob(arguments).as_ref(), &style, &mut out)
-                .and_then(|()| append_forecast(inspection, arguments, &mut out));
-            out.finish(drawn)
-        }
-        _ => output::print(&text(inspection, arguments)?),
-    }
-}
-
-/// Text that goes to stdout as it is made: with --verbose, that of many mappings is larger than
-/// all that was read.
-struct Stream {
-    out: BufWriter<std::io::StdoutLock<'static>>,
-    /// Formatting has no room for the reason of a failure.
-    failed: Option<std::io::Error>,
-}
-
-impl Stream {
-    fn new() -> Self {
-        Self {
-            out: BufWriter::new(std::io::stdout().lock()),
-            failed: None,
-        }
-    }
-
-    /// The end of the text; the first failure, if there was one.
-    fn finish(mut self, drawn: std::fmt::Result) -> Result<()> {
-        if let Some(error) = self.failed {
-            return Err(error).context("writing to stdout");
-        }
-        drawn.context("rendering the inspection")?;
-        self.out.flush().context("writing to stdout")
-    }
-}
-
-impl std::fmt::Write for Stream {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.out.write_all(text.as_bytes()).map_err(|error| {
-            self.failed = Some(error);
-            std::fmt::Error
-        })
+        _ => output::print(&text(inspection, arguments)),
     }
 }
 
 /// One process as text, Markdown or CSV.
-pub(super) fn text(inspection: &Inspection, arguments: &Arguments) -> Result<String> {
-    let mut text = String::new();
+pub(super) fn text(inspection: &Inspection, arguments: &Arguments) -> String {
     let style = output::style(&arguments.output);
-    let all = std::slice::from_ref(inspection);
-    match arguments.output.format {
-        Format::Csv => render_csv(all, &mut text),
-        Format::Markdown => render_markdown(all, &mut text),
-        _ if arguments.map => render_map(inspection, &style, &|_| false, &mut text),
-        _ => render_text(inspection, glob(arguments).as_ref(), &style, &mut text),
-    }
-    .context("rendering the inspection")?;
-    append_forecast(inspection, arguments, &mut text).context("rendering the forecast")?;
-    Ok(text)
-}
-
-/// The forecast as a section of its own; CSV has none, because it is no list.
-fn append_forecast(
-    inspection: &Inspection,
-    arguments: &Arguments,
-    out: &mut impl std::fmt::Write,
-) -> std::fmt::Result {
-    let Some(forecast) = &inspection.forecast else {
-        return Ok(());
+    let document = || match arguments.map {
+        true => map(inspection, &style, &|_| false),
+        false => inspection.document(glob(arguments).as_ref(), level(style.verbose)),
     };
     match arguments.output.format {
-        Format::Csv | Format::Json => Ok(()),
-        Format::Text => {
-            out.write_char('\n')?;
-            forecast::render_text(forecast, output::style(&arguments.output).width, out)
-        }
-        Format::Markdown => {
-            out.write_str("\n```text\n")?;
-            forecast::render_text(forecast, 80, out)?;
-            out.write_str("```\n")
-        }
+        Format::Csv => csv(std::slice::from_ref(inspection)),
+        Format::Markdown => to_markdown(&document(), style.verbose),
+        Format::Text | Format::Json => to_text(&document(), &style),
     }
 }
 
 /// Many processes, one line each.
 pub(super) fn many(briefs: &[Brief], arguments: &Arguments) -> Result<()> {
+    let style = output::style(&arguments.output);
     let object = serde_json::json!({ "format": "hugewise-inspections 1", "processes": briefs });
     output::emit(&arguments.output, |format| {
-        let mut text = String::new();
-        match format {
-            Format::Json => text = format!("{object:#}\n"),
-            Format::Csv => render_several_csv(briefs, &mut text).context("rendering")?,
-            Format::Text => render_several(briefs, &mut text).context("rendering")?,
-            Format::Markdown => {
-                text.push_str("```\n");
-                render_several(briefs, &mut text).context("rendering")?;
-                text.push_str("```\n");
-            }
-        }
-        Ok(text)
+        Ok(match format {
+            Format::Json => format!("{object:#}\n"),
+            Format::Csv => several_csv(briefs),
+            Format::Text => to_text(&several(briefs), &style),
+            Format::Markdown => to_markdown(&several(briefs), style.verbose),
+        })
     })
 }
 

@@ -1,17 +1,16 @@
-//! Looking again and again: all of it once, then the summary and what changed.
+//! `--watch`: the first screen once, then the overview and what changed, at each look.
 
 use std::fmt::Write;
-use std::time::Instant;
+use std::io::IsTerminal;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, ReadError};
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::observe::inspect::reasons::Code;
-use hugewise_model::observe::inspect::view::{
-    Change, Inspection, changes, render_map, render_summary,
-};
-use std::io::IsTerminal;
+use hugewise_model::observe::inspect::view::{Change, Inspection, changes, map};
+use hugewise_model::text::to_text;
 
 use super::processes::{FRAMES, inspect, read};
 use super::{Arguments, results};
@@ -53,13 +52,21 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     Ok(Exit::Done)
 }
 
+/// The time of day.
+fn clock() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seconds = since.map_or(0, |since| since.as_secs()) % 86_400;
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02} UTC", seconds % 60)
+}
+
 /// The first look, in full: what follows shows only what changed.
 fn opening(first: &Inspection, arguments: &Arguments) -> Result<String> {
     let mut text = String::new();
     if std::io::stdout().is_terminal() {
         text.push_str(REDRAW);
     }
-    text.push_str(&results::text(first, arguments)?);
+    text.push_str(&results::text(first, arguments));
     Ok(text)
 }
 
@@ -71,16 +78,17 @@ fn draw(
 ) -> Result<()> {
     let terminal = std::io::stdout().is_terminal();
     let mut text = if terminal { REDRAW } else { "\n" }.to_owned();
+    writeln!(text, "{}", clock())?;
     let style = output::style(&arguments.output);
     if arguments.map {
         let changed = |one: &hugewise_model::observe::inspect::reasons::Judgement| {
             !last.judgements.contains(one)
         };
-        render_map(now, &style, &changed, &mut text).context("drawing the map")?;
+        text.push_str(&to_text(&map(now, &style, &changed), &style));
     } else if arguments.mapping.is_some() {
-        text.push_str(&results::text(now, arguments)?);
+        text.push_str(&results::text(now, arguments));
     } else {
-        render_summary(now, &style, &mut text).context("drawing the summary")?;
+        text.push_str(&to_text(&now.overview(), &style));
         text.push('\n');
     }
     text.push_str(&changes_text(changes)?);

@@ -11,7 +11,7 @@ use hugewise_linux::perf::fit::general;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{Mode, READINGS, kind};
+use hugewise_model::observe::stat::{KernelReading, Mode, kind};
 use hugewise_model::text::wrap::wrapped;
 use serde::Serialize;
 
@@ -93,7 +93,7 @@ pub(super) fn run(root: &Root, output: &Output) -> Result<Exit> {
 fn list(root: &Root) -> Result<List> {
     let grants = Grants::read(root);
     let sources = plan::sources(root).map_err(|missing| anyhow::anyhow!("{missing}"))?;
-    let readings = READINGS.iter();
+    let readings = KernelReading::ALL.iter();
     Ok(List {
         version: 1,
         processors: sources
@@ -107,9 +107,9 @@ fn list(root: &Root) -> Result<List> {
         },
         readings: readings
             .map(|reading| Reading {
-                name: reading.name,
-                doc: reading.doc,
-                needs: reading.needs,
+                name: reading.name(),
+                doc: &reading.metric().doc,
+                needs: reading.needs(),
             })
             .collect(),
     })

@@ -40,8 +40,15 @@ pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Proc
         sort: sort(stat),
         word_size: read_word_size(root, pid, sort(stat)),
         thp_enabled: status.thp_enabled,
+        parent_thp_enabled: parent_switch(root, stat.parent, status.thp_enabled),
         page_table_bytes: status.page_table_bytes,
     })
+}
+
+/// `THP_enabled` of the parent, which matters only where the process has it switched off.
+fn parent_switch(root: &Root, parent: u32, own: Option<bool>) -> Option<bool> {
+    own.filter(|enabled| !enabled)?;
+    read_status(root, parent).ok()?.thp_enabled
 }
 
 /// `VmPTE` of `/proc/PID/status`, in bytes; `None` where it cannot be read.

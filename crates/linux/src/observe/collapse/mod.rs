@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::observe::collapse::{Done, Ended, Fate, Plan, Refusal};
+use hugewise_model::observe::collapse::{Attempt, End, Fate, Plan, Refusal};
 
 mod reasons;
 mod target;
@@ -88,7 +88,7 @@ pub fn collapse(
     reasons: &mut impl Reasons,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(usize),
-) -> Done {
+) -> Attempt {
     let mut work = Work {
         target,
         reasons,
@@ -98,7 +98,7 @@ pub fn collapse(
         short: 0,
         in_calls: Duration::ZERO,
     };
-    let mut ended = Ended::Finished;
+    let mut ended = End::Finished;
     let starts: Vec<u64> = plan.ranges.iter().map(|range| range.start).collect();
     for stretch in stretches(&starts, plan.huge_bytes) {
         if let Err(why) = work.stretch(stretch) {
@@ -107,7 +107,7 @@ pub fn collapse(
         }
         progress(work.fates.len());
     }
-    Done {
+    Attempt {
         fates: work.fates,
         ended,
         call_seconds: work.in_calls.as_secs_f64(),
@@ -133,7 +133,7 @@ struct Work<'a, T, R> {
 }
 
 impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
-    fn stretch(&mut self, starts: &[u64]) -> Result<(), Ended> {
+    fn stretch(&mut self, starts: &[u64]) -> Result<(), End> {
         self.may_go_on()?;
         if let ([first, .., last], true) = (starts, starts.len() > 1) {
             self.call(*first..last + self.huge)?;
@@ -146,7 +146,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
             };
             self.fates.push((start, fate));
             if self.short >= ENOUGH_REFUSALS {
-                return Err(Ended::NoMemory {
+                return Err(End::NoMemory {
                     refusals: self.short,
                 });
             }
@@ -155,7 +155,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
     }
 
     /// The fate of one range, which is tried alone unless it is huge by now.
-    fn range(&mut self, start: u64) -> Result<Fate, Ended> {
+    fn range(&mut self, start: u64) -> Result<Fate, End> {
         let range = start..start + self.huge;
         if self.target.state(range.clone()) == State::Huge {
             return Ok(Fate::Made);
@@ -181,30 +181,30 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         })
     }
 
-    fn may_go_on(&self) -> Result<(), Ended> {
+    fn may_go_on(&self) -> Result<(), End> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Ended::Interrupted);
+            return Err(End::Interrupted);
         }
         self.same_process()
     }
 
-    fn same_process(&self) -> Result<(), Ended> {
+    fn same_process(&self) -> Result<(), End> {
         match self.target.life() {
             Life::Same => Ok(()),
-            Life::Replaced => Err(Ended::BecameAnother),
-            Life::Ended => Err(Ended::ProcessEnded),
+            Life::Replaced => Err(End::BecameAnother),
+            Life::Ended => Err(End::ProcessEnded),
         }
     }
 
     /// One call; its error number, unless the error is about the whole process.
-    fn call(&mut self, stretch: Range<u64>) -> Result<Option<i32>, Ended> {
+    fn call(&mut self, stretch: Range<u64>) -> Result<Option<i32>, End> {
         let began = Instant::now();
         let result = self.target.collapse(stretch);
         self.in_calls += began.elapsed();
         match result {
             Ok(()) => Ok(None),
-            Err(libc::ESRCH) => Err(Ended::ProcessEnded),
-            Err(error @ (libc::EPERM | libc::EACCES)) => Err(Ended::NotPermitted {
+            Err(libc::ESRCH) => Err(End::ProcessEnded),
+            Err(error @ (libc::EPERM | libc::EACCES)) => Err(End::NotPermitted {
                 grant: target::grant(error).to_owned(),
             }),
             Err(error) => Ok(Some(error)),

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use hugewise_model::observe::collapse::Planned;
+use hugewise_model::observe::collapse::PlannedRange;
 
 use super::*;
 
@@ -32,7 +32,7 @@ impl Table {
         Plan {
             huge_bytes: HUGE,
             ranges: (0..self.answers.len() as u64)
-                .map(|index| Planned {
+                .map(|index| PlannedRange {
                     start: index * HUGE,
                     bytes_added: 0,
                 })
@@ -41,7 +41,7 @@ impl Table {
         }
     }
 
-    fn run(&self) -> Done {
+    fn run(&self) -> Attempt {
         let stop = AtomicBool::new(false);
         collapse(self, &self.plan(), &mut Silent, &stop, &mut |_| ())
     }
@@ -114,7 +114,7 @@ fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
     let fates: Vec<Fate> = done.fates.into_iter().map(|(_, fate)| fate).collect();
     assert_eq!(fates, [Fate::Made, refused("EINVAL"), Fate::Made]);
     assert_eq!(*table.calls.borrow(), [0..3 * HUGE, HUGE..2 * HUGE]);
-    assert_eq!(done.ended, Ended::Finished);
+    assert_eq!(done.ended, End::Finished);
 }
 
 /// Neither a success that nothing shows for nor a failure that was one in part is believed.
@@ -154,7 +154,7 @@ fn want_of_memory_stops_it() {
     let table = Table::new(&[(Some(libc::ENOMEM), State::Small); 9]);
     let done = table.run();
     assert_eq!(done.fates.len(), 3);
-    assert_eq!(done.ended, Ended::NoMemory { refusals: 3 });
+    assert_eq!(done.ended, End::NoMemory { refusals: 3 });
 }
 
 #[test]
@@ -163,14 +163,14 @@ fn holes_are_not_want_of_memory() {
     table.is_mapped = false;
     let done = table.run();
     assert!(done.fates.iter().all(|(_, fate)| *fate == Fate::Gone));
-    assert_eq!((done.fates.len(), done.ended), (9, Ended::Finished));
+    assert_eq!((done.fates.len(), done.ended), (9, End::Finished));
 }
 
 #[test]
 fn an_end_in_the_middle_is_told_with_what_was_done_before() {
     for (last, ended) in [
-        (Life::Ended, Ended::ProcessEnded),
-        (Life::Replaced, Ended::BecameAnother),
+        (Life::Ended, End::ProcessEnded),
+        (Life::Replaced, End::BecameAnother),
     ] {
         let mut table = Table::new(&[(None, State::Huge); 40]);
         table.lives = 1;
@@ -184,9 +184,9 @@ fn an_end_in_the_middle_is_told_with_what_was_done_before() {
 #[test]
 fn errors_about_the_process_end_it() {
     let gone = Table::new(&[(Some(libc::ESRCH), State::Small)]).run();
-    assert_eq!((gone.fates.len(), gone.ended), (0, Ended::ProcessEnded));
+    assert_eq!((gone.fates.len(), gone.ended), (0, End::ProcessEnded));
     let refused = Table::new(&[(Some(libc::EPERM), State::Small)]).run();
-    assert!(matches!(refused.ended, Ended::NotPermitted { .. }));
+    assert!(matches!(refused.ended, End::NotPermitted { .. }));
 }
 
 #[test]
@@ -195,5 +195,5 @@ fn an_interrupt_is_heeded_between_calls() {
     let stop = AtomicBool::new(false);
     let mut seen = |_| stop.store(true, Ordering::Relaxed);
     let done = collapse(&table, &table.plan(), &mut Silent, &stop, &mut seen);
-    assert_eq!((done.fates.len(), done.ended), (32, Ended::Interrupted));
+    assert_eq!((done.fates.len(), done.ended), (32, End::Interrupted));
 }

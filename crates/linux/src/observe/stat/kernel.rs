@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::KernelReading;
 use hugewise_model::run::metric::Scope;
 use hugewise_model::run::trial::Reading;
 
@@ -97,16 +98,19 @@ impl<'a> Kernel<'a> {
             };
             (format!("{event}_total"), scope)
         });
-        let machine = ["khugepaged_seconds", "free_huge_pages_total"];
+        let machine = [
+            KernelReading::KhugepagedSeconds,
+            KernelReading::FreeHugePagesTotal,
+        ];
         let owned = [
-            "minor_faults_total",
-            "major_faults_total",
-            "huge_ratio",
+            KernelReading::MinorFaultsTotal,
+            KernelReading::MajorFaultsTotal,
+            KernelReading::HugeRatio,
             self.memory_name(),
         ];
         events
-            .chain(machine.map(|name| (name.to_owned(), Scope::Machine)))
-            .chain(owned.map(|name| (name.to_owned(), own)))
+            .chain(machine.map(|name| (name.to_string(), Scope::Machine)))
+            .chain(owned.map(|name| (name.to_string(), own)))
             .collect()
     }
 
@@ -120,10 +124,10 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    fn memory_name(&self) -> &'static str {
+    fn memory_name(&self) -> KernelReading {
         match self.subject {
-            Subject::Cgroup(_) => "anon_bytes",
-            _ => "rss_bytes",
+            Subject::Cgroup(_) => KernelReading::AnonBytes,
+            _ => KernelReading::RssBytes,
         }
     }
 
@@ -145,10 +149,13 @@ impl<'a> Kernel<'a> {
             values.push((format!("{event}_total"), value));
         }
         let (minor, major) = self.faults(&now);
-        values.push(("minor_faults_total".to_owned(), minor));
-        values.push(("major_faults_total".to_owned(), major));
-        values.push(("khugepaged_seconds".to_owned(), self.khugepaged(&now)));
-        values.push(("free_huge_pages_total".to_owned(), self.free()));
+        values.push((KernelReading::MinorFaultsTotal.to_string(), minor));
+        values.push((KernelReading::MajorFaultsTotal.to_string(), major));
+        values.push((
+            KernelReading::KhugepagedSeconds.to_string(),
+            self.khugepaged(&now),
+        ));
+        values.push((KernelReading::FreeHugePagesTotal.to_string(), self.free()));
         values.extend(self.memory());
         self.before = now;
         let named = values.into_iter();
@@ -194,8 +201,8 @@ impl<'a> Kernel<'a> {
             all => Ok((share.huge_bytes as f64 / all as f64).min(1.0)),
         });
         [
-            (self.memory_name().to_owned(), all),
-            ("huge_ratio".to_owned(), huge),
+            (self.memory_name().to_string(), all),
+            (KernelReading::HugeRatio.to_string(), huge),
         ]
     }
 }
@@ -263,7 +270,7 @@ fn khugepaged_ns(root: &Root, pid: Option<u32>) -> Result<u64, Missing> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::stat::READINGS;
+    use hugewise_model::observe::stat::KernelReading;
 
     use super::*;
 
@@ -288,7 +295,7 @@ mod tests {
             root: &root,
             subject,
         };
-        let explained = |name: &String| READINGS.iter().any(|reading| reading.name == name);
+        let explained = |name: &String| name.parse::<KernelReading>().is_ok();
         assert!(kernel.grown().keys().all(explained));
         assert!(kernel.scopes().keys().all(explained));
     }

@@ -1,4 +1,4 @@
-//! What rules ask of the cells of a bench.
+//! Readings of the cells of a bench, for rules.
 
 use crate::run::cells::{Bench, Cell};
 use crate::run::compare::medians::arm_trials;
@@ -17,7 +17,7 @@ pub(super) fn each<'b>(
     cells: impl Iterator<Item = &'b Cell>,
     metric: &str,
 ) -> Result<Vec<(&'b Cell, f64)>, Absent> {
-    let read = |cell: &'b Cell| Ok((cell, look.here(&cell.reading(metric))?));
+    let read = |cell: &'b Cell| Ok((cell, look.here(cell.reading(metric))?));
     cells.map(read).collect()
 }
 
@@ -52,8 +52,7 @@ pub(super) fn largest_part(
     Ok(largest(&shares).map(|(cell, share)| Part {
         is_good: share >= GOOD_PART,
         text: format!(
-            "{}: the {name} share is {} with {}, the largest of its cells",
-            look.policy,
+            "The {name} share is up to {} (with {})",
             percent(share),
             cell.part(0).unwrap_or_default()
         ),
@@ -79,7 +78,7 @@ pub(super) fn huge_share(look: &Look<'_, '_>, cell: &Cell, buffer: &str) -> Opti
     (all > 0.0).then(|| huge / all)
 }
 
-/// A share as people read it.
+/// A share in percent.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         whole if whole >= 10.0 || whole == 0.0 => format!("{whole:.0} %"),

@@ -1,12 +1,5 @@
 //! Claims that a heap that grows by less than a huge page, and is used as it grows, gets no huge
 //! page, whatever the settings say.
-//!
-//! Evidence: the cells of `bench growth` that begin on a boundary and are used at once: those with
-//! smaller steps came out with hardly anything huge, those with whole huge pages did. A fault gives
-//! a huge page only where all of its room is mapped (`thp_vma_suitable_order`, huge_mm.h).
-//! Refuted where small steps came out huge all the same: khugepaged was at work, or mTHP.
-//! Next: grow by multiples of the huge-page size, or touch later; `hugewise inspect` finds such
-//! heaps in running programs.
 
 use super::cells::{each, largest, of_suite, percent};
 use crate::base::units::bytes_text;
@@ -15,7 +8,7 @@ use crate::run::cells::suite::HUGE;
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct GrowthBelowHugePage;
 
@@ -42,7 +35,7 @@ impl Rule for GrowthBelowHugePage {
     }
 }
 
-/// Steps by which nothing is said to come out huge, and those by which much does.
+/// At most this share counts as nothing huge, at least that one as much.
 const HARDLY: f64 = 0.05;
 const MUCH: f64 = 0.5;
 
@@ -68,19 +61,22 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     if whole < MUCH && below < MUCH {
         return Ok(Said::Nothing);
     }
+    let policy = look.policy;
+    let limit = bytes_text(huge);
     let text = format!(
-        "{}: grown by less than {} and used at once, at most {} of a heap came out huge (by {}); \
-         grown by {}, {}",
-        look.policy,
-        bytes_text(huge),
-        percent(below),
+        "In steps of {} up to {} of the heap became huge, in steps of {} {}",
         bytes_text(step(most)),
+        percent(below),
         bytes_text(step(best)),
         percent(whole)
     );
     Ok(if below <= HARDLY && whole >= MUCH {
-        Said::Shown(text)
+        Said::Shown(format!(
+            "{policy}: heaps that grow by less than {limit} and are touched at once get no huge pages. {text}"
+        ))
     } else {
-        Said::NotShown(text)
+        Said::NotShown(format!(
+            "{policy}: heaps that grow by less than {limit} get huge pages too. {text}"
+        ))
     })
 }

@@ -1,16 +1,11 @@
 //! Claims that a policy makes no difference in any cell of a bench, and within which bounds.
-//!
-//! Evidence: the interval of the deciding metric, cell by cell, each corrected for none of the
-//! others: all contain no change, and the widest end of all is the bound. The bound is told, not
-//! chosen, and a bench whose bound is beyond 10 % says nothing about small differences.
-//! Refuted by any cell whose interval lies beyond the threshold. Next: more rounds narrow the bound.
 
 use super::cells::percent;
 use crate::run::compare::Change;
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct NoDifference;
 
@@ -22,8 +17,8 @@ impl Rule for NoDifference {
     fn explain(&self) -> &'static str {
         "Claims that a policy makes no difference in any cell of a bench. Evidence: the interval of \
          the deciding metric in every cell contains no change, and the widest end of all of them is \
-         the bound that is told. Refuted by any cell whose interval lies beyond the threshold. \
-         Beyond 10 % it cannot be told. Next: more rounds narrow the bound."
+         the bound. Refuted by any cell whose interval lies beyond the threshold. \
+         A bound beyond 10 % says nothing. Next: more rounds narrow the bound."
     }
 
     fn explains_programs(&self) -> bool {
@@ -60,7 +55,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     look.evidence.figure("bound_ratio", bound);
     let (policy, count) = (look.policy, bench.cells.len());
     Ok(if differ > 0 {
-        Said::NotShown(format!("{policy}: it differs in {differ} of {count} cells"))
+        Said::NotShown(format!("{policy}: {differ} of {count} cells differ"))
     } else if bound <= WIDEST {
         Said::Shown(format!(
             "{policy}: no difference within ±{} in any of {count} cells",
@@ -68,8 +63,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         ))
     } else {
         Said::CannotTell(format!(
-            "{policy}: no cell of {count} shows a difference, and differences up to {} are not \
-             excluded",
+            "{policy}: too noisy. None of {count} cells differs significantly, but differences up to {} \
+             are not excluded",
             percent(bound)
         ))
     })

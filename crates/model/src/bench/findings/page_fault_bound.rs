@@ -1,16 +1,11 @@
 //! Claims that page faults are a good part of what a program spends.
-//!
-//! Evidence: in a cell of `bench slab`, which does nothing in the kernel but take memory, kernel
-//! time is a tenth of all time or more. It bounds the faults from above: clearing is in it.
-//! Refuted by a smaller share. Next: fewer faults, by huge pages or by prefaulting many pages at a
-//! time; what is left then is clearing.
 
 use super::cells::{Part, largest_part};
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
 use crate::run::metric::cells::CellMetric;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct PageFaultBound;
 
@@ -20,10 +15,10 @@ impl Rule for PageFaultBound {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that page faults are a good part of the time. Evidence: in a program that does \
+        "Claims that page faults are a large share of the time. Evidence: in a program that does \
          nothing in the kernel but take memory, kernel time is a tenth of all time or more; it \
-         bounds the faults from above, as clearing is in it. Refuted by a smaller share. Next: \
-         fewer faults, by huge pages or by prefaulting; what is left then is clearing."
+         is an upper bound for faults, as it contains zeroing. Refuted by a smaller share. Next: \
+         fewer faults, by huge pages or by prefaulting; zeroing remains."
     }
 
     fn explains_programs(&self) -> bool {
@@ -41,11 +36,14 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     else {
         return Ok(Said::Nothing);
     };
+    let policy = look.policy;
     Ok(if is_good {
         Said::Shown(format!(
-            "{text}: with nothing else to do in the kernel, that is page faults and the clearing in them"
+            "{policy}: page faults and the zeroing in them are a large share of the time. {text}"
         ))
     } else {
-        Said::NotShown(format!("{text}: page faults are no great part"))
+        Said::NotShown(format!(
+            "{policy}: page faults are a small share of the time. {text}"
+        ))
     })
 }

@@ -1,17 +1,10 @@
 //! Claims that bringing memory in by reading it leaves small pages where writing gives huge ones.
-//!
-//! Evidence: the cells of `bench prefault`: what lay under memory that was read, or read before it
-//! was written, once it had been written; beside the same by a store. A read maps the huge zero
-//! page; from Linux 5.8 to 6.12 the write splits that mapping for good (do_huge_pmd_wp_page,
-//! mm/huge_memory.c).
-//! Refuted where what was read first is huge after the write: newer kernels make a huge page then.
-//! Next: prefault by a store or MADV_POPULATE_WRITE.
 
 use super::cells::{huge_share, of_suite, percent};
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ReadFirstPrefault;
 
@@ -65,20 +58,20 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let Some((worst, least)) = read.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Ok(Said::Nothing);
     };
+    let policy = look.policy;
     let text = format!(
-        "{}: memory brought in by {worst} was {} huge once it was written, by store {}",
-        look.policy,
+        "By {worst} {} of the memory was huge after the write, by store {}",
         percent(*least),
         percent(stored)
     );
     Ok(if *least < 0.5 {
         Said::Shown(format!(
-            "{text}: a read maps the huge zero page, and the write after it left small pages on \
-             this kernel"
+            "{policy}: prefaulting by reads leaves small pages on this kernel. {text}; a read maps the huge \
+             zero page, and a later write splits it"
         ))
     } else {
         Said::NotShown(format!(
-            "{text}: reading first costs no huge page on this kernel"
+            "{policy}: prefaulting by reads costs no huge pages on this kernel. {text}"
         ))
     })
 }

@@ -1,9 +1,4 @@
 //! Claims that a cell of `bench memory` read the zero page, so that its speed is none of memory.
-//!
-//! Evidence: the kernel's own account of what lay under what was read, once it was measured: half of
-//! it or more was the shared zero page or the shared huge one. Where the record has the same cell
-//! over written memory, how much faster it looked. Refuted by an account of other pages. Next: write
-//! what is read before it is measured.
 
 use super::cells::{of_suite, percent};
 use crate::base::units::Unit;
@@ -14,7 +9,7 @@ use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::{PageKind, pages_name};
 use crate::text::number::quantity;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ZeroPageSource;
 
@@ -59,7 +54,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         if share >= HALF {
             zero.push(Misread {
                 cell,
-                rate: look.here(&cell.reading(RATE))?,
+                rate: look.here(cell.reading(RATE))?,
                 written: over_written(look, cell),
             });
         }
@@ -70,8 +65,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             None if reading == 0 => Said::Nothing,
             None => Said::NotShown(format!("{policy}: no cell read the zero page")),
             Some(worst) => Said::Shown(format!(
-                "{policy}: {} of {reading} cells with a source read the zero page, which stays in a \
-             cache; {}",
+                "{policy}: {} of {reading} cells read the zero page, which is not memory speed. The page stays \
+                 in the cache; {}",
                 zero.len(),
                 worst.text()
             )),
@@ -95,10 +90,10 @@ impl Misread<'_> {
 
     fn text(&self) -> String {
         let rate = |rate| quantity(&Unit::BytesPerSecond, rate);
-        let text = format!("{} in {} is no speed of memory", rate(self.rate), self.cell);
+        let text = format!("{} reads at {}", self.cell, rate(self.rate));
         match self.written {
             Some(written) => format!(
-                "{text}: over written memory it is {}, {} of that",
+                "{text}, and at {} over written memory, {} of that",
                 rate(written),
                 percent(written / self.rate)
             ),
@@ -135,6 +130,6 @@ fn over_written(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
         .map(|word| if word == "untouched" { "written" } else { word })
         .collect();
     let written = Cell::of(&words).ok().filter(|written| written != cell)?;
-    let rate = look.here(&written.reading(RATE)).ok()?;
+    let rate = look.here(written.reading(RATE)).ok()?;
     (rate > 0.0).then_some(rate)
 }

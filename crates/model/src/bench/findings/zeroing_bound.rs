@@ -1,16 +1,11 @@
 //! Claims that clearing new memory is a good part of what a program spends.
-//!
-//! Evidence: in a cell of `bench slab`, the memory that came in, at the speed at which the same
-//! process clears memory, is a tenth of all time or more. An estimate from below.
-//! Refuted by a share that is smaller; where memory goes back and comes again, it may be too small.
-//! Next: keep memory and use it again. Huge pages and prefaulting move the clearing, and save none.
 
 use super::cells::{Part, largest_part};
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
 use crate::run::metric::cells::CellMetric;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ZeroingBound;
 
@@ -20,7 +15,7 @@ impl Rule for ZeroingBound {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that clearing new memory is a good part of the time. Evidence: the memory that came \
+        "Claims that zeroing new memory is a large share of the time. Evidence: the memory that came \
          in, at the speed at which the same process clears memory, is a tenth of all time or \
          more; an estimate from below. Refuted by a smaller share, unless memory went back and \
          came again. Next: keep memory and use it again: huge pages and prefaulting move the \
@@ -42,12 +37,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     else {
         return Ok(Said::Nothing);
     };
+    let policy = look.policy;
     Ok(if is_good {
         Said::Shown(format!(
-            "{text}: clearing new memory takes at least that; huge pages and prefaulting move it, and \
-             save none"
+            "{policy}: zeroing new memory is a large share of the time. {text}; huge pages and prefaulting \
+             move it and save none of it"
         ))
     } else {
-        Said::NotShown(format!("{text}: clearing new memory is no great part"))
+        Said::NotShown(format!(
+            "{policy}: zeroing new memory is a small share of the time. {text}"
+        ))
     })
 }

@@ -20,14 +20,14 @@ mod fit;
 pub mod levels;
 /// What page size costs a load, at equal footprint.
 pub mod price;
+/// What is said of them.
+pub mod summary;
 #[cfg(test)]
 mod tests;
-/// What is said of them.
-pub mod told;
 
 pub use levels::{Ends, Level, levels};
 pub use price::{Price, prices};
-pub use told::{Told, told};
+pub use summary::{Summary, summary};
 
 /// The metric of a cell.
 const METRIC: &str = CellMetric::LatencySeconds.name();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::levels::{FEWEST_ROUNDS, Level, levels};
 use super::price::prices;
-use super::told::{self, PriceTold};
+use super::summary::{self, PagePrice};
 use super::{Curve, Point, footprints};
 use crate::base::tlb::{Holds, Structure, Tlb};
 use crate::run::cells::processor::{Cache, Processor};
@@ -206,17 +206,17 @@ fn levels_are_held_against_what_the_processor_says() {
     let curve = curve(10, 0.01, 2, |bytes| {
         nanoseconds(bytes, 1.1, &CACHES, Loss::Oldest)
     });
-    let sentence = told::of_curve(&curve, Some(&processor())).sentence();
-    expect!["Levels, 4k: 1.10 ns until 28 KiB to 40 KiB (L1 cache 32 KiB); 3.83 ns until 896 KiB to 1.3 MiB (L2 cache 1 MiB); 15.9 ns until 20 MiB to 28 MiB (near L3 cache 32 MiB); then 101 ns. No end was seen near L1 TLB, 64 entries 256 KiB, L2 TLB, 3072 entries 12 MiB."].assert_eq(&sentence);
-    let alone = told::of_curve(&curve, None);
+    let sentence = summary::of_curve(&curve, Some(&processor())).sentence();
+    expect!["Levels, 4k: 1.10 ns until 28 KiB to 40 KiB (L1 cache 32 KiB); 3.83 ns until 896 KiB to 1.3 MiB (L2 cache 1 MiB); 15.9 ns until 20 MiB to 28 MiB (near L3 cache 32 MiB); then 101 ns. No step near L1 TLB, 64 entries 256 KiB, L2 TLB, 3072 entries 12 MiB."].assert_eq(&sentence);
+    let alone = summary::of_curve(&curve, None);
     assert!(alone.unseen.is_empty() && !alone.sentence().contains("cache"));
 }
 
 #[test]
 fn a_price_is_told_beyond_what_is_remembered() {
     let (one, other) = (curve(12, 0.005, 1, |_| 50.0), curve(12, 0.005, 2, |_| 30.0));
-    let told = |dear: &Curve, cheap: &Curve| {
-        let price = PriceTold {
+    let summary = |dear: &Curve, cheap: &Curve| {
+        let price = PagePrice {
             dear: "4k".to_owned(),
             cheap: "2m".to_owned(),
             reach_bytes: Some(12 << 20),
@@ -224,8 +224,8 @@ fn a_price_is_told_beyond_what_is_remembered() {
         };
         price.sentence()
     };
-    expect!["A load with 4k takes longer than with 2m, by 20.0 ns [19.8, 20.3] at 16 MiB (the TLB covers 75 %), 29.8 ns [5.19, 45.3] at 64 MiB (the TLB covers 19 %), 20.3 ns [19.8, 45.2] at 256 MiB (the TLB covers 5 %), 20.0 ns [19.6, 20.2] at 1 GiB (the TLB covers 1 %): the price of a walk there."].assert_eq(&told(&one, &other).unwrap());
-    assert_eq!(told(&one, &one), None, "no difference is no price");
+    expect!["Loads with 4k take longer than with 2m, the price of page walks: 20.0 ns [19.8, 20.3] at 16 MiB (TLB reach 75 %), 29.8 ns [5.19, 45.3] at 64 MiB (TLB reach 19 %), 20.3 ns [19.8, 45.2] at 256 MiB (TLB reach 5 %), 20.0 ns [19.6, 20.2] at 1 GiB (TLB reach 1 %)."].assert_eq(&summary(&one, &other).unwrap());
+    assert_eq!(summary(&one, &one), None, "no difference is no price");
 }
 
 #[test]

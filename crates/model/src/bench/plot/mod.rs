@@ -74,18 +74,19 @@ impl Chart {
 const FEWEST_SIZES: usize = 6;
 const MOST_DRAWINGS: usize = 4;
 
-/// The drawings that a report in text shows, each in so many columns.
+/// Columns of a drawing.
+const COLUMNS: usize = 80;
+
+/// The drawings of a report.
 #[must_use]
-pub fn in_text(record: &Record, columns: usize) -> Vec<Vec<String>> {
+pub fn in_text(record: &Record) -> Vec<Vec<String>> {
     let mut charts = charts(record);
     charts.retain(|chart| chart.longest() >= FEWEST_SIZES);
     if charts.len() > MOST_DRAWINGS {
         return Vec::new();
     }
-    charts
-        .iter()
-        .map(|chart| render_text(chart, columns))
-        .collect()
+    let drawn = charts.iter().map(|chart| render_text(chart, COLUMNS));
+    drawn.collect()
 }
 
 /// The drawings of a record: the metric that decides over the axis of bytes that stands at the

@@ -47,6 +47,32 @@ impl Space {
     pub fn pages_per_range(&self) -> u64 {
         (self.huge_bytes / self.page_bytes.max(1)).max(1)
     }
+
+    /// Whether a mapping has the shape of a thread's stack: private writable memory without a
+    /// name above a guard, which is a mapping of its own or the first pages of this one (glibc
+    /// since 2.42). A guard that was mapped together with the stack has the kernel's flag too;
+    /// beside other memory it has not.
+    #[must_use]
+    pub fn is_stack_shaped(&self, index: usize) -> bool {
+        let Some(mapping) = self.mappings.get(index) else {
+            return false;
+        };
+        let plain = mapping.kind == Kind::Anonymous
+            && mapping.permissions.write()
+            && !mapping.permissions.shared();
+        let below = index
+            .checked_sub(1)
+            .and_then(|below| self.mappings.get(below));
+        let guard_below = below.is_some_and(|below| {
+            let touches = below.end == mapping.start;
+            touches && !below.permissions.any() && below.flags().has("nh")
+        });
+        let guard_inside = mapping
+            .runs
+            .first()
+            .is_some_and(|run| run.start == mapping.start && run.pages.guard.unwrap_or(0) > 0);
+        plain && (guard_below || guard_inside)
+    }
 }
 
 /// What an address space was read with. Each source answers what the others cannot.

@@ -34,6 +34,10 @@ pub struct Process {
     /// excepts advised memory (Linux 6.18) shows as true (fs/proc/array.c). `None` where the
     /// kernel does not say.
     pub thp_enabled: Option<bool>,
+    /// The same of its parent: where only the process has it switched off, it did so itself, or
+    /// what started it did between fork and exec. `None` where it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_thp_enabled: Option<bool>,
     /// `VmPTE` of `/proc/PID/status`, in bytes: page tables of all levels but the topmost, those
     /// that are kept under huge pages included (mm_pgtables_bytes, fs/proc/task_mmu.c). `None`
     /// where the kernel does not say, or said otherwise before and after the pages were read.

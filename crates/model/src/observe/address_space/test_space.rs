@@ -19,6 +19,7 @@ pub(crate) fn space(mappings: Vec<Mapping>) -> Space {
             sort: Sort::Program,
             word_size: Ok(WordSize::Bits64),
             thp_enabled: Some(true),
+            parent_thp_enabled: None,
             page_table_bytes: None,
         },
         page_bytes: 4 << 10,

@@ -2,13 +2,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of one range.
+/// What happened to one range.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "fate")]
 pub enum Fate {
-    /// Read again afterwards: a PMD maps it to memory.
+    /// A second reading shows that a PMD maps it.
     Made,
-    /// The kernel claims success, and the page scan that would prove it is not to be had.
+    /// The kernel claims success, and there is no page scan to prove it.
     Claimed,
     /// Not made.
     Refused(Refusal),
@@ -29,7 +29,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Whether it is for want of memory: more attempts would press on the machine for nothing.
+    /// Whether memory was lacking: more attempts would strain the machine for nothing.
     #[must_use]
     pub fn is_want_of_memory(&self) -> bool {
         match self.status.as_deref() {
@@ -70,22 +70,19 @@ const STATUSES: &[(&str, &str)] = &[
     ("no_pte_table", "nothing is populated there any more"),
     (
         "page_pmd_mapped",
-        "it was huge already, or is the huge zero page",
+        "it is already huge, or the huge zero page",
     ),
     (
         "exceed_none_pte",
         "userfaultfd watches it, so holes may not be filled",
     ),
-    (
-        "pte_non_present",
-        "a page is on its way between frames; try again",
-    ),
+    ("pte_non_present", "a page is being migrated; try again"),
     ("pte_uffd_wp", "userfaultfd write-protects pages in it"),
     ("pte_uffd", "userfaultfd watches pages in it"),
     ("no_writable_page", "nothing in it can be written"),
     (
         "not_suitable_page_count",
-        "pages are pinned (I/O in flight, io_uring, RDMA, vmsplice); try again without",
+        "pages are pinned (I/O in flight, io_uring, RDMA, vmsplice); try again later",
     ),
     ("page_locked", "a page was locked; try again"),
     ("page_not_in_lru", "a page was being moved; try again"),
@@ -96,14 +93,14 @@ const STATUSES: &[(&str, &str)] = &[
     ("page_filled", "a page appeared meanwhile; try again"),
     (
         "alloc_huge_page_failed",
-        "no free huge page could be had, even by compaction",
+        "no free huge page, even after compaction",
     ),
     ("ccgroup_charge_failed", "the memory cgroup is at its limit"),
     ("vma_null", "the mapping is gone"),
     ("vma_check_failed", "the kernel keeps this mapping small"),
     (
         "not_suitable_address_range",
-        "the mapping does not cover the whole range",
+        "the mapping does not span the range",
     ),
     (
         "no_process_for_page",
@@ -114,7 +111,7 @@ const STATUSES: &[(&str, &str)] = &[
     ("scan_aborted", "its pages lie on too many NUMA nodes"),
     (
         "failed",
-        "the kernel gives no closer reason; a guard page inside has this one",
+        "the kernel gives no other reason; a guard page inside has this one",
     ),
     (
         "page_dirty_or_writeback",
@@ -144,22 +141,22 @@ const ERRORS: &[(&str, &str)] = &[
     ),
     (
         "ENOMEM",
-        "no free huge page could be had, or part of the range is not mapped",
+        "no free huge page, or a part of the range is not mapped",
     ),
     (
         "none",
-        "the kernel claims success, and no PMD maps it: it may be only the zero page, or was \
-         split again",
+        "the kernel claims success, but no PMD maps it: it may be the zero page, or was split \
+         again",
     ),
 ];
 
 /// Why the work ended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "why")]
-pub enum Ended {
-    /// Every planned range had its turn.
+pub enum End {
+    /// Every planned range was tried.
     Finished,
-    /// Nothing was to be done: this was asked for as a dry run.
+    /// A dry run: nothing was to be changed.
     DryRun,
     /// The user asked for the end.
     Interrupted,
@@ -167,8 +164,8 @@ pub enum Ended {
     ProcessEnded,
     /// The process became another program: its memory is not the one that was planned for.
     BecameAnother,
-    /// So many refusals in a row were for want of memory that going on would press on the
-    /// machine for nothing.
+    /// Memory was lacking so many times in a row that more attempts would strain the machine
+    /// for nothing.
     NoMemory {
         /// How many in a row.
         refusals: u32,
@@ -180,21 +177,20 @@ pub enum Ended {
     },
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Finished => f.write_str("every range had its turn"),
+            Self::Finished => f.write_str("every range was tried"),
             Self::DryRun => f.write_str("dry run: nothing was changed"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::ProcessEnded => f.write_str("the process ended meanwhile"),
             Self::BecameAnother => f.write_str(
-                "the process became another program meanwhile (exec); what was made huge is gone \
-                 with its memory",
+                "the process became another program (exec); what was made huge is gone with its \
+                 memory",
             ),
             Self::NoMemory { refusals } => write!(
                 f,
-                "stopped after {refusals} refusals in a row for want of memory, so as not to press \
-                 on the machine"
+                "stopped after {refusals} refusals in a row for lack of memory, to spare the machine"
             ),
             Self::NotPermitted { grant } => write!(f, "not permitted; needs {grant}"),
         }

@@ -1,16 +1,15 @@
-//! Making the memory of a running process huge: which ranges can be (`plan`), what became of
-//! each (`fate`), and what is said of it (`report`).
+//! Making the memory of a running process huge: which ranges can be (`plan`), what happened to
+//! each (`fate`), and what is reported (`report`).
 //!
 //! `MADV_COLLAPSE` returns success for ranges in which nothing happened, and failure although
-//! part of them was made (mm/khugepaged.c, madvise_collapse). So nothing here rests on what it
-//! returned: a range is made when it was read again and a PMD maps it.
+//! part of them was made (mm/khugepaged.c, madvise_collapse). So nothing here rests on its
+//! result: a range is made huge when a second reading shows that a PMD maps it.
 
+mod document;
 mod fate;
 mod plan;
-mod render;
 mod report;
 
-pub use fate::{Ended, Fate, Refusal, meaning};
-pub use plan::{Choice, LeftOut, Plan, Planned, Unfit, plan};
-pub use render::{render_csv, render_markdown, render_text};
-pub use report::{Done, FORMAT, Made, Measured, Refused, Report, Stretch, report};
+pub use fate::{End, Fate, Refusal, meaning};
+pub use plan::{Choice, Exclusion, Plan, PlannedRange, Unfit, plan};
+pub use report::{Attempt, BeforeAfter, FORMAT, RefusalCount, Report, Stretch, Success, report};

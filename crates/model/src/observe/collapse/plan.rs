@@ -23,9 +23,9 @@ pub struct Plan {
     /// Size of a huge page, in bytes.
     pub huge_bytes: u64,
     /// Ranges to make huge, by rising address.
-    pub ranges: Vec<Planned>,
+    pub ranges: Vec<PlannedRange>,
     /// What is left as it is, by reason.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<Exclusion>,
 }
 
 impl Plan {
@@ -39,7 +39,7 @@ impl Plan {
 /// One aligned range.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Planned {
+pub struct PlannedRange {
     /// Its address.
     pub start: u64,
     /// Resident memory that it gains, in bytes: the pages that are not in memory now.
@@ -49,7 +49,7 @@ pub struct Planned {
 /// Ranges that are left as they are.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct LeftOut {
+pub struct Exclusion {
     /// Why.
     pub why: Unfit,
     /// How many aligned ranges.
@@ -70,7 +70,9 @@ pub enum Unfit {
     Empty,
     /// It was only read so far: the kernel would claim success and do nothing.
     OnlyZeroPages,
-    /// The program asked for small pages there (`MADV_NOHUGEPAGE`, or `MAP_STACK`); the kernel
+    /// A thread's stack (`MAP_STACK`); the kernel refuses.
+    ThreadStack,
+    /// The program excluded it (`MADV_NOHUGEPAGE`), or it is a stack without a guard; the kernel
     /// refuses.
     NotWanted,
     /// A file, and no pattern named it.
@@ -86,20 +88,21 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// The reason in words, as what stands behind "left as they are:".
+    /// The reason in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::AlreadyHuge => "huge already",
-            Self::OtherMapping => "not in a mapping that --mapping names",
-            Self::NotHot => "in mappings that were hardly used meanwhile",
-            Self::Empty => "nothing populated",
+            Self::AlreadyHuge => "already huge",
+            Self::OtherMapping => "other mappings than --mapping names",
+            Self::NotHot => "mappings that were hardly used",
+            Self::Empty => "not in use",
             Self::OnlyZeroPages => "only read so far (zero pages)",
-            Self::NotWanted => "the program asked for small pages there (MADV_NOHUGEPAGE)",
-            Self::File => "files; --mapping PATH takes them as well",
-            Self::Misaligned => "address and file offset do not line up",
-            Self::NeverHuge => "devices or kernel pages",
-            Self::GuardPage => "a guard page lies in them",
+            Self::ThreadStack => "thread stacks: the kernel keeps them small (MAP_STACK)",
+            Self::NotWanted => "excluded by the program (MADV_NOHUGEPAGE)",
+            Self::File => "files; --mapping PATH includes them",
+            Self::Misaligned => "address and file offset are not aligned alike",
+            Self::NeverHuge => "device or kernel memory",
+            Self::GuardPage => "a guard page lies in the range",
             Self::Limit => "beyond --max-bytes",
         }
     }
@@ -108,7 +111,7 @@ impl Unfit {
 /// Chooses the ranges of an address space that `MADV_COLLAPSE` can make huge.
 ///
 /// Policies (`enabled`, `khugepaged/max_ptes_*`) do not bind it, so they are not asked for. A
-/// range that a mapping cuts off is not counted anywhere: it could never be huge.
+/// range that a mapping cuts off is not counted anywhere: it can never be huge.
 #[must_use]
 pub fn plan(space: &Space, choice: &Choice) -> Plan {
     let mut planner = Planner {
@@ -118,8 +121,14 @@ pub fn plan(space: &Space, choice: &Choice) -> Plan {
         ranges: Vec::new(),
         left_out: BTreeMap::new(),
     };
-    for mapping in &space.mappings {
-        planner.mapping(mapping, choice);
+    for (index, mapping) in space.mappings.iter().enumerate() {
+        let is_stack = space.is_stack_shaped(index);
+        let unfit = unfit_mapping(mapping, choice, planner.huge);
+        let unfit = match unfit {
+            Some(Unfit::NotWanted) if is_stack => Some(Unfit::ThreadStack),
+            other => other,
+        };
+        planner.mapping(mapping, unfit);
     }
     Plan {
         huge_bytes: planner.huge,
@@ -127,7 +136,7 @@ pub fn plan(space: &Space, choice: &Choice) -> Plan {
         left_out: planner
             .left_out
             .into_iter()
-            .map(|(why, ranges)| LeftOut { why, ranges })
+            .map(|(why, ranges)| Exclusion { why, ranges })
             .collect(),
     }
 }
@@ -136,19 +145,19 @@ struct Planner {
     huge: u64,
     page: u64,
     left: u64,
-    ranges: Vec<Planned>,
+    ranges: Vec<PlannedRange>,
     left_out: BTreeMap<Unfit, u64>,
 }
 
 impl Planner {
-    fn mapping(&mut self, mapping: &Mapping, choice: &Choice) {
+    fn mapping(&mut self, mapping: &Mapping, unfit: Option<Unfit>) {
         let Some((first, last)) = mapping.whole_ranges(self.huge) else {
             return;
         };
         let mut empty = (last - first) / self.huge;
         let unfit = all_huge(mapping, last - first)
             .then_some(Unfit::AlreadyHuge)
-            .or_else(|| unfit_mapping(mapping, choice, self.huge));
+            .or(unfit);
         let huge = self.huge;
         for run in mapping.runs.iter().filter(|run| is_whole(run, huge)) {
             let ranges = run.ranges(self.huge);
@@ -176,7 +185,7 @@ impl Planner {
                 continue;
             }
             self.left -= self.huge;
-            self.ranges.push(Planned {
+            self.ranges.push(PlannedRange {
                 start: run.start + index * self.huge,
                 bytes_added: added,
             });

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ended, Fate, LeftOut, Plan, Refusal, meaning};
+use super::{End, Exclusion, Fate, Plan, Refusal, meaning};
 use crate::base::missing::Missing;
 use crate::base::missing::{Fact, fact};
 use crate::observe::forecast::Forecast;
@@ -12,7 +12,7 @@ use crate::run::compare::Comparison;
 /// goes.
 pub const FORMAT: &str = "hugewise-collapse 1";
 
-/// What was done to one process, and what came of it.
+/// What `collapse` did to one process.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
@@ -29,17 +29,17 @@ pub struct Report {
     /// Resident memory that they were expected to add, in bytes.
     pub planned_bytes_added: u64,
     /// What was made.
-    pub made: Made,
+    pub made: Success,
     /// What the kernel refused, the most frequent reason first.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusalCount>,
     /// Planned ranges that were no longer mapped when their turn came.
     pub gone_ranges: u64,
     /// Planned ranges whose turn did not come.
     pub not_tried_ranges: u64,
     /// What was not planned, by reason.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<Exclusion>,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: End,
     /// Time in the kernel's calls, in seconds.
     pub call_seconds: f64,
     /// `Rss` of the whole process before, in bytes.
@@ -63,13 +63,13 @@ pub struct Report {
     pub forecast: Option<Forecast>,
     /// The process before and after, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measured>,
+    pub measured: Option<BeforeAfter>,
 }
 
 /// What was made huge.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Made {
+pub struct Success {
     /// Ranges that were read again and are mapped by a PMD.
     pub ranges: u64,
     /// Ranges of which the kernel says so, where nothing could be read again.
@@ -81,7 +81,7 @@ pub struct Made {
 /// Ranges that were refused for one reason.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Refused {
+pub struct RefusalCount {
     /// The kernel's words.
     pub refusal: Refusal,
     /// What they mean.
@@ -108,7 +108,7 @@ pub struct Stretch {
 /// The process before and after.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
+pub struct BeforeAfter {
     /// Windows on each side.
     pub windows: u32,
     /// Length of a window, in seconds.
@@ -117,21 +117,21 @@ pub struct Measured {
     pub comparisons: Vec<Comparison>,
 }
 
-/// What a report is drawn from, besides the plan.
+/// What happened to a plan.
 #[derive(Clone, Debug)]
-pub struct Done {
-    /// Address and fate of every range that had its turn.
+pub struct Attempt {
+    /// Address and fate of every range that was tried.
     pub fates: Vec<(u64, Fate)>,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: End,
     /// Time in the kernel's calls, in seconds.
     pub call_seconds: f64,
 }
 
-/// Sums up what became of a plan. Memory of the process, reasons and measurement are for the caller
-/// to fill in.
+/// Sums up the fates of a plan. The caller fills in the memory of the process, the reasons and the
+/// measurement.
 #[must_use]
-pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
+pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
     let Sums {
         made,
         refused,
@@ -163,16 +163,16 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Done) -> Report {
 
 /// The fates of all ranges, added up.
 struct Sums {
-    made: Made,
+    made: Success,
     /// The most frequent first.
-    refused: Vec<Refused>,
+    refused: Vec<RefusalCount>,
     gone_ranges: u64,
 }
 
 impl Sums {
     fn of(plan: &Plan, fates: &[(u64, Fate)]) -> Self {
-        let mut made = Made::default();
-        let mut refused: BTreeMap<&Refusal, Refused> = BTreeMap::new();
+        let mut made = Success::default();
+        let mut refused: BTreeMap<&Refusal, RefusalCount> = BTreeMap::new();
         let mut gone_ranges = 0;
         for (start, fate) in fates {
             match fate {
@@ -188,7 +188,7 @@ impl Sums {
                 made.bytes_added += added(plan, *start);
             }
         }
-        let mut refused: Vec<Refused> = refused.into_values().collect();
+        let mut refused: Vec<RefusalCount> = refused.into_values().collect();
         refused.sort_by_key(|one| std::cmp::Reverse(one.ranges));
         Self {
             made,
@@ -198,8 +198,12 @@ impl Sums {
     }
 }
 
-fn count<'a>(refused: &mut BTreeMap<&'a Refusal, Refused>, refusal: &'a Refusal, range: Stretch) {
-    let one = refused.entry(refusal).or_insert_with(|| Refused {
+fn count<'a>(
+    refused: &mut BTreeMap<&'a Refusal, RefusalCount>,
+    refusal: &'a Refusal,
+    range: Stretch,
+) {
+    let one = refused.entry(refusal).or_insert_with(|| RefusalCount {
         refusal: refusal.clone(),
         meaning: meaning(refusal).to_owned(),
         ranges: 0,
@@ -223,14 +227,14 @@ fn added(plan: &Plan, start: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::collapse::Planned;
+    use crate::observe::collapse::PlannedRange;
 
     #[test]
     fn every_range_is_in_exactly_one_place() {
         let plan = Plan {
             huge_bytes: 2 << 20,
             ranges: (0..7)
-                .map(|index| Planned {
+                .map(|index| PlannedRange {
                     start: index << 21,
                     bytes_added: 4096 * index,
                 })
@@ -243,7 +247,7 @@ mod tests {
                 status: None,
             })
         };
-        let done = Done {
+        let done = Attempt {
             fates: vec![
                 (0, refusal("EAGAIN")),
                 (1 << 21, Fate::Made),
@@ -252,7 +256,7 @@ mod tests {
                 (4 << 21, Fate::Gone),
                 (5 << 21, refusal("EINVAL")),
             ],
-            ended: Ended::Interrupted,
+            ended: End::Interrupted,
             call_seconds: 0.5,
         };
         let report = report(1, "x", &plan, &done);

@@ -37,7 +37,7 @@ pub use csv::{csv_heading, csv_rows};
 pub use derive::{DERIVED, Derived, derive};
 pub use live::{live_heading, live_line};
 pub use read::{Recording, parse, to_line};
-pub use reading::{READINGS, SoftwareReading};
+pub use reading::{KernelReading, READINGS};
 pub use summary::Summary;
 pub use walk_share::WalkShare;
 

@@ -1,4 +1,4 @@
-//! What a comparison and its metric are called, for people.
+//! Labels of a comparison and its metric.
 
 use super::{Comparison, Statistic};
 use crate::base::units::Unit;
@@ -31,7 +31,7 @@ pub(crate) fn metric_of(record: &Record, name: &str) -> Metric {
     }
 }
 
-/// The unit that a user names; bytes and seconds are shown in the multiples that fit.
+/// The unit that a user gives; bytes and seconds are shown in the multiples that fit.
 fn unit_of(name: &str) -> Unit {
     match name {
         "B" => Unit::Bytes,
@@ -49,7 +49,7 @@ pub(crate) fn label(metric: &Metric, statistic: Statistic) -> String {
     }
 }
 
-/// The size of an effect. Ten times is easier to read than 900 %.
+/// The size of an effect. `×10` is easier to read than `+900 %`.
 pub(crate) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
     match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) if ratio >= 10.0 => format!("×{}", three_digits(ratio)),
@@ -66,16 +66,16 @@ pub(crate) fn effect_of(record: &Record, comparison: &Comparison) -> String {
     effect_text(comparison, &Scaler::for_row(&metric.unit, values))
 }
 
-/// What people call a property of a metric, with whose it is where other programs are in it.
+/// The label of a property of a metric; machine-wide counters are named as such.
 pub(crate) fn label_of(record: &Record, metric: &str, statistic: Statistic) -> String {
     label_with_scope(&metric_of(record, metric), statistic)
 }
 
-/// The same of a metric that is at hand.
+/// The same for a metric.
 pub(crate) fn label_with_scope(metric: &Metric, statistic: Statistic) -> String {
     let label = label(metric, statistic);
     match metric.scope {
-        Scope::Machine => format!("{label} (whole machine)"),
+        Scope::Machine => format!("{label} (machine-wide)"),
         _ => label,
     }
 }

@@ -185,7 +185,7 @@ fn what_does_not_exist_is_named() {
 fn an_empty_record_is_told_as_such() {
     let table = the_table(&record_of(plan(), 0, fast));
     assert_eq!(table.verdict.policies["always"], Answer::CannotTell);
-    assert_eq!(table.verdict.reasons["always"], "no whole round was run");
+    assert_eq!(table.verdict.reasons["always"], "no complete round");
     assert_eq!(
         progress(&record_of(plan(), 0, fast)).expect("sound").stop,
         None

@@ -68,7 +68,7 @@ impl Evidence<'_> {
     fn not_treated(&self, policy: &str) -> Option<String> {
         let trials = || self.rounds.trials(Arm::Policy(policy));
         if trials().next().is_none() {
-            return Some("no whole round was run".to_owned());
+            return Some("no complete round".to_owned());
         }
         if !trials().any(crate::run::trial::Trial::succeeded) {
             let first = trials().next().map(|trial| trial.outcome.to_string());
@@ -92,7 +92,7 @@ impl Evidence<'_> {
         }
         if self.better == Better::Neither {
             return Some(format!(
-                "{} has no good direction; choose another metric",
+                "{} has no better direction; choose another metric",
                 self.metric
             ));
         }
@@ -117,8 +117,8 @@ impl Evidence<'_> {
             fewest_pairs(alpha)
         };
         let measured = match rounds {
-            1 => "only 1 whole round was measured".to_owned(),
-            _ => format!("only {rounds} whole rounds were measured"),
+            1 => "only 1 complete round".to_owned(),
+            _ => format!("only {rounds} complete rounds"),
         };
         let flag = if planned_too_few {
             format!(" (--max-rounds {fewest})")
@@ -203,14 +203,9 @@ pub(super) fn word(change: Change, better: Better) -> Answer {
 
 fn distrust(control: &Control) -> String {
     let row = &control.comparison;
-    let interval = match (row.low, row.high) {
-        (Some(low), Some(high)) => format!(" (between {low:.4} and {high:.4})"),
-        _ => String::new(),
-    };
     format!(
-        "the baseline differed from itself in {}{interval}: chance does that in fewer than one \
-         run in twenty, so something other than the policy acts on the trials, and no difference \
-         of this run can be trusted; run it again",
+        "the control failed: the baseline differs from itself in {}, so do not trust this run; run \
+         it again",
         row.metric
     )
 }

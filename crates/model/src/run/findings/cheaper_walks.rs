@@ -1,10 +1,4 @@
 //! Claims that a gain comes from cheaper page walks, or that walks have nothing to do with it.
-//!
-//! Evidence: the cycles with a page walk for data, as the share of cycles times the cycles, under
-//! the baseline and under the policy; their fall as a share of the fall of all cycles is an
-//! upper bound of what cheaper walks gave. Where more memory was huge and the walks did not
-//! change, the misses are not in the memory that became huge.
-//! Refuted when the walks fell and user time did not. Next: where the walks come from.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
@@ -13,7 +7,7 @@ use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct CheaperWalks;
 
@@ -27,11 +21,11 @@ impl Rule for CheaperWalks {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that a gain comes from cheaper page walks, and how much of it at most; or that the \
-         misses are not in the memory that became huge. Evidence: cycles with a walk for data \
-         under way, whose fall bounds the part of the gain; walks that did not change although \
-         more memory was huge. Refuted when walks fell and user time did not. Next: where the \
-         remaining walks come from, by sampling their addresses."
+        "Claims that a gain comes from cheaper page walks, and the largest share of it; or that the TLB \
+         misses are not in the memory that became huge. Evidence: the fall of cycles with a data \
+         walk under way bounds the share; walks did not change although more memory was huge. \
+         Refuted when walks fell and user time did not. Next: sample the addresses of the \
+         remaining walks."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
@@ -46,8 +40,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
     let (before, after) = look.both(WALKS)?;
     let walks = format!(
-        "{}: {} page walks for data became {}",
-        look.policy,
+        "{} data page walks became {}",
         told(WALKS, before),
         told(WALKS, after)
     );
@@ -59,26 +52,29 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 fn fewer(look: &mut Look<'_, '_>, walks: &str) -> Result<Said, Absent> {
+    let policy = look.policy;
     if look.change(MetricId::WallSeconds) != Some(Change::Lower) {
         return Ok(Said::NotShown(format!(
-            "{walks}, but wall time did not clearly fall"
+            "{policy}: fewer page walks, but no significantly lower wall time. {walks}"
         )));
     }
     let Ok((share_before, share)) = look.both(SHARE) else {
         return Ok(Said::Shown(format!(
-            "{walks}; how much of the gain that is cannot be told, because their cycles were not \
-             measured"
+            "{policy}: fewer page walks explain an unknown part of the gain. {walks}; their cycles were \
+             not measured"
         )));
     };
     let shares = format!(
-        "the cycles with one under way from {} % to {} %",
+        "cycles with a walk under way fell from {} % to {} %",
         percent(share_before),
         percent(share)
     );
     let (Ok((cycles_before, cycles)), Some(Change::Lower)) =
         (look.both(CYCLES), look.change_by_itself(CYCLES))
     else {
-        return Ok(Said::Shown(format!("{walks}, and {shares}")));
+        return Ok(Said::Shown(format!(
+            "{policy}: page walks got cheaper. {walks}; {shares}"
+        )));
     };
     let saved = (share_before * cycles_before - share * cycles).max(0.0);
     let gained = cycles_before - cycles;
@@ -89,7 +85,7 @@ fn fewer(look: &mut Look<'_, '_>, walks: &str) -> Result<Said, Absent> {
     };
     look.evidence.figure("walk_share_of_gain_at_most", part);
     Ok(Said::Shown(format!(
-        "{walks}, and {shares}: at most {} % of the cycles gained are cheaper walks",
+        "{policy}: cheaper page walks explain at most {} % of the cycles saved. {walks}; {shares}",
         percent(part)
     )))
 }
@@ -102,9 +98,8 @@ fn same(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
     let baseline = look.ground.baseline();
     Ok(Said::Shown(format!(
-        "{}: {}, and there were as many page walks for data: the misses are not in the memory \
-         that became huge",
+        "{}: the TLB misses are not in the memory that became huge. {}; as many data page walks",
         look.policy,
-        coverage.told(baseline)
+        coverage.text(baseline)
     )))
 }

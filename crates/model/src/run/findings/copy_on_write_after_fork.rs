@@ -1,12 +1,5 @@
 //! Claims that memory which processes share after a fork was copied under writes, and what that
 //! cost its huge pages.
-//!
-//! Evidence: anonymous memory that several processes of the tree shared, how much less of it they
-//! shared while no process came or went, and more huge mappings split than under the baseline. A
-//! write to a huge page that two processes share splits its mapping and copies one small page
-//! (do_huge_pmd_wp_page, mm/huge_memory.c; Linux 5.8, before that the whole huge page was copied).
-//! Refuted when the splits go on without a fork: munmap, mprotect and MADV_DONTNEED of a part
-//! split too. Next: what the program says of its fork; the same with fewer writes meanwhile.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -14,7 +7,7 @@ use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct CopyOnWriteAfterFork;
 
@@ -53,29 +46,26 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
     look.noted(SHARED, shared);
     let copying = copying(look, shared);
-    let lead = format!(
-        "{}: processes shared {}, as after a fork{copying}",
-        look.policy,
-        told(SHARED, shared),
-    );
+    let lead = format!("Processes shared up to {}{copying}", told(SHARED, shared),);
+    let policy = look.policy;
     let (there, here) = look.both(SPLITS)?;
     let splits = format!(
-        "{} huge mappings were split on the machine, {} under {}",
+        "{} huge mappings were split machine-wide, {} under {}",
         told(SPLITS, here),
         told(SPLITS, there),
         look.ground.baseline()
     );
     Ok(match look.change_by_itself(SPLITS) {
         Some(Change::Higher) => Said::Shown(format!(
-            "{lead}; {splits}: a write to a huge page that is shared splits its mapping, so that \
-             what was huge is small afterwards"
+            "{policy}: writes after a fork split huge pages. {lead}; {splits}"
         )),
         Some(Change::CannotTell) | None => Said::CannotTell(format!(
-            "{lead}; {splits}: whether its writes split them cannot be told yet"
+            "{policy}: too few rounds to say whether writes after a fork split huge pages. {lead}; \
+             {splits}"
         )),
         Some(Change::NoDifference | Change::Lower) => Said::NotShown(format!(
-            "{lead}; {splits}: its huge pages were not what was written to, or were copied whole \
-             (Linux before 5.8)"
+            "{policy}: writes after a fork split no huge pages, or copied them whole (Linux before 5.8). \
+             {lead}; {splits}"
         )),
     })
 }
@@ -93,14 +83,14 @@ fn copying(look: &mut Look<'_, '_>, shared: f64) -> String {
     };
     let stalled = match look.both(STALLED) {
         Ok((there, here)) => format!(
-            ", in faults of {} instead of {}",
+            ", in faults that took {} instead of {}",
             told(STALLED, here),
             told(STALLED, there)
         ),
         Err(_) => String::new(),
     };
     format!(
-        ", and at least {} of it ({} %) was copied under writes{there}{stalled}",
+        ", of which writes copied at least {} ({} %){there}{stalled}",
         told(COPIED, copied),
         percent(copied / shared)
     )

@@ -1,17 +1,11 @@
 //! Claims that a policy did not save a service its page faults, but had them before the load.
-//!
-//! Evidence: the service is ready later, and takes fewer faults while the load runs. That is what
-//! prefaulting does (`AlwaysPreTouch`, `MAP_POPULATE`, `shared_buffers` that are touched): a good
-//! bargain for a service that runs for days, and none for one that is started for each request.
-//! Refuted by a start that is as long without the faults. Next: the time until it is ready, by
-//! policy, beside the latencies.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct CostMovedToTheStart;
 
@@ -25,7 +19,7 @@ impl Rule for CostMovedToTheStart {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy did not save a service its page faults, but had them before the load. \
-         Evidence: the service is decidedly later ready, and takes decidedly fewer faults while the \
+         Evidence: the service is significantly later ready, and takes significantly fewer faults while the \
          load runs. Refuted by a start that is as long without the faults. Next: whether the \
          service is started so seldom that a longer start is a good bargain."
     }
@@ -54,9 +48,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let policy = look.policy;
     Ok(match (look.change(READY), look.change(FAULTS)) {
         (Some(Change::Higher), Some(Change::Lower)) => Said::Shown(format!(
-            "{policy}: {times}, and {faults}: the cost of first touches was moved to the start \
-             rather than saved"
+            "{policy}: page faults moved from the load to the start. The service was {times}; {faults}"
         )),
-        _ => Said::NotShown(format!("{policy}: {times}, {faults}")),
+        _ => Said::NotShown(format!(
+            "{policy}: page faults did not move to the start. The service was {times}; {faults}"
+        )),
     })
 }

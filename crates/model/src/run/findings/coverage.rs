@@ -28,13 +28,14 @@ pub(super) struct Coverage {
 
 impl Coverage {
     /// How much was huge, as a clause.
-    pub(super) fn told(&self, baseline: &str) -> String {
+    pub(super) fn text(&self, baseline: &str) -> String {
         let amount = |bytes| told(KINDS[0], bytes);
         if self.here == 0.0 && self.there == 0.0 && !self.is_equal {
             let (there, here) = self.faults.unwrap_or_default();
             let count = |faults| told(HUGE_FAULTS, faults);
             return format!(
-                "no sample saw a huge page, but the machine made {} at faults under it and {} under {baseline}",
+                "no sample had a huge page, but {} were allocated at fault time under it and {} under \
+                 {baseline}, machine-wide",
                 count(here),
                 count(there)
             );

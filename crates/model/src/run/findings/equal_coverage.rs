@@ -1,15 +1,11 @@
 //! Claims that a policy with another allocator or environment did not change how much was huge.
-//!
-//! Evidence: huge bytes by kind, equal to within one huge page or 1 % of peak memory. Such a
-//! policy may act otherwise than through pages, so that this is no verdict. Refuted by huge
-//! memory of a kind that was not read. Next: compare with a policy that differs in pages alone.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
 use crate::run::compare::Answer;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct EqualCoverage;
 
@@ -20,8 +16,7 @@ impl Rule for EqualCoverage {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy which changes the allocator or the environment left as many bytes \
-         huge as the baseline, so that whatever it does to the time is not done through huge \
-         pages. Evidence: the peaks of huge memory by kind, equal to within one huge page or 1 % of \
+         huge as the baseline, so that any effect it has is unlikely to come from huge pages. Evidence: the peaks of huge memory by kind, equal to within one huge page or 1 % of \
          peak memory. \
          Refuted by huge memory of a kind that was not read. Next: add the same policy with \
          another thp= value and compare the two."
@@ -43,12 +38,19 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     }
     let policy = look.policy;
     let covered = coverage::compare(look)?;
-    let amounts = covered.told(ground.baseline());
+    let amounts = covered.text(ground.baseline());
     Ok(if covered.is_equal {
         Said::Shown(format!(
-            "{policy}: {amounts}: whatever it changes is hardly done through huge pages"
+            "{policy}: it made no more memory huge, so any effect has another cause. {}",
+            capitalised(&amounts)
         ))
     } else {
         Said::NotShown(format!("{policy}: {amounts}"))
     })
+}
+
+fn capitalised(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }

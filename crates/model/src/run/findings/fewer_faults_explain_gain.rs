@@ -1,10 +1,4 @@
 //! Claims that part of a gain in time comes from fewer page faults, and how large a part.
-//!
-//! Evidence: wall time decidedly lower, minor faults lower by their own interval; the fall of kernel time as a share
-//! of the fall of wall time. What is left is cheaper translation or another effect in user mode:
-//! without counters of page walks these cannot be told apart, and the rule says so.
-//! Refuted when kernel time did not fall. Next: counters of page walks (`perf stat`)
-//! on a machine that has them.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -14,7 +8,7 @@ use crate::run::metric::MetricId;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct FewerFaultsExplainGain;
 
@@ -28,7 +22,7 @@ impl Rule for FewerFaultsExplainGain {
 
     fn explain(&self) -> &'static str {
         "Claims that part of a gain in wall time comes from fewer page faults. Evidence: wall time \
-         is decidedly lower, and minor faults and kernel time are, by their own intervals; the fall \
+         is significantly lower, and minor faults and kernel time are, by their own intervals; the fall \
          of kernel time is given as a share of the gain. In a program whose threads run side by side kernel time is summed over \
          them, and no share is given. Refuted when kernel time did not fall. The rest is cheaper address \
          translation, another effect in user mode or less waiting; without counters of page walks these cannot \
@@ -52,31 +46,36 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
     let (system_before, system) = look.both(MetricId::SystemSeconds)?;
     let (gain, saved) = (wall_before - wall, system_before - system);
+    let policy = look.policy;
     let faults = format!(
-        "{}: {} faults became {}",
-        look.policy,
+        "{} faults became {}",
         told(MetricId::MinorFaultsTotal, faults_before),
         told(MetricId::MinorFaultsTotal, faults)
     );
     if !system_fell || gain <= 0.0 {
         return Ok(Said::NotShown(format!(
-            "{faults}, but kernel time did not clearly fall ({} and {})",
+            "{policy}: fewer page faults, but no significantly lower kernel time. {faults}; kernel time \
+             was {} and is {}",
             told(MetricId::SystemSeconds, system_before),
             told(MetricId::SystemSeconds, system)
         )));
     }
     let part = if runs_alone(look) {
         look.evidence.figure("kernel_share_of_gain", saved / gain);
-        part(gain, saved, rest(look))
+        part(policy, gain, saved, rest(look))
     } else {
-        format!(
-            ", wall time by {}; kernel time is summed over threads that ran side by side, so that \
-             its share of the gain cannot be told",
-            told(MetricId::WallSeconds, gain)
-        )
+        [
+            format!("{policy}: fewer page faults explain part of the gain"),
+            format!(
+                "wall time fell by {}; kernel time is summed over parallel threads, so its share \
+                 is unknown",
+                told(MetricId::WallSeconds, gain)
+            ),
+        ]
     };
+    let [claim, rest] = part;
     Ok(Said::Shown(format!(
-        "{faults}, and kernel time fell by about {}{part}",
+        "{claim}. {faults}, kernel time fell by {} (medians); {rest}",
         told(MetricId::SystemSeconds, saved)
     )))
 }
@@ -108,29 +107,33 @@ fn processors_used(trial: &Trial) -> Option<f64> {
 }
 
 /// How much of the gain was kernel time, and what is left.
-fn part(gain: f64, saved: f64, rest: &str) -> String {
+fn part(policy: &str, gain: f64, saved: f64, rest: &str) -> [String; 2] {
     let gained = told(MetricId::WallSeconds, gain);
     if saved > gain {
         let lost = told(MetricId::WallSeconds, saved - gain);
-        return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
+        return [
+            format!("{policy}: fewer page faults explain all of the gain"),
+            format!("{gained} of wall time were gained and {lost} lost elsewhere"),
+        ];
     }
-    format!(
-        ": about {:.0} % of the {gained} gained. The other {} or so are {rest}",
-        100.0 * saved / gain,
-        told(MetricId::WallSeconds, gain - saved)
-    )
+    [
+        format!(
+            "{policy}: fewer page faults explain about {:.0} % of the gain",
+            100.0 * saved / gain
+        ),
+        format!(
+            "{} of the {gained} gained: {rest}",
+            told(MetricId::WallSeconds, gain - saved)
+        ),
+    ]
 }
 
 /// What the gain that was not kernel time may be.
 fn rest(look: &Look<'_, '_>) -> &'static str {
     match look.median_or_missing(MetricId::DtlbWalksTotal) {
         Ok(_) => {
-            "cheaper translation, other effects in user mode or less waiting: the finding on page \
-             walks bounds the first"
+            "fewer TLB misses, other user time or less waiting (see the finding on page walks)"
         }
-        Err(_) => {
-            "cheaper translation, other effects in user mode or less waiting; which of them cannot \
-             be told without counters of page walks"
-        }
+        Err(_) => "fewer TLB misses or less waiting; telling these apart needs page-walk counters",
     }
 }

@@ -1,13 +1,5 @@
 //! Claims that huge pages cost very different kernel time from trial to trial because the
 //! hypervisor had backed the memory under some and not under others.
-//!
-//! Evidence: a virtual machine; under the policy, where most memory is huge, kernel time in the
-//! slowest quarter of the trials is many times that in the quickest quarter, while kernel time
-//! under the baseline is steady, and nothing on the machine compacted or reclaimed memory.
-//! Refuted when the same happens on bare metal, or when it stops with other programs' load.
-//! A guest that reports free pages to its host (free page reporting, a balloon) gives memory
-//! back in large blocks, so huge faults meet host-cold memory more often than small ones do.
-//! Next: the same experiment with a hugetlb pool, whose pages the host has backed.
 
 use super::ground::{Absent, Look, Said, told};
 use super::{Finding, Ground, Rule};
@@ -15,7 +7,7 @@ use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct HostColdMemory;
 
@@ -73,10 +65,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     look.evidence.figure("system_seconds_quick_quarter", low);
     look.evidence.figure("system_seconds_slow_quarter", high);
     let dearer = dearer(look, huge_bytes, high - low);
+    let policy = look.policy;
     let lead = format!(
-        "{}: kernel time was {} in the quickest quarter of the trials and {} in the slowest, for \
-         the same {} of huge pages{dearer}",
-        look.policy,
+        "Kernel time was {} in the fastest quarter of the trials and {} in the slowest, for the \
+         same {} of huge pages{dearer}",
         told(MetricId::SystemSeconds, low),
         told(MetricId::SystemSeconds, high),
         told(MetricId::HugeAnonPeakBytes, huge_bytes)
@@ -84,12 +76,13 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let stalls = look.here(MetricId::CompactStallTotal)? + look.here(MetricId::AllocstallTotal)?;
     Ok(if stalls > 0.0 {
         Said::CannotTell(format!(
-            "{lead}; the machine also compacted or reclaimed memory"
+            "{policy}: the kernel time of huge pages varies, and the machine also compacted or reclaimed \
+             memory. {lead}"
         ))
     } else {
         Said::Shown(format!(
-            "{lead}, with no compaction or reclaim: the pattern of memory that the hypervisor \
-             ({hypervisor}) had to find first. Where memory is backed, expect the quick price"
+            "{policy}: in some trials the hypervisor ({hypervisor}) probably had to back memory first. \
+             {lead}, without compaction or reclaim; on backed memory expect the fast case"
         ))
     })
 }
@@ -103,7 +96,10 @@ fn dearer(look: &mut Look<'_, '_>, huge_bytes: f64, seconds: f64) -> String {
     let each = seconds * page as f64 / huge_bytes;
     look.evidence
         .figure("system_seconds_more_for_each_huge_page", each);
-    format!(" ({} more for each)", told(MetricId::SystemSeconds, each))
+    format!(
+        " ({} more per huge page)",
+        told(MetricId::SystemSeconds, each)
+    )
 }
 
 /// Kernel time in the middle of the quickest and of the slowest quarter of a policy's

@@ -1,16 +1,11 @@
 //! Claims that the kernel wanted to give huge pages in faults and could not.
-//!
-//! Evidence: refused huge faults as a share of all huge faults; those that a memory cgroup
-//! refused apart; free huge blocks before the trial. The counters speak of the whole machine.
-//! Refuted when other programs fault huge pages at the same time. A mapping that is unfit is not
-//! counted. Next: the defrag setting, /proc/buddyinfo, memory.max.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct HugeAllocationFellBack;
 
@@ -23,9 +18,9 @@ impl Rule for HugeAllocationFellBack {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that huge pages were wanted in faults and could not be had. Evidence: the share of \
-         huge faults that was refused, the part that a memory cgroup refused, and the free huge \
-         blocks before the trial. Mappings that are unfit are not counted by the kernel. Refuted \
+        "Claims that the kernel tried to allocate huge pages at faults and failed. Evidence: the share \
+         of huge faults that fell back, the part that a memory cgroup refused, and the free huge \
+         blocks before the trial. The kernel does not count ineligible mappings. Refuted \
          when other programs fault huge pages at the same time: the counters are the machine's. \
          Next: free memory in huge blocks (/proc/buddyinfo), the defrag setting, the cgroup's \
          memory.max."
@@ -51,11 +46,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let share = refused / (made + refused);
     look.evidence.figure("refused_share", share);
     let lead = format!(
-        "{}: {} of {} huge faults on the machine were refused ({} %)",
+        "{}: {} % of huge faults fell back to small pages. {} of {} huge faults machine-wide",
         look.policy,
+        percent(share),
         told(MetricId::ThpFaultFallbackTotal, refused),
         told(MetricId::ThpFaultFallbackTotal, made + refused),
-        percent(share)
     );
     if share < NOTABLE {
         return Ok(Said::NotShown(lead));
@@ -68,7 +63,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 fn cgroup_part(look: &mut Look<'_, '_>) -> String {
     match look.here(MetricId::ThpFaultFallbackChargeTotal) {
         Ok(charge) if charge > 0.0 => format!(
-            ", {} of them by the limit of a memory cgroup",
+            ", {} of them at a memory cgroup's limit",
             told(MetricId::ThpFaultFallbackChargeTotal, charge)
         ),
         _ => String::new(),
@@ -78,7 +73,7 @@ fn cgroup_part(look: &mut Look<'_, '_>) -> String {
 fn free_before(look: &mut Look<'_, '_>) -> String {
     match look.here(MetricId::FreeHugePagesBeforeTotal) {
         Ok(free) => format!(
-            "; {} huge pages were free before",
+            "; {} huge pages were free before the trial",
             told(MetricId::FreeHugePagesBeforeTotal, free)
         ),
         Err(_) => String::new(),

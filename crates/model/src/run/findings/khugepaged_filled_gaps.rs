@@ -1,10 +1,4 @@
 //! Claims that khugepaged made resident what a program never touched, or had given back.
-//!
-//! Evidence: peak memory higher by its own interval, huge pages made by khugepaged meanwhile, a
-//! `max_ptes_none` that lets it fill gaps, and too few huge faults to be the cause themselves. Its
-//! counter speaks of the whole machine. Refuted when the allocator says that it holds as much
-//! more. Next: `khugepaged.max_ptes_none=0`, which also lets the shrinker of Linux 6.12 take such
-//! pages apart (thp_underused, mm/huge_memory.c).
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -12,7 +6,7 @@ use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 use crate::text::number::percent_change;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct KhugepagedFilledGaps;
 
@@ -46,29 +40,28 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     };
     look.noted(COLLAPSED, collapsed);
+    let policy = look.policy;
     let lead = format!(
-        "{}: khugepaged made {} huge pages on the machine",
-        look.policy,
+        "khugepaged made {} huge pages machine-wide",
         told(COLLAPSED, collapsed)
     );
     let Some(gaps) = gaps(look) else {
         return Ok(Said::CannotTell(format!(
-            "{lead}; whether it may fill gaps is not known (max_ptes_none)"
+            "{policy}: khugepaged may have filled gaps. {lead}; max_ptes_none is unknown"
         )));
     };
     look.evidence.figure("max_ptes_none", gaps);
     let (before, after) = look.both(PEAK)?;
     if gaps == 0 || look.change_by_itself(PEAK) != Some(Change::Higher) {
         return Ok(Said::NotShown(match gaps {
-            0 => format!("{lead}, and may fill no gap (max_ptes_none=0)"),
-            _ => format!("{lead}, and peak memory is not decidedly larger"),
+            0 => format!("{policy}: khugepaged may fill no gaps (max_ptes_none=0). {lead}"),
+            _ => format!("{policy}: peak memory is not significantly higher. {lead}"),
         }));
     }
     let growth = after - before;
     look.evidence.figure("growth_bytes", growth);
     let lead = format!(
-        "{lead}, each with up to {gaps} pages that nothing was in (max_ptes_none), and peak memory \
-         rose by {} ({} %)",
+        "{lead}, each with up to {gaps} empty pages (max_ptes_none); peak memory rose by {} ({} %)",
         told(PEAK, growth),
         percent_change(after / before - 1.0)
     );
@@ -84,21 +77,23 @@ fn verdict(
     huge_page: f64,
 ) -> Result<Said, Absent> {
     let (there, here) = look.both(FAULTED)?;
+    let policy = look.policy;
     // The rest of the program is not of one size either.
     if (collapsed + 1.0) * huge_page < growth {
         return Ok(Said::CannotTell(format!(
-            "{lead}: more than khugepaged can have filled"
+            "{policy}: peak memory rose by more than khugepaged can have filled. {lead}"
         )));
     }
     if (here - there) * huge_page >= growth {
         return Ok(Said::CannotTell(format!(
-            "{lead}: the {} huge pages that were made at faults may have done it too",
+            "{policy}: khugepaged or huge faults raised peak memory. {lead}; the {} huge pages allocated \
+             at fault time could also explain it",
             told(FAULTED, here)
         )));
     }
     Ok(Said::Shown(format!(
-        "{lead}, for which {} huge pages made at faults are too few: memory that the program did \
-         not hold became resident; khugepaged.max_ptes_none=0 keeps khugepaged from it",
+        "{policy}: khugepaged made untouched memory resident; max_ptes_none=0 prevents it. {lead}, for \
+         which the {} huge pages allocated at fault time are too few",
         told(FAULTED, here)
     )))
 }

@@ -1,10 +1,4 @@
 //! Claims that a run was too short for khugepaged to make its memory huge.
-//!
-//! Evidence: the policy allows huge pages, less than half of anonymous memory was huge, nothing was
-//! collapsed, and khugepaged, which scans `pages_to_scan` pages and then sleeps
-//! `scan_sleep_millisecs`, could not have passed over it in the time of the run.
-//! Refuted when coverage stays low in a run that is long enough. Next: MADV_COLLAPSE, or a
-//! policy with another khugepaged setting.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -12,7 +6,7 @@ use crate::base::units::MIB;
 use crate::run::metric::MetricId;
 use crate::text::number::{percent, three_digits};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct KhugepagedHadNoTime;
 
@@ -24,7 +18,7 @@ impl Rule for KhugepagedHadNoTime {
     fn explain(&self) -> &'static str {
         "Claims that the run was too short for khugepaged, so that only faults could make huge \
          pages and a longer run may come out otherwise. Evidence: huge pages are allowed, less than \
-         half of anonymous memory was huge, nothing was collapsed, and the pace that pages_to_scan and \
+         half of anonymous memory was huge, nothing was collapsed, and the scan rate that pages_to_scan and \
          scan_sleep_millisecs allow needs longer for it than the run took. Refuted \
          when coverage stays low in a long run. Next: madvise(MADV_COLLAPSE) in the program, or a policy with \
          khugepaged.scan_sleep_millisecs."
@@ -54,25 +48,25 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     look.evidence.figure("khugepaged_bytes_per_second", pace);
     look.evidence.figure("khugepaged_seconds_needed", needed);
     let part = match seen {
-        0.0 => "nothing".to_owned(),
+        0.0 => "None".to_owned(),
         _ => format!("{} %", percent(seen / peak)),
     };
+    let policy = look.policy;
     let lead = format!(
-        "{}: {} of {}{kind} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
-        look.policy,
-        part,
+        "{part} of {}{kind} was huge and khugepaged collapsed nothing; it scans at most {} MiB/s here",
         told(MetricId::PeakRssBytes, peak),
         three_digits(pace / MIB as f64)
     );
     Ok(if needed > ran {
         Said::Shown(format!(
-            "{lead} and would need at least {}; the {} ran {}",
-            long_time(needed),
+            "{policy}: the {} ended before khugepaged could act. {lead} and would need at least {}; \
+             the run took {}",
             look.ground.runner(),
+            long_time(needed),
             told(MetricId::WallSeconds, ran)
         ))
     } else {
-        Said::NotShown(format!("{lead}, and may have had the time"))
+        Said::NotShown(format!("{policy}: khugepaged had time to act. {lead}"))
     })
 }
 

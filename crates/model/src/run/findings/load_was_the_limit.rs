@@ -1,17 +1,11 @@
 //! Claims that what loads a service, and not the service, set the pace.
-//!
-//! Evidence: the processor time of the load by its wall time, against the processors that it may
-//! use; and, where the two are not bound apart, that of both against the processors of the
-//! machine. A generator at its limit hides what a policy gains, and its own waiting becomes the
-//! latency of the service. Refuted by a load of more threads, or from another machine, that gets
-//! no more out of the service. Next: bind the two apart, or lighten the load.
 
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct LoadWasTheLimit;
 
@@ -28,10 +22,9 @@ impl Rule for LoadWasTheLimit {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that what loads a service, and not the service, set the pace. Evidence: the \
-         processor time of the load by its wall time, against the processors that it may use, and \
-         that of both against the machine's where they are not bound apart. Such a load hides what \
-         a policy gains. Refuted by a load of more threads, or from another machine, that gets no \
+        "Claims that the load, not the service, was the bottleneck. Evidence: CPU time of the load by \
+         its wall time, against the CPUs that it may use; and that of both against the machine's, \
+         where they are not bound apart. Such a load hides what a policy gains. Refuted by a load of more threads, or from another machine, that gets no \
          more out of the service. Next: --service-cpus and --load-cpus, or a lighter load."
     }
 
@@ -52,25 +45,25 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let policy = look.policy;
     if let Some(bound) = bound.filter(|bound| load >= FULL * *bound as f64) {
         return Ok(Said::Shown(format!(
-            "{policy}: the load used {} % of the processors that it was bound to ({bound}): it, and \
-             not the service, set the pace, so that a gain of the service shows less than it is",
+            "{policy}: the load was the bottleneck, so gains of the service are understated. It used {} % \
+             of the CPUs it was bound to ({bound})",
             percent(load / bound as f64)
         )));
     }
     if !apart && load + service >= FULL * all {
         return Ok(Said::Shown(format!(
-            "{policy}: the load took {load:.2} and the service {service:.2} of {all} processors: \
-             they waited for each other, so that the load's share is in the throughput and in the \
-             latencies"
+            "{policy}: load and service competed for the CPUs, which distorts throughput and latency. \
+             The load used {load:.2} and the service {service:.2} of {all} CPUs"
         )));
     }
     if load >= FULL {
         return Ok(Said::CannotTell(format!(
-            "{policy}: whether the load was the limit: it used {load:.2} processors, which is all \
-             that a program of one thread can use"
+            "{policy}: the load may have been the bottleneck. It used {load:.2} CPUs, all that one thread \
+             can use"
         )));
     }
     Ok(Said::NotShown(format!(
-        "{policy}: the load used {load:.2} processors, and the service {service:.2} of {all}"
+        "{policy}: the load was not the bottleneck. It used {load:.2} and the service {service:.2} of \
+         {all} CPUs"
     )))
 }

@@ -1,10 +1,4 @@
 //! Claims that huge pages made the program larger.
-//!
-//! Evidence: peak memory higher by its own interval, under a policy with at least that much more
-//! huge memory. A huge page is resident whole when one byte of it is touched. Refuted when no more
-//! was huge: then the allocator or the environment of the policy is the cause, or small folios; and
-//! when a policy without huge pages that sets all else alike grew as much.
-//! Next: /proc/PID/smaps for the mappings; max_ptes_none for what khugepaged adds.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -15,7 +9,7 @@ use crate::text::number::percent_change;
 const PEAK: MetricId = MetricId::PeakRssBytes;
 const HUGE: MetricId = MetricId::HugeAnonPeakBytes;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct MemoryBloat;
 
@@ -46,68 +40,68 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     look.evidence.figure("growth_bytes", growth);
     let (huge_before, huge) = look.both(HUGE)?;
     let share = percent_change(after / before - 1.0);
-    let lead = format!(
-        "{}: peak memory rose by {} ({share} %)",
-        look.policy,
-        told(PEAK, growth)
-    );
+    let lead = format!("peak memory rose by {} ({share} %)", told(PEAK, growth));
+    let policy = look.policy;
     let more = huge - huge_before;
     if more <= 0.0 {
         return Ok(Said::NotShown(format!(
-            "{lead}, but no more of it was huge: it is not the huge pages"
+            "{policy}: {lead}, but not by huge pages: no more memory was huge"
         )));
     }
-    let lead = format!(
-        "{lead}, with {} huge against {}",
+    let amounts = format!(
+        "{} were huge, {} under {}",
         told(HUGE, huge),
-        told(HUGE, huge_before)
+        told(HUGE, huge_before),
+        look.ground.baseline()
     );
+    let lead = format!("{policy}: {lead}");
     let other = look.ground.settings(look.ground.baseline());
     if look.ground.settings(look.policy).is_sibling_of(&other) {
         return Ok(match more < growth {
-            true => Said::CannotTell(beyond(&lead)),
-            false => Said::Shown(lead),
+            true => Said::CannotTell(format!("{}. {amounts}", beyond(&lead))),
+            false => Said::Shown(format!("{lead} through huge pages. {amounts}")),
         });
     }
-    beside_sibling(look, &lead, more, growth)
+    beside_sibling(look, &lead, &amounts, more, growth)
 }
 
 fn beyond(lead: &str) -> String {
-    format!("{lead}: more than the huge pages can have added")
+    format!("{lead}, more than huge pages can have added")
 }
 
 /// What a policy that sets more than pages shows, beside one that sets the rest alike.
 fn beside_sibling(
     look: &mut Look<'_, '_>,
     lead: &str,
+    amounts: &str,
     more: f64,
     growth: f64,
 ) -> Result<Said, Absent> {
     let Some(sibling) = sibling(look, more)? else {
         return Ok(Said::CannotTell(match more < growth {
-            true => beyond(lead),
-            false => format!("{lead}: the huge pages or what else the policy sets"),
+            true => format!("{}. {amounts}", beyond(lead)),
+            false => format!("{lead}, through huge pages or what else the policy sets. {amounts}"),
         }));
     };
     let without = look.median(&sibling, PEAK)? - look.there(PEAK)?;
-    let named = format!("{sibling}, which sets the same but for the huge pages");
+    let named = format!("{sibling} (the same without huge pages)");
     let theirs = growth - without;
     Ok(if is_larger(look, &sibling) && more < theirs {
-        Said::CannotTell(beyond(lead))
+        Said::CannotTell(format!("{}. {amounts}", beyond(lead)))
     } else if is_larger(look, &sibling) {
         look.evidence.figure("growth_beside_sibling_bytes", theirs);
         Said::Shown(format!(
-            "{lead}; {} of it more than under {named}",
+            "{lead}, {} of it through huge pages. Compared with {named}; {amounts}",
             told(PEAK, theirs)
         ))
     } else if look.ground.change_by_itself(PEAK, &sibling) == Some(Change::Higher) {
         Said::NotShown(format!(
-            "{lead}, and by {} under {named}: it is not the huge pages",
+            "{lead}, but not by huge pages. It rose by {} under {named}; {amounts}",
             told(PEAK, without)
         ))
     } else {
         Said::CannotTell(format!(
-            "{lead}: whether it is more than under {named}, is not decided"
+            "{lead}, perhaps not by huge pages. The difference from {named} is not decided; {amounts}"
         ))
     })
 }

@@ -40,7 +40,8 @@ mod zeroing_ate_the_gain;
 pub use ground::{Evidence, Ground};
 
 /// Every rule, in the order in which their findings are listed: first whether the experiment
-/// can be believed, then whether the policies did anything, then causes, then costs.
+/// can be believed, then whether the policies did anything and what a win costs, then causes, then
+/// other costs.
 pub static RULES: &[&dyn Rule] = &[
     &run_too_noisy::RunTooNoisy,
     &workload_too_short::WorkloadTooShort,
@@ -48,6 +49,7 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_not_applied::PolicyNotApplied,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
+    &win_with_a_loss::WinWithALoss,
     &fewer_faults_explain_gain::FewerFaultsExplainGain,
     &cheaper_walks::CheaperWalks,
     &translation::Translation,
@@ -64,7 +66,6 @@ pub static RULES: &[&dyn Rule] = &[
     &memory_bloat::MemoryBloat,
     &khugepaged_filled_gaps::KhugepagedFilledGaps,
     &thread_stacks_grew::ThreadStacksGrew,
-    &win_with_a_loss::WinWithALoss,
 ];
 
 /// What a rule says of one experiment.
@@ -77,7 +78,7 @@ pub struct Finding {
     pub policy: Option<String>,
     /// What came out.
     pub outcome: Outcome,
-    /// One sentence for people, with the figures in it.
+    /// For people: the claim in its first sentence, then the figures that it rests on.
     pub text: String,
     /// The figures: by metric, then by policy; other figures by their own name.
     pub evidence: Map<String, Value>,
@@ -90,12 +91,22 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The sentence without the name of the policy that it begins with.
+    /// Its first sentence: the claim. What follows in the text is evidence.
     #[must_use]
-    pub fn claim(&self) -> &str {
+    pub fn headline(&self) -> String {
+        match self.text.split_once(". ") {
+            Some((first, _)) => format!("{first}."),
+            None => format!("{}.", self.text.trim_end_matches('.')),
+        }
+    }
+
+    /// The claim without the name of the policy that it begins with.
+    #[must_use]
+    pub fn claim(&self) -> String {
+        let headline = self.headline();
         let named = self.policy.as_deref();
-        let claim = named.and_then(|policy| self.text.strip_prefix(policy)?.strip_prefix(": "));
-        claim.unwrap_or(&self.text)
+        let claim = named.and_then(|policy| headline.strip_prefix(policy)?.strip_prefix(": "));
+        claim.unwrap_or(&headline).to_owned()
     }
 }
 

@@ -1,12 +1,4 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
-//!
-//! Evidence: the verdict (coverage and faults were equal), peak memory, the machine's mode, and
-//! the counters of huge faults. `thp_fault_fallback` counts allocations and charges that failed;
-//! a mapping that was unfit at its first fault (smaller than a huge page, unaligned, grown in
-//! small steps) counts nowhere (do_huge_pmd_anonymous_page, mm/huge_memory.c).
-//! Refuted by huge pages of a kind that was not read, above all small folios on kernels without
-//! their statistics. Next: /proc/PID/smaps, which has AnonHugePages, THPeligible and the flags of each
-//! mapping.
 
 use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
@@ -17,7 +9,7 @@ use crate::run::compare::coverage::huge_kinds;
 use crate::run::metric::MetricId;
 use crate::text::number::whole;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct PolicyHadNoEffect;
 
@@ -56,7 +48,7 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
     let (before, faults) = look.both(MetricId::MinorFaultsTotal)?;
     if covered.here > 0.0 || covered.there > 0.0 {
-        return Ok(covered.told(look.ground.baseline()));
+        return Ok(covered.text(look.ground.baseline()));
     }
     let verdict = &look.ground.table.verdict;
     let of_another_kind = huge_kinds(look.ground.record).into_iter().any(|kind| {
@@ -72,7 +64,7 @@ fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
         None => why_none(look)?,
     };
     Ok(format!(
-        "no page was huge under either ({} against {} minor faults): {why}",
+        "no page was huge under either, because {why}. {} and {} minor faults",
         whole(faults),
         whole(before)
     ))
@@ -101,15 +93,13 @@ fn why_none(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     match ground.mode(wider) {
         "always" => unfit(look, wider),
         "madvise" => Ok(format!(
-            "even under {wider} only memory that a program advises may be huge (madvise), and this \
-             one advised none that was fit"
+            "{wider} gives huge pages to MADV_HUGEPAGE memory only, and this program has none that is \
+             eligible"
         )),
         _ if ground.host().thp_disable == ThpDisable::Disabled => Ok(
-            "a parent process had disabled huge pages for its children (PR_SET_THP_DISABLE), and \
-             neither policy allows them"
-                .to_owned(),
+            "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),
         ),
-        _ => Ok("neither allows any".to_owned()),
+        _ => Ok("neither policy allows them".to_owned()),
     }
 }
 
@@ -123,7 +113,7 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     look.evidence.figure("huge_page_bytes", huge_page);
     Ok((peak < huge_page as f64).then(|| {
         format!(
-            "its largest process never held more than {}, which is less than one huge page ({})",
+            "its largest process used at most {}, less than one huge page ({})",
             told(MetricId::PeakRssBytes, peak),
             told(MetricId::PeakRssBytes, huge_page as f64)
         )
@@ -147,9 +137,8 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
     let shared = look.ground.host().thp.as_ref().ok()?;
     let shared = shared.shmem_enabled.as_deref().unwrap_or("not there");
     Some(format!(
-        "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
-         {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from \
-         a hugetlb pool, that of files by their file system",
+        "only {} of the {} of its largest process are anonymous memory; shared memory follows \
+         shmem_enabled ({shared}) or a hugetlb pool, file memory its file system",
         told(MetricId::AnonPeakBytes, anonymous),
         told(MetricId::PeakRssBytes, peak),
     ))
@@ -159,14 +148,12 @@ fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
     let refused = look.median(policy, MetricId::ThpFaultFallbackTotal)?;
     if refused > 0.0 {
         return Ok(format!(
-            "under {policy} {} huge faults were refused on the machine for want of a free huge \
-             block or by the limit of a cgroup, or no mapping of this program was fit for one",
+            "under {policy} {} huge faults fell back machine-wide, or no mapping of this program was \
+             eligible",
             told(MetricId::ThpFaultFallbackTotal, refused)
         ));
     }
-    Ok(format!(
-        "under {policy} the kernel refused none, so no anonymous mapping was fit for one at its \
-         first fault (smaller than a huge page, not aligned, grown in small \
-         steps, or forbidden by the program)"
-    ))
+    let reason = "no anonymous mapping was eligible at its first fault (too small, not aligned, grown \
+                  in small steps, or forbidden by the program)";
+    Ok(reason.to_owned())
 }

@@ -1,9 +1,4 @@
 //! Claims that a policy was not in force in some trials.
-//!
-//! Evidence: what was read back while the workload ran differs from what was set: the files that
-//! the policy writes, and the per-process switch. Refuted by nothing: a trial under another
-//! setting is a trial of that setting. Next: find who else writes the settings, or run with
-//! `--system`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +9,7 @@ use crate::run::compare::medians::arm_trials;
 use crate::run::policy::realise::{Realisation, ThpPrctl};
 use crate::run::trial::{Mark, Trial};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct PolicyNotApplied;
 
@@ -58,15 +53,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         (0, _) => Said::Nothing,
         (_, None) if !can_be_read => Said::Nothing,
         (_, None) if read == 0 => Said::CannotTell(format!(
-            "{}: in none of {trials} trials could what was set be read back",
+            "{}: it is unknown whether it was in force. It could be read back in none of {trials} trials",
             look.policy
         )),
         (_, None) => Said::NotShown(format!(
-            "{}: {read} of {trials} trials were read back, all as set",
+            "{}: it was in force. {read} of {trials} trials were read back, all as set",
             look.policy
         )),
         (_, Some(first)) => Said::Shown(format!(
-            "{}: {wrong} of {trials} trials did not run under it: {first}",
+            "{}: not in force in {wrong} of {trials} trials. The first difference: {first}",
             look.policy
         )),
     })
@@ -105,7 +100,7 @@ fn files<'t>(trial: &'t Trial, set: &'t Realisation) -> impl Iterator<Item = Str
     set.files.iter().filter_map(|file| {
         let found = trial.read_back.files.get(&file.path)?;
         let differs = *found != file.value;
-        differs.then(|| format!("/{} said {found} instead of {}", file.path, file.value))
+        differs.then(|| format!("/{} was {found} instead of {}", file.path, file.value))
     })
 }
 
@@ -120,7 +115,7 @@ fn switch(trial: &Trial, set: &Realisation) -> Option<String> {
     let differs = found != wanted;
     differs.then(|| {
         format!(
-            "PR_GET_THP_DISABLE said `{}` instead of `{}`",
+            "PR_GET_THP_DISABLE was `{}` instead of `{}`",
             word(found),
             word(wanted)
         )

@@ -1,17 +1,10 @@
 //! Claims that the program read memory before it wrote it, so that huge zero pages were mapped.
-//!
-//! Evidence: address space that still maps the huge zero page at exit. Such memory was only ever
-//! read, and a speed measured on it is the speed of one page in the cache. Memory that was written
-//! later leaves only split mappings behind, which have other causes too (munmap, mprotect or
-//! MADV_DONTNEED of a part, fork): then the rule cannot tell. Between Linux 5.8 and 6.12 a write
-//! to the huge zero page splits it into small pages for good; before and after, a huge page is made.
-//! Refuted by a program known to write first. Next: MADV_POPULATE_WRITE, or write before reading.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ReadFirstZeroPage;
 
@@ -44,8 +37,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         && zero > 0.0
     {
         return Ok(Said::Shown(format!(
-            "{policy}: {} still mapped the shared huge zero page at exit: memory that was read and \
-             never written; no speed of reading it is that of memory",
+            "{policy}: the program read memory that it never wrote. {} still mapped the shared huge zero \
+             page at exit; reading it is not memory speed",
             told(MetricId::HugeZeroExitBytes, zero)
         )));
     }
@@ -55,9 +48,9 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     zero?;
     let splits = look.here(MetricId::ThpSplitPmdTotal)?;
     Ok(Said::CannotTell(format!(
-        "{policy}: {} huge mappings were split on the machine, which may account for half of the \
-         faults: reading before writing does that on this kernel, and so do munmap, mprotect or \
-         MADV_DONTNEED of a part, and fork",
+        "{policy}: the program may read memory before writing it. {} huge mappings were split \
+         machine-wide, enough for half of the faults; munmap, mprotect or MADV_DONTNEED of a part \
+         and fork split too",
         told(MetricId::ThpSplitPmdTotal, splits)
     )))
 }

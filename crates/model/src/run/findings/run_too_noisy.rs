@@ -1,9 +1,4 @@
 //! Claims that the machine was too noisy for the threshold that was asked for.
-//!
-//! Evidence: the A/A control differs from itself, or its interval is wider than the threshold
-//! while a verdict is open: no policy can then be told from the baseline by less than that. Marks say what disturbed.
-//! Refuted by the same experiment on a quiet machine. Next: more rounds, a larger workload, or
-//! a higher threshold.
 
 use serde_json::Map;
 
@@ -13,7 +8,7 @@ use crate::run::compare::labels::effect_of;
 use crate::run::compare::{Answer, Comparison, Control, Scale};
 use crate::text::number::{chosen_percent, percent};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct RunTooNoisy;
 
@@ -23,9 +18,9 @@ impl Rule for RunTooNoisy {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that the machine was too noisy for the threshold that was asked for. Evidence: the \
+        "Claims that the machine was too noisy for the threshold. Evidence: the \
          baseline, run twice in each round, differs from itself, or the interval of that comparison \
-         is wider than the threshold and a verdict is open; marked trials say what disturbed. Refuted by the same \
+         is wider than the threshold and a verdict is open; marks name what disturbed trials. Refuted by the same \
          experiment on a quiet machine. Next: more rounds, a longer workload, or a \
          larger threshold."
     }
@@ -60,14 +55,14 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
         None if comparison.low.is_some() => (
             Outcome::CannotTell,
             format!(
-                "{} is 0 under {}: its noise is no share of it",
+                "{} is 0 under {}, so its noise is no share of it",
                 ground.label(&comparison.metric),
                 comparison.baseline
             ),
         ),
         None => (
             Outcome::CannotTell,
-            "the control could not be compared with itself".to_owned(),
+            "Too few rounds to measure the noise".to_owned(),
         ),
         Some(floor) if floor > threshold && is_open(ground) => {
             (Outcome::Shown, wide(ground, comparison, floor))
@@ -75,7 +70,7 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
         Some(floor) => (
             Outcome::NotShown,
             format!(
-                "{} against itself is known to ±{} %",
+                "The noise is within ±{1} %. Measured as {0} against itself",
                 comparison.baseline,
                 percent(floor)
             ),
@@ -113,8 +108,8 @@ fn floor(control: &Comparison) -> Option<f64> {
 
 fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
     format!(
-        "{} differs from itself by {}: something other than the policies acted on the trials, \
-         unless it is the one run in twenty in which chance does it{}",
+        "The control failed: {} differs from itself by {}. Something other than the policies acted on \
+         the trials; chance alone does this in one run of twenty{}",
         control.baseline,
         effect_of(ground.record, control),
         disturbances(ground)
@@ -123,10 +118,10 @@ fn failed(ground: &Ground<'_>, control: &Comparison) -> String {
 
 fn wide(ground: &Ground<'_>, control: &Comparison, floor: f64) -> String {
     format!(
-        "{} against itself is known only to ±{} %, and ±{} % was asked for{}",
-        control.baseline,
+        "The noise (±{} %) hides differences as small as ±{} %. {} was compared with itself{}",
         percent(floor),
         chosen_percent(ground.table.verdict.threshold),
+        control.baseline,
         disturbances(ground)
     )
 }
@@ -138,7 +133,7 @@ fn disturbances(ground: &Ground<'_>) -> String {
         .map(|(kind, count)| format!("{kind} in {count}"))
         .collect();
     if list.is_empty() {
-        return "; no trial is marked".to_owned();
+        return "; no trial was disturbed".to_owned();
     }
-    format!("; marked trials: {}", list.join(", "))
+    format!("; disturbed trials: {}", list.join(", "))
 }

@@ -1,11 +1,4 @@
 //! Claims that the slowest requests were slow while the kernel held the service up.
-//!
-//! Evidence: more of the slowest thousandth of the requests overlapped with a stall of the
-//! service's own threads than when the same stalls are turned around the trial, at 5 % for all
-//! policies together (Holm). Refuted where turned stalls meet them as often. That two things come
-//! together does not say which brings the other: a service that starts something large may slow
-//! down and stall at the same time.
-//! Next: the cause that is named, with `trace` and `stat`.
 
 use serde_json::json;
 
@@ -18,7 +11,7 @@ use crate::run::timeline::{Pooled, pool};
 use crate::run::trial::timeline::{Held, LONG_NS, Slowest, Unrelated};
 use crate::text::number::{percent, quantity};
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct SlowRequestsStalled;
 
@@ -30,9 +23,8 @@ impl Rule for SlowRequestsStalled {
     fn explain(&self) -> &'static str {
         "Claims that the slowest requests were slow while the kernel held the service up. Evidence: \
          more of the slowest thousandth overlapped with a stall of the service's own threads than \
-         when the same stalls are turned around the trial in a thousand steps. Refuted where turned \
-         stalls meet them as often. What comes together need not be cause and effect. Next: the \
-         cause that is named, by trace."
+         when the stalls are circularly shifted over the trial in a thousand steps. Refuted where \
+         shifted stalls overlap as often. Overlap is not causation. Next: trace the named cause."
     }
 
     fn check(&self, ground: &Ground<'_>) -> Vec<Finding> {
@@ -65,7 +57,7 @@ impl SlowRequestsStalled {
             id: self.id().to_owned(),
             policy: None,
             outcome: Outcome::CannotTell,
-            text: format!("whether the slowest requests lay in stalls: {why}"),
+            text: format!("It is unknown whether slow requests were stalled: {why}"),
             evidence: serde_json::Map::from_iter([("cannot_tell".to_owned(), json!(why))]),
         }
     }
@@ -105,9 +97,14 @@ fn sentence(policy: &str, held: &[&Held], pooled: &Pooled, shown: bool) -> Strin
     } else {
         String::new()
     };
+    let claim = if shown {
+        "slow requests coincide with kernel stalls"
+    } else {
+        "slow requests do not coincide with kernel stalls"
+    };
     format!(
-        "{policy}: of the slowest 0.1 % of requests ({}, from {} on) {} % overlapped with a stall of \
-         the service of {} or more{causes}; by chance {} % would, {} to {} %",
+        "{policy}: {claim}. Of the slowest 0.1 % of requests ({}, {} or slower) {} % overlapped with \
+         a stall of {} or more{causes}; by chance {} % would ({} to {} %)",
         pooled.slow,
         quantity(&Unit::Seconds, pooled.slow_from_seconds),
         share(pooled.slow_in_stall as f64),

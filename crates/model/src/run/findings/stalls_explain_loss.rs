@@ -1,19 +1,12 @@
 //! Claims that a policy is slower because the kernel compacted and reclaimed memory while the
 //! program waited for it.
-//!
-//! Evidence: wall time decidedly higher, and the time in direct compaction and reclaim of the
-//! workload's own tree is higher by at least a tenth of the loss, in medians. Refuted when it is
-//! not: the loss then lies elsewhere. Threads stall side by side, so that the stalls may exceed
-//! the loss.
-//! Next: defrag=defer or defer+madvise, which leaves that work to the kernel's own threads; or
-//! measure again with free huge blocks.
 
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct StallsExplainLoss;
 
@@ -34,7 +27,7 @@ impl Rule for StallsExplainLoss {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy is slower because the kernel compacted and reclaimed memory while \
-         the program waited for it. Evidence: wall time is decidedly higher, and the time in direct \
+         the program waited for it. Evidence: wall time is significantly higher, and the time in direct \
          compaction and reclaim of the workload's own tree rose by at least a tenth of the loss. \
          Refuted when it did not: the loss then lies elsewhere. Next: defrag=defer or \
          defer+madvise, which leaves that work to the kernel's own threads; or measure again with \
@@ -58,14 +51,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     };
     let stalled: f64 = risen.iter().map(|(_, seconds)| seconds).sum();
     look.evidence.figure("stalls_share_of_loss", stalled / loss);
-    let lead = format!(
-        "{}: {} were lost",
-        look.policy,
-        told(MetricId::WallSeconds, loss)
-    );
+    let policy = look.policy;
+    let lead = format!("{} were lost", told(MetricId::WallSeconds, loss));
     if stalled < WORTH * loss {
         return Ok(Said::NotShown(format!(
-            "{lead}, and hardly any of it in compaction or reclaim"
+            "{policy}: compaction and reclaim do not explain the loss. {lead}"
         )));
     }
     let list: Vec<String> = risen
@@ -74,8 +64,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         .map(|(metric, seconds)| format!("{} {}", told(*metric, *seconds), label(*metric)))
         .collect();
     Ok(Said::Shown(format!(
-        "{lead}, and the program spent {} more, for allocations of its own: the kernel had \
-         nothing fit free; defrag=defer leaves that work to its own threads",
+        "{policy}: compaction and reclaim for its own allocations explain part of the loss. {lead}, \
+         the program spent {} more; defrag=defer leaves that work to kernel threads",
         list.join(", ")
     )))
 }

@@ -1,12 +1,4 @@
 //! Claims that the stacks of a service's threads hold more memory under a policy.
-//!
-//! Evidence: the resident memory of the mappings that hold the stack pointers of its threads, at
-//! the end of the load, higher by its own interval and by a huge page at least, with no more
-//! threads. A stack whose size is that of a huge page, or stacks that lie side by side, become
-//! huge pages at a fault or by khugepaged; a guard page splits them again, and what was filled
-//! stays resident (JDK-8303215, JDK-8312182). Refuted when a program of the same threads grows as
-//! much under `thp=never`. Next: another size of stacks, or `madvise` for the machine; Linux 6.7
-//! and later give no huge page to what is mapped with MAP_STACK, as glibc does.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -14,7 +6,7 @@ use crate::base::missing::Missing;
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ThreadStacksGrew;
 
@@ -51,26 +43,28 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (there, here) = look.both(STACKS)?;
     let (threads_there, threads) = look.both(THREADS)?;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
+    let policy = look.policy;
     let lead = format!(
-        "{}: the stacks of {} threads hold {} instead of {}",
-        look.policy,
+        "The stacks of {} threads hold {} instead of {}",
         told(THREADS, threads),
         told(STACKS, here),
         told(STACKS, there)
     );
     if look.change_by_itself(STACKS) != Some(Change::Higher) || here - there < huge_page {
-        return Ok(Said::NotShown(lead));
+        return Ok(Said::NotShown(format!(
+            "{policy}: thread stacks did not grow. {lead}"
+        )));
     }
     if look.change_by_itself(THREADS) == Some(Change::Higher) {
         return Ok(Said::CannotTell(format!(
-            "{lead}, but there were also more threads: {} before",
+            "{policy}: thread stacks grew, but so did the number of threads. {lead}; {} threads before",
             told(THREADS, threads_there)
         )));
     }
     let huge = look.here(HUGE)?;
     Ok(Said::Shown(format!(
-        "{lead} ({} each), {} of it huge: a stack that is made a huge page is resident whole, and \
-         stays so when a guard page splits it",
+        "{policy}: thread stacks grew because they became huge pages. {lead} ({} per thread), {} of \
+         it huge; a stack that was huge stays resident when a guard page splits it",
         told(STACKS, here / threads.max(1.0)),
         told(HUGE, huge)
     )))

@@ -1,12 +1,5 @@
 //! Claims that address translation is not the bottleneck, or that it may be, and what the
 //! cheapest translation could save at most.
-//!
-//! Evidence: under the baseline, the share of cycles with a page walk under way, for data and for
-//! code. That is an upper bound of what shorter or fewer walks can save: the core computes
-//! while a walk is under way, and walks overlap. A rate of misses is no evidence: 48 % of few
-//! accesses may be nothing.
-//! Refuted by a policy that changes user time by more than the bound. Next: where the walks come
-//! from, by sampling their addresses.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
@@ -14,7 +7,7 @@ use crate::base::missing::Missing;
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct Translation;
 
@@ -27,7 +20,7 @@ impl Rule for Translation {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims how much of a program's time cheaper address translation could save at most. \
+        "Claims the largest share of CPU time that cheaper address translation could save. \
          Evidence: the share of cycles with a page walk under way under the baseline, for data and \
          for code; the core computes meanwhile, so it is an upper bound, and where it is below the \
          smallest effect of interest, translation is not the bottleneck. A rate of TLB misses is \
@@ -56,7 +49,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     look.evidence.figure("walk_cycles_at_most", bound);
     let threshold = look.ground.table.verdict.threshold;
     let parts = format!(
-        "under {} at most {} % of cycles had a page walk under way (data {} %, code {} %)",
+        "Under {} at most {} % of cycles had a page walk under way (data {} %, code {} %)",
         look.policy,
         percent(bound),
         percent(data),
@@ -64,18 +57,16 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     );
     if bound < threshold {
         return Ok(Said::Shown(format!(
-            "address translation is not the bottleneck: {parts}, so cheaper walks cannot save \
-             more than that"
+            "TLB misses are not the bottleneck. {parts}"
         )));
     }
     let side = if code > data {
-        ": it is the code more than the data, which huge pages for the heap do not help"
+        "; mostly code, which huge pages for the heap do not help"
     } else {
         ""
     };
     Ok(Said::Shown(format!(
-        "address translation may cost up to {} % of the processor time: {parts}{side}; cheaper walks cannot \
-         save more",
+        "TLB misses cost at most {} % of CPU time. {parts}{side}",
         percent(bound)
     )))
 }
@@ -83,8 +74,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// Without cycles of walks their number alone says little, and that is said with it.
 fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
     let why = format!(
-        "whether address translation is the bottleneck: the cycles of page walks were not \
-         measured: {missing}"
+        "The cost of TLB misses is unknown. The cycles of page walks were not measured: {missing}"
     );
     let counted = (
         look.median_or_missing(MetricId::DtlbWalksTotal),
@@ -103,7 +93,7 @@ fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
     };
     look.evidence.figure("dtlb_walks_per_kinst", rate);
     Said::CannotTell(format!(
-        "{why}; there were {} walks for data, {rate:.2} for 1000 instructions",
+        "{why}; {} data walks, {rate:.2} per 1000 instructions",
         told(MetricId::DtlbWalksTotal, walks)
     ))
 }

@@ -1,17 +1,5 @@
 //! Claims how a difference in time is made up: user mode, each cause of kernel time that was
 //! timed, page faults without these, the rest of kernel time, and what is neither.
-//!
-//! Evidence: the means, over the rounds, of the difference of each part between this policy and
-//! the baseline. Means add up, medians do not. Causes are taken out of page faults as long as they
-//! fit into them: memory is cleared, compacted and reclaimed for faults, but for system calls too.
-//! Copying on write, which is a part of page faults and contains some of the causes, and waiting for
-//! mmap_lock, which uses no processor, are told beside the parts and not added to them. Where much
-//! was waited, a part of the time in page faults may be waiting, and is then not told from the rest.
-//! Where a mean and the verdict's estimate differ,
-//! single trials carry much of the difference.
-//! Refuted when threads run side by side, so that their times add up to more than the wall
-//! time; the part that is neither then says so by its sign and size.
-//! Next: trace a trial with `hugewise trace`, which shows single stalls instead of sums.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +10,7 @@ use crate::run::metric::MetricId;
 use crate::run::trial::{Role, Trial};
 use crate::text::number::MINUS;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct WhereTheTimeWent;
 
@@ -55,12 +43,12 @@ impl Rule for WhereTheTimeWent {
 
     fn explain(&self) -> &'static str {
         "Claims how a difference in time is made up: user mode, each cause of kernel time that \
-         was timed (compaction, reclaim, zeroing, splits), page faults without these (with \
-         --stalls all; else they are in the rest), the rest of kernel time, and what is neither. \
+         was timed (compaction, reclaim, zeroing, splits), other page faults (with --stalls all; else \
+         in the rest), the rest of kernel time, and off-CPU time. \
          Evidence: means over the rounds of the difference of \
-         each part, which add up; copying on write and waits for mmap_lock are told beside them, \
-         because the one is inside of page faults and the other is no processor time. Refuted when threads run side by side: the part that is neither \
-         then holds what their times exceed the wall time by. Next: `hugewise trace` shows single \
+         each part, which add up; copy-on-write and waits for mmap_lock are given beside them, \
+         because one is inside page faults and the other is not CPU time. Refuted when threads run in parallel: off-CPU time \
+         is then too low by their overlap. Next: `hugewise trace` shows single \
          stalls."
     }
 
@@ -87,11 +75,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let mut words = vec![format!("user mode {}", signed(parts.user))];
     words.extend(parts.words());
     words.extend(kernel.words(words.len() > 1));
-    words.push(format!("neither {}", signed(parts.neither())));
+    words.push(format!("off-CPU {}", signed(parts.neither())));
     Ok(Said::Shown(format!(
-        "{}: {} a run on average: {}{}{}",
+        "{}: {} per run on average, mostly {}. The parts: {}{}{}",
         look.policy,
         signed(parts.wall),
+        parts.largest(),
         words.join(", "),
         beside.words(),
         untimed(parts.causes.len()),
@@ -155,6 +144,19 @@ impl Parts {
         self.wall - self.user - self.system
     }
 
+    /// The largest of user, kernel and off-CPU time in the direction of the whole.
+    fn largest(&self) -> &'static str {
+        let parts = [
+            ("user mode", self.user),
+            ("kernel time", self.system),
+            ("off-CPU time", self.neither()),
+        ];
+        let towards = |seconds: f64| seconds * self.wall.signum();
+        let largest = parts.into_iter();
+        let largest = largest.max_by(|(_, a), (_, b)| towards(*a).total_cmp(&towards(*b)));
+        largest.map_or("", |(name, _)| name)
+    }
+
     fn figures(&self) -> Vec<(String, f64)> {
         let causes = self.causes.iter();
         let causes = causes.map(|(cause, seconds)| (format!("mean_change_{cause}"), *seconds));
@@ -195,7 +197,7 @@ impl Kernel {
         match self {
             Self::Apart { faults, other } => {
                 let title = if after_causes {
-                    "page faults without these"
+                    "other page faults"
                 } else {
                     "page faults"
                 };
@@ -205,7 +207,7 @@ impl Kernel {
                 ]
             }
             Self::Whole(rest) => vec![format!(
-                "other kernel time (page faults in it) {}",
+                "other kernel time, with page faults, {}",
                 signed(*rest)
             )],
         }
@@ -237,10 +239,10 @@ impl Beside {
     fn words(&self) -> String {
         let changed = |seconds: Option<f64>| seconds.filter(|seconds| *seconds != 0.0);
         let copies = changed(self.copies)
-            .map(|seconds| format!("; of page faults, copying on write {}", signed(seconds)));
+            .map(|seconds| format!("; copy-on-write within page faults {}", signed(seconds)));
         let waits = changed(self.lock_waits).map(|seconds| {
             let seconds = signed(seconds);
-            format!("; waiting for mmap_lock {seconds} over all threads, no processor time")
+            format!("; waiting for mmap_lock {seconds}, summed over threads")
         });
         copies.into_iter().chain(waits).collect()
     }
@@ -261,7 +263,7 @@ fn faults_hold(trial: &Trial, causes: &[(MetricId, f64)]) -> bool {
 fn untimed(timed: usize) -> String {
     match CAUSES.len() - timed {
         0 => String::new(),
-        count => format!("; {count} of {} causes were not timed here", CAUSES.len()),
+        count => format!("; {count} of {} causes could not be timed", CAUSES.len()),
     }
 }
 

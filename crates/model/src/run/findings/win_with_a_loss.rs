@@ -1,9 +1,4 @@
 //! Claims that a policy wins in the middle and loses elsewhere.
-//!
-//! Evidence: the verdict is better, and a tail, peak memory, swap or a kind of stall is decidedly
-//! worse. Huge pages tend to gain in the mean and to lose in tails and memory, and a report of
-//! the mean alone would hide it. Refuted by a service for which that other figure does not count.
-//! Next: weigh the two, or let the other metric decide the verdict.
 
 use super::ground::{Absent, Evidence, Ground, Look, Said};
 use super::{Finding, Rule};
@@ -14,7 +9,7 @@ use crate::run::metric::Better;
 use crate::run::metric::MetricId;
 use crate::run::metric::requests::suffix_metric;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct WinWithALoss;
 
@@ -39,7 +34,7 @@ impl Rule for WinWithALoss {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy wins in the middle and loses elsewhere. Evidence: its verdict is \
-         better, and a tail, peak memory, swapping or a kind of stall is decidedly worse. Refuted \
+         better, and a tail, peak memory, swapping or a kind of stall is significantly worse. Refuted \
          when that other figure does not count for the service. Next: weigh the two, or let the \
          other metric decide the verdict."
     }
@@ -68,13 +63,17 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     for loss in &losses {
         note(&mut look.evidence, loss);
     }
-    let lead = format!("{} is better in {}", look.policy, ground.label(verdict));
+    let policy = look.policy;
+    let won = ground.label(verdict);
     Ok(if list.is_empty() {
         Said::NotShown(format!(
-            "{lead}, and no tail, memory or stall is decidedly worse"
+            "{policy}: better in {won}, and no tail, memory or stall is significantly worse"
         ))
     } else {
-        Said::Shown(format!("{lead}, but worse in {}", list.join(", ")))
+        Said::Shown(format!(
+            "{policy}: worse: {}. It is better in {won}",
+            list.join(", ")
+        ))
     })
 }
 
@@ -103,7 +102,7 @@ fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
 
 fn tell(ground: &Ground<'_>, loss: &Comparison) -> String {
     format!(
-        "{} ({})",
+        "{} {}",
         label_of(ground.record, &loss.metric, loss.statistic),
         effect_of(ground.record, loss)
     )
@@ -117,7 +116,7 @@ fn note(evidence: &mut Evidence, comparison: &Comparison) {
     ];
     for (policy, value) in values {
         if let Some(value) = value {
-            evidence.reading(&key(comparison), policy, value);
+            evidence.reading(key(comparison), policy, value);
         }
     }
 }

@@ -1,15 +1,10 @@
 //! Claims that the workload is too short to say much.
-//!
-//! Evidence: the median wall time. Below 50 ms, exec, the dynamic linker and exit may be
-//! a good part of it, and memory is sampled a few times at most; below 10 ms they may be most.
-//! khugepaged has no part in such runs. Refuted by a program whose real runs are that short.
-//! Next: more work for each trial.
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct WorkloadTooShort;
 
@@ -48,15 +43,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let part = if wall < VERY_SHORT_SECONDS {
         "may be most"
     } else {
-        "may be a good part"
+        "may be a large part"
     };
     let samples = match look.here(MetricId::SamplesTotal) {
         Ok(samples) => format!(" (here: {})", told(MetricId::SamplesTotal, samples)),
         Err(_) => String::new(),
     };
     Ok(Said::Shown(format!(
-        "a trial takes {} under {}: starting and ending the program {part} of it, and its memory is \
-         sampled a few times at most{samples}",
+        "A trial is short ({} under {}): process start and exit {part} of it. Memory is sampled a few \
+         times at most{samples}",
         told(MetricId::WallSeconds, wall),
         look.policy
     )))

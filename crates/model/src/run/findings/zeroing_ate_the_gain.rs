@@ -1,19 +1,11 @@
 //! Claims that clearing huge pages cost as much kernel time as the faults that they saved.
-//!
-//! Evidence: at most half of the faults remain, and kernel time did not fall, each by its own
-//! interval. The growth of kernel time over
-//! huge faults says what one cost at least, where it grew.
-//! Refuted when kernel time fell (the faults saved were too small a part of the whole), or when
-//! compaction or reclaim stalls account for it; where clearing and stalls were timed, they are told. In a virtual machine, the first touch of memory
-//! that the host has not backed costs milliseconds and looks the same.
-//! Next: the latency of huge faults (software events of perf); two humps point to the host.
 
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 
-/// See the module.
+/// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ZeroingAteTheGain;
 
@@ -47,9 +39,9 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     }
     let (before, after) = look.both(MetricId::SystemSeconds)?;
+    let policy = look.policy;
     let lead = format!(
-        "{}: {} faults became {}, and kernel time went from {} to {}",
-        look.policy,
+        "{} faults became {}, kernel time went from {} to {}",
         told(MetricId::MinorFaultsTotal, faults_before),
         told(MetricId::MinorFaultsTotal, faults),
         told(MetricId::SystemSeconds, before),
@@ -62,16 +54,16 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
                 _ => ("as much as", String::new()),
             };
             Ok(Said::Shown(format!(
-                "{lead}: to make its huge pages cost {much} the faults saved{cost}{}",
+                "{policy}: making huge pages cost {much} the saved faults. {lead}{cost}{}",
                 others(look)
             )))
         }
         Some(Change::Lower) if gained => Ok(Said::Nothing),
         Some(Change::Lower) => Ok(Said::NotShown(format!(
-            "{lead}: the faults saved were too small a part of the time to show in it"
+            "{policy}: the saved faults are too small a part of the time. {lead}"
         ))),
         _ => Ok(Said::CannotTell(format!(
-            "{lead}; whether kernel time changed cannot be told yet"
+            "{policy}: too few rounds to say whether kernel time changed. {lead}"
         ))),
     }
 }
@@ -85,7 +77,7 @@ fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
             look.evidence
                 .figure("kernel_growth_per_huge_fault_seconds", cost);
             format!(
-                "; that is {} more kernel time for each of the machine's {} huge faults",
+                "; {} more kernel time per huge fault ({} machine-wide)",
                 told(MetricId::SystemSeconds, cost),
                 told(MetricId::ThpFaultAllocTotal, huge)
             )
@@ -98,11 +90,8 @@ fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
 /// was timed.
 fn timed(look: &mut Look<'_, '_>) -> String {
     let mut text = match look.here(MetricId::ZeroingSeconds) {
-        Ok(seconds) => format!(
-            "; clearing them took {}",
-            told(MetricId::ZeroingSeconds, seconds)
-        ),
-        Err(_) => "; clearing them is the usual cost".to_owned(),
+        Ok(seconds) => format!("; zeroing took {}", told(MetricId::ZeroingSeconds, seconds)),
+        Err(_) => "; zeroing is the usual cost".to_owned(),
     };
     for metric in [
         MetricId::DirectCompactionSeconds,
@@ -128,15 +117,14 @@ fn others(look: &mut Look<'_, '_>) -> String {
             && stalls > 0.0
         {
             text.push_str(&format!(
-                "; {} {what} stalls on the machine may be part of it",
+                "; {} {what} stalls machine-wide may be part of it",
                 told(metric, stalls)
             ));
         }
     }
     if let Some(name) = &look.ground.host().hypervisor {
         text.push_str(&format!(
-            "; in a virtual machine (here: {name}) it may be the host, which has to find memory at \
-             the first touch"
+            "; in a virtual machine ({name}) it may be the host backing memory at first touch"
         ));
     }
     text

@@ -97,7 +97,7 @@ mod tests {
         );
         assert_eq!(
             called("fragment", &["80/268435456"], "time_per_gib_seconds"),
-            "time a GiB of 80 % small"
+            "time per GiB of 80 % small"
         );
     }
 

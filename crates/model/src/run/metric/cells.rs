@@ -21,7 +21,7 @@ metrics! {
         "Time of one load that the next one waits for, in the fastest repeat: what disturbs can only add.";
     TimeSeconds "time_seconds" "time" Seconds Lower Main OnRequest
         "Time of the whole operation on the monotonic clock, in the median repeat.";
-    TimePerGibSeconds "time_per_gib_seconds" "time a GiB" Seconds Lower Main OnRequest
+    TimePerGibSeconds "time_per_gib_seconds" "time per GiB" Seconds Lower Main OnRequest
         "Time of bringing memory in, for each GiB of it, in the median repeat.";
     LaterTimePerGibSeconds "later_time_per_gib_seconds" "writing it then" Seconds Lower Main OnRequest
         "Time of one store to every page afterwards, for each GiB, in the median repeat.";

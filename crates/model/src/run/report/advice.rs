@@ -1,4 +1,4 @@
-//! What to do: the policy to choose, and the means that put it in force.
+//! What to set: the best policy, and how to apply it.
 
 use std::fmt;
 
@@ -14,25 +14,19 @@ use crate::text::wrap::plain;
 pub enum Advice {
     /// To be read.
     Sentence(String),
-    /// To be copied into a shell.
-    Command {
-        /// What it is for.
-        lead: String,
-        /// The command, quoted for a shell where that is needed.
-        command: String,
-    },
+    /// To be copied into a shell, quoted where that is needed.
+    Command(String),
 }
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sentence(text) => f.write_str(text),
-            Self::Command { lead, command } => write!(f, "{lead} {command}"),
+            Self::Sentence(text) | Self::Command(text) => f.write_str(text),
         }
     }
 }
 
-/// The recommendation: what to choose, then how to set it. Empty where nothing is compared.
+/// What to choose, then how to set it. Empty where nothing is compared.
 #[must_use]
 pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     let verdict = &report.table.verdict;
@@ -42,33 +36,44 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
         return Vec::new();
     }
     match &verdict.best {
-        None => vec![Advice::Sentence(
-            "No recommendation: it cannot be told which policy is best.".to_owned(),
-        )],
-        Some(best) if *best == verdict.baseline => vec![Advice::Sentence(keep(report))],
-        Some(best) => choose(report, best),
+        Some(best) if *best != verdict.baseline => choose(report, best),
+        _ => vec![Advice::Sentence(keep(report))],
     }
 }
 
+/// The baseline stays, where nothing is better.
 fn keep(report: &Report<'_>) -> String {
     let verdict = &report.table.verdict;
-    let open = verdict.policies.values().any(|a| *a == Answer::CannotTell);
-    let rest = if open { ", as far as can be told" } else { "" };
+    let control = report.table.control.as_ref();
+    if control.is_some_and(|control| !control.passed) {
+        return "No recommendation: the control failed.".to_owned();
+    }
+    let baseline = plain(&verdict.baseline);
+    let open = verdict.policies.iter();
+    let open = open.filter(|(_, answer)| **answer == Answer::CannotTell);
+    let open: Vec<String> = open.map(|(policy, _)| plain(policy)).collect();
+    if open.is_empty() {
+        let threshold = chosen_percent(verdict.threshold);
+        return format!("Keep {baseline}: nothing is better by more than {threshold} %.");
+    }
     format!(
-        "Keep {}: nothing tried is better by more than {} %{rest}.",
-        plain(&verdict.baseline),
-        chosen_percent(verdict.threshold)
+        "Keep {baseline}: nothing was shown to be better. Not decided: {}.",
+        open.join(", ")
     )
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let realisation = needed(report, best);
-    let mut lines = vec![Advice::Sentence(format!("Best: {}.", plain(best)))];
-    lines.extend(exec(report, best, &realisation));
+    let command = exec(report, best, &realisation);
     let means = describe(&realisation);
+    let name = plain(best);
+    let mut lines = vec![Advice::Sentence(match command {
+        Some(_) => format!("Best: {name}. Run with it:"),
+        None => format!("Best: {name}."),
+    })];
+    lines.extend(command);
     if !means.is_empty() {
-        let by_hand = format!("By hand: {}", means.join("; "));
-        lines.push(Advice::Sentence(by_hand));
+        lines.push(Advice::Sentence(format!("By hand: {}", means.join("; "))));
     }
     lines
 }
@@ -101,10 +106,9 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
         &words
     };
     let settings = quoted(&policy.settings.to_string());
-    Some(Advice::Command {
-        lead: "Run it so:".to_owned(),
-        command: format!("hugewise exec {system}--policy {settings} -- {workload}"),
-    })
+    Some(Advice::Command(format!(
+        "hugewise exec {system}--policy {settings} -- {workload}"
+    )))
 }
 
 /// How a policy was reached, without what this machine did not need: clearing a switch that
@@ -128,8 +132,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The means by which a policy is put in force, in plain words, in the order in which they
-/// are used.
+/// How a policy is applied by hand, in the order of the steps.
 #[must_use]
 pub fn describe(realisation: &Realisation) -> Vec<String> {
     let mut means: Vec<String> = prctl(realisation.prctl)
@@ -139,7 +142,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
     means.extend(realisation.environment.iter().map(environment));
     means.extend(realisation.files.iter().map(|file| {
         format!(
-            "echo {} > /{} (as root, for the whole machine)",
+            "echo {} > /{} (as root)",
             quoted(&file.value),
             plain(&file.path)
         )
@@ -151,7 +154,7 @@ fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
     match prctl {
         ThpPrctl::Leave => None,
         ThpPrctl::Clear => {
-            Some("prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) before exec, should a parent have set it")
+            Some("prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) before exec, if a parent set it")
         }
         ThpPrctl::Disable => Some("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec"),
         ThpPrctl::ExceptAdvised => {
@@ -168,9 +171,9 @@ fn environment(change: &EnvChange) -> String {
             separator,
             value,
         } => format!(
-            "append {} to {}, after `{}` when it is not empty",
-            quoted(value),
+            "{}={} (if it is set already: append after `{}`)",
             plain(name),
+            quoted(value),
             plain(&separator.to_string())
         ),
     }
@@ -205,8 +208,8 @@ mod tests {
         let expected = [
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
             "A='it'\\''s'",
-            "append glibc.malloc.hugetlb=1 to GLIBC_TUNABLES, after `:` when it is not empty",
-            "echo always > /sys/x (as root, for the whole machine)",
+            "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
+            "echo always > /sys/x (as root)",
         ];
         assert_eq!(describe(&realisation), expected);
         assert!(describe(&Realisation::default()).is_empty());

@@ -3,7 +3,7 @@
 use super::Report;
 use super::section::sections;
 use super::typical::typical;
-use crate::run::compare::labels::{label_with_scope, metric_of};
+use crate::run::compare::labels::{effect_of, label_with_scope, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic, summary};
 use crate::run::findings::{Finding, Outcome};
@@ -41,8 +41,10 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
                 subject,
             };
             let lead = section.title.as_ref().map(|title| format!("{title}: "));
-            let said = answer(report, column.policy, &pair);
-            answers.push(lead.unwrap_or_default() + &said);
+            let cells = report.cells.as_ref().filter(|_| report.other.is_none());
+            let of_cells = cells.and_then(|cells| cells.answer(&report.table, column.policy));
+            let answer = of_cells.unwrap_or_else(|| answer(report, column.policy, &pair));
+            answers.push(lead.unwrap_or_default() + &answer);
         }
     }
     if answers.is_empty() {
@@ -78,7 +80,7 @@ pub(super) fn command(report: &Report<'_>) -> String {
     shortened(&plain(&words), COMMAND_WIDTH)
 }
 
-/// A single policy: nothing is compared, so that it is a measurement only.
+/// A single policy: a measurement without a comparison.
 fn measured(report: &Report<'_>) -> String {
     let verdict = &report.table.verdict;
     let policy = &verdict.baseline;
@@ -92,7 +94,7 @@ fn measured(report: &Report<'_>) -> String {
         );
     }
     if report.record.trials.is_empty() {
-        return format!("{what}: nothing was measured: no trial came to its end.");
+        return format!("{what}: nothing was measured: no trial ended.");
     }
     let why = Medians::of(report.record).get(policy, &metric.name).err();
     let why = why.map_or_else(String::new, |missing| {
@@ -121,7 +123,7 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
         }
         (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison, pair),
         (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
-        (_, None) => untold(pair, reason.as_deref()),
+        (_, None) => no_answer(pair, reason.as_deref()),
     }
 }
 
@@ -131,10 +133,10 @@ fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String 
     format!(
         "{} {} {}{} {}.",
         pair.here,
-        effect.map_or_else(|| "differs from".to_owned(), |effect| effect.said(&metric)),
+        effect.map_or_else(|| "differs from".to_owned(), |effect| effect.text(&metric)),
         pair.there,
         pair.subject,
-        evidence(&metric, comparison, Sign::Left),
+        evidence(report, &metric, comparison, Sign::Left),
     )
 }
 
@@ -170,7 +172,7 @@ impl Effect {
 
     /// `is 19.8 % faster than`; for other metrics than time, with what is good:
     /// `is 4.2 % higher in p99 (worse) than`.
-    fn said(&self, metric: &Metric) -> String {
+    fn text(&self, metric: &Metric) -> String {
         let label = sentence_label(metric);
         let is_time = metric.name == MetricId::WallSeconds.name();
         let worth = match (metric.better, self.rises) {
@@ -200,16 +202,23 @@ pub(super) enum Sign {
     Left,
 }
 
-/// `(95 %: 18.9 to 20.6 %, 12 rounds)`.
-fn evidence(metric: &Metric, comparison: &Comparison, sign: Sign) -> String {
+/// `(95 %: 18.9 to 20.6 %)`, with the rounds where some were left out.
+fn evidence(report: &Report<'_>, metric: &Metric, comparison: &Comparison, sign: Sign) -> String {
     let rounds = match comparison.n {
         1 => "1 round".to_owned(),
         n => format!("{n} rounds"),
     };
+    let all = rounds_run(report) == comparison.n;
     match interval(metric, comparison, sign) {
+        Some(interval) if all => format!("(95 %: {interval})"),
         Some(interval) => format!("(95 %: {interval}, {rounds})"),
         None => format!("({rounds})"),
     }
+}
+
+fn rounds_run(report: &Report<'_>) -> u32 {
+    let rounds = report.record.trials.iter().map(|trial| trial.round + 1);
+    rounds.max().unwrap_or(0)
 }
 
 pub(super) fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> Option<String> {
@@ -243,11 +252,11 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
         pair.there,
         of_cell(&metric),
         pair.subject,
-        evidence(&metric, comparison, Sign::Kept),
+        evidence(report, &metric, comparison, Sign::Kept),
     )
 }
 
-/// Of a bench, which number of which cell decides.
+/// Of a bench, the metric of the cell that decides.
 fn of_cell(metric: &Metric) -> String {
     if metric.is_of_cell() {
         format!(" in {}", sentence_label(metric))
@@ -256,56 +265,73 @@ fn of_cell(metric: &Metric) -> String {
     }
 }
 
-/// Nobody waits for more rounds than these, and the guess is too rough to be told.
+/// Nobody waits for more rounds than these, and the estimate is too rough to be shown.
 const MOST_ROUNDS: u32 = 1000;
 
 fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Option<&str>) -> String {
     let metric = metric_of(report.record, &comparison.metric);
-    let more = match (reason, comparison.more_rounds) {
-        (Some(reason), _) => format!(": {reason}"),
-        (None, Some(more)) if more <= MOST_ROUNDS => {
-            format!("; {}", enough_rounds(report, more))
-        }
-        (None, _) if comparison.low.is_some() => {
-            "; more than 1,000 more rounds would be needed: a quieter machine, more work for each \
-             trial or another --threshold would tell sooner"
-                .to_owned()
-        }
-        (None, _) => String::new(),
-    };
-    // More rounds do not remove a reason.
-    let yet = if reason.is_some() { "" } else { " yet" };
-    format!(
-        "{} against {}: cannot tell{yet}{}{} {}{}{}.",
-        pair.here,
-        pair.there,
-        of_cell(&metric),
-        pair.subject,
-        evidence(&metric, comparison, Sign::Kept),
-        among_many(report, comparison),
-        more.trim_end_matches('.'),
-    )
-}
-
-/// Why an interval without 0 in it decides nothing.
-fn among_many(report: &Report<'_>, comparison: &Comparison) -> &'static str {
-    match comparison.by_itself(report.table.verdict.threshold) {
-        Change::Higher | Change::Lower => ", clear by itself, not among so many comparisons",
-        _ => "",
+    if let Some(reason) = reason {
+        return format!(
+            "{} against {}: no answer{}{} {}: {}.",
+            pair.here,
+            pair.there,
+            of_cell(&metric),
+            pair.subject,
+            evidence(report, &metric, comparison, Sign::Kept),
+            reason.trim_end_matches('.'),
+        );
     }
+    let alone = comparison.by_itself(report.table.verdict.threshold);
+    let lead = match Effect::of(&metric, comparison) {
+        Some(effect) if matches!(alone, Change::Higher | Change::Lower) => format!(
+            "{} probably {} {}{} {}, but not significantly among all comparisons.",
+            pair.here,
+            effect.text(&metric),
+            pair.there,
+            pair.subject,
+            evidence(report, &metric, comparison, Sign::Left),
+        ),
+        effect => format!(
+            "{} against {}: not decided{}{}{} {}.",
+            pair.here,
+            pair.there,
+            of_cell(&metric),
+            pair.subject,
+            effect.map_or_else(String::new, |_| {
+                format!(", {}", effect_of(report.record, comparison))
+            }),
+            evidence(report, &metric, comparison, Sign::Kept),
+        ),
+    };
+    let next = next_step(report, comparison);
+    next.map_or(lead.clone(), |next| format!("{lead} {next}"))
 }
 
-/// About how many rounds would tell, and what to ask for so that they are run.
+/// What would decide it: more rounds, or less noise.
+fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
+    if let Some(more) = comparison.more_rounds.filter(|&more| more <= MOST_ROUNDS) {
+        return Some(enough_rounds(report, more));
+    }
+    let (low, high) = comparison.low.zip(comparison.high)?;
+    let noise = match comparison.ratio {
+        Some(_) => format!(" (±{} %)", percent((high - low) / 2.0)),
+        None => String::new(),
+    };
+    Some(format!(
+        "Noise{noise} hides it: try longer trials or a larger --threshold."
+    ))
+}
+
+/// About how many rounds would decide, and the flags that allow them.
 fn enough_rounds(report: &Report<'_>, more: u32) -> String {
     let count = match more {
         1 => "1 more round".to_owned(),
         _ => format!("{} more rounds", whole(f64::from(more))),
     };
     if report.other.is_some() {
-        return format!("about {count} in each would tell");
+        return format!("About {count} in each record would decide.");
     }
-    let rounds = report.record.trials.iter().map(|trial| trial.round + 1);
-    let wanted = rounds.max().unwrap_or(0).saturating_add(more);
+    let wanted = rounds_run(report).saturating_add(more);
     let end = report.record.end.as_ref().map(|end| end.reason);
     let mut flags = Vec::new();
     if wanted > report.record.header.plan.bounds.max_rounds {
@@ -315,28 +341,28 @@ fn enough_rounds(report: &Report<'_>, more: u32) -> String {
         flags.push("a longer --max-time".to_owned());
     }
     if flags.is_empty() {
-        return format!("about {count} would tell: let it run to its end");
+        return format!("About {count} would decide: let it run to its end.");
     }
-    format!("about {count} would tell: {}", flags.join(" and "))
+    format!("About {count} would decide: {}.", flags.join(" and "))
 }
 
-fn untold(pair: &Pair, reason: Option<&str>) -> String {
+fn no_answer(pair: &Pair, reason: Option<&str>) -> String {
     let reason = reason.unwrap_or("it was not compared");
     format!(
-        "{} cannot be judged{}: {}.",
+        "{}: no answer{}: {}.",
         pair.here,
         pair.subject,
         reason.trim_end_matches('.')
     )
 }
 
-/// Why is taken from the finding, where it could tell: it knows more than the verdict.
+/// The reason is the finding's where there is one: it knows more than the verdict.
 fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str>) -> String {
     let finding = report.findings.iter().find(|finding| {
         let speaks = finding.policy.as_deref() == Some(policy);
-        speaks && is_said(finding)
+        speaks && is_answer(finding)
     });
-    let why = finding.map(|finding| plain(finding.claim()));
+    let why = finding.map(|finding| plain(&finding.claim()));
     let why = why.or_else(|| reason.map(str::to_owned));
     let why = why.map_or_else(String::new, |why| {
         format!(": {}", why.trim_end_matches('.'))
@@ -345,14 +371,11 @@ fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str
         Some(command) => format!("the pages of {command}"),
         None => "this program's pages".to_owned(),
     };
-    format!(
-        "{} had no effect on {pages}, so no difference is claimed{why}.",
-        pair.here
-    )
+    format!("{} had no effect on {pages}{why}.", pair.here)
 }
 
-/// Whether a finding is part of an answer, so that it need not be said again below.
-pub(super) fn is_said(finding: &Finding) -> bool {
+/// Whether a finding is part of an answer.
+pub(super) fn is_answer(finding: &Finding) -> bool {
     finding.answers && finding.outcome == Outcome::Shown
 }
 

@@ -13,11 +13,9 @@ use crate::run::metric::{Better, Scope};
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
 use crate::run::trial::Reading;
-use crate::text::Style;
 use crate::text::Tone;
-use crate::text::Verbosity;
-use crate::text::grid::Cell;
-use crate::text::grid::Grid;
+use crate::text::document::Level;
+use crate::text::grid::{Cell, Grid};
 use crate::text::number::Scaler;
 use crate::text::number::percent_change;
 use crate::text::number::three_digits;
@@ -34,6 +32,8 @@ const CELL_WIDTH: usize = 40;
 /// How much is said of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
+    /// The change without the value that it leads to.
+    ChangeAlone,
     Change,
     Interval,
     Test,
@@ -53,7 +53,12 @@ impl MetricRow<'_> {
         };
         let mut cells = vec![label, value(0)];
         for index in arms.clone() {
-            cells.push(value(index));
+            if detail != Detail::ChangeAlone || self.values[index].is_err() {
+                cells.push(value(index));
+            }
+            if detail == Detail::ChangeAlone && self.values[index].is_err() {
+                continue;
+            }
             let comparison = self.comparisons.get(index - 1).copied().flatten();
             if comparison.is_some_and(|it| is_apart(it, self.threshold)) {
                 notes.apart();
@@ -111,13 +116,18 @@ fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail, thresho
     let effect = match (comparison.change, comparison.by_itself(threshold)) {
         (Change::NoDifference, _) => "=".to_owned(),
         (Change::CannotTell, Change::Higher | Change::Lower) => {
-            format!("~ {}", marked_effect(comparison, scaler))
+            format!("({})", marked_effect(comparison, scaler))
         }
-        (Change::CannotTell, _) => "~".to_owned(),
+        (Change::CannotTell, _) if comparison.ratio.or(comparison.difference).is_none() => {
+            String::new()
+        }
+        (Change::CannotTell, _) => format!("~ {}", marked_effect(comparison, scaler)),
         (Change::Higher | Change::Lower, _) => marked_effect(comparison, scaler),
     };
     match interval_text(comparison, scaler) {
-        Some(interval) if detail != Detail::Change => format!("{effect} {interval}"),
+        Some(interval) if matches!(detail, Detail::Interval | Detail::Test) => {
+            format!("{effect} {interval}")
+        }
         _ => effect,
     }
 }
@@ -171,25 +181,31 @@ fn interval_text(comparison: &Comparison, scaler: &Scaler) -> Option<String> {
     Some(format!("[{}, {}]", end(low), end(high)))
 }
 
-/// The table of a section as blocks that fit the width: as many columns side by side as there
-/// is room for, and the first in each.
+/// The table of a section as blocks that fit the width. The first screen has one table wherever
+/// one fits, with less detail if need be; details have as many columns side by side as there is
+/// room for, and the first in each.
 pub(super) fn blocks(
     report: &Report<'_>,
     section: &Section<'_>,
-    style: &Style,
+    width: usize,
+    level: Level,
     notes: &Notes,
 ) -> Vec<Grid> {
-    let rows = rows(report, section, style.verbose);
+    let rows = rows(report, section, level);
     if section.columns.len() == 1 {
         return vec![single(&rows, &section.columns[0], notes)];
     }
     let layout = Layout {
         names: short_names(section),
-        wanted: detail(section.columns.len(), style.verbose),
+        wanted: detail(section.columns.len(), level),
         rows,
-        width: style.width,
+        width,
         notes,
     };
+    let all = layout.fitting(1..layout.names.len());
+    if let Some(grid) = all.filter(|_| level == Level::First) {
+        return vec![grid];
+    }
     let mut blocks = Vec::new();
     let mut start = 1;
     while start < layout.names.len() {
@@ -232,7 +248,8 @@ impl Layout<'_, '_> {
     fn grid(&self, arms: Range<usize>, detail: Detail) -> Grid {
         let mut heading = vec![Cell::default(), Cell::plain(&self.names[0])];
         for name in &self.names[arms.clone()] {
-            heading.extend([Cell::plain(name), Cell::plain("change")]);
+            heading.push(Cell::plain(name));
+            heading.extend((detail != Detail::ChangeAlone).then(|| Cell::plain("change")));
             heading.extend((detail == Detail::Test).then(Cell::default));
         }
         let mut grid = Grid {
@@ -246,13 +263,12 @@ impl Layout<'_, '_> {
     }
 }
 
-/// What to try to say of a change, most first. Beside other policies the intervals have no
-/// room; the sentences above the table give those of the verdict.
-fn detail(columns: usize, verbose: Verbosity) -> &'static [Detail] {
-    match (columns, verbose) {
-        (_, Verbosity::Verbose) => &[Detail::Test, Detail::Interval],
-        (2, _) => &[Detail::Interval, Detail::Change],
-        _ => &[Detail::Change],
+/// What to try to say of a change, most first.
+fn detail(columns: usize, level: Level) -> &'static [Detail] {
+    match (columns, level) {
+        (_, Level::Detail) => &[Detail::Test, Detail::Interval],
+        (2, Level::First) => &[Detail::Interval, Detail::Change, Detail::ChangeAlone],
+        (_, Level::First) => &[Detail::Change, Detail::ChangeAlone],
     }
 }
 
@@ -261,7 +277,7 @@ fn detail(columns: usize, verbose: Verbosity) -> &'static [Detail] {
 fn single(rows: &[MetricRow<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     let middles = rows.iter().all(|row| row.statistic == Statistic::Center);
     let value = if middles { "median" } else { "estimate" };
-    let heading = ["", value, "95 % interval", "smallest", "largest"];
+    let heading = ["", value, "95 % interval", "min", "max"];
     let mut grid = Grid {
         rows: vec![heading.iter().map(|text| Cell::plain(*text)).collect()],
         ..Grid::default()

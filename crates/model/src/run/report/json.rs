@@ -1,7 +1,6 @@
 //! For programs: the whole report as one object.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Write};
 
 use serde_json::{Map, Value, json};
 
@@ -14,11 +13,7 @@ use crate::run::trial::{Reading, Trial};
 /// Name and version of this format.
 pub const FORMAT: &str = "hugewise-report 1";
 
-/// Draws a report as JSON. Numbers are finite: what cannot be told is `null` or absent.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+pub(super) fn json(report: &Report<'_>) -> String {
     let header = &report.record.header;
     let mut object = json!({
         "format": FORMAT,
@@ -43,7 +38,7 @@ pub fn render_json(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
         object[key] = part;
     }
     // `{:#}` of a value is its indented form.
-    writeln!(out, "{object:#}")
+    format!("{object:#}\n")
 }
 
 /// Infinities and NaN become `null` on the way.

@@ -1,11 +1,11 @@
-//! What is said: one `Report`, drawn as text, JSON, CSV or Markdown.
+//! What an experiment shows: one [`Report`], given as a [`Document`], JSON or CSV.
 //!
-//! The answer comes first, then what to do, the table, the causes, the doubts, and last the
-//! circumstances. All renderings draw the same report, so that none says more than another.
+//! The answer comes first, then what to set, the table, the causes and the circumstances.
 
 use crate::run::compare::Table;
 use crate::run::findings::Finding;
 use crate::run::record::Record;
+use crate::text::document::{Document, Level};
 use crate::text::wrap::plain;
 
 pub mod advice;
@@ -13,23 +13,19 @@ pub mod advice;
 mod answer;
 mod blocks;
 mod csv;
+mod document;
 mod failures;
 mod json;
-mod markdown;
 mod notes;
 mod requests;
 mod rows;
 mod section;
 mod service;
-mod text;
 mod trials;
 mod typical;
 
-pub use csv::render_csv;
-pub use json::{FORMAT, render_json};
-pub use markdown::render_markdown;
-pub use text::render_text;
-pub use trials::render_trials;
+pub use json::FORMAT;
+pub use trials::trials;
 
 /// Everything that a rendering may say.
 #[derive(Debug)]
@@ -56,11 +52,13 @@ pub trait CellView: std::fmt::Debug {
     fn rows(&self) -> Vec<CellRow>;
     /// Which pages lay under the cells of a policy; `None` where nobody could look.
     fn proof(&self, record: &Record, policy: &str) -> Option<String>;
+    /// What a policy changes in the cells whose pages it changes: a sentence.
+    fn answer(&self, table: &Table, policy: &str) -> Option<String>;
     /// What the table leaves out and what its numbers count. Conclusions are left out where two
     /// records are compared.
     fn legend(&self, conclusions: Conclusions) -> Vec<String>;
-    /// The curves, in so many columns of text.
-    fn drawings(&self, columns: usize) -> Vec<Vec<String>>;
+    /// The curves, as lines of text.
+    fn drawings(&self) -> Vec<Vec<String>>;
     /// What only programs are given: a key and its value.
     fn json(&self) -> Option<(&'static str, serde_json::Value)>;
 }
@@ -81,10 +79,8 @@ pub struct CellRow {
     pub metric: String,
     /// What the row is called.
     pub label: String,
-    /// Whether it is shown however small it is.
-    pub decides: bool,
-    /// Whether it is left to those who want to see everything.
-    pub between: bool,
+    /// Whether it is on the first screen.
+    pub level: Level,
 }
 
 impl<'a> Report<'a> {
@@ -131,7 +127,7 @@ impl<'a> Report<'a> {
         let columns = section.columns.iter();
         let proofs = columns.filter_map(|column| {
             let pages = cells.proof(column.record, column.policy)?;
-            Some(format!("Beneath, {}: {pages}.", plain(column.name)))
+            Some(format!("Pages under {}: {pages}.", plain(column.name)))
         });
         let conclusions = match self.other {
             Some(_) => Conclusions::LeftOut,
@@ -140,16 +136,36 @@ impl<'a> Report<'a> {
         proofs.chain(cells.legend(conclusions)).collect()
     }
 
-    /// The curves of a bench, in so many columns of text.
-    fn drawings(&self, columns: usize) -> Vec<Vec<String>> {
+    /// The curves of a bench.
+    fn drawings(&self) -> Vec<Vec<String>> {
         let cells = self.cells.as_ref().filter(|_| self.other.is_none());
-        cells.map_or_else(Vec::new, |cells| cells.drawings(columns))
+        cells.map_or_else(Vec::new, |cells| cells.drawings())
     }
 
-    /// What is said first: one sentence for each policy that was compared.
+    /// The answer: one sentence per policy that was compared.
     #[must_use]
     pub fn answers(&self) -> Vec<String> {
         answer::answers(self)
+    }
+
+    /// The report for people, its tables laid out for so many columns of text.
+    #[must_use]
+    pub fn document(&self, width: usize) -> Document {
+        document::document(self, width)
+    }
+
+    /// One row per trial and metric, in long form: a trial that printed many values of a metric
+    /// has a row for each of them.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        csv::csv(self)
+    }
+
+    /// The whole report as one JSON object. Numbers are finite: what is not known is `null` or
+    /// absent.
+    #[must_use]
+    pub fn json(&self) -> String {
+        json::json(self)
     }
 }
 

@@ -12,10 +12,11 @@ use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Statistic, Warning};
+use crate::run::compare::{Comparison, Statistic, Warning};
 use crate::run::metric::MetricId;
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
+use crate::text::document::Level;
 use crate::text::grid::Grid;
 use crate::text::number::chosen_percent;
 use crate::text::wrap::plain;
@@ -33,7 +34,9 @@ impl Notes {
     /// The mark of a reason: the same reason has the same mark.
     pub(super) fn mark(&self, missing: &Missing) -> String {
         let mut reasons = self.reasons.borrow_mut();
-        let known = reasons.iter().position(|reason| reason == missing);
+        let floor = |it: &Missing| matches!(it, Missing::BelowFloor { .. });
+        let same = |reason: &Missing| reason == missing || (floor(reason) && floor(missing));
+        let known = reasons.iter().position(same);
         mark(known.unwrap_or_else(|| {
             reasons.push(missing.clone());
             reasons.len() - 1
@@ -68,8 +71,8 @@ pub(super) const MACHINE: &str = "†";
 /// Before a change that is a difference.
 pub(super) const DIFFERENCE: &str = "Δ";
 
-/// What the signs mean that the tables use.
-pub(super) fn signs(report: &Report<'_>, tables: &[Grid], notes: &Notes) -> Vec<String> {
+/// What the signs mean that are drawn in these tables, in a fixed order.
+pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let cells = || {
         let rows = tables.iter().flat_map(|table| table.rows.iter().skip(1));
         rows.flat_map(|row| row.iter().enumerate())
@@ -77,82 +80,72 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid], notes: &Notes) -> Vec<
     let begins =
         |sign: &str| cells().any(|(column, cell)| column > 0 && cell.text.starts_with(sign));
     let adds = |sign: &str| cells().any(|(column, cell)| column > 1 && cell.text.contains(sign));
+    let of_machine = cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE));
     let threshold = chosen_percent(report.table.verdict.threshold);
-    let mut signs = Vec::new();
-    if begins("=") {
-        signs.push(format!("= no difference within ±{threshold} %"));
-    }
-    if begins("~") {
-        signs.push("~ cannot tell".to_owned());
-    }
-    let mut lines: Vec<String> = Vec::new();
-    if !signs.is_empty() {
-        lines.push(signs.join("; "));
-    }
-    if cells().any(|(_, cell)| is_open_effect(&cell.text)) {
-        lines
-            .push("~ with a figure: clear by itself, not yet among so many comparisons".to_owned());
-    }
-    if adds(DIFFERENCE) {
-        lines.push(format!(
-            "{DIFFERENCE} a difference: a value of 0 allows no ratio"
-        ));
-    }
-    if notes.apart.get() {
-        lines.push(APART[usize::from(report.other.is_some())].to_owned());
-    }
-    if cells().any(|(column, cell)| column == 0 && cell.text.ends_with(MACHINE)) {
-        lines.push(format!(
-            "{MACHINE} counted over the whole machine: other programs are in it"
-        ));
-    }
-    lines
+    let all = [
+        (begins("="), format!("= within ±{threshold} %")),
+        (begins("~"), "~ not significant".to_owned()),
+        (
+            begins("("),
+            "( ) significant alone, not after correction for multiple comparisons".to_owned(),
+        ),
+        (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
+        (of_machine, format!("{MACHINE} machine-wide counter")),
+    ];
+    let drawn = all.into_iter().filter(|(drawn, _)| *drawn);
+    drawn.map(|(_, meaning)| meaning).collect()
 }
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "A change is the middle of the changes within rounds, which need not be the change of the \
-     medians.",
-    "A change is the middle of the changes from each trial to each, which need not be the change \
-     of the medians.",
+    "Changes are medians of the per-round changes; they can differ from the change between the two \
+     medians shown.",
+    "Changes are medians over all pairs of trials; they can differ from the change between the two \
+     medians shown.",
 ];
 
-/// An effect that only the correction for many comparisons holds back; not a bare interval.
-fn is_open_effect(text: &str) -> bool {
-    text.strip_prefix("~ ")
-        .is_some_and(|rest| !rest.starts_with('['))
+/// How changes are computed, where the medians beside one suggest another.
+pub(super) fn computed(report: &Report<'_>, notes: &Notes) -> Option<&'static str> {
+    let text = APART[usize::from(report.other.is_some())];
+    notes.apart.get().then_some(text)
 }
 
-/// The doubts: the control, failed and marked trials, how the experiment ended.
-pub(super) fn doubts(report: &Report<'_>) -> Vec<String> {
-    let mut doubts: Vec<String> = control(report).into_iter().collect();
-    doubts.extend(travelling(report));
-    doubts.extend(service(report));
+/// The doubts: the control, failed and disturbed trials, how the experiment ended. Those that a
+/// reader must know are for the first screen.
+pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
+    let first = |line| (Level::First, line);
+    let detail = |line| (Level::Detail, line);
+    let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
+    doubts.extend(travelling(report).into_iter().map(first));
+    doubts.extend(service(report).into_iter().map(detail));
     doubts.extend(requests(report));
     let Some(other) = &report.other else {
         doubts.extend(doubts_of(report.record));
         return doubts;
     };
-    doubts.push(NOT_SHUFFLED.to_owned());
+    doubts.push(first(NOT_SHUFFLED.to_owned()));
     for (record, name) in [report.record, other.record].into_iter().zip(&other.names) {
-        let named = |doubt| format!("{}: {doubt}", plain(name));
+        let named = |(level, doubt)| (level, format!("{}: {doubt}", plain(name)));
         doubts.extend(doubts_of(record).into_iter().map(named));
     }
     doubts
 }
 
 /// Of two records, always: each was shuffled by itself.
-const NOT_SHUFFLED: &str = "The two records were not shuffled against each other: whatever else \
-                            changed from one to the other is in the difference.";
+const NOT_SHUFFLED: &str = "The records were measured one after the other: any other change from \
+                            one to the other is part of the difference.";
 
-/// What is to be doubted of one record.
-fn doubts_of(record: &Record) -> Vec<String> {
-    let mut doubts = failed(record);
-    doubts.extend(marks(record));
+/// The doubts about one record.
+fn doubts_of(record: &Record) -> Vec<(Level, String)> {
+    let failed = failed(record).into_iter().map(|line| (Level::First, line));
+    let marks = marks(record).into_iter().map(|line| (Level::Detail, line));
     let warnings = record.warnings.iter();
-    doubts.extend(warnings.map(|warning| format!("Warning: {}.", plain(warning))));
-    doubts.extend(stopped(record));
-    doubts
+    let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
+    failed
+        .chain(marks)
+        .chain(warnings)
+        .chain(stopped(record))
+        .collect()
 }
 
 /// What travels with the comparisons that the answers rest on. Marked trials have a line of
@@ -176,38 +169,43 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
         }
     }
     let line = |(warning, policies): (String, Vec<String>)| {
-        format!("Note on {}: {}.", policies.join(", "), plain(&warning))
+        format!("{}: {}.", policies.join(", "), plain(&warning))
     };
     by_warning.into_iter().map(line).collect()
 }
 
-fn control(report: &Report<'_>) -> Option<String> {
+fn control(report: &Report<'_>) -> Option<(Level, String)> {
     let control = report.table.control.as_ref()?;
     let comparison = &control.comparison;
     let baseline = plain(&comparison.baseline);
     let metric = metric_of(report.record, &comparison.metric);
     let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
-        return Some(format!(
-            "Control: {baseline} could not be compared with itself."
-        ));
+        return Some((Level::Detail, "Control: too few rounds.".to_owned()));
     };
-    let judgement = if control.passed {
-        "passed"
-    } else {
-        "FAILED; this run cannot be trusted"
+    let (level, judgement) = match (control.passed, is_wide(report, comparison)) {
+        (false, _) => (Level::First, "FAILED, do not trust this run"),
+        (true, true) => (Level::Detail, "too wide to say"),
+        (true, false) => (Level::Detail, "passed"),
     };
-    Some(format!(
+    let line = format!(
         "Control: {baseline} against itself {} (95 %: {interval}): {judgement}.",
         effect_of(report.record, comparison)
-    ))
+    );
+    Some((level, line))
+}
+
+/// Whether a difference beyond the threshold would not have been seen.
+fn is_wide(report: &Report<'_>, control: &Comparison) -> bool {
+    let ends = control
+        .low
+        .zip(control.high)
+        .filter(|_| control.ratio.is_some());
+    ends.is_some_and(|(low, high)| (high - low) / 2.0 > report.table.verdict.threshold)
 }
 
 fn marks(record: &Record) -> Option<String> {
-    let marked = record
-        .trials
-        .iter()
-        .filter(|trial| !trial.marks.is_empty())
-        .count();
+    let marked = record.trials.iter().filter(|it| !it.marks.is_empty());
+    let marked = marked.count();
     let kinds = record.count_marks();
     let list: Vec<String> = kinds
         .iter()
@@ -215,74 +213,86 @@ fn marks(record: &Record) -> Option<String> {
         .collect();
     (marked > 0).then(|| {
         let used = if kinds.contains_key(Mark::NOT_APPLIED) {
-            "they are shown, but no answer is given for a policy that was not applied"
+            "they are shown, but a policy that was not applied gets no answer"
         } else {
-            "they are used"
+            "they are included"
         };
         format!(
-            "Marked: {marked} of {} trials ({}); {used}.",
+            "{marked} of {} trials ran under disturbance ({}); {used}.",
             record.trials.len(),
             list.join(", ")
         )
     })
 }
 
-fn stopped(record: &Record) -> Vec<String> {
+fn stopped(record: &Record) -> Vec<(Level, String)> {
     let Some(end) = &record.end else {
         return Vec::new();
     };
     let reason = match end.reason {
-        StopReason::Interrupted => Some("Stopped: by a signal, before it was decided."),
-        StopReason::MaxTime => Some("Stopped: --max-time was reached."),
-        StopReason::MaxRounds => Some("Stopped: --max-rounds was reached."),
-        StopReason::WorkloadFails => Some("Stopped: the workload failed in every first round."),
+        StopReason::Interrupted => Some((Level::First, "Stopped: by a signal.")),
+        StopReason::MaxTime => Some((Level::Detail, "Stopped: --max-time was reached.")),
+        StopReason::MaxRounds => Some((Level::Detail, "Stopped: --max-rounds was reached.")),
+        StopReason::WorkloadFails => Some((
+            Level::First,
+            "Stopped: every trial of the first rounds failed.",
+        )),
         StopReason::VerdictUnmeasured => {
-            Some("Stopped: what is to be judged was measured in no trial.")
+            Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };
-    let left = end
-        .left_behind
-        .iter()
-        .map(|left| format!("LEFT BEHIND: {}", plain(left)));
-    reason.map(str::to_owned).into_iter().chain(left).collect()
+    let left = end.left_behind.iter();
+    let left = left.map(|left| (Level::First, format!("LEFT BEHIND: {}", plain(left))));
+    let reason = reason.map(|(level, text)| (level, text.to_owned()));
+    reason.into_iter().chain(left).collect()
 }
 
-/// One line on where and how, two where two records differ in it: without it a measurement
-/// cannot be judged.
-pub(super) fn circumstances(report: &Report<'_>) -> Vec<String> {
-    let mut lines = vec![circumstances_of(report.record)];
-    lines.extend(
-        report
-            .other
-            .iter()
-            .map(|other| circumstances_of(other.record)),
-    );
+/// Where and how it was measured: a line for the first screen and one of details; those of both
+/// records where two differ in it.
+pub(super) fn circumstances(report: &Report<'_>) -> Vec<(Level, String)> {
+    let others = report.other.iter().map(|other| other.record);
+    let records = || std::iter::once(report.record).chain(others.clone());
+    let mut lines: Vec<(Level, String)> = records().map(|it| (Level::First, brief(it))).collect();
+    lines.extend(records().map(|it| (Level::Detail, setup(it))));
     lines.dedup();
     lines
 }
 
-fn circumstances_of(record: &Record) -> String {
+fn brief(record: &Record) -> String {
     let host = &record.header.host;
-    let rounds = record
-        .trials
-        .iter()
-        .map(|trial| trial.round + 1)
-        .max()
-        .unwrap_or(0);
+    let rounds = record.trials.iter().map(|trial| trial.round + 1);
+    let thp = match &host.thp {
+        Ok(thp) => plain(&format!("THP {}", thp.enabled)),
+        Err(_) => "THP unknown".to_owned(),
+    };
     let mut parts = vec![
         plain(&format!("Linux {} {}", host.kernel, host.arch)),
         machine(host),
-        format!("{} CPUs", host.cpus),
-        pages(host),
+        counted(host.cpus, "CPU"),
+        thp,
+        counted(rounds.max().unwrap_or(0), "round"),
     ];
-    parts.push(match &host.thp {
-        Ok(thp) => plain(&format!("THP {}, defrag {}", thp.enabled, thp.defrag)),
-        Err(missing) => plain(&format!("THP unknown ({missing})")),
-    });
-    parts.push(format!("{rounds} rounds, seed {}", record.header.plan.seed));
     parts.extend(fragmented(record));
-    parts.join(", ")
+    parts.join(", ") + "."
+}
+
+fn counted(count: u32, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+fn setup(record: &Record) -> String {
+    let host = &record.header.host;
+    let thp = match &host.thp {
+        Ok(thp) => plain(&format!("defrag {}", thp.defrag)),
+        Err(missing) => plain(&format!("THP unknown ({missing})")),
+    };
+    format!(
+        "Setup: {}, {thp}, seed {}.",
+        pages(host),
+        record.header.plan.seed
+    )
 }
 
 /// In which state free memory was kept, and between which shares it was found to be.
@@ -294,18 +304,18 @@ fn fragmented(record: &Record) -> Option<String> {
         (low.min(share), high.max(share))
     });
     let seen = if low <= high {
-        format!(" (was {:.0} to {:.0} %)", low * 100.0, high * 100.0)
+        format!(" (measured: {:.0} to {:.0} %)", low * 100.0, high * 100.0)
     } else {
         String::new()
     };
     Some(format!(
-        "free memory kept at {percent} % in small blocks{seen}"
+        "{percent} % of free memory kept in small blocks{seen}"
     ))
 }
 
 fn machine(host: &Host) -> String {
     match &host.hypervisor {
-        Some(name) => format!("virtual machine ({})", plain(name)),
+        Some(name) => format!("VM ({})", plain(name)),
         None => "bare metal".to_owned(),
     }
 }

@@ -10,17 +10,22 @@ use crate::run::plan::{LatencySource, Reader};
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 use crate::run::trial::{Reading, Trial};
+use crate::text::document::Level;
 use crate::text::wrap::plain;
 
 /// The lines, most important first.
-pub(super) fn requests(report: &Report<'_>) -> Vec<String> {
+pub(super) fn requests(report: &Report<'_>) -> Vec<(Level, String)> {
     let Some(source) = &report.record.header.plan.latency else {
         return Vec::new();
     };
-    let mut lines: Vec<String> = unread(report, source).into_iter().collect();
-    lines.extend(pacing(report, source));
-    lines.extend(printed_only(report, source));
-    lines.extend(warnings(report));
+    let unread = unread(report, source).map(|line| (Level::First, line));
+    let mut lines: Vec<(Level, String)> = unread.into_iter().collect();
+    lines.extend(pacing(report, source).into_iter().flatten());
+    let more = printed_only(report, source).into_iter();
+    lines.extend(
+        more.chain(warnings(report))
+            .map(|line| (Level::Detail, line)),
+    );
     lines
 }
 
@@ -44,7 +49,7 @@ fn unread(report: &Report<'_>, source: &LatencySource) -> Option<String> {
             _ => None,
         })?;
     Some(format!(
-        "No latencies of {} of {} trials ({}); the first, in round {}: {}.",
+        "No latencies in {} of {} trials ({}); the first, in round {}: {}.",
         unread.len(),
         trials().count(),
         source.reader.word(),
@@ -53,22 +58,30 @@ fn unread(report: &Report<'_>, source: &LatencySource) -> Option<String> {
     ))
 }
 
-fn pacing(report: &Report<'_>, source: &LatencySource) -> Option<String> {
+/// A line for the first screen and one of details, where any trial ran in a closed loop.
+fn pacing(report: &Report<'_>, source: &LatencySource) -> Option<[(Level, String); 2]> {
     let closed = |trial: &Trial| trial.pacing == Some(Pacing::Closed);
     let program = source.reader.program();
+    let brief = format!(
+        "{program} is a closed-loop load: its percentiles understate slow requests (coordinated \
+         omission)."
+    );
     let lead =
-        format!("Closed loop: {program} sends a request only when one before it was answered");
-    report.record.trials.iter().any(closed).then(|| match source.reader {
-        // stats_correct in its src/stats.c, called before it prints anything.
-        Reader::Wrk => format!(
-            "{lead}. For each that took longer than two usual ones it counts others that it never \
-             sent, each shorter by a usual one: its percentiles are neither of what was sent alone, \
-             nor those of users who come at their own rate."
-        ),
-        _ => format!(
-            "{lead}, so a stall delays requests that it never counts (coordinated omission): the \
-             tail of users who come at their own rate is worse than these percentiles."
-        ),
+        format!("Closed loop: {program} sends a request only after an earlier one is answered");
+    report.record.trials.iter().any(closed).then(|| {
+        let detail = match source.reader {
+            // stats_correct in its src/stats.c, called before it prints anything.
+            Reader::Wrk => format!(
+                "{lead}. For each request that took longer than two usual ones it adds others \
+                 that it never sent, each shorter by a usual one: its percentiles are those \
+                 neither of the requests sent nor of an open loop."
+            ),
+            _ => format!(
+                "{lead}, so a stall delays requests that are never counted: users who arrive at \
+                 their own rate see a worse tail."
+            ),
+        };
+        [(Level::First, brief), (Level::Detail, detail)]
     })
 }
 
@@ -84,8 +97,8 @@ fn printed_only(report: &Report<'_>, source: &LatencySource) -> Option<String> {
         .any(|(name, reading)| is_quantile(name) && matches!(reading, Reading::Value { .. }));
     only.then(|| {
         format!(
-            "Percentiles: {} prints no more than these, so those of each trial were compared, \
-             round by round; they were not merged, and shown is the median of the trials.",
+            "Percentiles: {} prints these alone, so they were compared trial by trial and not \
+             merged; the table has the median over trials.",
             source.reader.program()
         )
     })

@@ -14,7 +14,7 @@ use crate::run::metric::requests::order;
 use crate::run::metric::{METRICS, Metric, Shown};
 use crate::run::record::Record;
 use crate::run::trial::Reading;
-use crate::text::Verbosity;
+use crate::text::document::Level;
 use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
@@ -40,7 +40,7 @@ pub(super) struct MetricRow<'a> {
 pub(super) fn rows<'a>(
     report: &'a Report<'_>,
     section: &Section<'_>,
-    verbose: Verbosity,
+    level: Level,
 ) -> Vec<MetricRow<'a>> {
     let medians: Vec<Medians<'_>> = section
         .columns
@@ -48,19 +48,16 @@ pub(super) fn rows<'a>(
         .map(|column| Medians::of(column.record))
         .collect();
     if let Some(cells) = &report.cells {
-        let all = verbose == Verbosity::Verbose;
-        let wanted = cells
-            .rows()
-            .into_iter()
-            .filter(|named| all || !named.between);
-        let rows = wanted.map(|named| {
-            let metric = metric_of(report.record, &named.metric);
+        let shown = cells.rows().into_iter().filter(|cell| cell.level <= level);
+        let rows = shown.map(|cell| {
+            let metric = metric_of(report.record, &cell.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
-            let label = named.label;
-            (named.decides, MetricRow { label, ..row })
+            MetricRow {
+                label: cell.label,
+                ..row
+            }
         });
-        let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
-        let mut rows = shown.map(|(_, row)| row).collect::<Vec<_>>();
+        let mut rows = rows.filter(MetricRow::is_requested).collect::<Vec<_>>();
         share_prefixes(&mut rows);
         return rows;
     }
@@ -70,7 +67,7 @@ pub(super) fn rows<'a>(
         for statistic in statistics(report, &name) {
             let row = row(report, section, &medians, metric.clone(), statistic);
             let decides = name == report.table.verdict.metric && statistic == Statistic::Center;
-            if decides || row.is_shown(statistic, verbose) {
+            if decides || row.is_shown(statistic, level) {
                 rows.push(row);
             }
         }
@@ -205,14 +202,19 @@ fn is_counted(record: &Record, metric: &str) -> bool {
 }
 
 impl MetricRow<'_> {
-    fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
-        let asked = |value: &Result<f64, Missing>| {
+    /// Whether any policy should have a value.
+    fn is_requested(&self) -> bool {
+        let requested = |value: &Result<f64, Missing>| {
             !matches!(value, Err(Missing::NotAsked | Missing::NotRun))
         };
-        if !self.values.iter().any(asked) {
+        self.values.iter().any(requested)
+    }
+
+    fn is_shown(&self, statistic: Statistic, level: Level) -> bool {
+        if !self.is_requested() {
             return false;
         }
-        if verbose == Verbosity::Verbose {
+        if level == Level::Detail {
             return true;
         }
         match self.metric.shown {

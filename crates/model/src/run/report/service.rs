@@ -1,5 +1,4 @@
-//! What a reader should know of trials with a service: whose figures these are, and what of the
-//! policy reached the load.
+//! Trials with a service: whose figures the metrics are, and which policy the load had.
 
 use super::Report;
 use crate::run::plan::service::{CommandLine, LoadPolicy, Service};
@@ -18,9 +17,8 @@ pub(super) fn service(report: &Report<'_>) -> Vec<String> {
     };
     vec![format!(
         "Service: each trial starts it, waits until it is ready ({}) and measures it while its \
-         load runs. Wall time is that of the load; faults, processor time and memory are those of \
-         the service's processes meanwhile, peak memory that of their whole life. The load, `{}`, \
-         {}.",
+         load runs. Wall time is the load's; faults, CPU time and memory are the service's \
+         during the load, peak memory is that of its whole life. The load, `{}`, {}.",
         plain(&service.ready.to_string()),
         shortened(&plain(&one_line(&service.load)), COMMAND_WIDTH),
         reach(header, service)
@@ -39,7 +37,7 @@ fn reach(header: &Header, service: &Service) -> &'static str {
     match service.load_policy {
         LoadPolicy::Same => "ran under the same policy",
         LoadPolicy::None if realisations.any(|it| !it.files.is_empty()) => {
-            "had no policy of its own, but the settings of the machine held for it as well"
+            "had no policy of its own, but machine-wide settings applied to it too"
         }
         LoadPolicy::None => "ran under no policy",
     }

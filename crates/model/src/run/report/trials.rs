@@ -1,17 +1,14 @@
-//! Every trial of one metric: where the trials of a policy lie, and how they went from round to
-//! round. What a median hides shows here: two modes, a few that are far off, a drift.
-
-use std::fmt::{self, Write};
+//! Every trial of one metric: its distribution per policy, and its course over the rounds. A median
+//! hides two modes, outliers and drift; they show here.
 
 use crate::run::compare::labels::metric_of;
 use crate::run::record::Record;
 use crate::run::stats::{Sample, median, quantile};
 use crate::run::trial::{Role, Trial};
-use crate::text::grid::Cell;
-use crate::text::grid::Grid;
+use crate::text::document::{Block, Document, Section};
+use crate::text::grid::{Align, Cell, Grid};
 use crate::text::number::Scaler;
-use crate::text::wrap::plain;
-use crate::text::wrap::shortened;
+use crate::text::wrap::{display_width, plain, shortened};
 
 /// Eighths of a line, from the least to the most.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -22,45 +19,40 @@ const LONGEST_NAME: usize = 22;
 /// More columns tell no more of as many trials as an experiment has.
 const MOST_COLUMNS: usize = 64;
 
-/// Draws the trials of `metric` under each policy of the record.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_trials(
-    record: &Record,
-    metric: &str,
-    width: usize,
-    out: &mut impl Write,
-) -> fmt::Result {
+/// The trials of `metric` under each policy of the record, drawn in so many columns of text.
+#[must_use]
+pub fn trials(record: &Record, metric: &str, width: usize) -> Document {
     let arms = arms(record, metric);
     let metric = metric_of(record, metric);
     let values: Vec<f64> = arms.iter().flat_map(Arm::values).collect();
     let label = plain(&metric.label);
     let Some(range) = Range::of(&values) else {
-        return writeln!(out, "No trial has a value of {label}.");
+        let none = format!("No trial has a value of {label}.");
+        return Document::new([Section::default().with(none)]);
     };
     let scaler = Scaler::for_row(&metric.unit, &values);
-    writeln!(out, "{label} of each trial\n")?;
-    write!(out, "{}", numbers(&arms, &scaler, width))?;
+    let all = Section::titled(format!("{label} per trial"));
+    let mut document = Document::new([all.with(numbers(&arms, &scaler, width))]);
     if range.least == range.most {
-        return writeln!(out, "\nAll of them are alike.");
+        document.push(Section::default().with("All values are equal."));
+        return document;
     }
-    let names = arms.iter().map(|arm| arm.name.chars().count());
+    let names = arms.iter().map(|arm| display_width(&arm.name));
     let columns = width.saturating_sub(names.max().unwrap_or(0) + 2);
     let columns = columns.clamp(8, MOST_COLUMNS);
-    writeln!(
-        out,
-        "\nWhere they lie, {} on the left to {} on the right:",
-        scaler.show(range.least),
-        scaler.show(range.most)
-    )?;
-    write!(out, "{}", places(&arms, range, columns))?;
-    writeln!(out, "\nRound by round, the lowest bar the least:")?;
-    write!(out, "{}", rounds(&arms, range, columns))?;
+    let ends = [range.least, range.most].map(|end| scaler.show(end));
+    let spread = format!(
+        "Distribution from {} (left) to {} (right)",
+        ends[0], ends[1]
+    );
+    document.push(Section::titled(spread).with(Block::Lines(places(&arms, range, columns))));
+    let mut course = Section::titled("Round by round, a higher bar is a larger value");
+    course.push(Block::Lines(rounds(&arms, range, columns)));
     if arms.iter().any(|arm| arm.failed() > 0) {
-        writeln!(out, "{FAILED} a trial that failed")?;
+        course.push(Block::Notes(vec![format!("{FAILED} failed trial")]));
     }
-    Ok(())
+    document.push(course);
+    document
 }
 
 /// The trials of one policy, or of the control.
@@ -133,8 +125,8 @@ impl Range {
     }
 }
 
-/// What is said of an arm in one column; nothing where it has no values.
-type Told = (&'static str, Vec<Option<String>>);
+/// The heading of a column and its text per arm; nothing where an arm has no values.
+type Column = (&'static str, Vec<Option<String>>);
 
 /// Five numbers that say how the values are spread, how many trials there are, and how many of
 /// them are to be doubted. Where that is too wide, three.
@@ -149,14 +141,14 @@ fn numbers(arms: &[Arm<'_>], scaler: &Scaler, width: usize) -> Grid {
     self::grid(arms, &columns)
 }
 
-fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Told> {
+fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Column> {
     type Number = fn(&[f64]) -> Option<f64>;
     let columns: [(&str, Number); 5] = [
-        ("least", |all| Some(Range::of(all)?.least)),
+        ("min", |all| Some(Range::of(all)?.least)),
         ("25 %", |all| quantile(&[Sample::Plain(all)], 0.25)),
         ("median", median),
         ("75 %", |all| quantile(&[Sample::Plain(all)], 0.75)),
-        ("most", |all| Some(Range::of(all)?.most)),
+        ("max", |all| Some(Range::of(all)?.most)),
     ];
     let values: Vec<Vec<f64>> = arms.iter().map(|arm| arm.values().collect()).collect();
     let show = |number: Number| {
@@ -167,7 +159,7 @@ fn spread(arms: &[Arm<'_>], scaler: &Scaler) -> Vec<Told> {
 }
 
 /// Trials, and those that failed or have a mark, where there are any.
-fn counts(arms: &[Arm<'_>]) -> Vec<Told> {
+fn counts(arms: &[Arm<'_>]) -> Vec<Column> {
     type Count = fn(&Arm<'_>) -> usize;
     let columns: [(&str, Count); 3] = [
         ("trials", |arm| arm.trials.len()),
@@ -182,16 +174,14 @@ fn counts(arms: &[Arm<'_>]) -> Vec<Told> {
         .collect()
 }
 
-fn grid(arms: &[Arm<'_>], columns: &[Told]) -> Grid {
+fn grid(arms: &[Arm<'_>], columns: &[Column]) -> Grid {
     let heads = columns.iter().map(|(head, _)| Cell::plain(*head));
     let mut rows = vec![std::iter::once(Cell::plain("")).chain(heads).collect()];
     rows.extend(arms.iter().enumerate().map(|(index, arm)| {
-        let told = columns.iter().map(|(_, told)| {
-            let text = told[index].as_deref().unwrap_or("–");
-            Cell::plain(text)
-        });
+        let texts = columns.iter().map(|(_, texts)| texts[index].as_deref());
+        let cells = texts.map(|text| Cell::plain(text.unwrap_or("–")));
         std::iter::once(Cell::plain(&arm.name))
-            .chain(told)
+            .chain(cells)
             .collect()
     }));
     Grid {
@@ -201,7 +191,7 @@ fn grid(arms: &[Arm<'_>], columns: &[Told]) -> Grid {
 }
 
 /// How many trials lie in each part of the range, the fullest part of all the highest bar.
-fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
+fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Vec<String> {
     let counted = arms.iter().map(|arm| {
         let mut counts = vec![0_usize; columns];
         for value in arm.values() {
@@ -220,7 +210,7 @@ fn places(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
 
 /// One column for each round, or for as many rounds as it takes to fit: the middle of them, or
 /// that one of them failed.
-fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
+fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Vec<String> {
     let all = arms.iter().flat_map(|arm| &arm.trials);
     let last = all.map(|(trial, _)| trial.round as usize).max();
     let count = last.map_or(1, |last| last + 1);
@@ -239,10 +229,12 @@ fn rounds(arms: &[Arm<'_>], range: Range, columns: usize) -> Grid {
     strips(arms, arms.iter().map(strip))
 }
 
-fn strips(arms: &[Arm<'_>], strips: impl Iterator<Item = String>) -> Grid {
+fn strips(arms: &[Arm<'_>], strips: impl Iterator<Item = String>) -> Vec<String> {
     let row = |(arm, strip): (&Arm<'_>, String)| vec![Cell::plain(&arm.name), Cell::plain(strip)];
-    Grid {
+    let grid = Grid {
         rows: arms.iter().zip(strips).map(row).collect(),
         ..Grid::default()
-    }
+    };
+    let grid = grid.aligned(&[Align::Left, Align::Left]);
+    grid.lines(usize::MAX, |text, _| text.to_owned())
 }

@@ -3,17 +3,17 @@
 
 /// What chance would give.
 mod chance;
+mod document;
 /// Requests that were counted together.
 mod intervals;
 /// Requests and stalls on one clock.
 mod join;
 /// Several trials of one policy together.
 mod pool;
-mod render;
 #[cfg(test)]
 mod tests;
 
 pub use chance::Circle;
+pub use document::document;
 pub use join::{Clock, Seen, join};
 pub use pool::{Pooled, pool};
-pub use render::render_text;

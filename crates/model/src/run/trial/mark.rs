@@ -1,20 +1,20 @@
-//! What disturbed a trial.
+//! Disturbances of a trial.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What spoilt a trial.
+/// A disturbance of a trial.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, strum::EnumIter)]
 #[serde(rename_all = "snake_case", tag = "hazard")]
 pub enum Mark {
-    /// A setting was changed by somebody else while the trial ran.
+    /// Another program changed a setting while the trial ran.
     SettingDrifted {
         /// The file, relative to the root of the machine.
         path: String,
-        /// What it should have said.
+        /// Its value under the policy.
         expected: String,
-        /// What it said.
+        /// The value found.
         found: String,
     },
     /// Other programs used more than a tenth of the machine's processors.
@@ -22,7 +22,7 @@ pub enum Mark {
         /// Share of the processors' time, in thousandths.
         permille: u32,
     },
-    /// The hypervisor took more than 1 % of the machine's time away.
+    /// The hypervisor took more than 1 % of the machine's time.
     Steal {
         /// Share of the processors' time, in thousandths.
         permille: u32,
@@ -42,9 +42,9 @@ pub enum Mark {
         /// Pages in and out.
         pages: u64,
     },
-    /// The policy did not take: what was read back is not what was asked for.
+    /// The policy was not in force: what was read back differs from what was set.
     NotApplied {
-        /// What was asked for and what was found.
+        /// What was set and what was found.
         detail: String,
     },
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Mark {
             } => {
                 write!(
                     f,
-                    "{path} was changed by somebody else: {expected} became {found}"
+                    "another program changed {path} from {expected} to {found}"
                 )
             }
             Self::OtherLoad { permille } => {
@@ -86,7 +86,7 @@ impl fmt::Display for Mark {
                 write!(f, "{major_faults} pages came from disk")
             }
             Self::Swapped { pages } => write!(f, "{pages} pages were swapped"),
-            Self::NotApplied { detail } => write!(f, "the policy did not take: {detail}"),
+            Self::NotApplied { detail } => write!(f, "the policy was not in force: {detail}"),
         }
     }
 }
@@ -95,11 +95,11 @@ impl Mark {
     /// The kind of [`Mark::NotApplied`].
     pub const NOT_APPLIED: &'static str = "policy not applied";
 
-    /// What people call its kind.
+    /// Its kind, for people.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::SettingDrifted { .. } => "setting changed by somebody else",
+            Self::SettingDrifted { .. } => "setting changed",
             Self::OtherLoad { .. } => "other load",
             Self::Steal { .. } => "steal",
             Self::Fragmented { .. } => "fragmented memory",

@@ -1,4 +1,4 @@
-//! Memory that grew in steps, recognised from the pattern of its ranges.
+//! Memory that grew in steps, recognised by the pattern of its ranges.
 //!
 //! A program that maps a step, uses it at once and maps the next beside it ends with one large
 //! mapping (the kernel merges neighbours), in which no counter and no flag tells why it is
@@ -17,7 +17,7 @@ use super::{Certainty, Code, Judgement};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
-    /// Place of the mapping among the mappings.
+    /// Index of the mapping.
     pub mapping: usize,
     /// Huge-page ranges that are small for it.
     pub ranges: u64,
@@ -26,11 +26,11 @@ pub struct Growth {
     /// The step, where the pattern shows it: for steps larger than a huge page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_bytes: Option<u64>,
-    /// What was seen.
+    /// What was read.
     pub evidence: String,
-    /// What else leaves the same pattern.
+    /// Another cause of the same pattern.
     pub or: String,
-    /// What repairs it.
+    /// How to fix it.
     pub repair: String,
 }
 
@@ -82,7 +82,7 @@ fn below_a_huge_page(space: &Space, mapping: &Mapping, all: &[Judgement]) -> Opt
     (!anywhere_huge && unused < space.huge_bytes).then(|| {
         let huge = bytes_text(space.huge_bytes);
         let used = match unused {
-            0 => format!("all of {}", bytes_text(mapping.bytes())),
+            0 => format!("all {}", bytes_text(mapping.bytes())),
             _ => format!(
                 "all but {} of {}",
                 bytes_text(unused),
@@ -90,8 +90,8 @@ fn below_a_huge_page(space: &Space, mapping: &Mapping, all: &[Judgement]) -> Opt
             ),
         };
         let evidence = format!(
-            "{used} is used, and nothing of it is huge: the pattern of memory that grows in \
-             steps below {huge} and is used at once"
+            "{used} are in use and none is huge, as after growth in steps below {huge} that are \
+             used at once"
         );
         (None, evidence)
     })
@@ -114,8 +114,8 @@ fn across_borders(space: &Space, all: &[Judgement], small: &[&Judgement]) -> Opt
     let last = small.last()?.start - small.first()?.start;
     let step = last / distances.len() as u64;
     let evidence = format!(
-        "one range in every {} is small, at even distances: the pattern of growth in steps of \
-         about {} whose borders are no borders of huge pages",
+        "one range in {} is small, at even distances, as after growth in steps of about {} that \
+         do not end at range boundaries",
         step.div_ceil(space.huge_bytes.max(1)),
         bytes_text(step)
     );

@@ -3,24 +3,23 @@
 
 use crate::observe::address_space::{Mapping, Pages, Space};
 
-use super::evidence::{evidence, still_evidence};
+use super::decide::{reason, still};
 use super::range::{Range, Whole};
-use super::repair::repair;
-use super::rules::{reason, still};
+use super::row::Facts;
 use super::totals::Totals;
-use super::{Certainty, Code, Judgement, Settings, Still};
+use super::{Certainty, Code, Judgement, Obstacle, Settings};
 
 /// Of which mappings evidence and repair are put into words. For tens of thousands of mappings
 /// that takes longer than judging them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Wording {
     /// Of all.
     All,
     /// Of those at these places, in rising order: others have neither.
     Only(Vec<usize>),
 }
 
-impl Told {
+impl Wording {
     fn of(&self, mapping: usize) -> bool {
         match self {
             Self::All => true,
@@ -32,7 +31,7 @@ impl Told {
 /// The reason of every huge-page range of an address space, by rising address. Neighbouring
 /// ranges of one mapping with the same reason are one judgement.
 #[must_use]
-pub fn judge(space: &Space, settings: &Settings, told: &Told) -> Vec<Judgement> {
+pub fn judge(space: &Space, settings: &Settings, wording: &Wording) -> Vec<Judgement> {
     let whole = Whole::of(space, settings);
     let mut judgements = Vec::new();
     for (index, mapping) in space.mappings.iter().enumerate() {
@@ -51,10 +50,10 @@ pub fn judge(space: &Space, settings: &Settings, told: &Told) -> Vec<Judgement> 
             let next = Open::begin(range);
             match &mut open {
                 Some(last) if last.is_like(&next) => last.join(next),
-                _ => judgements.extend(open.replace(next).map(|last| last.end(told))),
+                _ => judgements.extend(open.replace(next).map(|last| last.end(wording))),
             }
         }
-        judgements.extend(open.map(|last| last.end(told)));
+        judgements.extend(open.map(|last| last.end(wording)));
     }
     judgements
 }
@@ -129,30 +128,34 @@ impl<'a> Open<'a> {
         self.totals.add(&other.totals);
     }
 
-    fn end(self, told: &Told) -> Judgement {
+    fn end(self, wording: &Wording) -> Judgement {
         let range = Range {
             end: self.end,
             ..self.first
         };
-        let told = told.of(range.index);
+        let in_words = wording.of(range.index);
+        let totals = &self.totals;
+        let evidence = |code: Code, certainty: &Certainty| match in_words {
+            true => evidence(&range, code, certainty, totals),
+            false => Vec::new(),
+        };
         let still = |(code, certainty)| {
-            let words = || still_evidence(&range, code, &self.totals);
-            Box::new(Still {
-                evidence: told.then(words).unwrap_or_default(),
+            Box::new(Obstacle {
+                evidence: evidence(code, &certainty),
                 code,
                 certainty,
             })
         };
-        let totals = &self.totals;
-        let words = || words(&range, self.code, &self.certainty, totals);
         Judgement {
             start: range.start,
             end: range.end,
             mapping: range.index,
             ranges: totals.ranges,
             resident_bytes: resident_bytes(&range, totals),
-            evidence: told.then(words).unwrap_or_default(),
-            repair: told.then(|| repair(&range, self.code)).flatten(),
+            evidence: evidence(self.code, &self.certainty),
+            repair: in_words
+                .then(|| self.code.fix(range.space, range.mapping))
+                .flatten(),
             code: self.code,
             still: self.still.map(still),
             certainty: self.certainty,
@@ -166,10 +169,15 @@ fn resident_bytes(range: &Range<'_>, totals: &Totals) -> Option<u64> {
 }
 
 /// The evidence, in no more memory than it takes: there may be as many as there are mappings.
-fn words(range: &Range<'_>, code: Code, certainty: &Certainty, totals: &Totals) -> Vec<String> {
-    let mut words = evidence(range, code, certainty, totals);
-    words.shrink_to_fit();
-    words
+fn evidence(range: &Range<'_>, code: Code, certainty: &Certainty, totals: &Totals) -> Vec<String> {
+    let facts = Facts {
+        range,
+        certainty,
+        totals,
+    };
+    let mut evidence = (code.row().evidence)(&facts);
+    evidence.shrink_to_fit();
+    evidence
 }
 
 fn same_kind(one: &Certainty, other: &Certainty) -> bool {

@@ -14,19 +14,19 @@ pub struct Judgement {
     pub mapping: usize,
     /// Huge-page ranges in it; one that its mapping cuts off counts as one.
     pub ranges: u64,
-    /// Bytes in it that are in memory, zero pages left out. `None` where no source told.
+    /// Bytes in it that are in memory, without zero pages. `None` where no source shows it.
     pub resident_bytes: Option<u64>,
     /// The reason.
     pub code: Code,
     /// How sure that is.
     pub certainty: Certainty,
-    /// Why it has not become huge since: what holds now, where that is another reason.
+    /// Why it has not become huge since: what prevents it now, where that is another reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub still: Option<Box<Still>>,
-    /// What was read, one fact each; none where it was not to be told.
+    pub still: Option<Box<Obstacle>>,
+    /// What was read, one fact each; none where no words were asked for.
     pub evidence: Vec<String>,
-    /// What repairs it, for this range on this machine; `None` where nothing does, where
-    /// nothing is to be repaired, and where it was not to be told.
+    /// How to fix it in this process; `None` where nothing can or need be fixed, and where no
+    /// words were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
 }
@@ -46,7 +46,7 @@ pub enum Certainty {
 /// Why memory that could be huge now has not been made so by khugepaged.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Still {
+pub struct Obstacle {
     /// The reason.
     pub code: Code,
     /// How sure that is.

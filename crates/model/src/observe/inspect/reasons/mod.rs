@@ -1,28 +1,35 @@
-//! Why memory is not huge: for every huge-page range of an address space one reason, with
-//! what was read, what would repair it, and how sure that is.
+//! Why memory is not huge: one reason for every huge-page range of an address space, with its
+//! evidence, its fix, and how sure it is.
 //!
-//! Reasons come from one list, [`Code`](crate::observe::inspect::reasons::Code), in the order in which they are asked: the first that
-//! matches is the reason. Two laws keep them honest. Policy is what holds *now*, the state of
-//! pages is *history*: where they disagree, both are told ([`Judgement::still`](crate::observe::inspect::reasons::Judgement::still)). And what
-//! cannot be told apart with the rights at hand is named as one of several
+//! Each reason is a line in `code.rs`, in the order in which reasons are tried (the first match
+//! wins), and a row in the file of its family. Two rules keep them honest. Policy is what holds
+//! *now*, the state of pages is *history*: where they disagree, both are given
+//! ([`Judgement::still`](crate::observe::inspect::reasons::Judgement::still)). And reasons that
+//! cannot be told apart without more capabilities are all named
 //! ([`Certainty::OneOf`](crate::observe::inspect::reasons::Certainty::OneOf)), never guessed.
 
+mod allocation;
 mod code;
-mod evidence;
+mod decide;
+mod explain;
+mod file;
 mod growth;
+mod history;
 mod judge;
 mod judgement;
+mod khugepaged;
+mod mapping;
 mod range;
-mod repair;
-mod rules;
+mod row;
+mod setting;
 mod settings;
-mod story;
+mod state;
 mod tables;
 mod totals;
 
 pub use code::Code;
 pub use growth::{Growth, recognise_growth};
-pub use judge::{Told, judge};
-pub use judgement::{Certainty, Judgement, Still};
+pub use judge::{Wording, judge};
+pub use judgement::{Certainty, Judgement, Obstacle};
+pub use row::State;
 pub use settings::{CgroupMemory, Settings};
-pub use story::Story;

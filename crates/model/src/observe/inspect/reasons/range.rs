@@ -1,4 +1,4 @@
-//! One huge-page range and everything that a rule may ask about it.
+//! One huge-page range and everything that rules need to know of it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::observe::address_space::{Frames, Kind, Mapping, Pages, Space};
 use super::Settings;
 use super::tables::Tables;
 
-/// What rules ask of the whole address space, found out once.
+/// What rules need to know of the whole address space, computed once.
 #[derive(Debug)]
 pub(super) struct Whole {
     /// Whether advice or huge pages show that khugepaged knows the process.
@@ -53,11 +53,14 @@ fn covered(space: &Space) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Whether nothing but access, advice and the like keeps two mappings apart. Private memory and
-/// shared memory, or two files, are never one mapping, so that one is no repair for the other.
+/// Whether nothing but access, advice and the like keeps two mappings apart. Private and shared
+/// memory, or two files, are never one mapping. A guard must stay one, and so must the segments of
+/// a program file: code is not writable.
 pub(super) fn could_be_one(one: &Mapping, other: &Mapping) -> bool {
     let memory = |mapping: &Mapping| (mapping.permissions.shared(), mapping.device, mapping.inode);
-    memory(one) == memory(other)
+    let guard = !one.permissions.any() || !other.permissions.any();
+    let segments = one.kind == Kind::File && one.permissions != other.permissions;
+    memory(one) == memory(other) && !guard && !segments
 }
 
 /// Advice and huge-page faults register a process with khugepaged. Both leave traces: the flag,
@@ -88,7 +91,7 @@ pub(super) struct Range<'a> {
     pub(super) mapping: &'a Mapping,
     pub(super) start: u64,
     pub(super) end: u64,
-    /// What each range holds; `None` where nothing was seen in it.
+    /// What each range holds; `None` where nothing was read in it.
     pub(super) pages: Option<&'a Pages>,
 }
 
@@ -121,7 +124,7 @@ impl<'a> Range<'a> {
         self.start.is_multiple_of(huge) && self.end.is_multiple_of(huge)
     }
 
-    /// Whether any source told which pages are there.
+    /// Whether any source shows which pages are present.
     pub(super) fn pages_were_read(&self) -> bool {
         let sources = &self.space.read_with;
         sources.page_scan.is_read() || sources.page_map.is_read()

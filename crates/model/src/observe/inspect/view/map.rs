@@ -1,64 +1,57 @@
 //! The address space as a picture: one cell for each huge-page range.
 
-use std::fmt::{self, Write};
-
-use crate::observe::inspect::reasons::{Code, Judgement};
+use crate::base::units::bytes_text;
+use crate::observe::inspect::reasons::{Judgement, State};
+use crate::text::document::{Block, Document, Section};
 use crate::text::{Color, Style};
 
-use super::{Inspection, could_be_huge};
-use crate::base::units::bytes_text;
+use super::Inspection;
 
 /// Cells of one kind that stand one by one; what is longer is one cell with its count.
 const MOST_ALIKE: u64 = 24;
 
+/// Before the cells of a line.
+const INDENT: usize = 2;
+
 /// What a cell can be: letter, ANSI colour, meaning.
-const CELLS: [(char, &str, &str); 8] = [
-    ('H', "42;30", "huge, mapped by a PMD"),
+type Cell = (char, &'static str, &'static str);
+
+const CELLS: [Cell; 8] = [
+    ('H', "42;30", "huge: PMD-mapped"),
     ('T', "44;37", "explicit huge page"),
     ('z', "46;30", "zero pages only"),
-    ('.', "2", "nothing used"),
-    ('s', "43;30", "small, and could be huge"),
+    ('.', "2", "not in use"),
+    ('s', "43;30", "small, but eligible"),
     ('p', "45;37", "small by a setting or advice"),
     ('f', "47;30", "file or shared memory, small"),
-    ('-', "41;37", "the mapping does not cover the range"),
+    ('-', "41;37", "small: the mapping does not span the range"),
 ];
 
-fn cell(code: Code) -> usize {
-    match code {
-        Code::AlreadyPmd => 0,
-        Code::Hugetlb => 1,
-        Code::HugeZero | Code::Zero4K => 2,
-        Code::Untouched | Code::NotMapped => 3,
-        code if could_be_huge(code) => 4,
-        Code::VmaSmall | Code::VmaSplit | Code::VmaType => 7,
-        Code::ShmemPolicy
-        | Code::FileMisaligned
-        | Code::FileNoLargeFolio
-        | Code::FileSmallFolios
-        | Code::FilePrivateCow => 6,
-        _ => 5,
-    }
+fn cell(state: State) -> Cell {
+    let index = match state {
+        State::Huge => 0,
+        State::Explicit => 1,
+        State::HugeZero | State::SmallZero => 2,
+        State::Unused => 3,
+        State::Eligible => 4,
+        State::Setting => 5,
+        State::File => 6,
+        State::Shape => 7,
+    };
+    CELLS[index]
 }
 
-/// Draws the map: a line for each stretch of mappings without a hole, by rising address. Long
-/// stretches of equal cells are one cell and their count. `marked` are addresses to point at,
-/// such as those that have changed.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_map(
+/// The map: a line for each stretch of mappings without a hole, by rising address. Long stretches
+/// of equal cells are one cell and their count. `marked` are addresses to point at, such as those
+/// that have changed.
+#[must_use]
+pub fn map(
     inspection: &Inspection,
     style: &Style,
     marked: &dyn Fn(&Judgement) -> bool,
-    out: &mut impl Write,
-) -> fmt::Result {
-    let huge = bytes_text(inspection.space.huge_bytes);
-    writeln!(out, "One cell is {huge}:")?;
-    for (letter, colour, meaning) in CELLS {
-        writeln!(out, "  {}  {meaning}", paint(letter, colour, style.color))?;
-    }
+) -> Document {
+    let mut rows = Rows::new(style);
     let size = inspection.space.huge_bytes.max(1);
-    let mut row = Row::new(style);
     // Mappings that share a range share its cell: the first of them draws it.
     let mut drawn_to = 0;
     for judgement in &inspection.judgements {
@@ -69,94 +62,130 @@ pub fn render_map(
             continue;
         }
         if first > drawn_to {
-            row.end(out)?;
-            writeln!(out, "{:x}", judgement.start)?;
+            rows.begin(judgement.start);
         }
         drawn_to = behind;
-        row.add(
-            cell(judgement.code),
-            (behind - first).div_ceil(size),
-            marked(judgement),
-            out,
-        )?;
+        rows.add(Stretch {
+            cell: cell(judgement.code.state()),
+            cells: (behind - first).div_ceil(size),
+            is_marked: marked(judgement),
+        });
     }
-    row.end(out)
+    rows.end_line();
+    let legend = Block::Lines(legend(inspection, style, rows.longest));
+    let lines = Block::Lines(rows.lines);
+    Document::new([Section::default().with(legend).with(lines)])
 }
 
-/// Cells that wait until it is known how many alike follow.
-struct Row<'a> {
+/// What the letters mean, and the counts where there are any.
+fn legend(inspection: &Inspection, style: &Style, longest: Option<Stretch>) -> Vec<String> {
+    let huge = bytes_text(inspection.space.huge_bytes);
+    let title = format!("One cell is a range of {huge}:");
+    let letters = CELLS.into_iter().map(|(letter, colour, meaning)| {
+        format!("  {}  {meaning}", paint(letter, colour, style.color))
+    });
+    let count = longest.map(|one| {
+        let (letter, ..) = one.cell;
+        format!(
+            "  {letter}×{}  {} cells of this kind in a row",
+            one.cells, one.cells
+        )
+    });
+    std::iter::once(title).chain(letters).chain(count).collect()
+}
+
+/// Cells of one kind in a row.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    cell: Cell,
+    cells: u64,
+    is_marked: bool,
+}
+
+/// Lines of cells; the last stretch waits until it is known how many alike follow.
+struct Rows<'a> {
     style: &'a Style,
+    lines: Vec<String>,
+    line: String,
     used: usize,
-    kind: usize,
-    count: u64,
-    marked: bool,
+    open: Option<Stretch>,
+    /// The longest stretch that was drawn as a count.
+    longest: Option<Stretch>,
 }
 
-/// Before the cells of a line.
-const INDENT: usize = 2;
-
-impl<'a> Row<'a> {
+impl<'a> Rows<'a> {
     fn new(style: &'a Style) -> Self {
         Self {
             style,
+            lines: Vec::new(),
+            line: String::new(),
             used: 0,
-            kind: 0,
-            count: 0,
-            marked: false,
+            open: None,
+            longest: None,
         }
     }
 
-    fn add(&mut self, kind: usize, cells: u64, marked: bool, out: &mut impl Write) -> fmt::Result {
-        if self.count > 0 && (kind != self.kind || marked != self.marked) {
-            self.flush(out)?;
-        }
-        self.kind = kind;
-        self.marked = marked;
-        self.count += cells;
-        Ok(())
+    /// Begins a row of mappings at an address.
+    fn begin(&mut self, address: u64) {
+        self.end_line();
+        self.lines.push(format!("{address:x}"));
     }
 
-    fn flush(&mut self, out: &mut impl Write) -> fmt::Result {
-        let (letter, colour, _) = CELLS[self.kind];
-        if self.count > MOST_ALIKE {
-            let count = format!("x{} ", self.count);
-            self.room(2 + count.len(), out)?;
-            write!(out, "{}{count}", paint(letter, colour, self.style.color))?;
-        } else {
-            for _ in 0..self.count {
-                self.room(1, out)?;
-                write!(out, "{}", paint(letter, colour, self.style.color))?;
+    fn add(&mut self, next: Stretch) {
+        match &mut self.open {
+            Some(open) if open.cell == next.cell && open.is_marked == next.is_marked => {
+                open.cells += next.cells;
+            }
+            _ => {
+                self.flush();
+                self.open = Some(next);
             }
         }
-        if self.marked && self.count > 0 {
-            self.room(1, out)?;
-            write!(out, "*")?;
-        }
-        self.count = 0;
-        Ok(())
     }
 
-    /// Begins a new line where the next piece would not fit.
-    fn room(&mut self, needed: usize, out: &mut impl Write) -> fmt::Result {
-        if self.used > 0 && self.used + needed > self.style.width {
-            writeln!(out)?;
+    fn flush(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let (letter, colour, _) = open.cell;
+        let painted = paint(letter, colour, self.style.color);
+        if open.cells > MOST_ALIKE {
+            let count = format!("×{} ", open.cells);
+            self.put(&format!("{painted}{count}"), 1 + count.chars().count());
+            let longer = |last: Stretch| last.cells < open.cells;
+            if self.longest.is_none_or(longer) {
+                self.longest = Some(open);
+            }
+        } else {
+            for _ in 0..open.cells {
+                self.put(&painted, 1);
+            }
+        }
+        if open.is_marked {
+            self.put("*", 1);
+        }
+    }
+
+    /// Adds a piece of so many columns; on a new line where it would not fit.
+    fn put(&mut self, piece: &str, columns: usize) {
+        if self.used > 0 && self.used + columns > self.style.width {
+            self.lines.push(std::mem::take(&mut self.line));
             self.used = 0;
         }
         if self.used == 0 {
-            write!(out, "{:INDENT$}", "")?;
+            self.line.push_str(&" ".repeat(INDENT));
             self.used = INDENT;
         }
-        self.used += needed;
-        Ok(())
+        self.line.push_str(piece);
+        self.used += columns;
     }
 
-    fn end(&mut self, out: &mut impl Write) -> fmt::Result {
-        self.flush(out)?;
+    fn end_line(&mut self) {
+        self.flush();
         if self.used > 0 {
-            writeln!(out)?;
+            self.lines.push(std::mem::take(&mut self.line));
         }
         self.used = 0;
-        Ok(())
     }
 }
 

@@ -1,33 +1,31 @@
 //! What is said of one process: its memory by kind, the reason of every range, and the same in
-//! short. One [`Inspection`](crate::observe::inspect::view::Inspection), several renderings.
+//! short. One [`Inspection`](crate::observe::inspect::view::Inspection), several forms.
 
 use serde::{Deserialize, Serialize};
 
 use crate::observe::address_space::Space;
 use crate::observe::forecast::Forecast;
 use crate::observe::inspect::reasons::{
-    Code, Growth, Judgement, Settings, Told, judge, recognise_growth,
+    Code, Growth, Judgement, Settings, State, Wording, judge, recognise_growth,
 };
-use crate::text::Verbosity;
+use crate::text::document::Level;
 
 mod change;
 mod csv;
+mod document;
 mod map;
-mod markdown;
+mod mappings;
+mod memory;
 mod pick;
 mod several;
 mod summary;
-mod text;
 
 pub use change::{Change, changes};
-pub use map::render_map;
-pub use markdown::render_markdown;
+pub use csv::csv;
+pub use map::map;
 pub use pick::Glob;
-pub use several::{Brief, render_several, render_several_csv};
+pub use several::{Brief, several, several_csv};
 pub use summary::{FolioBytes, ReasonBytes, Summary};
-pub use text::{render_summary, render_text};
-
-pub use csv::render_csv;
 
 /// Name and version of the JSON form.
 pub const FORMAT: &str = "hugewise-inspection 1";
@@ -55,33 +53,31 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Judges what was seen.
+    /// Judges what was read.
     #[must_use]
     pub fn of(space: Space, settings: Settings) -> Self {
-        Self::told(space, settings, &Told::All)
+        Self::worded(space, settings, &Wording::All)
     }
 
-    /// Judges what was seen for one call of [`render_text`] with the same choice: evidence and
-    /// repair are there for the mappings that it shows.
+    /// Judges what was read for one call of [`document`](Self::document) with the same choice:
+    /// evidence and fixes are there for the mappings that it shows.
     #[must_use]
-    pub fn for_text(
-        space: Space,
-        settings: Settings,
-        only: Option<&Glob>,
-        verbose: Verbosity,
-    ) -> Self {
-        let shown = text::shown(&space, only, verbose);
-        Self::told(space, settings, &Told::Only(shown))
+    pub fn for_text(space: Space, settings: Settings, only: Option<&Glob>, level: Level) -> Self {
+        let shown = match (only, level) {
+            (None, Level::First) => Vec::new(),
+            _ => mappings::picked(&space, only),
+        };
+        Self::worded(space, settings, &Wording::Only(shown))
     }
 
-    /// Judges what was seen, without evidence and repair.
+    /// Judges what was read, without evidence and fixes.
     #[must_use]
     pub fn in_short(space: Space, settings: Settings) -> Self {
-        Self::told(space, settings, &Told::Only(Vec::new()))
+        Self::worded(space, settings, &Wording::Only(Vec::new()))
     }
 
-    fn told(space: Space, settings: Settings, told: &Told) -> Self {
-        let judgements = judge(&space, &settings, told);
+    fn worded(space: Space, settings: Settings, wording: &Wording) -> Self {
+        let judgements = judge(&space, &settings, wording);
         Self {
             format: FORMAT.to_owned(),
             summary: Summary::of(&space, &judgements),
@@ -101,17 +97,17 @@ impl Inspection {
     }
 }
 
-/// Whether memory with this reason is small although it is used: what a reader looks for.
+/// Whether memory with this reason is small although it is in use: what a reader looks for.
 #[must_use]
 pub fn is_small(code: Code) -> bool {
     !matches!(
-        code,
-        Code::AlreadyPmd | Code::Hugetlb | Code::Untouched | Code::HugeZero | Code::NotMapped
+        code.state(),
+        State::Huge | State::Explicit | State::HugeZero | State::Unused
     )
 }
 
-/// Whether memory with this reason could be huge by all that holds now.
+/// Whether memory with this reason is eligible for huge pages by all that holds now.
 #[must_use]
 pub fn could_be_huge(code: Code) -> bool {
-    code >= Code::Swapped && code < Code::Host4K
+    code.state() == State::Eligible
 }

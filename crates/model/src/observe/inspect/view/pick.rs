@@ -30,7 +30,7 @@ impl Glob {
     #[must_use]
     pub fn matches(&self, mapping: &Mapping) -> bool {
         let inside = |address| (mapping.start..mapping.end).contains(&address);
-        let name = super::text::name(mapping);
+        let name = super::mappings::name(mapping);
         self.address.is_some_and(inside) || fits(&self.pattern, &name)
     }
 }

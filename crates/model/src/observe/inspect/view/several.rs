@@ -1,16 +1,17 @@
 //! Many processes: one line each.
 
-use std::cmp::Reverse;
-use std::fmt::{self, Write};
-
 use serde::Serialize;
+use std::cmp::Reverse;
 
 use crate::base::units::bytes_text;
 use crate::observe::inspect::reasons::Code;
-use crate::text::csv_field as field;
+use crate::text::csv::{Csv, optional};
+use crate::text::document::{Document, Level, Section};
+use crate::text::grid::Align::{Left, Right};
+use crate::text::grid::Grid;
 use crate::text::wrap::{plain, shortened};
 
-use super::{Inspection, is_small};
+use super::Inspection;
 
 /// What is said of one process among many. It holds no mappings: there may be many processes
 /// with many.
@@ -26,7 +27,7 @@ pub struct Brief {
     pub resident_bytes: Option<u64>,
     /// Memory in huge pages of any sort, in bytes.
     pub huge_bytes: Option<u64>,
-    /// Resident memory that could be huge by all settings, and is small, in bytes.
+    /// Resident memory that is eligible for huge pages and small, in bytes.
     pub could_be_huge_bytes: Option<u64>,
     /// The reason of the most small memory.
     pub main_reason: Option<Code>,
@@ -43,79 +44,84 @@ impl Brief {
             command: process.command.clone(),
             uid: process.uid,
             resident_bytes: inspection.summary.resident,
-            huge_bytes: huge(inspection),
+            huge_bytes: inspection.summary.huge(),
             could_be_huge_bytes: inspection.summary.could_be_huge,
-            main_reason: main_reason(inspection),
+            main_reason: inspection.summary.main_reason(),
         })
     }
 }
 
-/// Draws many processes as a table, the largest first.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_several(briefs: &[Brief], out: &mut impl Write) -> fmt::Result {
+/// Many processes as a table, the largest first.
+#[must_use]
+pub fn several(briefs: &[Brief]) -> Document {
     let mut sorted: Vec<&Brief> = briefs.iter().collect();
     sorted.sort_by_key(|one| Reverse(one.resident_bytes));
-    writeln!(
-        out,
-        "{:>8} {:<15} {:>10} {:>10} {:>10}  why small",
-        "process", "command", "resident", "huge", "could be"
-    )?;
+    let heading = [
+        "process",
+        "command",
+        "resident",
+        "huge",
+        "eligible",
+        "why small",
+    ];
+    let align = [Right, Left, Right, Right, Right, Left];
+    let mut grid = Grid::headed(&heading).aligned(&align);
     for one in sorted {
         let text = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), bytes_text);
-        let line = format!(
-            "{:>8} {:<15} {:>10} {:>10} {:>10}  {}",
-            one.pid,
+        grid.push([
+            one.pid.to_string(),
             shortened(&plain(&one.command), 15),
             text(one.resident_bytes),
             text(one.huge_bytes),
             text(one.could_be_huge_bytes),
-            one.main_reason.map_or("", Code::name)
-        );
-        writeln!(out, "{}", line.trim_end())?;
+            one.main_reason.map_or("", Code::name).to_owned(),
+        ]);
     }
-    Ok(())
+    let mut section = Section::default();
+    section
+        .blocks
+        .extend(most_eligible(briefs).map(|text| (Level::First, text.into())));
+    Document::new([section.with(grid)])
+}
+
+/// Where the most is to be had.
+fn most_eligible(briefs: &[Brief]) -> Option<String> {
+    let eligible = |one: &Brief| one.could_be_huge_bytes.unwrap_or(0);
+    let most = briefs.iter().max_by_key(|one| eligible(one))?;
+    let total: u64 = briefs.iter().map(eligible).sum();
+    (total > 0).then(|| {
+        format!(
+            "{} are eligible for huge pages, but small; most of it in {} ({}): {}.",
+            bytes_text(total),
+            plain(&most.command),
+            most.pid,
+            bytes_text(eligible(most))
+        )
+    })
 }
 
 /// The same as CSV.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_several_csv(briefs: &[Brief], out: &mut impl Write) -> fmt::Result {
-    writeln!(
-        out,
-        "pid,command,uid,resident_bytes,huge_bytes,could_be_huge_bytes,main_reason"
-    )?;
+#[must_use]
+pub fn several_csv(briefs: &[Brief]) -> String {
+    let mut csv = Csv::new(&[
+        "pid",
+        "command",
+        "uid",
+        "resident_bytes",
+        "huge_bytes",
+        "could_be_huge_bytes",
+        "main_reason",
+    ]);
     for one in briefs {
-        let number = |bytes: Option<u64>| bytes.map_or_else(String::new, |b| b.to_string());
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{}",
-            one.pid,
-            field(&one.command),
-            one.uid,
-            number(one.resident_bytes),
-            number(one.huge_bytes),
-            number(one.could_be_huge_bytes),
-            one.main_reason.map_or("", Code::name)
-        )?;
+        csv.row([
+            one.pid.to_string(),
+            one.command.clone(),
+            one.uid.to_string(),
+            optional(one.resident_bytes),
+            optional(one.huge_bytes),
+            optional(one.could_be_huge_bytes),
+            optional(one.main_reason),
+        ]);
     }
-    Ok(())
-}
-
-/// Memory in huge pages of any sort.
-fn huge(one: &Inspection) -> Option<u64> {
-    let summary = &one.summary;
-    let others = summary.huge_file.unwrap_or(0) + summary.hugetlb.unwrap_or(0);
-    Some(summary.huge_anonymous? + summary.huge_shmem? + others)
-}
-
-/// The reason of the most small memory.
-fn main_reason(one: &Inspection) -> Option<Code> {
-    let reasons = one.summary.reasons.iter();
-    reasons
-        .filter(|reason| is_small(reason.code))
-        .max_by_key(|reason| (reason.resident, Reverse(reason.code)))
-        .map(|reason| reason.code)
+    csv.into_text()
 }

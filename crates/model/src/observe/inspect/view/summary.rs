@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -5,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::observe::address_space::{Mapping, Memory, Space};
 use crate::observe::inspect::reasons::{Code, Judgement};
 
-use super::could_be_huge;
+use super::{could_be_huge, is_small};
 
 /// The memory of a process by kind, in bytes. `None` is what no source told.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub struct Summary {
     pub small_zero: Option<u64>,
     /// Small memory by the size of its folio, where the frames were read.
     pub folios: Option<Vec<FolioBytes>>,
-    /// Resident memory in ranges that could be huge by all settings, and is small.
+    /// Resident memory in ranges that are eligible for huge pages by all settings, and small.
     pub could_be_huge: Option<u64>,
     /// Mappings with advice for huge pages (`hg`), and against them (`nh`).
     pub advised: (u64, u64),
@@ -68,6 +69,22 @@ pub struct ReasonBytes {
 }
 
 impl Summary {
+    /// Memory in huge pages of any sort, in bytes.
+    #[must_use]
+    pub fn huge(&self) -> Option<u64> {
+        let others = self.huge_file.unwrap_or(0) + self.hugetlb.unwrap_or(0);
+        Some(self.huge_anonymous? + self.huge_shmem? + others)
+    }
+
+    /// The reason of the most small memory.
+    #[must_use]
+    pub fn main_reason(&self) -> Option<Code> {
+        let small = self.reasons.iter().filter(|reason| is_small(reason.code));
+        small
+            .max_by_key(|reason| (reason.resident, Reverse(reason.code)))
+            .map(|reason| reason.code)
+    }
+
     /// Sums up.
     pub(super) fn of(space: &Space, judgements: &[Judgement]) -> Self {
         let mappings = &space.mappings;

@@ -31,10 +31,7 @@ fn few_rounds_say_how_many_are_needed() {
     let table = the_table(&record_of(plan(), 5, fast));
     assert_eq!(table.verdict.policies["always"], Answer::CannotTell);
     let reason = &table.verdict.reasons["always"];
-    assert_eq!(
-        reason,
-        "only 5 whole rounds were measured; an answer needs at least 8"
-    );
+    assert_eq!(reason, "only 5 complete rounds; an answer needs at least 8");
     assert_eq!(row(&table, "wall_seconds", "always").more_rounds, Some(3));
     assert_eq!(table.verdict.best, None);
 }

@@ -21,14 +21,14 @@ fn other_metrics_say_which_way_is_good() {
         more_rounds: None,
         warnings: Vec::new(),
     };
-    let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
+    let said = Effect::of(&metric, &comparison).unwrap().text(&metric);
     assert_eq!(said, "is 7.3 % higher in peak memory (worse) than");
     assert_eq!(
-        evidence(&metric, &comparison, Sign::Left),
-        "(95 %: 5.0 to 9.0 %, 1 round)"
+        interval(&metric, &comparison, Sign::Left).unwrap(),
+        "5.0 to 9.0 %"
     );
     comparison.ratio = Some(12.34);
     metric.unit = crate::base::units::Unit::Count;
-    let said = Effect::of(&metric, &comparison).unwrap().said(&metric);
+    let said = Effect::of(&metric, &comparison).unwrap().text(&metric);
     assert_eq!(said, "has 12.3 times the peak memory (worse) of");
 }

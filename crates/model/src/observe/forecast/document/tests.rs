@@ -4,6 +4,8 @@ use super::*;
 use crate::base::tlb::{Room, Tlb};
 use crate::observe::forecast::UsedWhere;
 use crate::observe::stat::Mode;
+use crate::text::document::Document;
+use crate::text::{Style, Verbosity, to_text};
 
 fn forecast(extent: Extent, fits: Fits) -> Forecast {
     let growth = |ranges, bytes_added| Growth {
@@ -58,43 +60,48 @@ fn forecast(extent: Extent, fits: Fits) -> Forecast {
     }
 }
 
-fn text(forecast: &Forecast) -> String {
-    let mut text = String::new();
-    render_text(forecast, 80, &mut text).expect("text");
-    text
+fn text(forecast: &Forecast, verbose: Verbosity) -> String {
+    let style = Style {
+        verbose,
+        ..Style::default()
+    };
+    to_text(&Document::new(forecast.sections()), &style)
 }
 
 #[test]
 fn every_number_says_what_it_assumes() {
-    let shown = text(&forecast(Extent::Used { seconds: 5.0 }, Fits::InHugePages));
+    let shown = text(
+        &forecast(Extent::Used { seconds: 5.0 }, Fits::InHugePages),
+        Verbosity::Verbose,
+    );
     expect![[r#"
-        Forecast: resident memory
-          if these became huge                 ranges     adds
-          every range with a page in it           700  300 MiB
-          by khugepaged, as set now                 0        0
-          by khugepaged, if enabled=always  not known
-          every range, untouched ones too        1000  900 MiB
-          Of 1200 ranges of private anonymous memory that can be huge, 200 are; 1.00 GiB
-            lie in small pages of the others. Assumed: pages stay as they are now, and
-            khugepaged's limits on absent and swapped pages alone decide (not on shared
-            or unused ones).
-          What khugepaged would do: not on this machine: khugepaged/max_ptes_none.
+        Forecast: TLB reach
+        The TLB reaches all memory in use with huge pages, and not with small ones: huge
+        pages have the most to gain here.
+        page size  TLB entries needed         TLB has
+            4 KiB              25.6 k  3072 (level 2)
+            2 MiB           50 to 512  3072 (level 2)
+        100 MiB of 1.00 GiB in small pages were used within 5.00 s. Which pages of a
+          mapping is unknown, so the need for huge pages is a range: used pages close
+          together, or far apart.
+        DAMON (not on this machine: DAMON) or idle page tracking (not permitted; needs a
+          tool) would show which pages are in use.
+        TLB by CPUID 18h: of one core, shared with all that runs on it; entries that the
+          processor merges are not counted.
+        Cycles in page walks, the upper bound of any gain by cheaper translation: this
+          machine has no hardware counters.
 
-        Forecast: translations
-          pages of  translations needed         TLB has
-          4 KiB                  25.6 k  3072 (level 2)
-          2 MiB               50 to 512  3072 (level 2)
-          With huge pages all that was used fits, with small ones it does not: the case
-            in which there is most to gain.
-          Of 1.00 GiB in small pages, 100 MiB were used within 5.00 s. Which pages of a
-            mapping were used is not known, so huge pages are a range: close together,
-            or far apart.
-          Which pages would be told by DAMON (not on this machine: DAMON) or by idle
-            page tracking (not permitted; needs a tool).
-          TLB by CPUID 18h; one core, shared with whatever else runs on it; neighbours
-            that the processor merges into one entry are not counted.
-          The share of cycles in page walks, the upper bound of any gain by cheaper
-            translation: this machine has no hardware counters.
+        Forecast: resident memory
+        if huge                              ranges     adds
+        all populated ranges                    700  300 MiB
+        by khugepaged, as set now                 0        0
+        by khugepaged, with enabled=always  unknown
+        all ranges, untouched ones too         1000  900 MiB
+        200 of 1200 eligible ranges of private anonymous memory are huge; the others
+          hold 1.00 GiB in small pages. Assumed: pages stay as they are, and
+          khugepaged's limits on absent and swapped pages alone decide (not those on
+          shared or unused pages).
+        khugepaged's limits: not on this machine: khugepaged/max_ptes_none.
     "#]]
     .assert_eq(&shown);
 }
@@ -110,13 +117,12 @@ fn the_bound_of_any_gain_says_what_it_is_of() {
             counts: Vec::new(),
         }))
     };
-    expect![[r#"
-        A page walk was under way in 8.1 to 12.3 % of the cycles (user mode only, within 5.00 s, of the process and what it started): no page size saves more by cheaper translation."#]]
+    expect!["Cycles in page walks, the upper bound of any gain by cheaper translation: 8.1 to 12.3 % (user mode only, 5.00 s, the process and its children)."]
     .assert_eq(&walked(Some(0.081)));
     for alone in [None, Some(0.1234)] {
-        assert!(walked(alone).contains("in at most 12.3 % of"), "{alone:?}");
+        assert!(walked(alone).contains("at most 12.3 % ("), "{alone:?}");
     }
-    assert!(walks(&Err(Missing::NotAsked)).contains("`stat -p` counts it"));
+    assert!(walks(&Err(Missing::NotAsked)).contains("or stat -p"));
 }
 
 #[test]
@@ -129,10 +135,12 @@ fn it_fits_eighty_columns_whatever_follows() {
         Fits::NotKnown,
     ];
     for fits in all {
-        let shown = text(&forecast(Extent::Resident, fits));
+        let shown = text(&forecast(Extent::Resident, fits), Verbosity::Verbose);
         assert!(
             shown.lines().all(|line| line.chars().count() <= 80),
             "{shown}"
         );
+        let first = text(&forecast(Extent::Resident, fits), Verbosity::Normal);
+        assert!(first.lines().count() <= 14, "{first}");
     }
 }

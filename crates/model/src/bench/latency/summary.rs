@@ -1,5 +1,5 @@
-//! What is said of a bench of latency: the levels of each policy, held against what the
-//! processor says of itself, and the price of small pages.
+//! Summary of a latency bench: the levels of each policy beside the caches and TLBs that the CPU
+//! reports, and the price of small pages.
 
 use serde::Serialize;
 
@@ -17,50 +17,50 @@ const NEAR: f64 = 1.0;
 /// How many footprints the sentences give a price for.
 const MOST_PRICES: usize = 4;
 
-/// All of it.
+/// Levels and prices of a record.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct Told {
+pub struct Summary {
     /// For each policy.
-    pub curves: Vec<CurveTold>,
+    pub curves: Vec<CurveSummary>,
     /// For each policy but the baseline, what the baseline costs more.
-    pub prices: Vec<PriceTold>,
+    pub prices: Vec<PagePrice>,
 }
 
-/// What one curve shows.
+/// The levels of one curve.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct CurveTold {
+pub struct CurveSummary {
     /// Name of the policy.
     pub policy: String,
     /// Size of its pages, where they were of one size.
     pub page_bytes: Option<u64>,
     /// Its levels; `None` of too few rounds.
-    pub levels: Option<Vec<LevelTold>>,
-    /// What the processor names, that lies within the curve and was not seen.
-    pub unseen: Vec<ReachTold>,
+    pub levels: Option<Vec<NamedLevel>>,
+    /// What the CPU reports within the curve and no step shows.
+    pub unseen: Vec<NamedReach>,
 }
 
-/// One level, and what is full at its end.
+/// One level, and the cache or TLB that is full at its end.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct LevelTold {
+pub struct NamedLevel {
     /// As measured.
     #[serde(flatten)]
     pub level: Level,
-    /// As the processor names it, where something it names is near.
-    pub full: Option<ReachTold>,
+    /// As the CPU reports it, where one is near.
+    pub full: Option<NamedReach>,
 }
 
-/// What a processor names.
+/// A cache or TLB that the CPU reports.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct ReachTold {
+pub struct NamedReach {
     /// Its name.
     pub name: String,
-    /// The memory that it remembers.
+    /// The memory that it covers.
     pub bytes: u64,
 }
 
-/// What small pages cost.
+/// The cost of small pages.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub struct PriceTold {
+pub struct PagePrice {
     /// Name of the policy that costs more.
     pub dear: String,
     /// Name of the policy it is compared with.
@@ -71,9 +71,9 @@ pub struct PriceTold {
     pub by_footprint: Vec<Price>,
 }
 
-/// What a record shows; `None` of one that is no bench of latency.
+/// The summary of a record; `None` unless it is a latency bench.
 #[must_use]
-pub fn told(record: &Record) -> Option<Told> {
+pub fn summary(record: &Record) -> Option<Summary> {
     let curves = curves(record);
     if curves.is_empty() {
         return None;
@@ -83,14 +83,14 @@ pub fn told(record: &Record) -> Option<Told> {
     let dear = curves.iter().find(|curve| curve.policy == *baseline);
     let others = curves.iter().filter(|curve| curve.policy != *baseline);
     let prices = dear.into_iter().flat_map(|dear| {
-        others.clone().map(|cheap| PriceTold {
+        others.clone().map(|cheap| PagePrice {
             dear: dear.policy.clone(),
             cheap: cheap.policy.clone(),
             reach_bytes: last_reach(processor, dear),
             by_footprint: prices(dear, cheap),
         })
     });
-    Some(Told {
+    Some(Summary {
         prices: prices.collect(),
         curves: curves
             .iter()
@@ -106,10 +106,10 @@ fn last_reach(processor: Option<&Processor>, curve: &Curve) -> Option<u64> {
     Some(room.entries * page)
 }
 
-pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTold {
+pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveSummary {
     let mut reaches = processor.map_or_else(Vec::new, |it| it.reaches(curve.page_bytes));
     let levels = levels(curve).map(|levels| {
-        let named = levels.into_iter().map(|level| LevelTold {
+        let named = levels.into_iter().map(|level| NamedLevel {
             full: level
                 .ends
                 .and_then(|ends| take_nearest(&mut reaches, &ends)),
@@ -119,11 +119,11 @@ pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTol
     });
     let largest = curve.points.last().map_or(0, |point| point.bytes);
     let within = reaches.into_iter().filter(|reach| reach.bytes < largest);
-    CurveTold {
+    CurveSummary {
         policy: curve.policy.clone(),
         page_bytes: curve.page_bytes,
         unseen: match levels {
-            Some(_) => within.map(ReachTold::of).collect(),
+            Some(_) => within.map(NamedReach::of).collect(),
             None => Vec::new(),
         },
         levels,
@@ -132,7 +132,7 @@ pub(super) fn of_curve(curve: &Curve, processor: Option<&Processor>) -> CurveTol
 
 /// The reach that explains an end: one that lies inside its interval, or else the nearest. Each
 /// explains one end.
-fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<ReachTold> {
+fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<NamedReach> {
     let away = |reach: &Reach| ((reach.bytes as f64).log2() - ends.middle()).abs();
     let near = reaches
         .iter()
@@ -140,10 +140,10 @@ fn take_nearest(reaches: &mut Vec<Reach>, ends: &Ends) -> Option<ReachTold> {
         .filter(|(_, reach)| away(reach) <= NEAR)
         .min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
     let index = near?.0;
-    Some(ReachTold::of(reaches.remove(index)))
+    Some(NamedReach::of(reaches.remove(index)))
 }
 
-impl ReachTold {
+impl NamedReach {
     fn of(reach: Reach) -> Self {
         Self {
             name: reach.name,
@@ -156,34 +156,34 @@ impl ReachTold {
     }
 }
 
-impl Told {
-    /// In sentences, one for each curve and each price.
+impl Summary {
+    /// As sentences, one per curve and price.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let curves = self.curves.iter().map(CurveTold::sentence);
+        let curves = self.curves.iter().map(CurveSummary::sentence);
         curves
-            .chain(self.prices.iter().filter_map(PriceTold::sentence))
+            .chain(self.prices.iter().filter_map(PagePrice::sentence))
             .collect()
     }
 }
 
-impl CurveTold {
+impl CurveSummary {
     pub(super) fn sentence(&self) -> String {
         let policy = plain(&self.policy);
         let Some(levels) = &self.levels else {
-            return format!("Levels, {policy}: not read off; that needs {FEWEST_ROUNDS} rounds.");
+            return format!("Levels, {policy}: too few rounds, {FEWEST_ROUNDS} are needed.");
         };
-        let levels: Vec<String> = levels.iter().map(LevelTold::text).collect();
+        let levels: Vec<String> = levels.iter().map(NamedLevel::text).collect();
         let mut sentence = format!("Levels, {policy}: {}.", levels.join("; "));
         if !self.unseen.is_empty() {
-            let unseen: Vec<String> = self.unseen.iter().map(ReachTold::text).collect();
-            sentence.push_str(&format!(" No end was seen near {}.", unseen.join(", ")));
+            let unseen: Vec<String> = self.unseen.iter().map(NamedReach::text).collect();
+            sentence.push_str(&format!(" No step near {}.", unseen.join(", ")));
         }
         sentence
     }
 }
 
-impl LevelTold {
+impl NamedLevel {
     fn text(&self) -> String {
         let latency = quantity(&Unit::Seconds, self.level.seconds);
         let Some(ends) = self.level.ends else {
@@ -199,7 +199,7 @@ impl LevelTold {
     }
 }
 
-impl PriceTold {
+impl PagePrice {
     /// At the largest footprints beyond what is remembered, where the difference is decided.
     pub(super) fn sentence(&self) -> Option<String> {
         let beyond = |price: &&Price| {
@@ -219,7 +219,7 @@ impl PriceTold {
         some.reverse();
         let some: Vec<String> = some.into_iter().map(|price| self.at(price)).collect();
         Some(format!(
-            "A load with {} takes longer than with {}, by {}: the price of a walk there.",
+            "Loads with {} take longer than with {}, the price of page walks: {}.",
             plain(&self.dear),
             plain(&self.cheap),
             some.join(", ")
@@ -233,7 +233,7 @@ impl PriceTold {
         });
         let covered = self.reach_bytes.map_or_else(String::new, |reach| {
             let share = reach as f64 / price.bytes as f64;
-            format!(" (the TLB covers {:.0} %)", share * 100.0)
+            format!(" (TLB reach {:.0} %)", share * 100.0)
         });
         format!(
             "{} ns{interval} at {}{covered}",

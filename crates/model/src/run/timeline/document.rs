@@ -1,6 +1,4 @@
-//! Trials second by second, for a terminal.
-
-use std::fmt::{self, Write};
+//! Trials second by second, as a document.
 
 use crate::base::units::Unit;
 use crate::run::compare::medians::arm_trials;
@@ -10,9 +8,10 @@ use crate::run::stats::median;
 use crate::run::trial::timeline::Second;
 use crate::run::trial::timeline::Slowest;
 use crate::run::trial::timeline::Timeline;
+use crate::text::document::{Block, Document, Section};
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::Scaler;
-use crate::text::wrap::{plain, wrapped};
+use crate::text::wrap::plain;
 
 /// What does not hold another of them: a stall is in one of these at a time.
 const APART: [MetricId; 4] = [
@@ -67,51 +66,36 @@ fn columns() -> [Column; 8] {
     ]
 }
 
-/// Draws the seconds of each policy: the middle of its trials.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_text(record: &Record, width: usize, out: &mut impl Write) -> fmt::Result {
-    for (index, policy) in record.header.plan.policies.iter().enumerate() {
-        if index > 0 {
-            writeln!(out)?;
-        }
-        let trials = arm_trials(record, &policy.name).filter(|trial| trial.succeeded());
-        let timelines: Vec<&Timeline> = trials.filter_map(|it| it.timeline.as_ref()).collect();
-        let name = plain(&policy.name);
-        if timelines.is_empty() {
-            writeln!(out, "{name}: no trial was watched second by second")?;
-            continue;
-        }
-        writeln!(
-            out,
-            "{name}: seconds of the load, medians of {} trials",
-            timelines.len()
-        )?;
-        write!(out, "{}", grid(&timelines))?;
-        for why in why_not(&timelines) {
-            paragraph(
-                &format!("Slow requests and stalls: cannot tell: {}.", plain(&why)),
-                width,
-                out,
-            )?;
-        }
-    }
-    writeln!(out)?;
-    paragraph(
-        "stalled: in direct compaction, reclaim and zeroing, over all threads of the service, in \
-         each second of time. huge is of the last look in that second: where one would have cost too \
-         much there is none.",
-        width,
-        out,
-    )
+/// The seconds of each policy: medians over its trials.
+#[must_use]
+pub fn document(record: &Record) -> Document {
+    let policies = record.header.plan.policies.iter();
+    let mut document = Document::new(policies.map(|policy| section(record, &policy.name)));
+    let legend = [
+        "stalled: time in direct compaction, reclaim and zeroing per second, summed over the \
+         service's threads.",
+        "huge: at the last sample of the second; – where sampling would have cost too much.",
+    ];
+    let legend = legend.map(str::to_owned).to_vec();
+    document.push(Section::default().with(Block::Notes(legend)));
+    document
 }
 
-fn paragraph(text: &str, width: usize, out: &mut impl Write) -> fmt::Result {
-    for line in wrapped(text, width.max(40), 4) {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+fn section(record: &Record, policy: &str) -> Section {
+    let trials = arm_trials(record, policy).filter(|trial| trial.succeeded());
+    let timelines: Vec<&Timeline> = trials.filter_map(|it| it.timeline.as_ref()).collect();
+    let name = plain(policy);
+    let count = match timelines.len() {
+        0 => return Section::default().with(format!("{name}: no trial has a timeline.")),
+        1 => "1 trial".to_owned(),
+        count => format!("medians of {count} trials"),
+    };
+    let mut section = Section::titled(format!("{name}: per second of load, {count}"));
+    section.push(grid(&timelines));
+    let whys = why_not(&timelines).into_iter();
+    let whys = whys.map(|why| format!("Slow requests in stalls: cannot tell: {}.", plain(&why)));
+    section.push(Block::Notes(whys.collect()));
+    section
 }
 
 fn grid(timelines: &[&Timeline]) -> Grid {

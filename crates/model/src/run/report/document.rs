@@ -1,0 +1,194 @@
+//! The report for people: a first screen and its details.
+
+use super::Report;
+use super::advice::{Advice, advice};
+use super::answer::is_answer;
+use super::blocks::{blocks, legend};
+use super::notes::{self, Notes};
+use super::section::sections;
+use crate::run::findings::{Finding, Outcome};
+use crate::text::Tone;
+use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
+use crate::text::grid::Grid;
+use crate::text::wrap::plain;
+
+/// More findings than these are details.
+const MOST_FINDINGS: usize = 3;
+
+pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
+    let notes = Notes::default();
+    let first = tables(report, width, Level::First, &notes);
+    let known = notes.lines().len();
+    let all = tables(report, width, Level::Detail, &notes);
+    let footnotes = notes.lines();
+    let (near, far) = footnotes.split_at(known);
+    let signs = notes::signs(report, &grids(&first));
+    let mut more = notes::signs(report, &grids(&all));
+    more.retain(|sign| !signs.contains(sign));
+    more.extend(notes::computed(report, &notes).map(str::to_owned));
+
+    let mut document = Document::new([conclusion(report)]);
+    let last = first.len().saturating_sub(1);
+    for (index, table) in first.into_iter().enumerate() {
+        let mut section = table.section(Level::First);
+        if index == last {
+            section.push(Block::Notes(one_line(&signs)));
+            section.push(Block::Notes(near.to_vec()));
+        }
+        document.push(section);
+    }
+    document.push(remarks(report));
+    for table in all {
+        document.push(table.section(Level::Detail));
+    }
+    let legends = [bench_legend(report), more, far.to_vec()].concat();
+    document.push(Section::default().with_detail(Block::Notes(legends)));
+    let drawings = report.drawings().into_iter();
+    document
+        .sections
+        .extend(drawings.map(|it| Section::default().with_detail(Block::Lines(it))));
+    document.push(evidence(report));
+    document
+}
+
+/// The signs need no line each: all of them are short.
+fn one_line(signs: &[String]) -> Vec<String> {
+    let line = signs.join("; ");
+    if line.is_empty() {
+        Vec::new()
+    } else {
+        vec![line]
+    }
+}
+
+/// The answers, and what to set.
+fn conclusion(report: &Report<'_>) -> Section {
+    let mut section = Section::default();
+    for answer in report.answers() {
+        section.push(Paragraph::new(answer).tone(Tone::Strong));
+    }
+    for line in advice(report) {
+        match line {
+            Advice::Sentence(text) => section.push(Paragraph::new(text).hang(4)),
+            Advice::Command(command) => section.push(Block::Lines(vec![format!("    {command}")])),
+        }
+    }
+    section
+}
+
+/// A table with what it is about and the names that it shortens.
+struct Table {
+    heading: Option<String>,
+    grid: Grid,
+    legend: Vec<String>,
+}
+
+impl Table {
+    fn section(self, level: Level) -> Section {
+        Section {
+            heading: self.heading,
+            blocks: vec![
+                (level, Block::Table(self.grid)),
+                (level, Block::Notes(self.legend)),
+            ],
+        }
+    }
+}
+
+fn grids(tables: &[Table]) -> Vec<Grid> {
+    tables.iter().map(|table| table.grid.clone()).collect()
+}
+
+fn tables(report: &Report<'_>, width: usize, level: Level, notes: &Notes) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for section in sections(report) {
+        let grids = blocks(report, &section, width, level, notes);
+        let mut heading = match (level, &section.title) {
+            (Level::Detail, None) => Some("All metrics".to_owned()),
+            (_, title) => title.clone(),
+        };
+        let last = grids.len().saturating_sub(1);
+        for (index, grid) in grids.into_iter().enumerate() {
+            let legend = match (index == last, level) {
+                (true, Level::First) => legend(&section),
+                _ => Vec::new(),
+            };
+            let heading = heading.take();
+            tables.push(Table {
+                heading,
+                grid,
+                legend,
+            });
+        }
+    }
+    tables
+}
+
+/// What a bench counts, and which pages it got.
+fn bench_legend(report: &Report<'_>) -> Vec<String> {
+    let sections = sections(report);
+    sections
+        .iter()
+        .flat_map(|section| report.cell_legend(section))
+        .collect()
+}
+
+/// The causes in a line each, the doubts, and where and how it was measured.
+fn remarks(report: &Report<'_>) -> Section {
+    let mut section = Section::default();
+    section.push(Block::Notes(headlines(report)));
+    let lines = notes::doubts(report)
+        .into_iter()
+        .chain(notes::circumstances(report));
+    let lines = lines.map(|(level, line)| (level, Paragraph::new(line).hang(4).into()));
+    section.blocks.extend(lines);
+    if let Some(path) = &report.record_path {
+        let text = format!("Record: {} (details: hugewise report -v)", plain(path));
+        section.push(Paragraph::new(text).hang(4));
+    }
+    section
+}
+
+/// The first sentences of what was found: one per rule, of the best policy where there is a
+/// choice.
+fn headlines(report: &Report<'_>) -> Vec<String> {
+    let best = report.table.verdict.best.as_deref();
+    let mut chosen: Vec<&Finding> = Vec::new();
+    let shown = report
+        .findings
+        .iter()
+        .filter(|it| it.outcome == Outcome::Shown);
+    for finding in shown.filter(|it| !is_answer(it)) {
+        match chosen.iter_mut().find(|it| it.id == finding.id) {
+            Some(other) if finding.policy.as_deref() == best => *other = finding,
+            Some(_) => {}
+            None => chosen.push(finding),
+        }
+    }
+    let chosen = chosen.into_iter().take(MOST_FINDINGS);
+    chosen.map(|finding| plain(&finding.headline())).collect()
+}
+
+/// What each rule found, with what it rests on and what would refute it.
+fn evidence(report: &Report<'_>) -> Section {
+    let mut section = Section::titled("Findings");
+    let mut fields: Vec<Field> = Vec::new();
+    for (index, finding) in report.findings.iter().enumerate() {
+        let text = format!("{}: {}", finding.id, plain(&finding.text));
+        fields.push(Field::new(heading(finding.outcome), text));
+        let next = report.findings.get(index + 1);
+        if next.is_none_or(|next| next.id != finding.id) {
+            fields.push(Field::new("", finding.explanation));
+        }
+    }
+    section.push_detail(fields);
+    section
+}
+
+fn heading(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Shown => "Shown",
+        Outcome::NotShown => "Not shown",
+        Outcome::CannotTell => "Cannot tell",
+    }
+}

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use hugewise_model::base::recording::{Recorded, read};
-use hugewise_model::observe::misses::{
-    Analysis, Conclusion, Summary, render_csv, render_markdown, render_text,
-};
-use hugewise_model::text::{Color, Style, Verbosity};
+use hugewise_model::observe::misses::{Analysis, Conclusion, Summary};
+use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -33,14 +31,6 @@ fn summary() -> Summary {
         }
     }
     analysis.expect("a beginning").summary().expect("an end")
-}
-
-fn style() -> Style {
-    Style {
-        width: 80,
-        color: Color::Never,
-        verbose: Verbosity::Normal,
-    }
 }
 
 /// What was put into the file, counted there.
@@ -69,14 +59,18 @@ fn the_recording_comes_to_what_is_in_it() {
 #[test]
 fn it_is_drawn_as_ever() {
     let summary = summary();
-    let mut text = String::new();
-    render_text(&summary, &style(), &mut text).expect("text");
+    let document = summary.document();
+    let text = to_text(&document, &Style::default());
+    assert!(text.lines().count() <= 24, "{text}");
     expect_file![golden("where-server.txt")].assert_eq(&text);
-    let mut csv = String::new();
-    render_csv(&summary, &mut csv).expect("text");
-    expect_file![golden("where-server.csv")].assert_eq(&csv);
-    let mut markdown = String::new();
-    render_markdown(&summary, &style(), &mut markdown).expect("text");
+    let verbose = Verbosity::Verbose;
+    let style = Style {
+        verbose,
+        ..Style::default()
+    };
+    expect_file![golden("where-server-verbose.txt")].assert_eq(&to_text(&document, &style));
+    expect_file![golden("where-server.csv")].assert_eq(&summary.csv());
+    let markdown = to_markdown(&document, verbose);
     expect_file![golden("where-server.md")].assert_eq(&markdown);
     let json = serde_json::to_string_pretty(&summary).expect("text") + "\n";
     expect_file![golden("where-server.json")].assert_eq(&json);

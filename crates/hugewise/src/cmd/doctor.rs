@@ -11,6 +11,7 @@ use hugewise_linux::undo;
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_model::doctor;
 use hugewise_model::doctor::Diagnosis;
+use hugewise_model::text::{Style, to_markdown, to_text};
 
 use crate::exit::Exit;
 use crate::output::{Format, Output};
@@ -40,22 +41,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
     let answers = probe::answers(&root, paths::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
-    output::emit(&arguments.output, |format| rendered(&diagnosis, format))?;
+    output::emit(&arguments.output, |format| {
+        rendered(&diagnosis, format, output::style(&arguments.output))
+    })?;
     if arguments.host.is_none() && paths::is_left_over() {
         message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
 }
 
-fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
-    let mut text = Vec::new();
-    match format {
-        Format::Text => doctor::render_text(diagnosis, &mut text)?,
-        Format::Csv => doctor::render_csv(diagnosis, &mut text)?,
-        Format::Markdown => doctor::render_markdown(diagnosis, &mut text)?,
-        Format::Json => return output::json(diagnosis),
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
+fn rendered(diagnosis: &Diagnosis, format: Format, style: Style) -> Result<String> {
+    Ok(match format {
+        Format::Text => to_text(&diagnosis.document(), &style),
+        Format::Csv => diagnosis.csv(),
+        Format::Markdown => to_markdown(&diagnosis.document(), style.verbose),
+        Format::Json => output::json(diagnosis)?,
+    })
 }
 
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that

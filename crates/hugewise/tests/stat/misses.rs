@@ -36,10 +36,7 @@ fn misses_tells_or_says_why_it_cannot() {
     assert!(!json["helps"].as_array().expect("helps").is_empty());
     let (code, text) = run(&[]);
     assert_eq!(code, Some(4));
-    assert!(
-        text.starts_with("Cannot tell where misses come from"),
-        "{text}"
-    );
+    assert!(text.starts_with("Cannot sample TLB misses"), "{text}");
     assert!(text.contains("hugewise simulate"), "{text}");
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),

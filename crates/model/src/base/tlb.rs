@@ -1,67 +1,65 @@
-//! Translation lookaside buffers of a processor: how many pages of which size it can remember
-//! the translation of. Facts only; `forecast` says what follows from them.
+//! TLB geometry of a processor: entries by level and page size.
 
 use serde::{Deserialize, Serialize};
 
-/// The buffers of one processor, as it describes itself or as its manual does.
+/// The TLBs of a processor, by its own description or its manual.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
-    /// Where the facts come from: the CPUID leaves, or the manual.
+    /// The source: CPUID leaves, or the manual.
     pub source: String,
-    /// What there is, nearest to the core first.
+    /// The TLBs, nearest to the core first.
     pub structures: Vec<Structure>,
 }
 
-/// One buffer.
+/// One TLB.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Structure {
-    /// 1 is nearest to the core.
+    /// Level; 1 is nearest to the core.
     pub level: u8,
-    /// Which accesses it serves.
+    /// The accesses that it serves.
     pub holds: Holds,
     /// The page sizes that share its entries, in bytes, ascending.
     pub page_bytes: Vec<u64>,
-    /// How many translations it remembers.
+    /// Entries.
     pub entries: u32,
-    /// In how many of them one page may lie; as many as there are entries where it may lie in
-    /// any. `None`: the source does not say.
+    /// Ways of a set; equal to the entries if fully associative. `None`: unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<u32>,
 }
 
-/// Which accesses a buffer serves.
+/// The accesses that a TLB serves.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
     /// Loads, or loads and stores.
     Data,
-    /// Stores alone. Not counted as room for data: what is loaded does not fit in.
+    /// Stores only. Not counted as reach for data, because loads cannot use it.
     Stores,
-    /// Fetches of instructions.
+    /// Instruction fetches.
     Instructions,
     /// Instructions and data.
     Both,
 }
 
-/// The room for data pages of one size in the last level that has any.
+/// TLB reach for data pages of one size, in entries of the last level that holds them.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Room {
     /// The level.
     pub level: u8,
-    /// Entries, over all buffers of that level; entries that other page sizes or instructions
-    /// share are counted whole.
+    /// Entries of all TLBs of that level; entries shared with other page sizes or instructions
+    /// count fully.
     pub entries: u64,
 }
 
 impl Tlb {
-    /// The room for data pages of a size in the last level that has any; `None` where no
-    /// buffer is known to hold that size.
+    /// TLB reach for data pages of a size, in entries of the last level that holds them; `None`
+    /// if no TLB does.
     ///
-    /// Levels are not added up: whether the first holds what the second has forgotten differs
-    /// from one processor to the next, and is rarely said.
+    /// Levels are not added up: whether they are inclusive differs between processors and is
+    /// rarely documented.
     #[must_use]
     pub fn room(&self, page_bytes: u64) -> Option<Room> {
         let fitting = || {

@@ -1,4 +1,4 @@
-//! What the boot line says about huge pages (kernel-parameters.txt).
+//! Huge-page parameters of the boot line (kernel-parameters.txt).
 
 use super::{Evidence, Examination, Remark, Severity};
 use crate::base::host::THP_DIR;
@@ -30,18 +30,18 @@ fn evidence(key: &str, value: &str) -> Evidence {
     Evidence::new("/proc/cmdline", format!("{key}={value}"))
 }
 
-/// A parameter that looks like one of ours and is none does nothing, and the kernel hands it
-/// to the first program without a word.
-pub(super) fn misspelt(seen: &Examination) -> Option<Remark> {
-    let (key, value, meant) = parameters(&seen.host.boot_line).find_map(|(key, value)| {
-        let meant = KNOWN.into_iter().find(|known| resembles(key, known))?;
-        (!KNOWN.contains(&key)).then_some((key, value, meant))
-    })?;
+/// The kernel silently hands a misspelt parameter to the first program.
+pub(super) fn misspelt(examination: &Examination) -> Option<Remark> {
+    let (key, value, meant) =
+        parameters(&examination.host.boot_line).find_map(|(key, value)| {
+            let meant = KNOWN.into_iter().find(|known| resembles(key, known))?;
+            (!KNOWN.contains(&key)).then_some((key, value, meant))
+        })?;
     Some(Remark::new(
         "boot-line-misspelt",
         Severity::Wrong,
         vec![evidence(key, value)],
-        format!("the kernel knows no `{key}` and ignores it"),
+        format!("the kernel ignores the unknown parameter `{key}`"),
         format!("write {meant}={value}"),
     ))
 }
@@ -68,24 +68,24 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// A value that the kernel does not know leaves the default (`setup_transparent_hugepage`).
-pub(super) fn bad_value(seen: &Examination) -> Option<Remark> {
-    let value = last(&seen.host.boot_line, "transparent_hugepage")?;
+pub(super) fn bad_value(examination: &Examination) -> Option<Remark> {
+    let value = last(&examination.host.boot_line, "transparent_hugepage")?;
     (!["always", "madvise", "never"].contains(&value)).then(|| {
         Remark::new(
             "boot-line-bad-value",
             Severity::Wrong,
             vec![evidence("transparent_hugepage", value)],
-            "the kernel knows always, madvise and never; it ignores the rest",
+            "the kernel accepts always, madvise and never, and ignores this value",
             "correct the boot line",
         )
     })
 }
 
 /// Somebody changed the setting after boot.
-pub(super) fn overridden(seen: &Examination) -> Option<Remark> {
-    let booted = last(&seen.host.boot_line, "transparent_hugepage")
+pub(super) fn overridden(examination: &Examination) -> Option<Remark> {
+    let booted = last(&examination.host.boot_line, "transparent_hugepage")
         .filter(|value| ["always", "madvise", "never"].contains(value))?;
-    let now = &seen.host.thp.as_ref().ok()?.enabled;
+    let now = &examination.host.thp.as_ref().ok()?.enabled;
     (booted != now).then(|| {
         Remark::new(
             "boot-line-overridden",
@@ -94,17 +94,17 @@ pub(super) fn overridden(seen: &Examination) -> Option<Remark> {
                 evidence("transparent_hugepage", booted),
                 Evidence::new(format!("/{THP_DIR}/enabled"), now),
             ],
-            "a service, a script or a person changed the setting after boot, and may do so again",
+            "the setting was changed after boot, by a service, a script or a person, and may change again",
             "look for tuned, systemd units, rc.local and tmpfiles.d",
         )
     })
 }
 
-/// `thp_anon=` sets every size that it does not name to never, the PMD size included
+/// `thp_anon=` sets every size that it omits to never, the PMD size included
 /// (`setup_thp_anon`, mm/huge_memory.c; `hugepage_init_sysfs` then leaves it so; Linux 6.12).
-pub(super) fn thp_anon_silences_pmd(seen: &Examination) -> Option<Remark> {
-    let value = last(&seen.host.boot_line, "thp_anon")?;
-    let thp = seen.host.thp.as_ref().ok()?;
+pub(super) fn thp_anon_silences_pmd(examination: &Examination) -> Option<Remark> {
+    let value = last(&examination.host.boot_line, "thp_anon")?;
+    let thp = examination.host.thp.as_ref().ok()?;
     let kib = thp.pmd_bytes / 1024;
     let mode = thp.sizes.get(&kib).filter(|mode| *mode == "never")?;
     Some(Remark::new(
@@ -115,7 +115,7 @@ pub(super) fn thp_anon_silences_pmd(seen: &Examination) -> Option<Remark> {
             Evidence::new(format!("/{THP_DIR}/hugepages-{kib}kB/enabled"), mode),
         ],
         format!(
-            "thp_anon= sets every size it does not name to never: `enabled` no longer governs pages of {kib} kB"
+            "thp_anon= sets every size that it omits to never: `enabled` does not apply to pages of {kib} kB"
         ),
         format!("add {kib}K:inherit to thp_anon="),
     ))

@@ -1,6 +1,5 @@
-//! What will mislead a measurement on this machine. One function a hazard.
+//! What misleads measurements on this machine: one function per hazard.
 
-use super::render::seconds;
 use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
 use crate::base::host::{THP_DIR, ThpDisable};
 use crate::base::missing::Missing;
@@ -20,18 +19,18 @@ pub(super) const RULES: &[Rule] = &[
     no_counters,
 ];
 
-/// Share of the free memory that must be in huge blocks, below which faults will often get
-/// none. A doubtful line: the kernel compacts when asked, at a price.
+/// Faults often find no huge page where less than this share of free memory is in huge blocks.
+/// The limit is soft: the kernel compacts on demand, at a cost.
 const FREE_HUGE_SHARE: f64 = 0.25;
-/// Load of others, as a share of the processors, that disturbs timing.
+/// Load of other programs, as a share of the processors, that disturbs timing.
 const LOAD_SHARE: f64 = 0.25;
-/// Stolen share of the processors' time that is worth a word.
+/// Stolen share of processor time that is reported.
 const STEAL_SHARE: f64 = 0.01;
 /// Fill of a memory cgroup at which a huge page may be refused or cause reclaim.
 const CGROUP_SHARE: f64 = 0.8;
 
-fn inherited_thp_disable(seen: &Examination) -> Option<Remark> {
-    let (value, meaning) = match seen.host.thp_disable {
+fn inherited_thp_disable(examination: &Examination) -> Option<Remark> {
+    let (value, meaning) = match examination.host.thp_disable {
         ThpDisable::Off => return None,
         ThpDisable::Disabled => (
             "1",
@@ -46,13 +45,15 @@ fn inherited_thp_disable(seen: &Examination) -> Option<Remark> {
         "inherited-thp-disable",
         Severity::Wrong,
         vec![Evidence::new("prctl(PR_GET_THP_DISABLE)", value)],
-        format!("{meaning}, whatever the system's settings say: this shell inherited the switch"),
+        format!(
+            "{meaning}, whatever the system's settings are: this shell inherited PR_SET_THP_DISABLE"
+        ),
         "start from another shell or service; look for MemoryTHP= or a wrapper that sets it",
     ))
 }
 
-fn virtual_machine(seen: &Examination) -> Option<Remark> {
-    let name = seen.host.hypervisor.as_ref()?;
+fn virtual_machine(examination: &Examination) -> Option<Remark> {
+    let name = examination.host.hypervisor.as_ref()?;
     Some(Remark::new(
         "virtual-machine",
         Severity::Warning,
@@ -60,16 +61,16 @@ fn virtual_machine(seen: &Examination) -> Option<Remark> {
             "hypervisor, from firmware and processor",
             name,
         )],
-        "the first touch of memory that the hypervisor has not backed yet can cost milliseconds, \
-         which makes huge faults look slow; a TLB miss walks two page tables, and the host's page \
+        "the first touch of memory can cost milliseconds, so huge faults look slow; TLB misses walk \
+         two page tables",
+        "touch all memory once before measuring; compare only within one boot; the host's page \
          size is not visible from here",
-        "touch all of the memory once before measuring; compare only within one boot",
     ))
 }
 
-fn fragmented(seen: &Examination) -> Option<Remark> {
-    let (free, huge) = free_memory(seen)?;
-    let pmd = seen.host.pmd_bytes()?;
+fn fragmented(examination: &Examination) -> Option<Remark> {
+    let (free, huge) = free_memory(examination)?;
+    let pmd = examination.host.pmd_bytes()?;
     #[expect(clippy::cast_precision_loss, reason = "a share; 53 bits are enough")]
     let share = huge as f64 / free as f64;
     (share < FREE_HUGE_SHARE).then(|| {
@@ -78,21 +79,26 @@ fn fragmented(seen: &Examination) -> Option<Remark> {
             Severity::Warning,
             vec![Evidence::new(
                 "/proc/buddyinfo",
-                format!("{} of {} free in blocks of {} or more", bytes_text(huge), bytes_text(free), bytes_text(pmd)),
+                format!(
+                    "{} of {} free memory in blocks of at least {}",
+                    bytes_text(huge),
+                    bytes_text(free),
+                    bytes_text(pmd)
+                ),
             )],
-            "faults will find few huge pages without compaction; results will differ from a \
-             machine that was booted lately",
-            "measure this state and a fresh one, or run `echo 1 > /proc/sys/vm/compact_memory` first",
+            "memory is fragmented: faults find few huge pages without compaction, and a freshly \
+             booted machine gives other results",
+            "measure both states, or first: echo 1 > /proc/sys/vm/compact_memory",
         )
     })
 }
 
 /// Free memory, and the part of it in blocks of at least the huge-page size, in bytes; `None`
 /// where less than one huge page is free or the kernel does not say.
-fn free_memory(seen: &Examination) -> Option<(u64, u64)> {
-    let (pmd, page) = (seen.host.pmd_bytes()?, seen.host.page_bytes);
+fn free_memory(examination: &Examination) -> Option<(u64, u64)> {
+    let (pmd, page) = (examination.host.pmd_bytes()?, examination.host.page_bytes);
     let (mut free, mut huge) = (0_u64, 0_u64);
-    for (order, &blocks) in seen.host.free_blocks.iter().enumerate() {
+    for (order, &blocks) in examination.host.free_blocks.iter().enumerate() {
         let block = page.checked_shl(u32::try_from(order).ok()?)?;
         let bytes = blocks.saturating_mul(block);
         free = free.saturating_add(bytes);
@@ -103,8 +109,8 @@ fn free_memory(seen: &Examination) -> Option<(u64, u64)> {
     (free >= pmd).then_some((free, huge))
 }
 
-fn other_load(seen: &Examination) -> Option<Remark> {
-    let host = &seen.host;
+fn other_load(examination: &Examination) -> Option<Remark> {
+    let host = &examination.host;
     let line = LOAD_SHARE * f64::from(host.cpus);
     (host.load_1min >= line).then(|| {
         Remark::new(
@@ -114,14 +120,14 @@ fn other_load(seen: &Examination) -> Option<Remark> {
                 "/proc/loadavg",
                 format!("{:.2} on {} processors", host.load_1min, host.cpus),
             )],
-            "other programs compete for processors, caches and memory: timings will scatter",
+            "other programs use processors, caches and memory: times scatter",
             "stop them, or use more rounds",
         )
     })
 }
 
-fn steal(seen: &Examination) -> Option<Remark> {
-    let share = seen.facts.steal_share?;
+fn steal(examination: &Examination) -> Option<Remark> {
+    let share = examination.facts.steal_share?;
     (share >= STEAL_SHARE).then(|| {
         Remark::new(
             "steal",
@@ -130,14 +136,14 @@ fn steal(seen: &Examination) -> Option<Remark> {
                 "/proc/stat",
                 format!("{:.1} % stolen since boot", share * 100.0),
             )],
-            "the hypervisor ran other machines on these processors: a noisy neighbour",
-            "use more rounds, another time, or a dedicated host",
+            "the hypervisor ran other machines on these processors (noisy neighbour)",
+            "use more rounds, measure at another time, or use a dedicated host",
         )
     })
 }
 
-fn swap_in_use(seen: &Examination) -> Option<Remark> {
-    let used = seen.facts.swap_used_bytes.filter(|&used| used > 0)?;
+fn swap_in_use(examination: &Examination) -> Option<Remark> {
+    let used = examination.facts.swap_used_bytes.filter(|&used| used > 0)?;
     Some(Remark::new(
         "swap-in-use",
         Severity::Warning,
@@ -146,17 +152,17 @@ fn swap_in_use(seen: &Examination) -> Option<Remark> {
             format!(
                 "{} of {}",
                 bytes_text(used),
-                bytes_text(seen.host.swap_bytes)
+                bytes_text(examination.host.swap_bytes)
             ),
         )],
-        "memory was short here; a workload may wait for the disk, and huge pages may be split to be swapped",
-        "free memory, then `swapoff -a` for the time of the experiment",
+        "memory was short: a workload may wait for the disk, and swapping may split huge pages",
+        "free memory, then `swapoff -a` during the experiment",
     ))
 }
 
-fn cgroup_limit(seen: &Examination) -> Option<Remark> {
-    let limit = seen.host.cgroup.limit_bytes?;
-    let used = seen.facts.cgroup_used_bytes?;
+fn cgroup_limit(examination: &Examination) -> Option<Remark> {
+    let limit = examination.host.cgroup.limit_bytes?;
+    let used = examination.facts.cgroup_used_bytes?;
     #[expect(clippy::cast_precision_loss, reason = "a share; 53 bits are enough")]
     let near = used as f64 >= CGROUP_SHARE * limit as f64;
     near.then(|| {
@@ -166,19 +172,23 @@ fn cgroup_limit(seen: &Examination) -> Option<Remark> {
             vec![Evidence::new(
                 format!(
                     "/{}",
-                    seen.facts.cgroup_folder.as_deref().unwrap_or_default()
+                    examination
+                        .facts
+                        .cgroup_folder
+                        .as_deref()
+                        .unwrap_or_default()
                 ),
                 format!("{} of {}", bytes_text(used), bytes_text(limit)),
             )],
-            "a huge page is charged whole: near the limit it is refused or causes reclaim where a \
-             small page would fit (page cache counts, and is what is reclaimed first)",
-            "raise the limit, or read memory.events and thp_fault_fallback_charge beside the times",
+            "a huge page is charged whole: near the limit it fails or causes reclaim where a base \
+             page would fit (page cache counts, and is reclaimed first)",
+            "raise the limit, or also watch memory.events and thp_fault_fallback_charge",
         )
     })
 }
 
-fn governor(seen: &Examination) -> Option<Remark> {
-    let name = seen
+fn governor(examination: &Examination) -> Option<Remark> {
+    let name = examination
         .host
         .governor
         .as_ref()
@@ -190,13 +200,13 @@ fn governor(seen: &Examination) -> Option<Remark> {
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
             name,
         )],
-        "the frequency follows the load: the first rounds and short trials run slower",
-        "cpupower frequency-set -g performance, for the time of the experiment",
+        "the frequency follows the load: first rounds and short trials run slower",
+        "cpupower frequency-set -g performance, during the experiment",
     ))
 }
 
-fn khugepaged_pace(seen: &Examination) -> Option<Remark> {
-    let thp = seen.host.thp.as_ref().ok()?;
+fn khugepaged_pace(examination: &Examination) -> Option<Remark> {
+    let thp = examination.host.thp.as_ref().ok()?;
     if thp.effective_pmd_mode() == "never" {
         return None;
     }
@@ -206,7 +216,8 @@ fn khugepaged_pace(seen: &Examination) -> Option<Remark> {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "a pace; 53 bits are enough")]
-    let bytes_per_second = pages as f64 * seen.host.page_bytes as f64 * 1000.0 / sleep_ms as f64;
+    let bytes_per_second =
+        pages as f64 * examination.host.page_bytes as f64 * 1000.0 / sleep_ms as f64;
     #[expect(clippy::cast_precision_loss, reason = "exact")]
     let (mib, gib) = (MIB as f64, GIB as f64);
     Some(Remark::new(
@@ -220,8 +231,8 @@ fn khugepaged_pace(seen: &Examination) -> Option<Remark> {
             ),
         ],
         format!(
-            "khugepaged looks at about {:.1} MiB/s of small pages, over all processes: {} for \
-             1 GiB. A short run does not show what it would do",
+            "khugepaged scans about {:.1} MiB/s of base pages over all processes, {} per GiB: a \
+             short run does not show its effect",
             bytes_per_second / mib,
             seconds(gib / bytes_per_second),
         ),
@@ -229,8 +240,8 @@ fn khugepaged_pace(seen: &Examination) -> Option<Remark> {
     ))
 }
 
-fn no_counters(seen: &Examination) -> Option<Remark> {
-    match seen.ladder.get(&Rung::Cycles)? {
+fn no_counters(examination: &Examination) -> Option<Remark> {
+    match examination.ladder.get(&Rung::Cycles)? {
         Support::No {
             missing: Missing::NoHardware,
         } => Some(Remark::new(
@@ -240,9 +251,20 @@ fn no_counters(seen: &Examination) -> Option<Remark> {
                 "perf_event_open(cycles)",
                 Missing::NoHardware,
             )],
-            "speed can be compared, but not explained by TLB misses or page walks",
+            "times can be compared, but not explained by TLB misses or page walks",
             "repeat the decisive experiment on bare metal or with a virtual PMU",
         )),
         _ => None,
+    }
+}
+
+/// A duration in one unit: `45 s`, `11 min`, `3 h`.
+fn seconds(seconds: f64) -> String {
+    if seconds < 120.0 {
+        format!("{seconds:.0} s")
+    } else if seconds < 7200.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.0} h", seconds / 3600.0)
     }
 }

@@ -1,4 +1,4 @@
-//! The ladder: what each rung is called, what opens it, and what is lost without it.
+//! Features: what each is called, needs, and what is lost without it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{RungReport, Support};
 use crate::base::missing::Missing;
 
-/// Something that may or may not be possible here, from the least demanding up.
+/// A feature that may be missing here, the least demanding first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
@@ -53,19 +53,19 @@ pub enum Rung {
     Fentry,
 }
 
-/// What is always true of a rung.
+/// The texts of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// In the user's words.
+    /// Its name for people.
     pub title: &'static str,
-    /// What opens it where the probe named no grant; empty where nothing does.
+    /// What it needs where the probe named no grant; empty where nothing helps.
     pub remedy: &'static str,
-    /// What is lost without it.
+    /// What is lost without it, as a noun phrase.
     pub loss: &'static str,
 }
 
 impl Rung {
-    /// Every rung, from the bottom.
+    /// Every feature, the least demanding first.
     #[rustfmt::skip]
     pub const ALL: [Self; 20] = [
         Self::WallTime, Self::ProcFiles, Self::PageScan, Self::ProcessPolicy, Self::ExceptAdvised,
@@ -74,58 +74,72 @@ impl Rung {
         Self::FrameNumbers, Self::PageFlags, Self::Bpf, Self::Btf,
         Self::Kprobe, Self::Fentry,
     ];
+
+    /// The feature without which this one is of no use.
+    #[must_use]
+    pub fn base(self) -> Option<Self> {
+        match self {
+            Self::FaultsKernel => Some(Self::FaultsUser),
+            Self::TlbMisses | Self::CounterGroup => Some(Self::Cycles),
+            Self::PageFlags => Some(Self::FrameNumbers),
+            Self::Fentry => Some(Self::Bpf),
+            _ => None,
+        }
+    }
 }
 
-/// What is always true of a rung.
+/// The texts of a feature.
 #[must_use]
 #[rustfmt::skip]
 pub fn step(rung: Rung) -> Step {
     let (title, remedy, loss) = match rung {
-        Rung::WallTime => ("wall time, exit status, resource usage", "", "nothing can be said"),
-        Rung::ProcFiles => ("memory of processes and counters of the machine",
-            "run as the same user, with /proc mounted", "no memory, no THP events"),
-        Rung::PageScan => ("which pages are huge, exactly (PAGEMAP_SCAN)",
-            "Linux 6.7 or newer", "sums from smaps only; the huge zero page is invisible"),
-        Rung::ProcessPolicy => ("THP off for one process",
-            "a kernel with PR_SET_THP_DISABLE, not filtered by seccomp", "policies need the system's settings"),
-        Rung::ExceptAdvised => ("THP for advised memory only, for one process",
-            "Linux 6.18 or newer", "thp=madvise needs the system's settings where they say always"),
-        Rung::Collapse => ("huge pages made on demand in one's own memory",
-            "Linux 6.1 or newer", "only faults and khugepaged make huge pages"),
-        Rung::CollapseRemote => ("huge pages made on demand in a running process",
-            "Linux 6.1 or newer", "nobody can give a running process huge pages from outside"),
-        Rung::FaultsUser => ("page faults one by one, user mode (`faults`)",
-            "a kernel with CONFIG_PERF_EVENTS", "fault counts from getrusage only; no latencies"),
-        Rung::FaultsKernel => ("page faults one by one, kernel mode too (`faults`)",
-            "a kernel with CONFIG_PERF_EVENTS", "faults that system calls take are not timed"),
+        Rung::WallTime => ("wall time and resource usage", "", "everything"),
+        Rung::ProcFiles => ("memory and THP events",
+            "the same user, and /proc mounted", "memory sizes and THP events"),
+        Rung::PageScan => ("huge pages by address",
+            "Linux 6.7 or newer", "addresses of huge pages (PAGEMAP_SCAN) and the huge zero page: smaps has sums only"),
+        Rung::ProcessPolicy => ("THP off per process",
+            "a kernel with PR_SET_THP_DISABLE, not filtered by seccomp",
+            "policies per process: they need the system's settings"),
+        Rung::ExceptAdvised => ("THP=madvise per process",
+            "Linux 6.18 or newer", "thp=madvise per process where the system says always"),
+        Rung::Collapse => ("collapse of own memory",
+            "Linux 6.1 or newer", "huge pages on demand: only faults and khugepaged make them"),
+        Rung::CollapseRemote => ("collapse of a process",
+            "Linux 6.1 or newer", "huge pages for a running process (`collapse`)"),
+        Rung::FaultsUser => ("page faults, user mode",
+            "a kernel with CONFIG_PERF_EVENTS", "fault latency (`faults`): getrusage has counts only"),
+        Rung::FaultsKernel => ("page faults, kernel mode",
+            "a kernel with CONFIG_PERF_EVENTS", "latency of faults in system calls (`faults`)"),
         Rung::Cycles => ("hardware counters",
-            "bare metal, or a virtual machine with a virtual PMU",
-            "no cycles or instructions: why the processor was faster cannot be seen"),
-        Rung::TlbMisses => ("TLB miss counters", "", "no evidence of address translation"),
-        Rung::CounterGroup => ("cycles, instructions and TLB misses at once",
-            "free a counter: sysctl kernel.nmi_watchdog=0", "counters are spread over rounds"),
-        Rung::SystemPolicy => ("the system's THP settings",
-            "root, outside of a container", "policies for single processes only"),
-        Rung::OwnCgroup => ("a memory cgroup for each trial",
-            "a mounted memory controller", "no peak of the whole tree with its page cache"),
+            "bare metal, or a VM with a virtual PMU",
+            "cycles and instructions, and with them the reason for a change of speed"),
+        Rung::TlbMisses => ("TLB miss counters", "", "TLB misses and page walks"),
+        Rung::CounterGroup => ("three counters at once",
+            "a free counter: sysctl kernel.nmi_watchdog=0", "cycles, instructions and TLB misses in one round"),
+        Rung::SystemPolicy => ("system-wide THP settings",
+            "root, outside of a container", "system-wide policies (--system)"),
+        Rung::OwnCgroup => ("memory cgroup per trial",
+            "a mounted memory controller", "peak memory of all processes with their page cache"),
         Rung::FrameNumbers => ("physical frame numbers",
-            "a kernel with CONFIG_PROC_PAGE_MONITOR", "no multi-size folios per process, no physical contiguity"),
-        Rung::PageFlags => ("the kind of each physical page (kpageflags)",
-            "a kernel with CONFIG_PROC_PAGE_MONITOR", "no multi-size folios per process"),
-        Rung::Bpf => ("latencies in the kernel (BPF; `trace`, `run`)",
-            "a kernel with BPF", "no latency of zeroing, compaction and reclaim"),
-        Rung::Btf => ("the kernel's types (BTF)",
-            "a kernel with CONFIG_DEBUG_INFO_BTF", "BPF programs that read kernel structures cannot load"),
-        Rung::Kprobe => ("any kernel function, by breakpoint (kprobe)",
-            "a kernel with CONFIG_KPROBE_EVENTS", "only functions that have a tracepoint can be timed"),
-        Rung::Fentry => ("any kernel function, by call (fentry)",
-            "a kernel with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, not locked down",
-            "functions are timed by breakpoints, which cost more, or not at all"),
+            "a kernel with CONFIG_PROC_PAGE_MONITOR",
+            "multi-size folios per process, physical contiguity"),
+        Rung::PageFlags => ("page flags (kpageflags)",
+            "a kernel with CONFIG_PROC_PAGE_MONITOR", "multi-size folios per process"),
+        Rung::Bpf => ("kernel latencies (BPF)",
+            "a kernel with BPF", "latency of zeroing, compaction and reclaim (`trace`, `run`)"),
+        Rung::Btf => ("kernel types (BTF)",
+            "a kernel with CONFIG_DEBUG_INFO_BTF", "BPF programs that read kernel structures"),
+        Rung::Kprobe => ("functions by kprobe",
+            "a kernel with CONFIG_KPROBE_EVENTS", "latency of kernel functions without a tracepoint"),
+        Rung::Fentry => ("functions by fentry",
+            "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and no lockdown",
+            "cheap latency of kernel functions: kprobes cost more"),
     };
     Step { title, remedy, loss }
 }
 
-/// The rungs that were tried, with what would open those that are shut.
+/// The features that were tried, with what the missing ones need.
 pub(super) fn report(ladder: &BTreeMap<Rung, Support<String>>) -> Vec<RungReport> {
     ladder
         .iter()
@@ -142,8 +156,7 @@ pub(super) fn report(ladder: &BTreeMap<Rung, Support<String>>) -> Vec<RungReport
         .collect()
 }
 
-/// The grant that the probe named is better than the general remedy, and an answer that proves
-/// nothing has none.
+/// The grant that the probe named, else the general remedy; none for an answer that proves nothing.
 fn remedy(support: &Support<String>, general: &str) -> Option<String> {
     match support {
         Support::Yes { .. } => None,
@@ -165,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rung_is_listed_once_and_says_what_is_lost() {
+    fn every_feature_is_listed_once_with_its_loss() {
         let all: BTreeSet<Rung> = Rung::ALL.into_iter().collect();
         assert_eq!(all.len(), Rung::ALL.len());
         let mut titles = BTreeSet::new();
@@ -173,7 +186,7 @@ mod tests {
             let step = step(rung);
             assert!(!step.loss.is_empty(), "{rung:?}");
             assert!(titles.insert(step.title), "{rung:?}");
-            assert!(step.title.chars().count() <= 52, "{rung:?} is too long");
+            assert!(step.title.chars().count() <= 28, "{rung:?} is too long");
         }
         assert!(Rung::ALL.is_sorted());
     }

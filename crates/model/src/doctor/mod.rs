@@ -1,8 +1,8 @@
-//! What can be measured on this machine, what will mislead, and what is set wrongly.
+//! What can be measured on this machine, what misleads, and which settings are wrong.
 //!
 //! Facts first ([`Examination`](crate::doctor::Examination), filled in by `hugewise-linux`),
 //! then rules ([`diagnose`](crate::doctor::diagnose)).
-//! Nothing is advised without evidence that was read on this machine.
+//! Every remark names evidence that was read on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,21 +12,22 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::missing::number_keys;
+use crate::base::units::bytes_text;
 
 mod boot_line;
+mod csv;
+mod document;
 mod hazards;
 mod ladder;
-mod render;
 mod settings;
 
 pub use ladder::{Rung, Step, step};
-pub use render::{render_csv, render_markdown, render_text};
 
-/// The answer of a probe. Only the first two are certain.
+/// The answer of a probe. `Yes` and `No` are certain.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "answer")]
 pub enum Support<T> {
-    /// It works; what was found while trying.
+    /// It works.
     Yes {
         /// What was found.
         found: T,
@@ -56,7 +57,7 @@ impl<T> Support<T> {
 pub struct Examination {
     /// The machine.
     pub host: Host,
-    /// The ladder: what each rung answered, with a detail worth showing (may be empty).
+    /// What each probe answered, with a detail worth showing (may be empty).
     pub ladder: BTreeMap<Rung, Support<String>>,
     /// Facts that only the doctor needs.
     pub facts: Facts,
@@ -95,33 +96,33 @@ pub struct Facts {
 pub struct Diagnosis {
     /// The machine in one line.
     pub machine: String,
-    /// What can be measured and changed here, from the bottom of the ladder.
+    /// What can be measured and changed here, the least demanding first.
     pub rungs: Vec<RungReport>,
-    /// What will mislead a measurement on this machine.
+    /// What misleads measurements on this machine.
     pub hazards: Vec<Remark>,
     /// Settings that are wrong, contradict each other, or do not do what is often believed.
     pub settings: Vec<Remark>,
-    /// The smallest grant that opens every rung that a capability can open.
+    /// The command that grants the fewest capabilities for all that a capability enables.
     pub least_grant: Option<String>,
 }
 
-/// One rung of the ladder.
+/// One feature and whether it works.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct RungReport {
     /// Which one.
     pub rung: Rung,
-    /// In the user's words.
+    /// Its name for people.
     pub title: String,
     /// What the probe answered.
     pub support: Support<String>,
-    /// What would open it; `None` where it is open or nothing would.
+    /// What it needs; `None` where it works or nothing would help.
     pub remedy: Option<String>,
-    /// What is lost without it.
+    /// What is lost without it, as a noun phrase.
     pub loss: String,
 }
 
-/// Something that was read here, what it means, and what to do.
+/// Evidence, what it means, and what to do.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Remark {
@@ -133,7 +134,7 @@ pub struct Remark {
     pub evidence: Vec<Evidence>,
     /// What it means.
     pub meaning: String,
-    /// What to do; empty where there is nothing to do but to know it.
+    /// What to do; empty where nothing can be done.
     pub remedy: String,
 }
 
@@ -141,26 +142,26 @@ pub struct Remark {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A setting does nothing, or not what it says.
+    /// A setting has no effect, or not the one that it names.
     Wrong,
-    /// Numbers measured here may mislead.
+    /// Measurements here can mislead.
     Warning,
     /// Worth knowing.
     Note,
 }
 
-/// What was read, and where.
+/// A source and its value.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// A path, a system call or a variable.
     pub source: String,
-    /// What it said.
+    /// Its value.
     pub value: String,
 }
 
 impl Remark {
-    /// A remark that rests on at least one thing that was read.
+    /// A remark with its evidence.
     fn new(
         id: &str,
         severity: Severity,
@@ -187,10 +188,10 @@ impl Evidence {
     }
 }
 
-/// A rule looks at the examination and says something, or nothing.
+/// A rule: a remark on the examination, or none.
 type Rule = fn(&Examination) -> Option<Remark>;
 
-/// Applies every rule. The gravest remarks come first.
+/// Applies every rule; the gravest remarks first.
 #[must_use]
 pub fn diagnose(examination: &Examination) -> Diagnosis {
     Diagnosis {
@@ -208,32 +209,29 @@ fn apply(rules: &[Rule], examination: &Examination) -> Vec<Remark> {
     remarks
 }
 
-/// The machine in one line, as every report's head has it.
+/// The machine in one line.
 fn machine(host: &Host) -> String {
-    let pages = crate::base::units::bytes_text(host.page_bytes);
-    let huge = match &host.thp {
+    let base = bytes_text(host.page_bytes);
+    let pages = match &host.thp {
         Ok(thp) => format!(
-            "{} huge pages, THP {}",
-            crate::base::units::bytes_text(thp.pmd_bytes),
+            "pages of {base} and {}, THP {}",
+            bytes_text(thp.pmd_bytes),
             thp.effective_pmd_mode()
         ),
-        Err(Missing::NotSupported { .. }) => "no transparent huge pages".to_owned(),
-        Err(_) => "THP settings not known".to_owned(),
+        Err(Missing::NotSupported { .. }) => format!("pages of {base}, no transparent huge pages"),
+        Err(_) => format!("pages of {base}, THP settings not known"),
     };
     let place = match &host.hypervisor {
-        Some(name) => format!("virtual machine ({name})"),
-        None => "no hypervisor seen".to_owned(),
+        Some(name) => format!("VM ({name})"),
+        None => "no hypervisor found".to_owned(),
     };
-    format!(
-        "Linux {} {}, {pages} pages, {huge}, {place}",
-        host.kernel, host.arch
-    )
+    format!("Linux {} {}, {pages}, {place}", host.kernel, host.arch)
 }
 
 /// Capabilities that a file may carry without being as good as root.
 const MODEST: [&str; 3] = ["CAP_PERFMON", "CAP_BPF", "CAP_SYS_NICE"];
 
-/// `setcap` for the capabilities that refused rungs named, root and its equals left out.
+/// `setcap` for the capabilities that refusals named, without root and its equals.
 fn least_grant(ladder: &BTreeMap<Rung, Support<String>>) -> Option<String> {
     let named: BTreeSet<String> = ladder
         .values()

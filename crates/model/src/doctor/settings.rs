@@ -1,5 +1,4 @@
-//! Settings that are wrong, contradict each other, or do not do what is often believed.
-//! One function each.
+//! Settings that are wrong, contradict each other or are often misunderstood: one function each.
 
 use std::collections::BTreeMap;
 
@@ -31,14 +30,14 @@ pub(super) const RULES: &[Rule] = &[
 
 /// `max_ptes_none` at which the shrinker of underused huge pages gives up, and khugepaged turns
 /// one touched page into a huge one: one less than the entries of a page table.
-fn most_ptes(seen: &Examination, thp: &ThpSettings) -> Option<u64> {
+fn most_ptes(examination: &Examination, thp: &ThpSettings) -> Option<u64> {
     thp.pmd_bytes
-        .checked_div(seen.host.page_bytes)?
+        .checked_div(examination.host.page_bytes)?
         .checked_sub(1)
 }
 
-fn thp(seen: &Examination) -> Option<&ThpSettings> {
-    seen.host.thp.as_ref().ok()
+fn thp(examination: &Examination) -> Option<&ThpSettings> {
+    examination.host.thp.as_ref().ok()
 }
 
 fn setting(file: &str, value: impl std::fmt::Display) -> Evidence {
@@ -52,9 +51,9 @@ fn sizes_with<'a>(thp: &'a ThpSettings, mode: &'a str) -> impl Iterator<Item = u
         .map(|(&kib, _)| kib)
 }
 
-/// Without the settings, most rules below are silent: that must be said.
-fn unreadable(seen: &Examination) -> Option<Remark> {
-    let missing = seen.host.thp.as_ref().err()?;
+/// Without the settings most rules below find nothing, which must not look like health.
+fn unreadable(examination: &Examination) -> Option<Remark> {
+    let missing = examination.host.thp.as_ref().err()?;
     if matches!(missing, Missing::NotSupported { .. }) {
         return None;
     }
@@ -62,13 +61,13 @@ fn unreadable(seen: &Examination) -> Option<Remark> {
         "settings-unreadable",
         Severity::Wrong,
         vec![setting("", missing)],
-        "the THP settings of this machine could not be read: nothing is said about them here",
+        "the THP settings could not be read, so they were not checked",
         "",
     ))
 }
 
-fn size_overrides_never(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen).filter(|thp| thp.enabled == "never")?;
+fn size_overrides_never(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination).filter(|thp| thp.enabled == "never")?;
     let own: Vec<(u64, &str)> = sizes_with(thp, "always")
         .map(|kib| (kib, "always"))
         .chain(sizes_with(thp, "madvise").map(|kib| (kib, "madvise")))
@@ -85,13 +84,13 @@ fn size_overrides_never(seen: &Examination) -> Option<Remark> {
         "size-overrides-never",
         Severity::Wrong,
         evidence,
-        "THP is not off: the files of the sizes decide, and only `inherit` asks the global one",
-        "write never or inherit to the sizes, or set the global file to what is meant",
+        "THP is not off: the per-size files decide, and only `inherit` follows the global one",
+        "write never or inherit to the per-size files, or set the global file as intended",
     ))
 }
 
-fn pmd_size_silenced(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen).filter(|thp| thp.enabled != "never")?;
+fn pmd_size_silenced(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination).filter(|thp| thp.enabled != "never")?;
     let kib = thp.pmd_bytes / 1024;
     let mode = thp.sizes.get(&kib).filter(|mode| *mode == "never")?;
     Some(Remark::new(
@@ -102,17 +101,19 @@ fn pmd_size_silenced(seen: &Examination) -> Option<Remark> {
             setting(&format!("hugepages-{kib}kB/enabled"), mode),
         ],
         format!(
-            "no program gets pages of {kib} kB, although `enabled` says {}",
+            "no program gets pages of {kib} kB, although `enabled` is {}",
             thp.enabled
         ),
         format!("echo inherit > /{THP_DIR}/hugepages-{kib}kB/enabled"),
     ))
 }
 
-fn shrinker_disarmed(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen).filter(|thp| thp.effective_pmd_mode() != "never")?;
+fn shrinker_disarmed(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination).filter(|thp| thp.effective_pmd_mode() != "never")?;
     let limit = *thp.khugepaged.get("max_ptes_none")?;
-    if seen.facts.shrink_underused != Some(true) || Some(limit) != most_ptes(seen, thp) {
+    if examination.facts.shrink_underused != Some(true)
+        || Some(limit) != most_ptes(examination, thp)
+    {
         return None;
     }
     Some(Remark::new(
@@ -122,56 +123,56 @@ fn shrinker_disarmed(seen: &Examination) -> Option<Remark> {
             setting("shrink_underused", 1),
             setting("khugepaged/max_ptes_none", limit),
         ],
-        "the shrinker of mostly empty huge pages does nothing at this value, and khugepaged makes \
-         a huge page out of a single touched one: memory can grow",
-        "lower max_ptes_none, which arms the one and tames the other (thp_underused, mm/huge_memory.c)",
+        "memory can grow: at this value the shrinker of underused huge pages is off, and khugepaged \
+         makes a huge page from a single touched base page",
+        "lower max_ptes_none: it enables the shrinker and limits khugepaged (thp_underused, mm/huge_memory.c)",
     ))
 }
 
-fn defrag_always(seen: &Examination) -> Option<Remark> {
-    let thp =
-        thp(seen).filter(|thp| thp.defrag == "always" && thp.effective_pmd_mode() != "never")?;
+fn defrag_always(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination)
+        .filter(|thp| thp.defrag == "always" && thp.effective_pmd_mode() != "never")?;
     Some(Remark::new(
         "defrag-always",
         Severity::Warning,
         vec![setting("defrag", &thp.defrag)],
-        "every huge fault may compact and reclaim memory itself, in programs that never asked for \
-         it: stalls from milliseconds up where memory is fragmented",
-        "defer+madvise keeps the effort for advised memory; measure tails before and after",
+        "every huge fault may compact and reclaim memory, in all programs: stalls of milliseconds \
+         and more where memory is fragmented",
+        "defer+madvise limits this to advised memory; compare tail latency before and after",
     ))
 }
 
-fn khugepaged_never_compacts(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen).filter(|thp| thp.effective_pmd_mode() != "never")?;
+fn khugepaged_never_compacts(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination).filter(|thp| thp.effective_pmd_mode() != "never")?;
     (thp.khugepaged.get("defrag") == Some(&0)).then(|| {
         Remark::new(
             "khugepaged-never-compacts",
             Severity::Note,
             vec![setting("khugepaged/defrag", 0)],
-            "khugepaged takes only huge blocks that are free already: on a fragmented machine it \
-             collapses nothing",
+            "khugepaged uses only free huge blocks: where memory is fragmented it collapses nothing",
             format!("echo 1 > /{THP_DIR}/khugepaged/defrag"),
         )
     })
 }
 
-fn zero_page_off(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen).filter(|thp| !thp.zero_page && thp.effective_pmd_mode() != "never")?;
+fn zero_page_off(examination: &Examination) -> Option<Remark> {
+    let thp =
+        thp(examination).filter(|thp| !thp.zero_page && thp.effective_pmd_mode() != "never")?;
     Some(Remark::new(
         "zero-page-off",
         Severity::Note,
         vec![setting("use_zero_page", u8::from(thp.zero_page))],
-        "reading untouched memory allocates real huge pages: memory grows with reads",
+        "reads of untouched memory allocate huge pages: memory grows with reads",
         "",
     ))
 }
 
-/// Shared memory has switches of its own: the global file, and since 6.11 one for each size,
-/// which `inherit` hands over to the global one (`shmem_allowable_huge_orders`, mm/shmem.c).
-fn shmem_apart(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen)?;
+/// Shared memory has its own settings: the global file, and since 6.11 one per size, where
+/// `inherit` follows the global one (`shmem_allowable_huge_orders`, mm/shmem.c).
+fn shmem_apart(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination)?;
     let global = thp.shmem_enabled.as_deref()?;
-    let shared = shares_huge(global, &seen.facts.shmem_sizes);
+    let shared = shares_huge(global, &examination.facts.shmem_sizes);
     let anonymous =
         thp.effective_pmd_mode() != "never" || thp.enabled_mthp_sizes().next().is_some();
     if anonymous == shared {
@@ -180,12 +181,16 @@ fn shmem_apart(seen: &Examination) -> Option<Remark> {
     let meaning = if shared {
         "shared memory gets huge pages although anonymous memory does not"
     } else {
-        "shared anonymous memory, memfd and SysV segments never get huge pages at a fault: \
-         `enabled` does not govern them"
+        "shared anonymous memory, memfd and SysV segments never get huge pages at faults: \
+         `enabled` does not apply to them"
     };
     let mut evidence = vec![pmd_mode(thp), setting("shmem_enabled", global)];
     let own = |mode: &str| !matches!(mode, "never" | "inherit");
-    let sizes = seen.facts.shmem_sizes.iter().filter(|(_, mode)| own(mode));
+    let sizes = examination
+        .facts
+        .shmem_sizes
+        .iter()
+        .filter(|(_, mode)| own(mode));
     evidence.extend(
         sizes.map(|(kib, mode)| setting(&format!("hugepages-{kib}kB/shmem_enabled"), mode)),
     );
@@ -194,7 +199,7 @@ fn shmem_apart(seen: &Examination) -> Option<Remark> {
         Severity::Note,
         evidence,
         meaning,
-        "tmpfs mounts have their own huge= option; shmem_enabled=advise follows madvise(2)",
+        "set shmem_enabled=advise, which follows madvise(2); tmpfs mounts have their own huge= option",
     ))
 }
 
@@ -219,9 +224,9 @@ fn pmd_mode(thp: &ThpSettings) -> Evidence {
     }
 }
 
-fn never_and_collapse(seen: &Examination) -> Option<Remark> {
-    let thp = thp(seen).filter(|thp| thp.effective_pmd_mode() == "never")?;
-    if !seen
+fn never_and_collapse(examination: &Examination) -> Option<Remark> {
+    let thp = thp(examination).filter(|thp| thp.effective_pmd_mode() == "never")?;
+    if !examination
         .ladder
         .get(&Rung::Collapse)
         .is_some_and(Support::is_yes)
@@ -235,13 +240,13 @@ fn never_and_collapse(seen: &Examination) -> Option<Remark> {
             pmd_mode(thp),
             Evidence::new("madvise(MADV_COLLAPSE)", "accepted"),
         ],
-        "never does not forbid MADV_COLLAPSE: programs and tools can still make huge pages",
+        "`never` does not forbid MADV_COLLAPSE: programs and tools can still make huge pages",
         "PR_SET_THP_DISABLE forbids it for a process",
     ))
 }
 
-fn idle_hugetlb_pool(seen: &Examination) -> Option<Remark> {
-    let (bytes, pool) = seen
+fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
+    let (bytes, pool) = examination
         .host
         .hugetlb
         .iter()
@@ -255,16 +260,17 @@ fn idle_hugetlb_pool(seen: &Examination) -> Option<Remark> {
             Evidence::new(format!("{folder}/free_hugepages"), pool.free),
         ],
         format!(
-            "{} are set aside and nothing uses them; no other program can",
+            "{} are reserved and unused; no other program can use them",
             crate::base::units::bytes_text(bytes.saturating_mul(pool.total))
         ),
-        format!("echo 0 > {folder}/nr_hugepages, or find out why its program does not take them"),
+        format!("echo 0 > {folder}/nr_hugepages, or find out why the program does not use them"),
     ))
 }
 
 /// One tunable of `GLIBC_TUNABLES`; the last of several counts.
-fn tunable<'a>(seen: &'a Examination, name: &str) -> Option<&'a str> {
-    seen.facts
+fn tunable<'a>(examination: &'a Examination, name: &str) -> Option<&'a str> {
+    examination
+        .facts
         .glibc_tunables
         .as_deref()?
         .split(':')
@@ -275,10 +281,13 @@ fn tunable<'a>(seen: &'a Examination, name: &str) -> Option<&'a str> {
 
 /// Up to 2.42 mode 1 acts only where `enabled` says madvise (sysdeps/unix/sysv/linux/
 /// malloc-hugepages.c, `__malloc_thp_mode`).
-fn glibc_hugetlb_ignored(seen: &Examination) -> Option<Remark> {
-    let value = tunable(seen, "glibc.malloc.hugetlb").filter(|value| *value == "1")?;
-    let thp = thp(seen).filter(|thp| thp.enabled != "madvise")?;
-    let version = seen.host.glibc.filter(|&version| version <= (2, 42))?;
+fn glibc_hugetlb_ignored(examination: &Examination) -> Option<Remark> {
+    let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "1")?;
+    let thp = thp(examination).filter(|thp| thp.enabled != "madvise")?;
+    let version = examination
+        .host
+        .glibc
+        .filter(|&version| version <= (2, 42))?;
     Some(Remark::new(
         "glibc-hugetlb-ignored",
         Severity::Wrong,
@@ -287,14 +296,14 @@ fn glibc_hugetlb_ignored(seen: &Examination) -> Option<Remark> {
             setting("enabled", &thp.enabled),
             Evidence::new("glibc", format!("{}.{}", version.0, version.1)),
         ],
-        "this glibc advises its heap only where `enabled` says madvise: the tunable does nothing here",
+        "this glibc advises its heap only where `enabled` is madvise: the tunable has no effect here",
         "set glibc.malloc.top_pad instead, or enabled=madvise",
     ))
 }
 
-fn glibc_hugetlb_without_pool(seen: &Examination) -> Option<Remark> {
-    let value = tunable(seen, "glibc.malloc.hugetlb").filter(|value| *value == "2")?;
-    let pages = seen.host.hugetlb.values();
+fn glibc_hugetlb_without_pool(examination: &Examination) -> Option<Remark> {
+    let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "2")?;
+    let pages = examination.host.hugetlb.values();
     if pages
         .map(|pool| pool.total.saturating_add(pool.overcommit))
         .any(|pages| pages > 0)
@@ -308,17 +317,17 @@ fn glibc_hugetlb_without_pool(seen: &Examination) -> Option<Remark> {
             Evidence::new("GLIBC_TUNABLES", format!("glibc.malloc.hugetlb={value}")),
             Evidence::new("/sys/kernel/mm/hugepages/*/nr{,_overcommit}_hugepages", 0),
         ],
-        "there is no pool to take pages from: malloc falls back to small pages without a word",
-        "reserve a pool, or use glibc.malloc.hugetlb=1, which means transparent huge pages",
+        "there is no hugetlb pool: malloc silently falls back to small pages",
+        "reserve a pool, or set glibc.malloc.hugetlb=1 for transparent huge pages",
     ))
 }
 
-/// Under `madvise` many expect small pages of programs that ask for nothing. Reported with 640 MiB
-/// more of idle memory on a small machine (sourceware bug 34081).
-fn glibc_advises_by_itself(seen: &Examination) -> Option<Remark> {
-    let told = tunable(seen, "glibc.malloc.hugetlb").is_some();
-    let version = seen.host.glibc.filter(|_| !told)?;
-    seen.host.malloc_advises_by_itself().then(|| {
+/// Under `madvise` many expect small pages in programs that do not ask. Reported with 640 MiB
+/// more idle memory on a small machine (sourceware bug 34081).
+fn glibc_advises_by_itself(examination: &Examination) -> Option<Remark> {
+    let is_set = tunable(examination, "glibc.malloc.hugetlb").is_some();
+    let version = examination.host.glibc.filter(|_| !is_set)?;
+    examination.host.malloc_advises_by_itself().then(|| {
         Remark::new(
             "glibc-advises-by-itself",
             Severity::Note,
@@ -326,16 +335,15 @@ fn glibc_advises_by_itself(seen: &Examination) -> Option<Remark> {
                 Evidence::new("glibc", format!("{}.{} on aarch64", version.0, version.1)),
                 setting("enabled", "madvise"),
             ],
-            "malloc advises its heap without being told to: memory of programs that ask for nothing \
-             is huge here, and idle heaps may hold more of it",
-            "compare as-is with the policy glibc.malloc.hugetlb=0; GLIBC_TUNABLES with that turns it \
-             off",
+            "this malloc advises its heap by default: programs that do not ask for huge pages get \
+             them, and idle heaps may hold more memory",
+            "compare as-is with the policy glibc.malloc.hugetlb=0; in GLIBC_TUNABLES it turns this off",
         )
     })
 }
 
-fn read_only_settings(seen: &Examination) -> Option<Remark> {
-    (seen.facts.thp_read_only == Some(true)).then(|| {
+fn read_only_settings(examination: &Examination) -> Option<Remark> {
+    (examination.facts.thp_read_only == Some(true)).then(|| {
         Remark::new(
             "settings-read-only",
             Severity::Note,
@@ -343,9 +351,8 @@ fn read_only_settings(seen: &Examination) -> Option<Remark> {
                 format!("open(/{THP_DIR}/enabled, O_WRONLY)"),
                 "EROFS",
             )],
-            "these settings belong to the machine, not to this container: nobody in here can change \
-             them",
-            "set policies per process; hugewise does so by itself",
+            "these settings belong to the host: nobody in this container can change them",
+            "set policies per process, as hugewise does by default",
         )
     })
 }

@@ -111,7 +111,7 @@ fn khugepaged_needs_eleven_minutes_for_a_gibibyte_by_default() {
     let remark = &diagnose(&seen).hazards[0];
     assert!(remark.meaning.contains("1.6 MiB/s"), "{}", remark.meaning);
     assert!(
-        remark.meaning.contains("11 min for 1 GiB"),
+        remark.meaning.contains("11 min per GiB"),
         "{}",
         remark.meaning
     );

@@ -23,6 +23,15 @@ impl Csv {
         csv
     }
 
+    /// Rows that follow others, of so many columns.
+    #[must_use]
+    pub fn without_heading(columns: usize) -> Self {
+        Self {
+            writer: csv::Writer::from_writer(Vec::new()),
+            columns,
+        }
+    }
+
     /// Adds a row.
     pub fn row(&mut self, fields: impl IntoIterator<Item = String>) {
         self.write(fields.into_iter().collect());

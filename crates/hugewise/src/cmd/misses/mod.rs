@@ -8,10 +8,8 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::tlb_misses as misses;
 use hugewise_linux::observe::tlb_misses::Kernel;
 use hugewise_model::base::recording::Fault;
-use hugewise_model::observe::misses::{
-    Absence, Analysis, Summary, render_csv, render_markdown, render_text,
-};
-use hugewise_model::text::wrap::wrapped;
+use hugewise_model::observe::misses::{Absence, Analysis, Summary};
+use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
 use crate::output::{self, Format, Output};
@@ -78,15 +76,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 /// The result where nothing can be sampled: why, and what would help.
 fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
     output::emit(output, |format| {
-        let mut text = String::new();
-        match format {
-            Format::Text | Format::Markdown => {
-                absence.render_text(output::style(output).width, &mut text)?;
-            }
-            Format::Csv => absence.render_csv(&mut text)?,
-            Format::Json => absence.render_json(&mut text)?,
-        }
-        Ok(text)
+        let style = output::style(output);
+        Ok(match format {
+            Format::Text => to_text(&absence.document(), &style),
+            Format::Markdown => to_markdown(&absence.document(), style.verbose),
+            Format::Csv => absence.csv(),
+            Format::Json => output::json(absence)?,
+        })
     })?;
     Ok(Exit::Refused)
 }
@@ -100,17 +96,10 @@ fn show(analysis: &Analysis, output: &Output) -> Result<()> {
 
 fn rendered(summary: &Summary, format: Format, output: &Output) -> Result<String> {
     let style = output::style(output);
-    let mut text = match format {
-        Format::Text | Format::Markdown => {
-            wrapped(EXPERIMENTAL, style.width, 0).join("\n") + "\n\n"
-        }
-        Format::Csv | Format::Json => String::new(),
-    };
-    match format {
-        Format::Text => render_text(summary, &style, &mut text)?,
-        Format::Csv => render_csv(summary, &mut text)?,
-        Format::Markdown => render_markdown(summary, &style, &mut text)?,
-        Format::Json => text = output::json(summary)?,
-    }
-    Ok(text)
+    Ok(match format {
+        Format::Text => to_text(&summary.document(), &style),
+        Format::Csv => summary.csv(),
+        Format::Markdown => to_markdown(&summary.document(), style.verbose),
+        Format::Json => output::json(summary)?,
+    })
 }

@@ -17,7 +17,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Known, Modes};
 use hugewise_model::observe::misses::{
-    Absence, Analysis, Closing, Conditions, Event, Means, Own, SCHEMA,
+    Absence, Analysis, Closing, Conditions, Event, Means, MissEvent, SCHEMA,
 };
 use hugewise_model::run::trial::Outcome;
 
@@ -179,7 +179,7 @@ impl Sampling<'_> {
             }
         };
         let conditions = self.conditions();
-        let begin = Event::Own(Own::Sampling(Box::new(conditions.clone())));
+        let begin = Event::Misses(MissEvent::Sampling(Box::new(conditions.clone())));
         let mut sink = Sink::new(Analysis::new(conditions), self.arguments.out.as_deref())?;
         sink.push(&begin);
         Ok(Ok((misses, sink)))
@@ -238,7 +238,7 @@ fn close(
         outcome,
         ..closing
     };
-    sink.push(&Event::Own(Own::Sampled(Box::new(closing))));
+    sink.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
     sink.finish()
 }
 

@@ -9,10 +9,9 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::memory_trace;
 use hugewise_linux::observe::memory_trace::{CommandOutput, TraceEnd, TraceRequest, TracedProcess};
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_model::observe::simulation::{
-    Access, Cut, Simulation, render_csv, render_json, render_markdown, render_text,
-};
+use hugewise_model::observe::simulation::{Access, Cut, Simulation};
 use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
@@ -136,12 +135,11 @@ fn exit_of(ended: &TraceEnd) -> Exit {
 }
 
 fn rendered(simulation: &Simulation, format: Format, output: &Output) -> Result<String> {
-    let mut text = String::new();
-    match format {
-        Format::Text => render_text(simulation, output::style(output).width, &mut text)?,
-        Format::Json => render_json(simulation, &mut text)?,
-        Format::Csv => render_csv(simulation, &mut text)?,
-        Format::Markdown => render_markdown(simulation, &mut text)?,
-    }
-    Ok(text)
+    let style = output::style(output);
+    Ok(match format {
+        Format::Text => to_text(&simulation.document(), &style),
+        Format::Json => output::json(simulation)?,
+        Format::Csv => simulation.csv(),
+        Format::Markdown => to_markdown(&simulation.document(), style.verbose),
+    })
 }

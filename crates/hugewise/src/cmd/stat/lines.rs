@@ -5,11 +5,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use hugewise_model::observe::stat::{
-    Header, Interval, Line, Summary, render_counts, render_csv_header, render_csv_interval,
-    render_heading, render_interval, render_markdown, render_summary, to_line,
+    Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line, to_line,
 };
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::Verbosity;
+use hugewise_model::text::{Style, to_markdown, to_text};
 
 use crate::output::{self, Format, Output};
 
@@ -18,7 +17,7 @@ use crate::output::{self, Format, Output};
 pub(super) struct Lines<'a> {
     header: &'a Header,
     output: &'a Output,
-    width: usize,
+    style: Style,
     file: Option<File>,
     summary: Summary,
     /// Kept for forms that are drawn as a whole.
@@ -33,33 +32,31 @@ impl<'a> Lines<'a> {
         let mut lines = Self {
             header,
             output,
-            width: output::style(output).width,
+            style: output::style(output),
             file: file.transpose()?,
             summary: Summary::default(),
             intervals: Vec::new(),
         };
         lines.line(&Line::Header(Box::new(header.clone())))?;
-        let mut text = String::new();
-        match output.format {
-            Format::Text => render_heading(header, lines.width, &mut text)?,
-            Format::Csv => render_csv_header(&mut text)?,
-            Format::Json | Format::Markdown => {}
-        }
-        output::print(&text)?;
+        output::print(&match output.format {
+            Format::Text => to_text(&header.document(), &lines.style) + &live_heading(header),
+            Format::Csv => csv_heading(),
+            Format::Json | Format::Markdown => String::new(),
+        })?;
         Ok(lines)
     }
 
     /// One more interval.
     pub(super) fn interval(&mut self, interval: Interval) -> Result<()> {
         self.summary.add(&interval);
-        let mut text = String::new();
-        match self.output.format {
-            Format::Text => render_interval(self.header, &interval, &mut text)?,
-            Format::Csv => render_csv_interval(self.header, &interval, &mut text)?,
-            Format::Json => {}
-            Format::Markdown => self.intervals.push(interval.clone()),
+        output::print(&match self.output.format {
+            Format::Text => live_line(self.header, &interval),
+            Format::Csv => csv_rows(self.header, &interval),
+            Format::Json | Format::Markdown => String::new(),
+        })?;
+        if self.output.format == Format::Markdown {
+            self.intervals.push(interval.clone());
         }
-        output::print(&text)?;
         self.line(&Line::Interval(interval))
     }
 
@@ -67,19 +64,14 @@ impl<'a> Lines<'a> {
     pub(super) fn finish(mut self, outcome: Option<Outcome>) -> Result<()> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.finished(&self.header.hardware, outcome);
-        let mut text = String::new();
-        match self.output.format {
-            Format::Text => {
-                text.push('\n');
-                render_summary(self.header, &summary, self.width, &mut text)?;
-                if output::style(self.output).verbose == Verbosity::Verbose {
-                    render_counts(self.header, &summary, &mut text)?;
-                }
+        output::print(&match self.output.format {
+            Format::Text => format!("\n{}", to_text(&summary.document(self.header), &self.style)),
+            Format::Markdown => {
+                let document = summary.document_with(self.header, &self.intervals);
+                to_markdown(&document, self.style.verbose)
             }
-            Format::Markdown => render_markdown(self.header, &self.intervals, &mut text)?,
-            Format::Csv | Format::Json => {}
-        }
-        output::print(&text)?;
+            Format::Csv | Format::Json => String::new(),
+        })?;
         self.line(&Line::Summary(summary))
     }
 

@@ -164,7 +164,10 @@ fn text(list: &List, width: usize) -> Result<String> {
             "Counting needs hardware counters; kernel mode: {}.",
             needs.own_kernel_mode
         ),
-        format!("The whole machine and cgroups need {}.", needs.machine),
+        format!(
+            "Counting the whole machine or a cgroup needs {}.",
+            needs.machine
+        ),
     ] {
         paragraph(&line, width, &mut text)?;
     }
@@ -196,7 +199,7 @@ fn describe(processor: &Processor, width: usize, text: &mut String) -> Result<()
     });
     if nothing {
         let why = Missing::NoHardware;
-        paragraph(&format!("None can be counted here: {why}."), width, text)?;
+        paragraph(&format!("Not counted here: {why}."), width, text)?;
     }
     let shown = |missing: &Option<Missing>| missing.clone().filter(|_| !nothing);
     for one in &processor.general {

@@ -28,8 +28,8 @@ mod replay;
     after_help = "Without a target the whole machine is observed until Ctrl-C.",
     after_long_help = "Without a target the whole machine is observed until Ctrl-C.\n\n\
                   Columns: walk% share of cycles with a page walk in progress (upper bound);\n\
-                  dTLB/k, iTLB/k page walks per 1000 instructions; huge/s huge pages from\n\
-                  faults, refus/s those that failed, coll/s those from khugepaged; comp/s\n\
+                  dTLB, iTLB page walks per 1000 instructions; per second: page faults, huge\n\
+                  pages from faults, failed huge faults, huge pages collapsed by khugepaged,\n\
                   compaction stalls; huge% share of memory that is huge; free free huge\n\
                   blocks; † machine-wide.",
     group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "list", "replay"]))

@@ -31,7 +31,7 @@ use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults as fault;
 use hugewise_model::observe::faults::Known;
-use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, Own};
+use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, MissEvent};
 
 use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;
@@ -222,7 +222,7 @@ impl Misses {
         if let (None, Some(pages)) = (miss.page_bytes, &mut self.pages) {
             miss.page_bytes = pages.bytes(miss.pid, miss.address);
         }
-        self.order.hold(Some(Event::Own(Own::Miss(miss))));
+        self.order.hold(Some(Event::Misses(MissEvent::Miss(miss))));
     }
 
     /// Switches the events off and gives out all that is left; the counts.

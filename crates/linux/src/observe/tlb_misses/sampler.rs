@@ -261,15 +261,14 @@ fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
     match (&missing, &host.hypervisor) {
         (Missing::NotPermitted { grant }, _) => helps.push(format!("grant {grant}")),
         (_, Some(hypervisor)) => helps.push(format!(
-            "run on bare metal: this is a virtual machine ({hypervisor}), and few pass {} on to \
-             their guests",
+            "bare metal: this is a virtual machine ({hypervisor}), and few give {} to their guests",
             means.map_or("such sampling", Means::title)
         )),
         (_, None) => helps.extend(on_metal(means)),
     }
     helps.push(
-        "hugewise simulate -- COMMAND: a simulated TLB, which needs no counters, shows \
-         which mappings miss"
+        "hugewise simulate -- COMMAND: a model of the TLB, without counters, shows which mappings \
+         miss"
             .to_owned(),
     );
     helps.push("hugewise inspect -p PID: which memory is not huge".to_owned());

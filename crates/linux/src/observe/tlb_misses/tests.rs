@@ -36,7 +36,7 @@ impl SampleOpen for Table {
             SampleScope::Caller => None,
             _ => self.rings.borrow_mut().remove(&request.cpu),
         };
-        Ok(Box::new(Row {
+        Ok(Box::new(MissShare {
             identities: (0..request.events.len())
                 .map(|index| (100 + index as u64, index))
                 .collect(),
@@ -47,14 +47,14 @@ impl SampleOpen for Table {
     }
 }
 
-struct Row {
+struct MissShare {
     identities: Vec<(u64, usize)>,
     ring: VecDeque<Vec<Vec<u8>>>,
     trace: Vec<u8>,
     lost: Option<u64>,
 }
 
-impl Samples for Row {
+impl Samples for MissShare {
     fn identities(&self) -> Vec<(u64, usize)> {
         self.identities.clone()
     }
@@ -174,7 +174,7 @@ fn sampled(root: &Root, table: &Table, cpus: &[u32]) -> (Vec<Event>, Closing) {
 
 fn misses(all: &[Event]) -> Vec<Miss> {
     let miss = |event: &Event| match event {
-        Event::Own(Own::Miss(miss)) => Some(*miss),
+        Event::Misses(MissEvent::Miss(miss)) => Some(*miss),
         _ => None,
     };
     all.iter().filter_map(miss).collect()
@@ -434,7 +434,7 @@ fn what_the_rings_hold_becomes_a_summary() {
     let mut analysis = Analysis::new(conditions);
     let (all, closing) = sampled(&root, &table, &[0]);
     all.iter().for_each(|event| analysis.push(event));
-    analysis.push(&Event::Own(Own::Sampled(Box::new(closing))));
+    analysis.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
     let summary = analysis.summary().unwrap();
     assert_eq!((summary.misses, summary.stores), (2, 1));
     let [mapping] = &summary.mappings[..] else {
@@ -485,7 +485,7 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     });
     let mut seen = BTreeSet::new();
     let mut take = |event: Event| {
-        if let Event::Own(Own::Miss(miss)) = &event
+        if let Event::Misses(MissEvent::Miss(miss)) = &event
             && (start..start + touched as u64).contains(&miss.address)
         {
             assert_eq!(miss.page_bytes, Some(page as u64));
@@ -497,9 +497,9 @@ fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     misses.drain(&mut take);
     let closing = misses.finish(take);
     assert_eq!((seen.len(), closing.malformed), (PAGES, 0));
-    analysis.push(&Event::Own(Own::Sampled(Box::new(closing))));
+    analysis.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
     let summary = analysis.summary().unwrap();
-    let ours = |row: &&hugewise_model::observe::misses::Row| row.misses >= PAGES as u64;
+    let ours = |row: &&hugewise_model::observe::misses::MissShare| row.misses >= PAGES as u64;
     let mapping = summary.mappings.iter().find(ours).unwrap();
     assert!(mapping.name.starts_with("anonymous"), "{}", mapping.name);
     assert!(!analysis.nameless().is_empty(), "code lies in files");

@@ -37,9 +37,28 @@ const FRAME_BITS: u64 = (1 << 55) - 1;
 
 /// Scans the page that holds a local variable.
 pub(super) fn pagemap_scan(root: &Root) -> Answer {
-    File::open(root.path("proc/self/pagemap"))
+    open_pagemap(root)
         .and_then(|pagemap| scan_one_page(&pagemap))
         .into()
+}
+
+/// A program with file capabilities is not dumpable, so that its files in /proc are root's. The
+/// programs that it measures are not affected, hence neither must the answer be. Being dumpable
+/// for a moment gives nothing away: ptrace needs the same capabilities.
+fn open_pagemap(root: &Root) -> io::Result<File> {
+    let path = root.path("proc/self/pagemap");
+    let opened = File::open(&path);
+    // SAFETY: prctl with these requests takes plain numbers and touches no memory of ours.
+    let is_dumpable = unsafe { libc::prctl(libc::PR_GET_DUMPABLE) } == 1;
+    if opened.is_ok() || is_dumpable {
+        return opened;
+    }
+    // SAFETY: as above.
+    let set = |value: libc::c_ulong| unsafe { libc::prctl(libc::PR_SET_DUMPABLE, value) };
+    set(1);
+    let opened = File::open(&path);
+    set(0);
+    opened
 }
 
 fn scan_one_page(pagemap: &File) -> io::Result<()> {

@@ -1,18 +1,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::event::{Access, Closing, Conditions, Event, Miss, Own};
-use super::standing::Standing;
+use super::eligibility::Eligibility;
+use super::event::{Access, Closing, Conditions, Event, Miss, MissEvent};
 use crate::observe::faults::processes::Processes;
 
-/// Adds misses up as they come, in order of time. It holds no miss; what grows with the run is
-/// one entry for each mapping and for each place in the code.
+/// Counts misses as they come, in order of time. Its size grows with mappings and code addresses,
+/// not with misses.
 #[derive(Debug)]
 pub struct Analysis {
     pub(super) conditions: Conditions,
     pub(super) closing: Option<Closing>,
     pub(super) processes: Processes,
     pub(super) mappings: BTreeMap<Whose, Tally>,
-    pub(super) standings: BTreeMap<Standing, u64>,
+    pub(super) standings: BTreeMap<Eligibility, u64>,
     /// By size of the page; `None` where it is not known.
     pub(super) pages: BTreeMap<Option<u64>, u64>,
     pub(super) misses: u64,
@@ -43,7 +43,7 @@ pub(super) enum Whose {
 }
 
 impl Analysis {
-    /// An analysis of what was sampled under these conditions.
+    /// An empty analysis of samples under these conditions.
     #[must_use]
     pub fn new(conditions: Conditions) -> Self {
         Self {
@@ -60,17 +60,17 @@ impl Analysis {
         }
     }
 
-    /// Takes the next event in.
+    /// Adds the next event.
     pub fn push(&mut self, event: &Event) {
         match event {
-            Event::Own(Own::Sampling(_)) => {}
-            Event::Own(Own::Miss(miss)) => self.miss(miss),
-            Event::Own(Own::Sampled(closing)) => self.closing = Some((**closing).clone()),
+            Event::Misses(MissEvent::Sampling(_)) => {}
+            Event::Misses(MissEvent::Miss(miss)) => self.miss(miss),
+            Event::Misses(MissEvent::Sampled(closing)) => self.closing = Some((**closing).clone()),
             Event::Space(event) => self.processes.push(event),
         }
     }
 
-    /// Places in files where misses happened and that have no name yet.
+    /// Code addresses of misses without a symbol yet, by file.
     #[must_use]
     pub fn nameless(&self) -> BTreeMap<String, BTreeSet<u64>> {
         self.processes.code.nameless()
@@ -80,22 +80,22 @@ impl Analysis {
         self.misses += 1;
         self.stores += u64::from(miss.access == Access::Store);
         let area = self.processes.area(miss.pid, miss.address);
-        let standing = Standing::of(miss, area, &self.conditions);
-        let whose = match (area, standing) {
+        let eligibility = Eligibility::of(miss, area, &self.conditions);
+        let whose = match (area, eligibility) {
             (Some(area), _) => Whose::Mapping(area.tally),
-            (None, Standing::Kernel) => Whose::Kernel,
+            (None, Eligibility::Kernel) => Whose::Kernel,
             (None, _) => Whose::Unknown,
         };
         let tally = self.mappings.entry(whose).or_default();
         tally.misses += 1;
-        tally.huge += u64::from(standing == Standing::Huge);
-        tally.could += u64::from(standing == Standing::Could);
-        *self.standings.entry(standing).or_default() += 1;
+        tally.huge += u64::from(eligibility == Eligibility::Huge);
+        tally.could += u64::from(eligibility == Eligibility::Eligible);
+        *self.standings.entry(eligibility).or_default() += 1;
         *self.pages.entry(miss.page_bytes).or_default() += 1;
         if let Some(cycles) = miss.refill_cycles {
             *self.refills.entry(cycles).or_default() += 1;
         }
-        if miss.code >= super::standing::UPPER_HALF {
+        if miss.code >= super::eligibility::UPPER_HALF {
             self.kernel_code += 1;
         } else {
             self.processes.ran(miss.pid, &[miss.code], 1);

@@ -7,26 +7,26 @@ use crate::run::trial::Outcome;
 /// The version of the recording: raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// One thing that was seen: a miss and what frames it, or what happened to an address space,
-/// which is told in the words of [`faults::Event`].
+/// One line of a recording: a miss, its beginning or end, or a change of an address space, which
+/// is a [`faults::Event`].
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(untagged)]
 pub enum Event {
-    /// Of misses.
-    Own(Own),
-    /// Mappings, births and ends, and names of places.
+    /// A miss, or the beginning or end.
+    Misses(MissEvent),
+    /// Mappings, processes and symbols.
     Space(faults::Event),
 }
 
-/// What only a recording of misses has.
+/// Events that only a recording of misses has.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Own {
-    /// The first of a recording: where, what, and how it was sampled.
+pub enum MissEvent {
+    /// The first: what was sampled, where and how.
     Sampling(Box<Conditions>),
-    /// An access whose translation was in no TLB.
+    /// An access that missed every TLB.
     Miss(Miss),
-    /// The last of a recording.
+    /// The last.
     Sampled(Box<Closing>),
 }
 
@@ -35,8 +35,8 @@ impl Event {
     #[must_use]
     pub fn time_ns(&self) -> Option<u64> {
         match self {
-            Self::Own(Own::Miss(miss)) => Some(miss.time_ns),
-            Self::Own(_) => None,
+            Self::Misses(MissEvent::Miss(miss)) => Some(miss.time_ns),
+            Self::Misses(_) => None,
             Self::Space(event) => event.time_ns(),
         }
     }
@@ -51,7 +51,7 @@ pub enum Means {
     Pebs,
     /// AMD: instruction-based sampling of executed operations, most of which miss nothing.
     Ibs,
-    /// Arm: the statistical profiling extension, asked for accesses that walked.
+    /// Arm: the statistical profiling extension, filtered for accesses that walked.
     Spe,
 }
 
@@ -75,7 +75,7 @@ pub struct Conditions {
     pub schema: u32,
     /// Version of the program that recorded.
     pub hugewise: String,
-    /// What was observed, as the user named it.
+    /// The target, as the user named it.
     pub subject: String,
     /// When it began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
@@ -91,11 +91,11 @@ pub struct Conditions {
     pub means: Means,
     /// What it samples: names of events.
     pub sampled: String,
-    /// Every how many of those a sample is taken.
+    /// Events per sample.
     pub every: u64,
     /// In which modes.
     pub modes: Modes,
-    /// Whether each sample says the size of the page at its address.
+    /// Whether samples have the page size at their address.
     pub page_size: Known,
 }
 
@@ -109,12 +109,12 @@ pub enum Access {
     Store,
 }
 
-/// An access whose translation was in no TLB.
+/// An access that missed every TLB.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Miss {
-    /// Nanoseconds of the monotonic clock. From SPE, when its buffer was handed over: a little
-    /// later than the access.
+    /// Nanoseconds of the monotonic clock. With SPE the time at which its buffer was read, a
+    /// little later than the access.
     pub time_ns: u64,
     /// Process.
     pub pid: u32,
@@ -122,15 +122,15 @@ pub struct Miss {
     pub tid: u32,
     /// The address that was accessed.
     pub address: u64,
-    /// Where the instruction lies.
+    /// The address of the instruction.
     pub code: u64,
     /// What it did.
     pub access: Access,
-    /// Size of the page at the address, in bytes, as the page tables had it when the sample was
-    /// taken (PEBS, IBS) or read (SPE).
+    /// Size of the page at the address, in bytes, when the sample was taken (PEBS, IBS) or read
+    /// (SPE).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
-    /// How long the translation took, in cycles, where the hardware tells.
+    /// Translation latency, in cycles, where the hardware reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill_cycles: Option<u64>,
 }
@@ -143,12 +143,13 @@ pub struct Closing {
     pub wall_ns: u64,
     /// How the command ended; `None` for what was there before, or when interrupted.
     pub outcome: Option<Outcome>,
-    /// Samples that the hardware gave, those that missed nothing included.
+    /// All samples, with those that missed nothing.
     pub samples: u64,
-    /// Samples of misses without an address, which are in no table.
+    /// Misses without an address, which are in no table.
     pub without_address: u64,
-    /// Samples that found no room; `None` where the kernel does not count them (before Linux 6.0).
+    /// Samples lost for want of buffer space; `None` if the kernel does not count them (before
+    /// Linux 6.0).
     pub lost: Option<u64>,
-    /// Records that could not be understood.
+    /// Malformed records.
     pub malformed: u64,
 }

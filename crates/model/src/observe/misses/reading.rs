@@ -1,7 +1,7 @@
 use serde::Deserialize;
 
 use super::analysis::Analysis;
-use super::event::{Event, Own, SCHEMA};
+use super::event::{Event, MissEvent, SCHEMA};
 use crate::base::recording::{Origin, Recorded};
 use crate::observe::faults;
 
@@ -23,19 +23,19 @@ impl Recorded for Analysis {
     const WRITER: &'static str = "hugewise misses --out";
     const SCHEMA: u32 = SCHEMA;
 
-    /// The kind of event decides whose words are to be understood, so that an error is about the
-    /// line and not about all that it is not.
+    /// The tag decides between the two kinds of events, so that an error names the fault of the
+    /// line.
     fn parse(line: &[u8]) -> Result<Event, serde_json::Error> {
         let tag: Tag = serde_json::from_slice(line)?;
         if matches!(tag.event.as_str(), "sampling" | "miss" | "sampled") {
-            serde_json::from_slice(line).map(Event::Own)
+            serde_json::from_slice(line).map(Event::Misses)
         } else {
             serde_json::from_slice::<faults::Event>(line).map(Event::Space)
         }
     }
 
     fn origin(event: &Event) -> Option<Origin> {
-        let Event::Own(Own::Sampling(conditions)) = event else {
+        let Event::Misses(MissEvent::Sampling(conditions)) = event else {
             return None;
         };
         Some(Origin {
@@ -46,7 +46,9 @@ impl Recorded for Analysis {
 
     fn begin(event: &Event) -> Option<Self> {
         match event {
-            Event::Own(Own::Sampling(conditions)) => Some(Self::new((**conditions).clone())),
+            Event::Misses(MissEvent::Sampling(conditions)) => {
+                Some(Self::new((**conditions).clone()))
+            }
             _ => None,
         }
     }

@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Whose};
+use super::eligibility::Eligibility;
 use super::event::{Closing, Conditions};
-use super::standing::Standing;
 use crate::base::units::bytes_text;
 use crate::run::stats::{Share, wilson};
 
-/// What is said of a sample of misses.
+/// The sampled misses, summed up.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
@@ -18,22 +18,22 @@ pub struct Summary {
     pub closing: Closing,
     /// Misses in the sample.
     pub misses: u64,
-    /// Of these: stores.
+    /// Stores among them.
     pub stores: u64,
-    /// Whether it is the memory that could be huge.
+    /// Whether they are in memory that is eligible for huge pages.
     pub conclusion: Conclusion,
-    /// The share of misses in memory that could be huge. Its ends take in what is not known:
-    /// the lower end as if none of that could be, the upper end as if all of it could.
+    /// The share of misses in eligible memory. The interval covers unknown memory: its lower end
+    /// assumes that none of that is eligible, its upper end that all is.
     pub could: Share,
-    /// By how their memory stands to huge pages.
-    pub standings: Vec<Row>,
+    /// By eligibility of their memory.
+    pub standings: Vec<MissShare>,
     /// By mapping, the most first.
-    pub mappings: Vec<Row>,
-    /// By size of the page, rising.
-    pub pages: Vec<Row>,
+    pub mappings: Vec<MissShare>,
+    /// By page size, ascending.
+    pub pages: Vec<MissShare>,
     /// By function, the most first.
-    pub functions: Vec<Row>,
-    /// How long translations took, where the hardware tells.
+    pub functions: Vec<MissShare>,
+    /// Translation latency, where the hardware reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill: Option<Refill>,
 }
@@ -41,8 +41,8 @@ pub struct Summary {
 /// A part of the misses.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
-    /// What it is of: the name of a standing, a mapping, bytes of a page, a function.
+pub struct MissShare {
+    /// The name of an eligibility or a mapping, a page size in bytes, or a function.
     pub name: String,
     /// The same for people.
     pub label: String,
@@ -53,34 +53,34 @@ pub struct Row {
     /// Of a mapping: those in huge pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge: Option<u64>,
-    /// Of a mapping: those in small pages that could be huge.
+    /// Of a mapping: those in small pages that are eligible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub could: Option<u64>,
 }
 
-/// How long translations took, in cycles.
+/// Translation latency, in cycles.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Refill {
-    /// Half took no longer.
+    /// Median.
     pub p50_cycles: u64,
-    /// Nine of ten took no longer.
+    /// 90th percentile.
     pub p90_cycles: u64,
 }
 
-/// Whether the misses are in the memory that could be huge.
+/// Whether the misses are in memory that is eligible for huge pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
     /// There are none.
     NoMisses,
-    /// More than half of them are, for certain.
+    /// More than half are, significantly.
     Are,
     /// Some are.
     Partly,
-    /// Fewer than one in ten is, for certain.
+    /// Fewer than one in ten is, significantly.
     AreNot,
-    /// Too few samples, or too little known of them.
+    /// Too few samples, or too many of unknown memory.
     CannotTell,
 }
 
@@ -103,12 +103,12 @@ impl Conclusion {
 }
 
 impl Analysis {
-    /// What it came to; `None` where the end is missing.
+    /// The summary; `None` if the end is missing.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let closing = self.closing.clone()?;
-        let of = |standing| self.standings.get(&standing).copied().unwrap_or(0);
-        let (could, unknown) = (of(Standing::Could), of(Standing::Unknown));
+        let of = |eligibility| self.standings.get(&eligibility).copied().unwrap_or(0);
+        let (could, unknown) = (of(Eligibility::Eligible), of(Eligibility::Unknown));
         let could = Share {
             high: wilson(could + unknown, self.misses).high,
             ..wilson(could, self.misses)
@@ -120,7 +120,7 @@ impl Analysis {
             stores: self.stores,
             conclusion: Conclusion::of(self.misses, could),
             could,
-            standings: self.standing_rows(),
+            standings: self.eligibility_rows(),
             mappings: self.mapping_rows(),
             pages: self.page_rows(),
             functions: self.function_rows(),
@@ -128,8 +128,8 @@ impl Analysis {
         })
     }
 
-    fn row(&self, name: String, label: String, misses: u64) -> Row {
-        Row {
+    fn row(&self, name: String, label: String, misses: u64) -> MissShare {
+        MissShare {
             name,
             label,
             misses,
@@ -139,19 +139,19 @@ impl Analysis {
         }
     }
 
-    fn standing_rows(&self) -> Vec<Row> {
-        let seen = Standing::ALL.into_iter().filter_map(|standing| {
-            let misses = *self.standings.get(&standing)?;
+    fn eligibility_rows(&self) -> Vec<MissShare> {
+        let rows = Eligibility::ALL.into_iter().filter_map(|eligibility| {
+            let misses = *self.standings.get(&eligibility)?;
             Some(self.row(
-                standing.name().to_owned(),
-                standing.title().to_owned(),
+                eligibility.name().to_owned(),
+                eligibility.title().to_owned(),
                 misses,
             ))
         });
-        seen.collect()
+        rows.collect()
     }
 
-    fn mapping_rows(&self) -> Vec<Row> {
+    fn mapping_rows(&self) -> Vec<MissShare> {
         let mut sums: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
         for (&whose, tally) in &self.mappings {
             let sum = sums.entry(self.title(whose)).or_default();
@@ -159,15 +159,17 @@ impl Analysis {
             sum.1 += tally.huge;
             sum.2 += tally.could;
         }
-        let rows = sums.into_iter().map(|(name, (misses, huge, could))| Row {
-            huge: Some(huge),
-            could: Some(could),
-            ..self.row(name.clone(), name, misses)
-        });
+        let rows = sums
+            .into_iter()
+            .map(|(name, (misses, huge, could))| MissShare {
+                huge: Some(huge),
+                could: Some(could),
+                ..self.row(name.clone(), name, misses)
+            });
         most_first(rows.collect())
     }
 
-    /// What a mapping is called: memory without a name by its size and place.
+    /// The name of a mapping; anonymous memory by its size and address.
     fn title(&self, whose: Whose) -> String {
         let Whose::Mapping(number) = whose else {
             return match whose {
@@ -187,20 +189,20 @@ impl Analysis {
         }
     }
 
-    fn page_rows(&self) -> Vec<Row> {
+    fn page_rows(&self) -> Vec<MissShare> {
         let rows = self.pages.iter().map(|(&page, &misses)| match page {
             Some(bytes) => self.row(bytes.to_string(), bytes_text(bytes), misses),
-            None => self.row("unknown".to_owned(), "not known".to_owned(), misses),
+            None => self.row("unknown".to_owned(), "unknown".to_owned(), misses),
         });
-        // What is not known comes first in the map, and last in the table.
-        let mut rows: Vec<Row> = rows.collect();
+        // Unknown sizes come first in the map, and last in the table.
+        let mut rows: Vec<MissShare> = rows.collect();
         if self.pages.contains_key(&None) {
             rows.rotate_left(1);
         }
         rows
     }
 
-    fn function_rows(&self) -> Vec<Row> {
+    fn function_rows(&self) -> Vec<MissShare> {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         for ((function, _), misses, _) in self.processes.code.sites() {
             let name = match function.place {
@@ -239,7 +241,7 @@ impl Analysis {
 }
 
 /// By falling misses; equals by name, so that the same recording always gives the same order.
-fn most_first(mut rows: Vec<Row>) -> Vec<Row> {
+fn most_first(mut rows: Vec<MissShare>) -> Vec<MissShare> {
     rows.sort_by(|a, b| b.misses.cmp(&a.misses).then_with(|| a.name.cmp(&b.name)));
     rows
 }

@@ -6,7 +6,8 @@ use crate::base::recording::{Fault, read};
 use crate::observe::faults;
 use crate::observe::faults::{Known, Map, Modes, Sharing, Symbol};
 use crate::run::trial::Outcome;
-use crate::text::{Color, Style, Verbosity};
+use crate::text::document::Document;
+use crate::text::{Style, Verbosity, to_text};
 
 const PAGE: u64 = 4096;
 const HUGE: u64 = 2 << 20;
@@ -54,7 +55,7 @@ fn map(start: u64, bytes: u64, name: &str, sharing: Sharing) -> Event {
 }
 
 fn miss(address: u64, page_bytes: Option<u64>) -> Event {
-    Event::Own(Own::Miss(Miss {
+    Event::Misses(MissEvent::Miss(Miss {
         time_ns: 10,
         pid: 7,
         tid: 8,
@@ -86,7 +87,7 @@ fn analysed(events: impl IntoIterator<Item = Event>) -> Summary {
     let mut analysis = Analysis::new(conditions());
     space().iter().for_each(|event| analysis.push(event));
     events.into_iter().for_each(|event| analysis.push(&event));
-    analysis.push(&Event::Own(Own::Sampled(Box::new(closing()))));
+    analysis.push(&Event::Misses(MissEvent::Sampled(Box::new(closing()))));
     analysis.summary().expect("a closing")
 }
 
@@ -96,7 +97,7 @@ fn standings(summary: &Summary) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn every_address_has_its_standing() {
+fn every_address_has_its_eligibility() {
     let small = Some(PAGE);
     let summary = analysed([
         miss(0x7020_0000, small),
@@ -132,7 +133,7 @@ fn every_address_has_its_standing() {
 }
 
 #[test]
-fn a_page_between_small_and_huge_could_be_huge() {
+fn a_page_between_small_and_huge_is_eligible() {
     let summary = analysed([miss(0x7020_0000, Some(16 * PAGE))]);
     assert_eq!(standings(&summary), [("could", 1)]);
     assert_eq!(summary.pages[0].label, "64 KiB");
@@ -189,7 +190,9 @@ fn a_child_has_the_memory_of_its_parent_and_a_program_its_own() {
         tid: 9,
     });
     let of_child = |address| match miss(address, Some(PAGE)) {
-        Event::Own(Own::Miss(miss)) => Event::Own(Own::Miss(Miss { pid: 9, ..miss })),
+        Event::Misses(MissEvent::Miss(miss)) => {
+            Event::Misses(MissEvent::Miss(Miss { pid: 9, ..miss }))
+        }
         other => other,
     };
     let exec = Event::Space(faults::Event::Exec {
@@ -203,10 +206,13 @@ fn a_child_has_the_memory_of_its_parent_and_a_program_its_own() {
 
 #[test]
 fn a_recording_is_read_back_as_it_was_written() {
-    let all = [Event::Own(Own::Sampling(Box::new(conditions())))]
+    let all = [Event::Misses(MissEvent::Sampling(Box::new(conditions())))]
         .into_iter()
         .chain(space())
-        .chain([miss(1, None), Event::Own(Own::Sampled(Box::new(closing())))]);
+        .chain([
+            miss(1, None),
+            Event::Misses(MissEvent::Sampled(Box::new(closing()))),
+        ]);
     for (number, event) in all.enumerate() {
         let line = serde_json::to_vec(&event).expect("an event");
         assert_eq!(read::<Analysis>(number + 1, &line), Ok(event));
@@ -224,12 +230,12 @@ fn a_recording_is_read_back_as_it_was_written() {
     assert!(error.to_string().starts_with("line 5, column"), "{error}");
 }
 
-fn style(verbose: Verbosity) -> Style {
-    Style {
-        width: 80,
-        color: Color::Never,
+fn drawn(document: &Document, verbose: Verbosity) -> String {
+    let style = Style {
         verbose,
-    }
+        ..Style::default()
+    };
+    to_text(document, &style)
 }
 
 #[test]
@@ -242,13 +248,13 @@ fn text_fits_eighty_columns() {
         events.push(miss(start, Some(PAGE)));
     }
     let summary = analysed(events);
-    let mut text = String::new();
-    render_text(&summary, &style(Verbosity::Normal), &mut text).expect("text");
-    assert!(text.contains("12 more (-v)"), "{text}");
-    let long = text.lines().find(|line| line.chars().count() > 80);
-    assert_eq!(long, None);
-    let mut csv = String::new();
-    render_csv(&summary, &mut csv).expect("text");
+    for (verbose, lines) in [(Verbosity::Normal, 24), (Verbosity::Verbose, usize::MAX)] {
+        let text = drawn(&summary.document(), verbose);
+        assert!(text.lines().count() <= lines, "{text}");
+        let long = text.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(long, None);
+    }
+    let csv = summary.csv();
     let columns = csv.lines().map(|line| line.matches(',').count());
     assert_eq!(columns.collect::<std::collections::BTreeSet<_>>().len(), 1);
 }
@@ -261,11 +267,9 @@ fn an_absence_says_what_would_help() {
         missing,
         vec!["a machine of iron".to_owned()],
     );
-    let mut text = String::new();
-    absence.render_text(80, &mut text).expect("text");
     assert_eq!(
-        text,
-        "Cannot tell where misses come from: this machine has no hardware counters.\n\
+        drawn(&absence.document(), Verbosity::Normal),
+        "Cannot sample TLB misses: this machine has no hardware counters.\n\
          What would help:\n\
          * a machine of iron\n"
     );

@@ -1,4 +1,4 @@
-//! The pages that the kernel gave, as it tells while the program runs.
+//! The TLB with the pages that the kernel mapped, read while the program runs.
 
 use std::collections::HashMap;
 
@@ -13,24 +13,24 @@ pub enum PageNow {
     Huge,
     /// An entry of its own for each base page.
     Base,
-    /// Nothing yet, or nothing any more.
+    /// Not mapped.
     Absent,
 }
 
-/// After so many accesses an answer is old, and asked for again at the next walk: huge pages are
-/// made and split while a program runs.
+/// After so many accesses the page size is read again at the next walk: huge pages are made and
+/// split while a program runs.
 const OLD: u64 = 1 << 20;
 
-/// The buffers while each access finds the page that the kernel gave.
+/// The TLB with the pages that the kernel mapped.
 ///
-/// Base and huge pages have their buffers apart. Entries that hold both sizes are therefore taken
-/// for each: with pages of both sizes, what is missed is a lower bound.
+/// Base and huge pages are simulated apart, so shared entries count for both sizes: with pages of
+/// both, misses are a lower bound.
 #[derive(Debug)]
 pub struct AsMapped {
     base: Column,
     huge: Column,
     shift: u32,
-    /// By number of the huge-page range.
+    /// By number of the huge-page block.
     known: HashMap<u64, Known>,
     accesses: u64,
     missing: Option<Missing>,
@@ -43,7 +43,7 @@ struct Known {
 }
 
 impl AsMapped {
-    /// Empty buffers, and nothing known.
+    /// An empty TLB.
     #[must_use]
     pub fn new(processor: &Processor, paging: Paging) -> Self {
         Self {
@@ -56,7 +56,8 @@ impl AsMapped {
         }
     }
 
-    /// One access. `ask` tells what maps its address now; the first refusal ends the asking.
+    /// One access. `ask` reads what maps its address now; after its first error nothing is
+    /// counted.
     pub fn access(&mut self, access: Access, ask: impl FnOnce() -> Result<PageNow, Missing>) {
         if self.missing.is_some() {
             return;
@@ -86,7 +87,7 @@ impl AsMapped {
             asked_at,
         };
         let known = self.known.entry(range).or_insert(new);
-        // The process is ahead of its trace: what it gave back is still to be accessed in it.
+        // The process is ahead of its trace: memory that it freed is still accessed there.
         if now != PageNow::Absent {
             *known = new;
         }
@@ -101,10 +102,10 @@ impl AsMapped {
         }
     }
 
-    /// The counts so far, or why there are none.
+    /// The counts so far.
     ///
     /// # Errors
-    /// It could not be asked what maps an address.
+    /// The page size of an address could not be read.
     pub fn counts(&self) -> Result<MappedPages, Missing> {
         if let Some(missing) = &self.missing {
             return Err(missing.clone());

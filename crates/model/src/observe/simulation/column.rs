@@ -1,10 +1,10 @@
-//! One column of the result: all of memory in pages of one size.
+//! The TLB with all memory in pages of one size.
 
 use super::outcome::{PageColumn, Streams, Tally};
 use super::{Access, Buffer, Kind, Paging, Processor, Shape, Walker, shape_of};
 use crate::base::tlb::Holds;
 
-/// The buffers of a processor while all memory is in pages of one size.
+/// The TLB of a processor with all memory in pages of one size.
 #[derive(Debug)]
 pub struct Column {
     page_bytes: u64,
@@ -15,10 +15,10 @@ pub struct Column {
     code: First,
     second: Second,
     walker: Walker,
-    seen: Streams,
+    counts: Streams,
 }
 
-/// A first level, and the page that it was asked for last.
+/// An L1 TLB and the page of its last look-up.
 #[derive(Debug)]
 struct First {
     buffer: Option<Buffer>,
@@ -40,8 +40,7 @@ enum Second {
 }
 
 impl Column {
-    /// Empty buffers for pages of one size. A size that the processor's buffers do not hold is
-    /// simulated as if their entries for base pages held it.
+    /// An empty TLB. A page size without entries is simulated with those of base pages.
     #[must_use]
     pub fn new(processor: &Processor, paging: Paging, page_bytes: u64) -> Self {
         let holds = |size| {
@@ -66,12 +65,11 @@ impl Column {
             code: First::new(shape(1, &[Holds::Instructions, Holds::Both])),
             second: Second::new(shape),
             walker: Walker::new(paging, page_bytes, processor.walk_cache),
-            seen: Streams::default(),
+            counts: Streams::default(),
         }
     }
 
-    /// One access, and how many walks it needed. Bytes on both sides of a page's end ask for both
-    /// pages.
+    /// One access, and how many walks it took. Bytes in two pages look both up.
     pub fn access(&mut self, access: Access) -> u64 {
         let last_byte = access
             .address
@@ -91,14 +89,14 @@ impl Column {
         PageColumn {
             page_bytes: self.page_bytes,
             native: self.native,
-            streams: self.seen,
+            streams: self.counts,
         }
     }
 
     fn tally(&mut self, kind: Kind) -> &mut Tally {
         match kind {
-            Kind::Fetch => &mut self.seen.code,
-            Kind::Load | Kind::Store => &mut self.seen.data,
+            Kind::Fetch => &mut self.counts.code,
+            Kind::Load | Kind::Store => &mut self.counts.data,
         }
     }
 
@@ -133,8 +131,8 @@ impl First {
         }
     }
 
-    /// The page asked for last lies in front of its set: asking again changes nothing, and most
-    /// accesses do.
+    /// The page of the last look-up is first in its set: looking it up again, as most accesses
+    /// do, changes nothing.
     fn touch(&mut self, page: u64) -> bool {
         let Some(buffer) = &mut self.buffer else {
             return false;

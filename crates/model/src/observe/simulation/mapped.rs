@@ -1,4 +1,4 @@
-//! Which memory the walks are for.
+//! Walks by mapping.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,17 +13,17 @@ use crate::observe::faults::space::{Space, Units};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MappingWalks {
-    /// What it is called; memory without a name by its size and place.
+    /// Its name; anonymous memory by its size and address.
     pub name: String,
-    /// Walks of data and code together, with pages of each size in turn.
+    /// Walks for data and code, by page size.
     pub walks: Vec<u64>,
 }
 
-/// The mappings of a program, as far as they were looked up, and the walks in them.
+/// The mappings of a program and the walks in them.
 ///
-/// They are looked up when a walk goes to an address that no known mapping holds, so that a
-/// program that maps much and walks little costs little. The process is a little ahead of its
-/// trace: memory that it gave back at once is not found any more.
+/// They are read when a walk goes to an address outside of every known mapping, which is cheap for
+/// programs that map much and walk little. The process is a little ahead of its trace: memory that
+/// it freed at once is not found.
 #[derive(Debug)]
 pub struct Mapped {
     space: Space,
@@ -31,9 +31,9 @@ pub struct Mapped {
     /// By number of the mapping.
     extents: Vec<(u64, u64, String)>,
     walks: BTreeMap<Option<usize>, Vec<u64>>,
-    /// Base pages that were looked up and not found.
+    /// Base pages outside of every mapping.
     absent: BTreeSet<u64>,
-    /// Where the first store went: onto the stack, where the program begins by calling.
+    /// Address of the first store, which is on the stack.
     stack: Option<u64>,
     columns: usize,
 }
@@ -57,15 +57,15 @@ impl Mapped {
         }
     }
 
-    /// Takes notice of an access, whether it walked or not.
+    /// Notes an access, whether it walked or not.
     pub fn see(&mut self, access: Access) {
         if self.stack.is_none() && access.kind == Kind::Store {
             self.stack = Some(access.address);
         }
     }
 
-    /// Adds the walks of an access, by page size. Where its mapping is not known, `look_up` is
-    /// asked for all that there is now.
+    /// Adds the walks of an access, by page size. `look_up` reads all mappings where that of the
+    /// address is unknown.
     pub fn walked(&mut self, address: u64, walks: &[u64], look_up: impl FnOnce() -> Vec<Map>) {
         let page = address / self.units.page_bytes;
         if self.space.area(address).is_none() && !self.absent.contains(&page) {
@@ -97,8 +97,8 @@ impl Mapped {
         }
     }
 
-    /// What it came to, the most walks with the smallest pages first; mappings of one name (the
-    /// parts of one file) are one.
+    /// Walks by mapping, the most with the smallest pages first; mappings of one name (parts of a
+    /// file) are added up.
     #[must_use]
     pub fn rows(&self) -> Vec<MappingWalks> {
         let mut sums: BTreeMap<String, Vec<u64>> = BTreeMap::new();
@@ -161,10 +161,10 @@ mod tests {
     #[test]
     fn mappings_are_looked_up_once_and_grow() {
         let mut mapped = Mapped::new(4096, 2);
-        let mut looked = 0;
+        let mut look_ups = 0;
         let mut walk = |address: u64, maps: Vec<Map>| {
             mapped.walked(address, &[2, 1], || {
-                looked += 1;
+                look_ups += 1;
                 maps
             });
         };
@@ -182,7 +182,7 @@ mod tests {
         // Nothing is there, and that is not asked twice.
         walk(0x90_0000, small());
         walk(0x90_0008, small());
-        assert_eq!(looked, 3);
+        assert_eq!(look_ups, 3);
         let expected = [
             ("anonymous 1 MiB at 100000".to_owned(), vec![6, 3]),
             ("not known".to_owned(), vec![4, 2]),

@@ -1,17 +1,18 @@
-//! What a program's accesses would find in the buffers of a processor, page size by page size.
+//! A model of a processor's TLB, fed with a program's accesses, one page size at a time.
 //!
-//! A model, not a measurement: BIAS.md says what a simulated miss is not. The same
-//! accesses always give the same numbers.
+//! Not a measurement: BIAS.md says how simulated misses differ. The same accesses always give
+//! the same numbers.
 
 use serde::{Deserialize, Serialize};
 
 mod as_mapped;
 mod buffer;
 mod column;
+mod csv;
+mod document;
 mod mapped;
 mod outcome;
 mod paging;
-mod render;
 mod walk;
 
 pub use as_mapped::{AsMapped, PageNow};
@@ -22,18 +23,17 @@ pub use outcome::{
     Accesses, Cut, FORMAT, MappedPages, PageColumn, References, Simulation, Streams, Tally, Tracer,
 };
 pub use paging::Paging;
-pub use render::{render_csv, render_json, render_markdown, render_text};
 pub use walk::Walker;
 
 use crate::base::tlb::{Holds, Structure, Tlb};
 
-/// Entries and ways of one buffer.
+/// Size and associativity of one TLB.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// How many pages it remembers.
+    /// Entries.
     pub entries: u32,
-    /// In how many places one page may lie.
+    /// Ways of a set.
     pub ways: u32,
 }
 
@@ -41,49 +41,47 @@ pub struct Shape {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Processor {
-    /// Its buffers.
+    /// Its TLBs.
     pub tlb: Tlb,
-    /// Its memory of upper levels of the page tables, where a source says how large it is.
+    /// Its page-walk cache, if its size is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_cache: Option<WalkCache>,
 }
 
-/// A memory of entries of page tables that point to other tables, of all levels together, each
-/// in any place.
+/// A fully associative page-walk cache, one for all levels.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct WalkCache {
-    /// How many it remembers.
+    /// Entries.
     pub entries: u32,
 }
 
-/// What the program did with memory.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An instruction was fetched.
+    /// Instruction fetch.
     Fetch,
-    /// Data was read.
+    /// Data read.
     Load,
-    /// Data was written.
+    /// Data write.
     Store,
 }
 
 /// One access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
     /// First byte.
     pub address: u64,
-    /// How many bytes; none is taken for one.
+    /// Bytes; 0 counts as 1.
     pub bytes: u64,
 }
 
-/// All buffers of one kind and level that hold a page size, as one.
+/// All TLBs of one kind and level that hold a page size, as one.
 ///
-/// Several of them (Ice Lake's second level has two halves that hold 4 KiB pages) become one
-/// with their entries and ways added where their sets are as many, as the manuals tell them;
-/// otherwise the largest stands alone.
+/// Several (Ice Lake's second level has two halves for 4 KiB pages) are added up if they have
+/// equally many sets, as in the manuals; otherwise the largest is used.
 #[must_use]
 pub fn shape_of(tlb: &Tlb, level: u8, holds: &[Holds], page_bytes: u64) -> Option<Shape> {
     let all = tlb.structures.iter().filter(|one| {
@@ -104,7 +102,7 @@ pub fn shape_of(tlb: &Tlb, level: u8, holds: &[Holds], page_bytes: u64) -> Optio
     })
 }
 
-/// A buffer whose ways are not told has one set.
+/// A TLB of unknown associativity has one set.
 fn shape(structure: &Structure) -> Shape {
     Shape {
         entries: structure.entries,

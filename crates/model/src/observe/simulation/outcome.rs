@@ -1,4 +1,4 @@
-//! What a simulation came to.
+//! The result of a simulation.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,25 +17,25 @@ pub struct Simulation {
     pub format: String,
     /// The command, word by word.
     pub command: Vec<String>,
-    /// Where the accesses come from.
+    /// The source of the accesses.
     pub tracer: Tracer,
     /// The processor that was simulated.
     pub processor: Processor,
     /// Base page of the page tables, in bytes.
     pub base_page_bytes: u64,
-    /// What the trace held.
+    /// The accesses of the trace.
     pub accesses: Accesses,
-    /// Whether all of the run is in it.
+    /// Whether the trace covers the whole run.
     pub cut: Cut,
     /// Page sizes, ascending.
     pub columns: Vec<PageColumn>,
-    /// Which memory the walks were for, the most first.
+    /// Walks by mapping, the most first.
     #[serde(default)]
     pub mappings: Vec<MappingWalks>,
-    /// The same with the pages that the kernel gave the traced process, where they are told.
+    /// The same with the pages that the kernel mapped in the traced process.
     #[serde(with = "fact")]
     pub as_mapped: Fact<MappedPages>,
-    /// How the command ended; `None` where it was ended because the trace was long enough.
+    /// How the command ended; `None` if it was ended at the limit of accesses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -44,17 +44,17 @@ pub struct Simulation {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tracer {
-    /// As it names itself, with its version.
+    /// Its own name and version.
     pub name: String,
 }
 
-/// What a trace held.
+/// Accesses by kind.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Accesses {
     /// Instructions fetched.
     pub fetches: u64,
-    /// Reads of data; an instruction that reads, computes and writes back is one of each.
+    /// Data reads; an instruction that reads and writes back is one of each.
     pub loads: u64,
     /// Writes of data.
     pub stores: u64,
@@ -74,7 +74,7 @@ impl Accesses {
 pub enum Cut {
     /// It is whole.
     Whole,
-    /// It reached the largest number of accesses, and the command was ended.
+    /// At the limit of accesses, where the command was ended.
     AtMost,
     /// A signal to hugewise ended it.
     Interrupted,
@@ -86,23 +86,22 @@ pub enum Cut {
 pub struct PageColumn {
     /// The size.
     pub page_bytes: u64,
-    /// Whether the processor's buffers hold this size; else its entries for base pages were
-    /// taken as if they did.
+    /// Whether the TLB has entries of this size; else those of base pages were used.
     pub native: bool,
-    /// What was counted.
+    /// The counts.
     #[serde(flatten)]
     pub streams: Streams,
 }
 
-/// Memory in the pages that the kernel gave.
+/// Memory in the pages that the kernel mapped.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MappedPages {
-    /// Huge-page ranges in which anything was accessed.
+    /// Huge-page blocks with any access.
     pub ranges: u64,
-    /// Of these: mapped as huge pages, when they were last looked at.
+    /// Those mapped as huge pages when last read.
     pub huge_ranges: u64,
-    /// What was counted.
+    /// The counts.
     pub streams: Streams,
 }
 
@@ -115,26 +114,26 @@ pub struct Streams {
     pub code: Tally,
 }
 
-/// What one stream of accesses found.
+/// The counts of one stream.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
-    /// Accesses. One that crosses the end of a page is one here, and may miss twice.
+    /// Accesses. One that crosses a page boundary counts once and may miss twice.
     pub accesses: u64,
-    /// Not in the first level.
+    /// L1 TLB misses.
     pub first_level_misses: u64,
-    /// Not in the second either: a walk of the page tables.
+    /// Page walks: missed by both levels.
     pub walks: u64,
-    /// Entries of page tables that the walks read.
+    /// Page-table entries read by the walks.
     pub walk_references: References,
 }
 
-/// A number, or bounds where the processor's memory of upper tables is not known.
+/// A number, or bounds if the size of the page-walk cache is unknown.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct References {
-    /// At least so many.
+    /// Lower bound.
     pub least: u64,
-    /// At most so many.
+    /// Upper bound.
     pub most: u64,
 }

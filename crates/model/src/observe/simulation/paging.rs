@@ -1,6 +1,6 @@
-//! The shape of page tables: what follows from the size of a base page.
+//! The geometry of page tables, which follows from the base page size.
 
-/// How addresses are cut into indices of tables. A table fills one base page with entries of
+/// How addresses are split into table indices. A table fills one base page with entries of
 /// eight bytes, on x86-64 and arm64 alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paging {
@@ -9,8 +9,8 @@ pub struct Paging {
 }
 
 impl Paging {
-    /// Tables of a base page of so many bytes for addresses of 48 bits, which Linux gives a
-    /// program that does not ask for more; `None` where no such tables are known.
+    /// Page tables of a base page size for 48-bit addresses, which Linux gives programs that do
+    /// not ask for more; `None` if there are no such tables.
     #[must_use]
     pub fn of_base_page(bytes: u64) -> Option<Self> {
         let plausible = bytes.is_power_of_two() && (4096..=65536).contains(&bytes);
@@ -20,7 +20,7 @@ impl Paging {
         })
     }
 
-    /// Bits of an address that one table resolves.
+    /// Address bits per table.
     fn index_bits(self) -> u32 {
         self.base_shift - 3
     }
@@ -31,7 +31,7 @@ impl Paging {
         1 << self.base_shift
     }
 
-    /// A page whose entry lies one level above those of base pages, in bytes.
+    /// A page that is mapped one level above base pages, in bytes.
     #[must_use]
     pub fn huge_bytes(self) -> u64 {
         1 << (self.base_shift + self.index_bits())

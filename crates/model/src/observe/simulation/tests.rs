@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::missing::Missing;
+use crate::text::{Style, to_text};
 
 const K4: u64 = 4096;
 const M2: u64 = 2 << 20;
@@ -224,4 +225,80 @@ proptest::proptest! {
             proptest::prop_assert!(data.walks <= data.first_level_misses);
         }
     }
+}
+
+/// One pass over 8 MiB under a processor with 4 KiB and 2 MiB entries.
+fn simulation() -> Simulation {
+    let paging = Paging::of_base_page(K4).expect("a granule");
+    let mut columns: Vec<Column> = [K4, 64 << 10, M2]
+        .map(|size| Column::new(&processor(), paging, size))
+        .into();
+    let mut mapped = Mapped::new(K4, columns.len());
+    for step in 0..2048_u64 {
+        let fetch = Access {
+            kind: Kind::Fetch,
+            address: 64,
+            bytes: 4,
+        };
+        for access in [fetch, load(0x4000_0000 + step * K4)] {
+            let each = columns.iter_mut().map(|column| column.access(access));
+            let walks: Vec<u64> = each.collect();
+            mapped.walked(access.address, &walks, Vec::new);
+        }
+    }
+    Simulation {
+        format: FORMAT.to_owned(),
+        command: vec!["./prog".to_owned()],
+        tracer: Tracer {
+            name: "valgrind-3.24.0".to_owned(),
+        },
+        processor: processor(),
+        base_page_bytes: K4,
+        accesses: Accesses {
+            fetches: 2048,
+            loads: 2048,
+            stores: 0,
+        },
+        cut: Cut::Whole,
+        columns: columns.iter().map(Column::counts).collect(),
+        mappings: mapped.rows(),
+        as_mapped: Err(Missing::NotAsked),
+        outcome: None,
+    }
+}
+
+#[test]
+fn every_row_of_the_table_is_per_1000_instructions() {
+    let text = to_text(&simulation().document(), &Style::default());
+    assert!(text.lines().count() <= 24, "{text}");
+    let long = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(long, None);
+    expect_test::expect![[r#"
+        Simulated, not measured: 2.44 page walks per 1000 instructions with 2 MiB pages,
+        1000 with 4 KiB pages.
+        ./prog: 2048 instructions, 2048 loads, 0 stores, from valgrind-3.24.0. TLB from
+        test.
+
+        per 1000 instructions      4 KiB  64 KiB*   2 MiB
+        data: L1 TLB misses         1000     62.5    1.95
+        data: page walks            1000     62.5    1.95
+        data: table entries read  ≤ 4000    ≤ 250  ≤ 5.86
+        code: L1 TLB misses        0.488    0.488   0.488
+        code: page walks           0.488    0.488   0.488
+        code: table entries read  ≤ 1.95   ≤ 1.95  ≤ 1.46
+        walks: not known            1000     63.0    2.44
+        * no TLB entries of this size: simulated with those of base pages
+        ≤ upper bound: the size of the page-walk cache is unknown
+        Pages as the kernel mapped them: not asked for.
+        Measured, where there are counters: hugewise stat
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn rows_for_programs_have_every_column() {
+    let csv = simulation().csv();
+    let columns = csv.lines().map(|line| line.matches(',').count());
+    assert!(columns.into_iter().all(|commas| commas == 8), "{csv}");
+    assert!(csv.contains("as_mapped,,,,,,,not asked for,\n"), "{csv}");
 }

@@ -1,67 +1,87 @@
-//! For spreadsheets: one row for each interval and figure.
-
-use std::fmt::{self, Write};
+//! For spreadsheets: one row per interval and value.
 
 use super::{Header, Interval, Tally};
-use crate::base::missing::Missing;
 use crate::run::metric::Scope;
 use crate::run::trial::Reading;
-use crate::text::csv_field as field;
+use crate::text::csv::Csv;
+
+const COLUMNS: [&str; 12] = [
+    "interval",
+    "start_seconds",
+    "end_seconds",
+    "name",
+    "event",
+    "pmu",
+    "group",
+    "scope",
+    "value",
+    "enabled_ns",
+    "running_ns",
+    "missing",
+];
 
 /// The first row.
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_csv_header(out: &mut impl Write) -> fmt::Result {
-    writeln!(
-        out,
-        "interval,start_seconds,end_seconds,name,event,pmu,group,scope,value,enabled_ns,running_ns,missing"
-    )
+#[must_use]
+pub fn csv_heading() -> String {
+    Csv::new(&COLUMNS).into_text()
 }
 
-/// The rows of one interval (RFC 4180).
-///
-/// # Errors
-/// Only those of `out`.
-pub fn render_csv_interval(
-    header: &Header,
-    interval: &Interval,
-    out: &mut impl Write,
-) -> fmt::Result {
-    let lead = format!(
-        "{},{:.6},{:.6}",
-        interval.index,
-        interval.start_ns as f64 / 1e9,
-        interval.end_ns as f64 / 1e9
-    );
+/// The rows of one interval.
+#[must_use]
+pub fn csv_rows(header: &Header, interval: &Interval) -> String {
+    let mut csv = Csv::without_heading(COLUMNS.len());
+    let seconds = |ns: u64| format!("{:.6}", ns as f64 / 1e9);
+    let (start, end) = (seconds(interval.start_ns), seconds(interval.end_ns));
+    let lead = [interval.index.to_string(), start, end];
+    let mut row = |fields: [String; 9]| csv.row(lead.iter().cloned().chain(fields));
     for count in &interval.counts {
-        let event = format!(
-            "{},{},{},{},",
-            count.kind,
-            field(&count.event),
-            field(&count.pmu),
-            count.group
-        );
-        match &count.tally {
-            Tally::Counted {
-                value,
-                enabled_ns,
-                running_ns,
-            } => writeln!(out, "{lead},{event},{value},{enabled_ns},{running_ns},")?,
-            Tally::Missing { missing } => writeln!(out, "{lead},{event},,,,{}", reason(missing))?,
-        }
+        let [value, enabled, running, missing] = tally(&count.tally);
+        let (kind, event) = (count.kind.clone(), count.event.clone());
+        let (pmu, group) = (count.pmu.clone(), count.group.to_string());
+        let scope = String::new();
+        row([
+            kind, event, pmu, group, scope, value, enabled, running, missing,
+        ]);
     }
     for (name, reading) in interval.readings.iter().chain(&interval.derived) {
+        let (value, missing) = match reading {
+            Reading::Value { value } => (value.to_string(), String::new()),
+            Reading::Missing { missing } => (String::new(), missing.to_string()),
+            Reading::Values { .. } | Reading::Histogram { .. } => continue,
+        };
         let scope = header.scopes.get(name).map_or("", |&scope| word(scope));
-        match reading {
-            Reading::Value { value } => writeln!(out, "{lead},{name},,,,{scope},{value},,,")?,
-            Reading::Missing { missing } => {
-                writeln!(out, "{lead},{name},,,,{scope},,,,{}", reason(missing))?;
-            }
-            Reading::Values { .. } | Reading::Histogram { .. } => {}
-        }
+        let none = String::new;
+        let (name, scope) = (name.clone(), scope.to_owned());
+        row([
+            name,
+            none(),
+            none(),
+            none(),
+            scope,
+            value,
+            none(),
+            none(),
+            missing,
+        ]);
     }
-    Ok(())
+    csv.into_text()
+}
+
+fn tally(tally: &Tally) -> [String; 4] {
+    let none = String::new();
+    match tally {
+        Tally::Counted {
+            value,
+            enabled_ns,
+            running_ns,
+        } => [
+            value.to_string(),
+            enabled_ns.to_string(),
+            running_ns.to_string(),
+            none,
+        ],
+        Tally::Missing { missing } => [none.clone(), none.clone(), none, missing.to_string()],
+    }
 }
 
 fn word(scope: Scope) -> &'static str {
@@ -75,10 +95,6 @@ fn word(scope: Scope) -> &'static str {
     }
 }
 
-fn reason(missing: &Missing) -> String {
-    field(&missing.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sample::{header, interval};
@@ -86,9 +102,7 @@ mod tests {
 
     #[test]
     fn every_row_has_as_many_fields_as_the_first() {
-        let mut text = String::new();
-        render_csv_header(&mut text).unwrap();
-        render_csv_interval(&header(), &interval(0), &mut text).unwrap();
+        let text = csv_heading() + &csv_rows(&header(), &interval(0));
         // No field of this sample holds a comma.
         let fields: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert!(fields.len() > 30);

@@ -1,14 +1,13 @@
-//! What is seen of a running program or machine, interval by interval.
+//! A running program or machine, interval by interval.
 //!
 //! A recording is a [`Header`](crate::observe::stat::Header), then one [`Interval`](crate::observe::stat::Interval)
 //! after the other, then a [`Summary`](crate::observe::stat::Summary): one line of JSON each. A live
-//! observation and a replayed file are drawn by the same functions from the same lines.
+//! observation and a replayed recording are drawn by the same functions.
 //!
-//! Two sorts of figures are kept apart. *Counts* are events of the hardware: of what kind, in
-//! which scope, and for how long the counter ran. *Readings* are what the kernel counts by itself,
-//! under the names of [`METRICS`](crate::run::metric::METRICS) where those exist. Ratios are made of
-//! counts of one group only, which the kernel schedules together or not at all, so that a
-//! numerator and its denominator always speak of the same time.
+//! *Counts* are hardware events, each with its scope and the time that its counter ran. *Readings*
+//! are counted by the kernel, under the names of [`METRICS`](crate::run::metric::METRICS) where those
+//! exist. Ratios use counts of one group only: the kernel schedules a group as a whole, so numerator
+//! and denominator cover the same time.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +19,12 @@ use crate::run::trial::Reading;
 
 mod csv;
 mod derive;
-mod markdown;
+mod document;
+mod fields;
+mod live;
 mod read;
 mod reading;
 mod summary;
-mod text;
 mod walk_share;
 
 #[cfg(test)]
@@ -33,13 +33,12 @@ mod sample;
 /// The kinds of events.
 pub mod kind;
 
-pub use csv::{render_csv_header, render_csv_interval};
+pub use csv::{csv_heading, csv_rows};
 pub use derive::{DERIVED, Derived, derive};
-pub use markdown::render_markdown;
+pub use live::{live_heading, live_line};
 pub use read::{Recording, parse, to_line};
 pub use reading::{KernelReading, READINGS};
 pub use summary::Summary;
-pub use text::{render_counts, render_heading, render_interval, render_summary};
 pub use walk_share::WalkShare;
 
 /// The version of the lines that this program writes.
@@ -82,9 +81,9 @@ pub struct Header {
     pub interval_ns: u64,
     /// What the hardware counts, or why it counts nothing.
     pub hardware: Hardware,
-    /// Of whom each reading speaks.
+    /// The scope of each reading.
     pub scopes: BTreeMap<String, Scope>,
-    /// What a reader should know before the figures.
+    /// Caveats for the reader.
     pub notes: Vec<String>,
 }
 
@@ -113,7 +112,7 @@ pub enum Target {
     Machine,
 }
 
-/// The counters of the hardware.
+/// The hardware counters.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(untagged)]
 pub enum Hardware {
@@ -125,9 +124,9 @@ pub enum Hardware {
         pmus: Vec<Pmu>,
         /// How long each group counts before the next one's turn, in nanoseconds.
         turn_ns: u64,
-        /// Events that were wanted and cannot be counted.
+        /// Requested events that cannot be counted.
         refused: Vec<Refused>,
-        /// What the cycles of page walks hold.
+        /// What the page-walk cycles include.
         walk_cycles: WalkCycles,
     },
     /// They do not.
@@ -137,15 +136,15 @@ pub enum Hardware {
     },
 }
 
-/// What the cycles of page walks hold on this machine.
+/// What the page-walk cycles include on this machine.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum WalkCycles {
-    /// All of a walk: they bound what cheaper walks can save.
+    /// Whole walks: they bound what cheaper walks can save.
     #[default]
     Whole,
-    /// Only the guest's own tables, because the machine is virtual and its processor (Skylake)
-    /// leaves the host's out: they bound nothing.
+    /// Only the guest's tables, because this processor (Skylake) leaves the host's out in a
+    /// virtual machine: they bound nothing.
     WithoutNested,
 }
 
@@ -160,7 +159,7 @@ impl Hardware {
     }
 }
 
-/// In which modes of the processor events are counted.
+/// The processor modes in which events are counted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -175,7 +174,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The same in words.
+    /// Its name for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -199,7 +198,7 @@ pub struct Pmu {
     pub groups: Vec<Vec<String>>,
 }
 
-/// An event that was wanted and cannot be counted.
+/// A requested event that cannot be counted.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Refused {
     /// Its kind.
@@ -210,21 +209,21 @@ pub struct Refused {
     pub missing: Missing,
 }
 
-/// What was seen between two moments.
+/// What happened between two moments.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Interval {
     /// Its number, from 0.
     pub index: u64,
-    /// When it began, in nanoseconds since the observation did.
+    /// Its start, in nanoseconds since the start of the observation.
     pub start_ns: u64,
-    /// When it ended.
+    /// Its end, likewise.
     pub end_ns: u64,
     /// Events of the hardware.
     pub counts: Vec<Count>,
-    /// What the kernel counts: growth of counters, state of everything else at the end.
+    /// What the kernel counts: growth of counters, and other values at the end.
     pub readings: BTreeMap<String, Reading>,
-    /// Ratios made of the above. They are written for readers of the file; when it is read
-    /// again, they are worked out anew.
+    /// Ratios of these. They are written for other readers of the file, and computed anew when
+    /// it is replayed.
     #[serde(default, skip_deserializing)]
     pub derived: BTreeMap<String, Reading>,
 }
@@ -237,8 +236,8 @@ impl Interval {
     }
 }
 
-/// How often one event happened in one group. Kind, source and group are the key, and the mode
-/// is that of the header: counts of different modes are never added up.
+/// How often one event happened in one group. Kind, source and group are the key; the mode is
+/// that of the header.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Count {
     /// What it counts.
@@ -254,11 +253,11 @@ pub struct Count {
     pub tally: Tally,
 }
 
-/// How often an event happened, or why that is not known.
+/// How often an event happened, or why that is unknown.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(untagged)]
 pub enum Tally {
-    /// It was counted, as far as the counter ran. Nothing is extrapolated here.
+    /// Counted while the counter ran; not extrapolated.
     Counted {
         /// How often.
         value: u64,
@@ -276,7 +275,7 @@ pub enum Tally {
 }
 
 impl Tally {
-    /// Adds up; what is missing on one side is missing, unless only its turn did not come.
+    /// The sum; missing if one side is missing, unless only its turn did not come.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         match (self, other) {

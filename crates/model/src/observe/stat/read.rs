@@ -3,27 +3,27 @@
 use super::{Header, Interval, Line, VERSION};
 use crate::run::trial::Outcome;
 
-/// A recording that was read.
+/// A recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// Its first line.
     pub header: Header,
     /// Its intervals.
     pub intervals: Vec<Interval>,
-    /// How the command ended, where one was run and the recording is whole.
+    /// How the command ended, if one was run and the recording is complete.
     pub outcome: Option<Outcome>,
-    /// Whether it was cut off: there is no last line.
+    /// Whether its last line is missing.
     pub torn: bool,
 }
 
-/// Of a file whose first line is none.
-const NO_RECORDING: &str = "line 1: not a recording of stat; give the file that `hugewise stat \
-                            --json` wrote";
+/// The error of a file without a header.
+const NO_RECORDING: &str = "line 1: not a recording of stat; give a file of `hugewise stat \
+                            --json`";
 
-/// Parses a recording. A last line that was torn by a crash is left out.
+/// Parses a recording. An incomplete last line, as a crash leaves, is ignored.
 ///
 /// # Errors
-/// A sentence with the number of the line: it is not JSON of this format, or of a newer version.
+/// With the number of the line: not JSON of this format, or a newer version.
 pub fn parse(bytes: &[u8]) -> Result<Recording, String> {
     let text = String::from_utf8_lossy(bytes);
     let whole = text.ends_with('\n');

@@ -9,7 +9,7 @@ use super::{Count, Hardware, Interval, add_counts};
 use crate::base::missing::Missing;
 use crate::run::trial::{Outcome, Reading};
 
-/// What an observation came to.
+/// The sums of an observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Summary {
     /// How many intervals there were.
@@ -23,17 +23,16 @@ pub struct Summary {
     pub counts: Vec<Count>,
     /// Growth of the kernel's counters, summed; of everything else the last state.
     pub readings: BTreeMap<String, Reading>,
-    /// Sums that lack the end: what was observed ended between two looks, and took its last
-    /// figures along.
+    /// Sums that lack the end: the target ended between two readings.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub at_least: BTreeSet<String>,
-    /// Ratios, worked out from the sums.
+    /// Ratios of the sums.
     #[serde(default, skip_deserializing)]
     pub derived: BTreeMap<String, Reading>,
 }
 
 impl Summary {
-    /// Takes one more interval in.
+    /// Adds an interval.
     pub fn add(&mut self, interval: &Interval) {
         self.intervals += 1;
         self.length_ns = self.length_ns.max(interval.end_ns);
@@ -51,7 +50,7 @@ impl Summary {
         }
     }
 
-    /// Works the ratios out; to be called when the last interval is in.
+    /// Computes the ratios, after the last interval.
     #[must_use]
     pub fn finished(mut self, hardware: &Hardware, outcome: Option<Outcome>) -> Self {
         self.derived = derive(&self.counts, hardware.missing());
@@ -68,7 +67,7 @@ impl Summary {
     /// A reading as one number.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn reading(&self, name: &str) -> Result<f64, Missing> {
         value(self.readings.get(name).or_else(|| self.derived.get(name)))
     }

@@ -1,5 +1,3 @@
-use serde::{Deserialize, Serialize};
-
 use super::event::{Conditions, Miss};
 use crate::observe::faults::Sharing;
 use crate::observe::faults::space::Area;
@@ -7,32 +5,30 @@ use crate::observe::faults::space::Area;
 /// The first address that is the kernel's, on every architecture that has huge pages.
 pub(super) const UPPER_HALF: u64 = 1 << 63;
 
-/// How a piece of memory stands to huge pages, when a miss fell into it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// It is in a huge page already.
+/// Whether the memory of a miss is huge or eligible for huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Eligibility {
+    /// In a huge page.
     Huge,
-    /// Anonymous memory in a small page, where a whole huge page would fit: a policy could make
-    /// it huge.
-    Could,
-    /// Anonymous memory in a small page, where no huge page fits: the mapping is too small, or
-    /// this is the edge that alignment leaves over.
+    /// Anonymous memory in a small page where a huge page fits: a policy can make it huge.
+    Eligible,
+    /// Anonymous memory in a small page where no huge page fits: the mapping is too small, or
+    /// this is its unaligned edge.
     Edge,
     /// Shared memory in a small page: its own settings decide (`shmem_enabled`, `huge=`).
     Shared,
-    /// A file's small page: its file system decides.
+    /// A small page of a file: its file system decides.
     File,
-    /// The kernel's own memory, or a page that it maps for everybody.
+    /// Kernel memory, or a page that the kernel maps into every process.
     Kernel,
-    /// The mapping or the size of the page is not known.
+    /// The mapping or the page size is unknown.
     Unknown,
 }
 
-impl Standing {
-    /// Every standing, in the order in which they are told.
+impl Eligibility {
+    /// All, in the order of the table.
     pub const ALL: [Self; 7] = [
-        Self::Could,
+        Self::Eligible,
         Self::Huge,
         Self::Edge,
         Self::Shared,
@@ -45,13 +41,13 @@ impl Standing {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Self::Huge => "huge already",
-            Self::Could => "small, could be huge",
+            Self::Huge => "huge",
+            Self::Eligible => "small, eligible",
             Self::Edge => "small, no huge page fits",
             Self::Shared => "small, shared memory",
-            Self::File => "small, of a file",
-            Self::Kernel => "of the kernel",
-            Self::Unknown => "not known",
+            Self::File => "small, file",
+            Self::Kernel => "kernel",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -60,7 +56,7 @@ impl Standing {
     pub fn name(self) -> &'static str {
         match self {
             Self::Huge => "huge",
-            Self::Could => "could",
+            Self::Eligible => "could",
             Self::Edge => "edge",
             Self::Shared => "shared",
             Self::File => "file",
@@ -69,7 +65,7 @@ impl Standing {
         }
     }
 
-    /// How the memory of a miss stands.
+    /// The eligibility of the memory of a miss.
     pub(super) fn of(miss: &Miss, area: Option<&Area>, conditions: &Conditions) -> Self {
         if miss.address >= UPPER_HALF {
             return Self::Kernel;
@@ -93,12 +89,12 @@ impl Standing {
         match area.sharing {
             Sharing::Shared if area.is_shared_memory() => Self::Shared,
             _ if !area.is_anonymous() => Self::File,
-            _ if area.covers(block, pmd) => Self::Could,
+            _ if area.covers(block, pmd) => Self::Eligible,
             _ => Self::Edge,
         }
     }
 
-    /// A machine without huge pages has small ones only; elsewhere nothing is known.
+    /// Without huge pages on the machine every page is small; elsewhere it is unknown.
     fn without_size(miss: &Miss, conditions: &Conditions) -> Self {
         match (miss.page_bytes, conditions.pmd_bytes) {
             (Some(_), None) => Self::Edge,

@@ -1,0 +1,50 @@
+//! The diagnosis as rows for programs.
+
+use super::{Diagnosis, Remark, RungReport};
+use crate::text::csv::Csv;
+
+impl Diagnosis {
+    /// One row per feature and remark.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut csv = Csv::new(&["kind", "id", "answer", "meaning", "evidence", "remedy"]);
+        for report in &self.rungs {
+            csv.row(feature(report));
+        }
+        for (kind, remarks) in [("hazard", &self.hazards), ("setting", &self.settings)] {
+            for remark in remarks {
+                csv.row(row(kind, remark));
+            }
+        }
+        csv.into_text()
+    }
+}
+
+fn feature(report: &RungReport) -> [String; 6] {
+    // The name that JSON has.
+    let id = match serde_json::to_value(report.rung) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => format!("{:?}", report.rung),
+    };
+    [
+        "rung".to_owned(),
+        id,
+        report.answer().to_owned(),
+        report.title.clone(),
+        report.reason(),
+        report.remedy.clone().unwrap_or_default(),
+    ]
+}
+
+fn row(kind: &str, remark: &Remark) -> [String; 6] {
+    let evidence = remark.evidence.iter();
+    let evidence = evidence.map(|one| format!("{}={}", one.source, one.value));
+    [
+        kind.to_owned(),
+        remark.id.clone(),
+        remark.severity.title().to_owned(),
+        remark.meaning.clone(),
+        evidence.collect::<Vec<_>>().join("; "),
+        remark.remedy.clone(),
+    ]
+}

@@ -1,0 +1,206 @@
+//! The diagnosis as a document.
+
+use std::iter;
+
+use super::{Diagnosis, Remark, Rung, RungReport, Severity, Support};
+use crate::text::Tone;
+use crate::text::document::{Block, Document, Level, Paragraph, Section};
+use crate::text::grid::{Align, Grid};
+use crate::text::wrap::plain;
+
+impl Diagnosis {
+    /// Whether measurements here can be trusted, what is missing and what misleads; as details
+    /// every feature, every note and all evidence.
+    #[must_use]
+    pub fn document(&self) -> Document {
+        let conclusion = Paragraph::new(self.conclusion()).tone(Tone::Strong);
+        let machine = Paragraph::new(plain(&self.machine));
+        Document::new([
+            Section::default().with(conclusion).with(machine),
+            self.missing_features(),
+            self.all_features(),
+            self.remark_section("What misleads here", false),
+            self.remark_section("Notes", true),
+            self.next(),
+        ])
+    }
+
+    fn remarks(&self) -> impl Iterator<Item = &Remark> {
+        self.hazards.iter().chain(&self.settings)
+    }
+
+    fn conclusion(&self) -> String {
+        let named = |severity: Severity, remarks: &[Remark]| -> Vec<String> {
+            let graver = remarks.iter().filter(|remark| remark.severity <= severity);
+            graver.map(|remark| remark.id.replace('-', " ")).collect()
+        };
+        let wrong = named(Severity::Wrong, &self.hazards);
+        let mut hazards = named(Severity::Warning, &self.hazards);
+        hazards.extend(named(Severity::Warning, &self.settings));
+        let trust = if !wrong.is_empty() {
+            format!("Do not measure from here: {}", wrong.join(", "))
+        } else if hazards.is_empty() {
+            "Measurements here can be trusted".to_owned()
+        } else {
+            format!("Measurements here can mislead: {}", hazards.join(", "))
+        };
+        match self.counters() {
+            Some(Support::No { .. }) => {
+                format!("{trust}; without hardware counters, TLB misses cannot be counted.")
+            }
+            _ => format!("{trust}."),
+        }
+    }
+
+    fn counters(&self) -> Option<&Support<String>> {
+        let mut reports = self.rungs.iter();
+        let cycles = reports.find(|report| report.rung == Rung::Cycles);
+        cycles.map(|report| &report.support)
+    }
+
+    /// What does not work, without what rests on something else that does not work.
+    fn missing_features(&self) -> Section {
+        let missing = || self.rungs.iter().filter(|report| !report.support.is_yes());
+        if missing().next().is_none() {
+            return Section::default();
+        }
+        let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
+        for report in missing().filter(|report| !self.follows(report)) {
+            grid.push([plain(&report.title), plain(&report.needs())]);
+        }
+        let works = self.rungs.len() - missing().count();
+        let all = self.rungs.len();
+        let heading = format!("What works: {works} of {all}. What is missing, and what it needs:");
+        Section::titled(heading).with(grid)
+    }
+
+    fn follows(&self, report: &RungReport) -> bool {
+        let base = report.rung.base();
+        let base = self.rungs.iter().find(|other| Some(other.rung) == base);
+        base.is_some_and(|base| !base.support.is_yes())
+    }
+
+    fn all_features(&self) -> Section {
+        let mut grid = Grid::headed(&["works", "feature"]).aligned(&[Align::Left, Align::Wrapped]);
+        for report in &self.rungs {
+            let answer = report.answer();
+            for (index, text) in report.lines().into_iter().enumerate() {
+                grid.push([if index == 0 { answer } else { "" }.to_owned(), text]);
+            }
+        }
+        Section::titled("All features").with_detail(grid)
+    }
+
+    fn remark_section(&self, heading: &str, is_note: bool) -> Section {
+        let mut section = Section::titled(heading);
+        let remarks = self.remarks();
+        for remark in remarks.filter(|remark| (remark.severity == Severity::Note) == is_note) {
+            let level = if is_note { Level::Detail } else { Level::First };
+            let text = Paragraph::new(remark.sentence()).hang(4);
+            section.blocks.push((level, text.into()));
+            for line in remark.details() {
+                section.push_detail(Paragraph::new(line).indent(4));
+            }
+        }
+        section
+    }
+
+    /// What to do next.
+    fn next(&self) -> Section {
+        let mut section = Section::default();
+        if let Some(grant) = &self.least_grant {
+            section.push("Smallest capability set that enables more:");
+            section.push(Block::Lines(vec![format!("  {grant}")]));
+        }
+        let remarks = self.remarks();
+        let notes = match remarks.filter(|one| one.severity == Severity::Note).count() {
+            0 => String::new(),
+            1 => ", 1 note".to_owned(),
+            notes => format!(", {notes} notes"),
+        };
+        section.push(format!(
+            "All features, evidence, fixes{notes}: hugewise doctor -v"
+        ));
+        section
+    }
+}
+
+impl RungReport {
+    /// `yes`, `no` or `unknown`.
+    pub(super) fn answer(&self) -> &'static str {
+        match self.support {
+            Support::Yes { .. } => "yes",
+            Support::No { .. } => "no",
+            Support::Unknown { .. } => "unknown",
+        }
+    }
+
+    /// What was found, or why not.
+    pub(super) fn reason(&self) -> String {
+        match &self.support {
+            Support::Yes { found } => found.clone(),
+            Support::No { missing } => missing.to_string(),
+            Support::Unknown { error } => error.clone(),
+        }
+    }
+
+    fn needs(&self) -> String {
+        match (&self.remedy, &self.support) {
+            (_, Support::Unknown { error }) => format!("unknown: {error}"),
+            (Some(remedy), _) => remedy.clone(),
+            (None, _) => self.reason(),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let (title, reason) = (plain(&self.title), plain(&self.reason()));
+        if self.support.is_yes() {
+            return vec![match reason.is_empty() {
+                true => title,
+                false => format!("{title} ({reason})"),
+            }];
+        }
+        let needs = self
+            .remedy
+            .as_ref()
+            .filter(|remedy| !reason.contains(*remedy));
+        let needs = needs.map(|remedy| format!("needs: {}", plain(remedy)));
+        let lost = format!("lost: {}", plain(&self.loss));
+        [title, reason]
+            .into_iter()
+            .chain(needs)
+            .chain([lost])
+            .collect()
+    }
+}
+
+impl Severity {
+    /// Its name for people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Wrong => "wrong",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+impl Remark {
+    fn sentence(&self) -> String {
+        let lead = match self.severity {
+            Severity::Wrong => "wrong: ",
+            Severity::Warning | Severity::Note => "",
+        };
+        format!("{lead}{}: {}", plain(&self.id), plain(&self.meaning))
+    }
+
+    /// Its evidence and its fix.
+    fn details(&self) -> Vec<String> {
+        let evidence = self.evidence.iter();
+        let evidence =
+            evidence.map(|one| format!("{} = {}", plain(&one.source), plain(&one.value)));
+        let fix = iter::once(&self.remedy).filter(|fix| !fix.is_empty());
+        let fix = fix.map(|fix| format!("fix: {}", plain(fix)));
+        evidence.chain(fix).collect()
+    }
+}

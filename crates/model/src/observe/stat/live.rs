@@ -1,0 +1,211 @@
+//! One line per interval, as they come.
+
+use super::summary::{grows, value};
+use super::{Header, Interval, Target};
+use crate::run::metric::Scope;
+use crate::text::grid::{Cell, Grid};
+use crate::text::number::three_digits;
+
+/// A column of the lines.
+struct Column {
+    name: &'static str,
+    width: usize,
+    reading: &'static str,
+    form: Form,
+    source: Source,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As a percentage.
+    Percent,
+    /// As it is.
+    Plain,
+    /// Growth per second.
+    Rate,
+}
+
+/// What counts a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Hardware,
+    Kernel,
+}
+
+const fn column(
+    name: &'static str,
+    width: usize,
+    reading: &'static str,
+    form: Form,
+    source: Source,
+) -> Column {
+    Column {
+        name,
+        width,
+        reading,
+        form,
+        source,
+    }
+}
+
+/// The widths have room for the mark of machine-wide readings. The two columns behind `walk%` and
+/// the five behind those stand below a heading of their own.
+#[rustfmt::skip]
+static COLUMNS: &[Column] = &[
+    column("walk%", 6, "walk_cycles_at_most_ratio", Form::Percent, Source::Hardware),
+    column("dTLB", 6, "dtlb_walks_per_kinst", Form::Plain, Source::Hardware),
+    column("iTLB", 6, "itlb_walks_per_kinst", Form::Plain, Source::Hardware),
+    column("faults", 7, "minor_faults_total", Form::Rate, Source::Kernel),
+    column("huge", 6, "thp_fault_alloc_total", Form::Rate, Source::Kernel),
+    column("failed", 8, "thp_fault_fallback_total", Form::Rate, Source::Kernel),
+    column("collapsed", 11, "thp_collapse_alloc_total", Form::Rate, Source::Kernel),
+    column("compact", 9, "compact_stall_total", Form::Rate, Source::Kernel),
+    column("huge%", 6, "huge_ratio", Form::Percent, Source::Kernel),
+    column("free", 6, "free_huge_pages_total", Form::Plain, Source::Kernel),
+];
+
+/// Columns of the time of day.
+const TIME: usize = 8;
+
+/// The two lines above the intervals: units, and names of the columns.
+#[must_use]
+pub fn live_heading(header: &Header) -> String {
+    let mut names = format!("{:>TIME$}", time_head(header));
+    for column in columns(header) {
+        let name = format!("{}{}", column.name, mark(header, column.reading));
+        names.push_str(&format!("{name:>0$}", column.width));
+    }
+    let per_kinst = match header.hardware.missing() {
+        None => format!("{:>18}", "walks per 1000"),
+        Some(_) => String::new(),
+    };
+    let units = format!("{:TIME$}{per_kinst} {:-^40}", "", " per second ");
+    format!("{}\n{names}\n", units.trim_end())
+}
+
+/// The line of an interval.
+#[must_use]
+pub fn live_line(header: &Header, interval: &Interval) -> String {
+    let mut line = format!("{:>TIME$}", clock(header, interval.end_ns));
+    for column in columns(header) {
+        line.push_str(&format!("{:>1$}", cell(interval, column), column.width));
+    }
+    line + "\n"
+}
+
+/// All intervals, for forms that are drawn as a whole.
+pub(super) fn table(header: &Header, intervals: &[Interval]) -> Grid {
+    let heads = columns(header).map(|column| {
+        let unit = match (column.form, column.source) {
+            (Form::Rate, _) => "/s",
+            (Form::Plain, Source::Hardware) => "/1000",
+            _ => "",
+        };
+        format!("{}{unit}{}", column.name, mark(header, column.reading))
+    });
+    let heads = std::iter::once(time_head(header).to_owned()).chain(heads);
+    let mut grid = Grid {
+        rows: vec![heads.map(Cell::plain).collect()],
+        ..Grid::default()
+    };
+    for interval in intervals {
+        let cells = columns(header).map(|column| cell(interval, column));
+        grid.push(std::iter::once(clock(header, interval.end_ns)).chain(cells));
+    }
+    grid
+}
+
+fn columns(header: &Header) -> impl Iterator<Item = &'static Column> {
+    let counting = header.hardware.missing().is_none();
+    let columns = COLUMNS.iter();
+    columns.filter(move |column| counting || column.source == Source::Kernel)
+}
+
+fn time_head(header: &Header) -> &'static str {
+    if header.interval_ns < 1_000_000_000 {
+        "seconds"
+    } else {
+        "UTC"
+    }
+}
+
+/// The time of day (UTC) so long after the beginning; where intervals are shorter than a second,
+/// the seconds since then.
+pub(super) fn clock(header: &Header, after_ns: u64) -> String {
+    if header.interval_ns < 1_000_000_000 && after_ns > 0 {
+        return format!("+{:.2}", after_ns as f64 / 1e9);
+    }
+    let seconds = (header.started_unix_ms.saturating_add(after_ns / 1_000_000)) / 1000;
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+}
+
+/// The mark of machine-wide readings where less than the machine is observed.
+pub(super) fn mark(header: &Header, reading: &str) -> &'static str {
+    let machine = header.scopes.get(reading) == Some(&Scope::Machine);
+    if machine && header.target != Target::Machine {
+        "†"
+    } else {
+        ""
+    }
+}
+
+fn cell(interval: &Interval, column: &Column) -> String {
+    let reading = interval.readings.get(column.reading);
+    let found = value(reading.or_else(|| interval.derived.get(column.reading)));
+    let Ok(value) = found else {
+        return "-".to_owned();
+    };
+    match column.form {
+        Form::Percent => format!("{:.1}", value * 100.0),
+        Form::Plain => short(value),
+        Form::Rate => match interval.seconds() {
+            seconds if seconds > 0.0 && grows(column.reading) => short(value / seconds),
+            _ => "-".to_owned(),
+        },
+    }
+}
+
+/// Three significant digits and no space before the prefix; whole numbers up to 9999 are kept.
+pub(super) fn short(value: f64) -> String {
+    let (scaled, prefix) = match value.abs() {
+        size if size >= 1e9 => (value / 1e9, "G"),
+        size if size >= 1e6 => (value / 1e6, "M"),
+        size if size >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    if prefix.is_empty() && (scaled.fract() == 0.0 || scaled.abs() >= 100.0) {
+        return format!("{scaled:.0}");
+    }
+    format!("{}{prefix}", three_digits(scaled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::header;
+    use super::*;
+
+    #[test]
+    fn numbers_fit_their_columns() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.21, "0.210"),
+            (41.0, "41"),
+            (123.4, "123"),
+            (9999.0, "9999"),
+            (12_345.0, "12.3k"),
+            (5e6, "5.00M"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn lines_have_the_time_of_day_or_short_times_since_the_beginning() {
+        let mut header = header();
+        assert_eq!(clock(&header, 1_500_000_000), "05:46:00");
+        header.interval_ns = 50_000_000;
+        assert_eq!(clock(&header, 1_500_000_000), "+1.50");
+    }
+}

@@ -189,7 +189,7 @@ impl Seconds {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::base::histogram::Histogram;
+    use hugewise_model::base::histogram::durations::Durations;
     use hugewise_model::run::metric;
 
     use super::*;
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_sum_with_gaps_is_no_reading() {
         let mut sighting = Sighting {
-            all: Histogram::of([1_500_000_000, 500_000_000]),
+            all: Durations::from_iter([1_500_000_000, 500_000_000]),
             ..Sighting::default()
         };
         assert_eq!(seconds(&sighting), Ok(2.0));

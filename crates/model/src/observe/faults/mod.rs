@@ -8,8 +8,8 @@
 mod analysis;
 mod event;
 pub(crate) mod flame;
-mod histogram;
 mod kind;
+mod latency;
 pub(crate) mod processes;
 mod reading;
 mod reconcile;
@@ -28,8 +28,8 @@ pub use event::{
     Symbol, Weight,
 };
 pub use flame::render_flame;
-pub use histogram::{Bar, Latencies, Quantiles};
 pub use kind::Kind;
+pub use latency::{Bar, Quantiles};
 pub use reconcile::Books;
 pub use render::{render_csv, render_markdown, render_text};
 pub use shape::Shape;

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Sums};
 use super::event::{Closing, Conditions, Sharing, Symbol};
-use super::histogram::{Bar, Latencies, Quantiles};
 use super::kind::{Kind, size};
+use super::latency::{self, Bar, Quantiles};
 use super::processes::Mapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
 use super::stacks::{Site, Weigh};
+use crate::base::histogram::durations::Durations;
 
 /// Everything that is said about the faults of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -101,7 +102,7 @@ impl Analysis {
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let closing = self.closing.clone()?;
-        let mut all = Latencies::default();
+        let mut all = Durations::new(latency::BITS);
         for tally in self.kinds.values() {
             all.merge(&tally.latencies);
         }
@@ -181,10 +182,12 @@ impl Analysis {
         // A median of few means little, and with huge zero pages among them it means nothing.
         let real = self.conditions.huge_zero.is_yes();
         let huge = huge.filter(|tally| real && tally.latencies.count() >= 10);
-        let huge = huge.and_then(|tally| tally.latencies.quantiles());
+        let huge = huge.and_then(|tally| Quantiles::of(&tally.latencies.histogram));
         let pages = self.conditions.pmd_bytes.unwrap_or(0) / self.conditions.page_bytes.max(1);
         let humps = self.kinds.iter();
-        let humps = humps.filter_map(|(&kind, tally)| two_humps(kind, &tally.latencies.bars()));
+        let humps = humps.filter_map(|(&kind, tally)| {
+            two_humps(kind, &latency::bars(&tally.latencies.histogram))
+        });
         let small = self
             .counts
             .small_instead_of_huge(pages, huge.map(|quantiles| quantiles.p50_ns))
@@ -220,13 +223,13 @@ impl Analysis {
     }
 }
 
-fn row(faults: u64, latencies: &Latencies) -> Row {
+fn row(faults: u64, latencies: &Durations) -> Row {
     Row {
         faults,
         timed: latencies.count(),
-        time_ns: latencies.sum_ns(),
-        latency: latencies.quantiles(),
-        histogram: latencies.bars(),
+        time_ns: latencies.total_ns,
+        latency: Quantiles::of(&latencies.histogram),
+        histogram: latency::bars(&latencies.histogram),
     }
 }
 

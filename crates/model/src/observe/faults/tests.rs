@@ -671,9 +671,9 @@ fn text_fits_eighty_columns_and_says_everything() {
 
         What the faults did
                             faults    time     p50     p90     p99   p99.9     max
-        2 MiB or huge zero       1  4.30ms  4.26ms  4.26ms  4.26ms  4.26ms  4.30ms
-        4 KiB or zero page     512   899µs  1.74µs  1.97µs  2.00µs  2.00µs  2.01µs
-        all                    513  5.20ms  1.74µs  1.97µs  2.00µs  4.26ms  4.30ms
+        2 MiB or huge zero       1  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms
+        4 KiB or zero page     512   899µs  1.76µs  1.98µs  2.01µs  2.01µs  2.01µs
+        all                    513  5.20ms  1.76µs  1.98µs  2.02µs  4.30ms  4.30ms
 
         How the memory came
                          faults     time  share

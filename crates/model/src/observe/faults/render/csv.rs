@@ -13,7 +13,7 @@ use crate::text::csv_field;
 pub fn render_csv(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "table,name,faults,timed,time_ns,p50_ns,p90_ns,p99_ns,p999_ns,max_ns"
+        "table,name,faults,timed,time_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,max_ns"
     )?;
     for kind in &summary.kinds {
         writeln!(
@@ -52,7 +52,7 @@ fn latencies(row: &Row) -> String {
     match &row.latency {
         Some(q) => format!(
             "{counts},{},{},{},{},{}",
-            q.p50_ns, q.p90_ns, q.p99_ns, q.p999_ns, q.max_ns
+            q.p50_ns, q.p90_ns, q.p99_ns, q.p99_9_ns, q.max_ns
         ),
         None => format!("{counts},,,,,"),
     }

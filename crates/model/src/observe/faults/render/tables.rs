@@ -64,7 +64,7 @@ fn latencies(label: &str, row: &Row) -> Vec<Cell> {
             q.p50_ns,
             q.p90_ns,
             q.p99_ns,
-            q.p999_ns,
+            q.p99_9_ns,
             q.max_ns,
         ];
         // Without its blank a row of seven numbers fits into 80 columns.

@@ -1,7 +1,7 @@
 use expect_test::expect;
 
 use super::*;
-use crate::base::histogram::Histogram;
+use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
 use crate::observe::trace::{Part, Preset, Rung, SCHEMA, Untraced};
 
@@ -29,7 +29,7 @@ fn seen(name: &str, all: Latencies, part: Option<Part>) -> Seen {
 }
 
 fn example() -> Trace {
-    let some = Latencies::from(&Histogram::of([500, 1_200, 1_900, 2_500, 700_000]));
+    let some = Latencies::from(&Durations::from_iter([500, 1_200, 1_900, 2_500, 700_000]));
     let part = |key: &str, latencies| Part {
         key: key.to_owned(),
         latencies,

@@ -13,7 +13,7 @@ use hugewise_linux::root::Root;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::trace;
 use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
-use hugewise_model::observe::trace::{Rung, SCHEMA, Trace, Traced, Untraced, Window};
+use hugewise_model::observe::trace::{FORMAT, Rung, Trace, Traced, Untraced, Window};
 
 use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
@@ -287,7 +287,7 @@ impl<'a> Session<'a> {
             points: self.tracer.told(&self.sum),
         };
         let trace = Trace {
-            schema: SCHEMA,
+            format: FORMAT.to_owned(),
             kernel: Root::real().read_trimmed("proc/sys/kernel/osrelease")?,
             pid: self.arguments.pid,
             started_unix_ms: self.started_unix_ms,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs::File;
 
 use anyhow::{Context, Result};
-use hugewise_model::base::recording::Fault;
+use hugewise_model::base::jsonl::LineError;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
 
@@ -37,7 +37,7 @@ pub(super) fn check(arguments: &Arguments) -> Result<()> {
 pub(super) fn out(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()
-        .ok_or_else(|| exit::usage(Fault::CutShort))?;
+        .ok_or_else(|| exit::usage(LineError::CutShort))?;
     let printed = output::print(&rendered(&summary, arguments.output.format, arguments)?);
     let files = files(analysis, &summary, arguments);
     printed.and(files)

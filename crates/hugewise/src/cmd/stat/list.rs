@@ -22,7 +22,7 @@ use crate::output;
 /// What there is to count.
 #[derive(Debug, Serialize)]
 struct List {
-    version: u32,
+    format: &'static str,
     processors: Vec<Processor>,
     /// What counting in kernel mode, and of other users and the machine, needs.
     needs: Needs,
@@ -103,7 +103,7 @@ fn list(root: &Root) -> Result<List> {
     let sources = plan::sources(root).map_err(|missing| anyhow::anyhow!("{missing}"))?;
     let readings = READINGS.iter();
     Ok(List {
-        version: 1,
+        format: "hugewise-stat-list 1",
         processors: sources
             .iter()
             .map(|source| processor(root, source))

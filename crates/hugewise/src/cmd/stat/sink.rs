@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Write;
 
 use anyhow::{Context, Result};
+use hugewise_model::base::jsonl::to_line;
 use hugewise_model::observe::stat::{
     Header, Interval, Line, Summary, render_counts, render_csv_header, render_csv_interval,
-    render_heading, render_interval, render_markdown, render_summary, to_line,
+    render_heading, render_interval, render_markdown, render_summary,
 };
 use hugewise_model::run::trial::Outcome;
 use hugewise_model::text::Verbosity;

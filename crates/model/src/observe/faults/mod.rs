@@ -24,8 +24,8 @@ mod tests;
 
 pub use analysis::Analysis;
 pub use event::{
-    Accounted, Closing, Conditions, Counted, Event, Known, Map, Modes, SCHEMA, Served, Sharing,
-    Symbol, Weight,
+    Accounted, Closing, Conditions, Counted, Event, Known, Map, Modes, Served, Sharing, Symbol,
+    Weight,
 };
 pub use flame::render_flame;
 pub use kind::Kind;
@@ -34,4 +34,4 @@ pub use reconcile::Books;
 pub use render::{render_csv, render_markdown, render_text};
 pub use shape::Shape;
 pub use stacks::Weigh;
-pub use summary::{KindRow, NamedRow, Row, SiteRow, Summary};
+pub use summary::{FORMAT, KindRow, NamedRow, Row, SiteRow, Summary};

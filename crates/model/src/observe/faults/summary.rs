@@ -12,11 +12,14 @@ use super::shape::{Shape, two_humps};
 use super::stacks::{Site, Weigh};
 use crate::base::histogram::durations::Durations;
 
+/// Name and version of a [`Summary`] as JSON.
+pub const FORMAT: &str = "hugewise-faults-summary 1";
+
 /// Everything that is said about the faults of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Summary {
-    /// The version of this document: raised when a field changes its meaning.
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// How and where it was watched.
     pub conditions: Conditions,
     /// Counts from other sources, and how it ended.
@@ -108,7 +111,7 @@ impl Analysis {
         }
         let faults = self.kinds.values().map(|tally| tally.faults).sum();
         Some(Summary {
-            schema: super::SCHEMA,
+            format: FORMAT.to_owned(),
             books: reconcile(&self.book, &closing, &self.conditions),
             conditions: self.conditions.clone(),
             closing,

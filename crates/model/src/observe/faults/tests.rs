@@ -4,8 +4,8 @@ use expect_test::expect;
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::jsonl::{LineError, RawLine, to_line};
 use crate::base::missing::Missing;
-use crate::base::recording::{Fault, read};
 use crate::run::trial::Outcome;
 use crate::text::Style;
 
@@ -16,7 +16,6 @@ const BASE: u64 = 0x7f00_0000_0000;
 
 fn conditions() -> Conditions {
     Conditions {
-        schema: SCHEMA,
         hugewise: "0.0.0".to_owned(),
         subject: "test".to_owned(),
         started_unix_ms: 0,
@@ -624,31 +623,45 @@ fn a_recording_says_the_same_again() {
     script.events.push(Event::Lost { count: 3 });
     let begin = Event::Begin(Box::new(conditions()));
     for (index, event) in std::iter::once(&begin).chain(&script.events).enumerate() {
-        let line = serde_json::to_vec(event).expect("JSON");
-        assert_eq!(read::<Analysis>(index + 1, &line).as_ref(), Ok(event));
+        assert_eq!(read(index + 1, &to_line(event)).as_ref(), Ok(event));
     }
-    assert_eq!(
-        read::<Analysis>(1, b"{}"),
-        Err(Fault::not_a_recording::<Analysis>())
+    for other in ["{}", &to_line(&script.events[0])] {
+        let error = read(1, other);
+        assert!(
+            matches!(error, Err(LineError::OtherFile { .. })),
+            "{error:?}"
+        );
+    }
+    let header = to_line(&begin);
+    let old = header.replacen(
+        r#""format":"hugewise-faults 1""#,
+        r#""event":"begin","schema":1"#,
+        1,
     );
-    let line = serde_json::to_vec(&script.events[0]).expect("JSON");
-    assert_eq!(
-        read::<Analysis>(1, &line),
-        Err(Fault::not_a_recording::<Analysis>())
-    );
-    let other = Event::Begin(Box::new(Conditions {
-        schema: SCHEMA + 1,
-        ..conditions()
-    }));
-    let line = serde_json::to_vec(&other).expect("JSON");
+    assert_eq!(read(1, &old), Ok(begin));
+    for later in [
+        header.replacen("faults 1", "faults 2", 1),
+        old.replacen(":1", ":2", 1),
+    ] {
+        let error = read(1, &later);
+        assert!(
+            matches!(error, Err(LineError::OtherVersion { .. })),
+            "{error:?}"
+        );
+    }
     assert!(matches!(
-        read::<Analysis>(1, &line),
-        Err(Fault::OtherSchema { .. })
+        read(7, "{\"event\":\"start\"}"),
+        Err(LineError::Damaged { line: 7, .. })
     ));
-    assert!(matches!(
-        read::<Analysis>(7, b"{\"event\":\"start\"}"),
-        Err(Fault::Line { line: 7, .. })
-    ));
+}
+
+fn read(number: usize, line: &str) -> Result<Event, LineError> {
+    let raw = RawLine {
+        number,
+        bytes: line.trim_end().as_bytes(),
+        ended: true,
+    };
+    raw.read().map(|event| event.expect("a whole line"))
 }
 
 #[test]

@@ -2,7 +2,8 @@ use std::fmt::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Means, SCHEMA};
+use super::event::Means;
+use super::summary::FORMAT;
 use crate::base::missing::Missing;
 use crate::text::wrap::{plain, wrapped};
 
@@ -10,8 +11,8 @@ use crate::text::wrap::{plain, wrapped};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Absence {
-    /// [`SCHEMA`].
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// The means that this processor's family has, where the family is known.
     pub means: Option<Means>,
     /// Why it could not be used.
@@ -25,7 +26,7 @@ impl Absence {
     #[must_use]
     pub fn new(means: Option<Means>, missing: Missing, helps: Vec<String>) -> Self {
         Self {
-            schema: SCHEMA,
+            format: FORMAT.to_owned(),
             means,
             missing,
             helps,

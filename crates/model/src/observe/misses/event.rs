@@ -4,9 +4,6 @@ use crate::observe::faults;
 use crate::observe::faults::{Known, Modes};
 use crate::run::trial::Outcome;
 
-/// The version of the recording: raised when a field changes its meaning.
-pub const SCHEMA: u32 = 1;
-
 /// One thing that was seen: a miss and what frames it, or what happened to an address space,
 /// which is told in the words of [`faults::Event`].
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -71,8 +68,6 @@ impl Means {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// [`SCHEMA`].
-    pub schema: u32,
     /// Version of the program that recorded.
     pub hugewise: String,
     /// What was observed, as the user named it.

@@ -17,7 +17,7 @@ mod tests;
 
 pub use absence::Absence;
 pub use analysis::Analysis;
-pub use event::{Access, Closing, Conditions, Event, Means, Miss, Own, SCHEMA};
+pub use event::{Access, Closing, Conditions, Event, Means, Miss, Own};
 pub use reading::is_recording;
 pub use render::{render_csv, render_markdown, render_text};
 pub use standing::Standing;

@@ -36,14 +36,11 @@ pub mod kind;
 pub use csv::{render_csv_header, render_csv_interval};
 pub use derive::{DERIVED, Derived, derive};
 pub use markdown::render_markdown;
-pub use read::{Recording, parse, to_line};
+pub use read::{Recording, parse};
 pub use reading::{READINGS, SoftwareReading};
 pub use summary::Summary;
 pub use text::{render_counts, render_heading, render_interval, render_summary};
 pub use walk_share::WalkShare;
-
-/// The version of the lines that this program writes.
-pub const VERSION: u32 = 1;
 
 /// One line of a recording.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -60,8 +57,6 @@ pub enum Line {
 /// What was observed, where, and by which counters.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Header {
-    /// Version of the format.
-    pub version: u32,
     /// Name and version of the program that wrote it.
     pub program: String,
     /// When it began, in milliseconds since 1970 (UTC).

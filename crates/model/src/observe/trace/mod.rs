@@ -13,14 +13,14 @@ mod render;
 pub use points::Preset;
 pub use render::{csv_head, render_csv, render_markdown, render_text, render_window};
 
-/// Version of the JSON document.
-pub const SCHEMA: u32 = 1;
+/// Name and version of a [`Trace`] as JSON.
+pub const FORMAT: &str = "hugewise-trace 1";
 
 /// Everything that one tracing saw.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trace {
-    /// Version of this document.
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// The kernel, as `uname -r` names it.
     pub kernel: String,
     /// The process that was watched with its descendants; `None`: the whole machine.

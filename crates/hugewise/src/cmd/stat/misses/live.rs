@@ -16,9 +16,7 @@ use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Known, Modes};
-use hugewise_model::observe::misses::{
-    Absence, Analysis, Closing, Conditions, Event, Means, Own, SCHEMA,
-};
+use hugewise_model::observe::misses::{Absence, Analysis, Closing, Conditions, Event, Means, Own};
 use hugewise_model::run::trial::Outcome;
 
 use crate::cmd::stat::Arguments;
@@ -187,7 +185,6 @@ impl Sampling<'_> {
 
     fn conditions(self) -> Conditions {
         let mut conditions = Conditions {
-            schema: SCHEMA,
             hugewise: env!("CARGO_PKG_VERSION").to_owned(),
             subject: self.subject(),
             started_unix_ms: clock::unix_ms(),

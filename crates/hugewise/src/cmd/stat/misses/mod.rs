@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hugewise_linux::perf::misses::{self, Kernel};
 use hugewise_linux::root::Root;
-use hugewise_model::base::recording::Fault;
+use hugewise_model::base::jsonl::LineError;
 use hugewise_model::observe::misses::{
     Absence, Analysis, Summary, render_csv, render_markdown, render_text,
 };
@@ -71,7 +71,7 @@ pub(super) fn replay(path: &Path, output: &Output) -> Result<Exit> {
 fn show(analysis: &Analysis, output: &Output) -> Result<()> {
     let summary = analysis
         .summary()
-        .ok_or_else(|| exit::usage(Fault::CutShort))?;
+        .ok_or_else(|| exit::usage(LineError::CutShort))?;
     let printed = output::print(&rendered(&summary, output.format, output)?);
     if let Some(path) = &output.json {
         output::write_file(path, &rendered(&summary, Format::Json, output)?)?;

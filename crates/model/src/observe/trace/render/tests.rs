@@ -3,7 +3,7 @@ use expect_test::expect;
 use super::*;
 use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
-use crate::observe::trace::{Part, Preset, Rung, SCHEMA, Untraced};
+use crate::observe::trace::{FORMAT, Part, Preset, Rung, Untraced};
 
 fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> Traced {
     Traced {
@@ -38,7 +38,7 @@ fn example() -> Trace {
     let mut lossy = seen("scans", Latencies::events(7), Some(kinds));
     lossy.losses.missed = 3;
     Trace {
-        schema: SCHEMA,
+        format: FORMAT.to_owned(),
         kernel: "6.18.0".to_owned(),
         pid: None,
         started_unix_ms: 0,

@@ -152,9 +152,9 @@ fn every_error_names_the_place_and_the_fix() {
         .collect();
     expect![[r#"
         empty: the file is empty; give the file that `hugewise run --out` wrote
-        text: this is not a record: its first line is not an object of JSON; give the file that `hugewise run --out` wrote
-        no header: this is not a record: its header, the first line, is absent; give the file that `hugewise run --out` wrote
-        other JSON: this is not a record: its first line is not a header; give the file that `hugewise run --out` wrote
+        text: not a record: its first line is not an object of JSON; give the file that `hugewise run --out` wrote
+        no header: not a record: its header, the first line, is absent; give the file that `hugewise run --out` wrote
+        other JSON: not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: a record of version 2, and this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the file ends in the middle of its first line: nothing was recorded; run it again
         unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before

@@ -53,7 +53,7 @@ pub enum LineError {
         writer: &'static str,
     },
     /// The file is something else.
-    #[error("this is not {title}: {reason}; give the file that `{writer}` wrote")]
+    #[error("not {title}: {reason}; give the file that `{writer}` wrote")]
     OtherFile {
         /// What was looked for.
         title: &'static str,

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::fs::File;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_model::base::jsonl::LineError;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
+use hugewise_model::text::{to_markdown, to_text};
 
 use super::Arguments;
 use crate::cli::Format;
@@ -67,18 +68,11 @@ fn files(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Resul
 }
 
 fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<String> {
-    let mut text = Vec::new();
     let style = output::style(&arguments.output);
-    match format {
-        Format::Text => faults::render_text(summary, &style, &mut text),
-        Format::Csv => faults::render_csv(summary, &mut text),
-        Format::Markdown => faults::render_markdown(summary, &style, &mut text),
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut text, summary)?;
-            text.push(b'\n');
-            Ok(())
-        }
-    }
-    .context("rendering the summary")?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(match format {
+        Format::Text => to_text(&summary.document(), &style),
+        Format::Csv => summary.csv(),
+        Format::Markdown => to_markdown(&summary.document(), style.verbose),
+        Format::Json => serde_json::to_string_pretty(summary)? + "\n",
+    })
 }

@@ -6,6 +6,7 @@
 //! [`Summary`](crate::observe::faults::Summary), which is the same for a live run and for a recording.
 
 mod analysis;
+mod document;
 mod event;
 pub(crate) mod flame;
 mod kind;
@@ -13,7 +14,6 @@ mod latency;
 pub(crate) mod processes;
 mod reading;
 mod reconcile;
-mod render;
 mod sentences;
 mod shape;
 pub(crate) mod space;
@@ -31,7 +31,6 @@ pub use flame::render_flame;
 pub use kind::Kind;
 pub use latency::{Bar, Quantiles};
 pub use reconcile::Books;
-pub use render::{render_csv, render_markdown, render_text};
 pub use shape::Shape;
 pub use stacks::Weigh;
 pub use summary::{FORMAT, KindRow, NamedRow, Row, SiteRow, Summary};

@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Sums};
 use super::event::{Closing, Conditions, Sharing, Symbol};
-use super::kind::{Kind, size};
+use super::kind::Kind;
 use super::latency::{self, Bar, Quantiles};
 use super::processes::Mapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
 use super::stacks::{Site, Weigh};
 use crate::base::histogram::durations::Durations;
+use crate::base::units::bytes_text;
 
 /// Name and version of a [`Summary`] as JSON.
 pub const FORMAT: &str = "hugewise-faults-summary 1";
@@ -139,7 +140,7 @@ impl Analysis {
         let mappings = self.processes.mappings.iter().map(name);
         let named = mappings.zip(&self.mappings);
         let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
-        for (name, one) in named.chain([("not known".to_owned(), &self.elsewhere)]) {
+        for (name, one) in named.chain([("unknown mapping".to_owned(), &self.elsewhere)]) {
             let sum = sums.entry(name).or_default();
             sum.faults += one.faults;
             sum.time_ns += one.time_ns;
@@ -239,7 +240,7 @@ fn row(faults: u64, latencies: &Durations) -> Row {
 /// The way in which the memory of a mapping came.
 fn growth(mapping: &Mapping) -> String {
     match (mapping.sharing, mapping.name.as_str()) {
-        (_, "") => "not known",
+        (_, "") => "unknown mapping",
         (Sharing::Hugetlb, _) => "mmap of hugetlb",
         (_, "[heap]") => "brk",
         (_, "[stack]") => "stack",
@@ -254,9 +255,9 @@ fn growth(mapping: &Mapping) -> String {
 /// What a mapping is called in a list: memory without a name by its place and size.
 fn title(mapping: &Mapping) -> String {
     match mapping.name.as_str() {
-        "" => "not known".to_owned(),
+        "" => "unknown mapping".to_owned(),
         "//anon" => format!(
-            "anonymous {} at {:x} of {}",
+            "anonymous {} at {:x}, pid {}",
             rounded(mapping.end - mapping.start),
             mapping.start,
             mapping.pid
@@ -269,5 +270,5 @@ fn rounded(bytes: u64) -> String {
     let unit = [crate::base::units::GIB, crate::base::units::MIB]
         .into_iter()
         .find(|unit| bytes >= 10 * unit);
-    size(unit.map_or(bytes, |unit| bytes / unit * unit))
+    bytes_text(unit.map_or(bytes, |unit| bytes / unit * unit))
 }

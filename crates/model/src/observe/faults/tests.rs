@@ -7,7 +7,7 @@ use super::*;
 use crate::base::jsonl::{LineError, RawLine, to_line};
 use crate::base::missing::Missing;
 use crate::run::trial::Outcome;
-use crate::text::Style;
+use crate::text::{Style, Verbosity, to_text};
 
 const PAGE: u64 = 4096;
 const HUGE: u64 = 512 * PAGE;
@@ -186,10 +186,8 @@ fn a_chain_stands_for_as_many_faults_as_it_says() {
         script.analysis().folded(Weigh::Time).values().sum::<u64>(),
         600
     );
-    let mut text = Vec::new();
-    render_text(&summary, &Style::default(), &mut text).expect("a buffer");
-    let text = String::from_utf8_lossy(&text);
-    assert!(text.contains("taken of 4 of 6 faults"), "{text}");
+    let text = to_text(&summary.document(), &verbose());
+    assert!(text.contains("from 4 of 6 faults"), "{text}");
 }
 
 #[test]
@@ -664,6 +662,13 @@ fn read(number: usize, line: &str) -> Result<Event, LineError> {
     raw.read().map(|event| event.expect("a whole line"))
 }
 
+fn verbose() -> Style {
+    Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    }
+}
+
 #[test]
 fn text_fits_eighty_columns_and_says_everything() {
     let mut script = Script::new(unprivileged());
@@ -672,13 +677,13 @@ fn text_fits_eighty_columns_and_says_everything() {
         script.fault(1, BASE + page * PAGE, PAGE, 1, 1500 + page);
     }
     script.fault(1, BASE + HUGE, HUGE, 1, 4_300_000);
-    let mut text = Vec::new();
-    render_text(&script.summary(), &Style::default(), &mut text).expect("memory");
-    let text = String::from_utf8(text).expect("UTF-8");
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
+    let document = script.summary().document();
+    let first = to_text(&document, &Style::default());
+    assert!(first.lines().count() <= 24, "{first}");
+    expect![[""]].assert_eq(&first);
+    let text = to_text(&document, &verbose());
+    let all = text.lines().chain(first.lines());
+    assert!({ all }.all(|line| line.chars().count() <= 80), "{text}");
     expect![[r#"
         513 page faults in 1.00 ms; 5.20 ms in faults, 520 % of the time.
 
@@ -750,9 +755,9 @@ proptest! {
         prop_assert_eq!(summary.sites.iter().map(|row| row.faults).sum::<u64>(), total);
         prop_assert_eq!((faults(&summary.growth), faults(&summary.mappings)), (total, total));
         prop_assert_eq!(summary.books.counted, total);
-        let mut text = Vec::new();
-        render_text(&summary, &Style::default(), &mut text).unwrap();
-        render_csv(&summary, &mut text).unwrap();
-        render_markdown(&summary, &Style::default(), &mut text).unwrap();
+        prop_assert!(!to_text(&summary.document(), &verbose()).is_empty());
+        let rows = summary.csv().lines().count();
+        let lists = [summary.growth.len(), summary.mappings.len(), summary.sites.len()];
+        prop_assert_eq!(rows, 1 + summary.kinds.len() + lists.iter().sum::<usize>());
     }
 }

@@ -74,7 +74,7 @@ fn every_number_says_what_it_assumes() {
           by khugepaged, as set now                 0        0
           by khugepaged, if enabled=always  not known
           every range, untouched ones too        1000  900 MiB
-          Of 1200 ranges of private anonymous memory that can be huge, 200 are; 1.00 GiB
+          Of 1200 ranges of private anonymous memory that can be huge, 200 are; 1 GiB
             lie in small pages of the others. Assumed: pages stay as they are now, and
             khugepaged's limits on absent and swapped pages alone decide (not on shared
             or unused ones).
@@ -86,7 +86,7 @@ fn every_number_says_what_it_assumes() {
           2 MiB               50 to 512  3072 (level 2)
           With huge pages all that was used fits, with small ones it does not: the case
             in which there is most to gain.
-          Of 1.00 GiB in small pages, 100 MiB were used within 5.00 s. Which pages of a
+          Of 1 GiB in small pages, 100 MiB were used within 5.00 s. Which pages of a
             mapping were used is not known, so huge pages are a range: close together,
             or far apart.
           Which pages would be told by DAMON (not on this machine: DAMON) or by idle

@@ -48,7 +48,7 @@ fn with_counters() {
         huge faults†              82 served, 4 refused
         khugepaged, collapses     0 pages made, 24.0 ms of processor time
         compaction                14 stalls
-        huge memory               83.1 % of 1.20 GiB when last read
+        huge memory               83.1 % of 1.2 GiB when last read
         free huge blocks          2101 at the end
         † of the whole machine: other programs are in it
         Not counted: EPT.WALK_PENDING; why: hugewise stat --list
@@ -97,7 +97,7 @@ fn without_counters() {
         huge faults†              41 served, 2 refused
         khugepaged, collapses     0 pages made, 12.0 ms of processor time
         compaction                7 stalls
-        huge memory               83.1 % of 1.20 GiB when last read
+        huge memory               83.1 % of 1.2 GiB when last read
         free huge blocks          2101 at the end
         † of the whole machine: other programs are in it
     "#]]

@@ -1,25 +1,24 @@
 //! The kernel's text, torn or strange: a value or an error, never a panic.
 #![no_main]
 
+use hugewise_linux::machine::{lock, number};
+use hugewise_linux::observe::{address_space, memory_trace};
 use hugewise_linux::perf::events::processor;
 use hugewise_linux::proc::{
-    buddyinfo, cpuinfo, fault_counts, kallsyms, loadavg, meminfo, mounts, smaps_rollup, stat,
-    status, tree, vmstat,
+    buddyinfo, cpuinfo, kallsyms, loadavg, meminfo, mounts, pid_stat, smaps_rollup, stat, status,
+    tree, vmstat,
 };
 use hugewise_linux::sys::{cache, cgroup, cpu, hypervisor, thp};
-use hugewise_linux::{activity, bpf, lock, memory_trace, number, probe, space, tracepoint};
+use hugewise_linux::{bpf, probe, tracepoint};
 
 fn of_processes(bytes: &[u8]) {
-    let _ = activity::parse_counters(bytes);
     let _ = cgroup::parse_membership(bytes);
-    let _ = fault_counts::parse_fault_counts(bytes);
     let _ = memory_trace::parse_line(bytes);
     let _ = lock::parse_holder(bytes, (254, 0), 1);
     let _ = probe::libraries::parse_glibc_banner(bytes);
+    let _ = pid_stat::parse_pid_stat(bytes);
     let _ = smaps_rollup::parse_smaps_rollup(bytes);
-    let _ = space::parse_mappings(bytes);
-    let _ = stat::parse_had_children(bytes);
-    let _ = stat::parse_process(bytes);
+    let _ = address_space::parse_mappings(bytes);
     let _ = status::parse_status(bytes);
     let _ = tree::parse_children(bytes);
 }

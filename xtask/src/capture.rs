@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe::answers::{HOST_TOML, render_answers};
 use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{Environment, ask};
-use hugewise_linux::root::Root;
 use hugewise_linux::sys::cgroup;
 
 /// Freeze this machine for tests

@@ -8,6 +8,7 @@ mod calibrate;
 mod capture;
 mod confusion;
 mod program;
+mod rooms;
 mod test;
 mod vm;
 
@@ -25,6 +26,8 @@ enum Task {
     Capture(capture::Args),
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
+    /// Checks that the modules of each crate import one another in one direction.
+    Rooms(rooms::Arguments),
     /// Runs all tests, and those that failed once more, alone.
     Test(test::Arguments),
     /// Runs the tests on other kernels, under QEMU.
@@ -38,6 +41,7 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
+        Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Test(arguments) => test::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),
     }

@@ -14,9 +14,9 @@ pub enum Exit {
     Usage,
     /// A trial failed; the report says which and how.
     TrialFailed,
-    /// This machine refuses what was required, or another experiment holds it.
+    /// Not possible on this machine, or another experiment is running.
     Refused,
-    /// A `--fail-if` condition came true.
+    /// A `--fail-if` condition holds.
     Gate,
     /// A signal ended the experiment early; what was measured is reported.
     Interrupted,

@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hugewise_linux::error::Kind;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::accessed_bits::{clear_accessed_bits, read_used_where};
+use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::observe::stat::subject::Process;
+use hugewise_linux::observe::stat::walks::Walks;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::Waited;
-use hugewise_linux::stat::subject::Process;
-use hugewise_linux::stat::walks::Walks;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
-use hugewise_linux::used_bits::{clear_used_bits, read_used_where};
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
@@ -20,9 +20,9 @@ use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::forecast::{Forecast, bloat, worth};
 use hugewise_model::observe::stat::WalkShare;
 
-use crate::{exit, places};
+use crate::{exit, paths};
 
-/// How long a process is watched for what it uses, unless told otherwise.
+/// How long a process is watched by default.
 pub const WATCH: Duration = Duration::from_secs(5);
 
 /// How soon the end of a process that is watched is noticed.
@@ -54,7 +54,7 @@ impl<'a> Watch<'a> {
             Kind::NotFound => no_process(pid),
             _ => error.into(),
         })?;
-        let walks = Walks::begin(root, &places::host(root)?, &Kernel, &process, time);
+        let walks = Walks::begin(root, &paths::host(root)?, &Kernel, &process, time);
         if used_bits == UsedBits::Clear {
             clear_used(root, pid)?;
         }
@@ -74,34 +74,34 @@ impl<'a> Watch<'a> {
 
     /// Watches until the time is over, the process ends, or `wait` wants no more. What it did
     /// use is to be read after that.
-    pub fn finish(self, mut wait: impl FnMut(Duration) -> Waited) -> Seen {
+    pub fn finish(self, mut wait: impl FnMut(Duration) -> WaitResult) -> Activity {
         let (root, process) = (self.root, self.process);
         let walks = match self.walks.missing() {
             Some(missing) if self.used_bits == UsedBits::Keep => Err(missing.clone()),
             _ => self.walks.finish(|time| match process.runs(root) {
                 true => wait(time.min(SOON)),
-                false => Waited::Over,
+                false => WaitResult::Over,
             }),
         };
         let seconds = self.began.elapsed().as_secs_f64();
-        Seen {
+        Activity {
             used_seconds: (self.used_bits == UsedBits::Clear).then_some(seconds),
             walks,
         }
     }
 }
 
-/// What was seen of a process while it was watched.
+/// The activity of a process while it was watched.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct Activity {
     /// How long before now its used bits were cleared, where they were.
     used_seconds: Option<f64>,
     walks: Fact<WalkShare>,
 }
 
-impl Seen {
-    /// It was not watched. What is told is whether its page walks could be counted.
-    pub fn nothing(root: &Root) -> Self {
+impl Activity {
+    /// A process that was not watched, with the reason if its page walks cannot be counted.
+    pub fn unwatched(root: &Root) -> Self {
         Self {
             used_seconds: None,
             walks: Err(not_counted(root)),
@@ -114,7 +114,7 @@ fn no_process(pid: u32) -> anyhow::Error {
 }
 
 fn clear_used(root: &Root, pid: u32) -> Result<()> {
-    clear_used_bits(root, pid).map_err(|error| match error.kind {
+    clear_accessed_bits(root, pid).map_err(|error| match error.kind {
         Kind::NotFound => no_process(pid),
         _ => exit::refused(format!(
             "{error}; needs the same user id, or CAP_DAC_OVERRIDE"
@@ -123,23 +123,23 @@ fn clear_used(root: &Root, pid: u32) -> Result<()> {
 }
 
 /// The forecast for an address space of this machine.
-pub fn of(root: &Root, space: &Space, seen: Seen) -> Forecast {
+pub fn of(root: &Root, space: &Space, activity: Activity) -> Forecast {
     let thp = read_thp(root).map_err(|error| error.into_missing("root"));
     Forecast {
         bloat: bloat(space, &thp),
         worth: worth(
             space,
             read_tlb(root),
-            seen.used_seconds,
+            activity.used_seconds,
             read_used_where(root),
-            seen.walks,
+            activity.walks,
         ),
     }
 }
 
 fn not_counted(root: &Root) -> Missing {
     let unreadable = |error: String| Missing::Unreadable { error };
-    let answers = probe::answers_without_tracing(root, places::environment());
+    let answers = probe::answers_without_tracing(root, paths::environment());
     let examination = answers.and_then(|answers| probe::examine(root, &answers));
     match examination.map(|mut found| found.ladder.remove(&Rung::Cycles)) {
         Err(error) => unreadable(error.to_string()),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_linux::signals;
+use hugewise_linux::machine::signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 /// The signals that are caught. One that would kill us uncaught would leave the machine's
@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 fn caught() -> impl Iterator<Item = i32> {
     [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
         .into_iter()
-        .filter(|&signal| signal != SIGHUP || !signals::is_ignored(SIGHUP))
+        .filter(|&signal| signal != SIGHUP || !signal::is_ignored(SIGHUP))
 }
 
 /// Set once a signal has asked for the end.
@@ -96,7 +96,7 @@ impl Relay {
         let signal = i32::try_from(self.0.swap(0, Ordering::Relaxed)).ok()?;
         match signal {
             0 => None,
-            SIGINT | SIGQUIT if signals::come_from_terminal() => None,
+            SIGINT | SIGQUIT if signal::come_from_terminal() => None,
             other => Some(other),
         }
     }

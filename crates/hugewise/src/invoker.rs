@@ -1,8 +1,8 @@
-//! As whom the workload runs: under sudo as the user who called, else as we do.
+//! The user of the workload: under sudo the invoking user, else our own.
 
 use anyhow::{Context, Result};
-use hugewise_linux::identity;
-use hugewise_linux::spawn::Identity;
+use hugewise_linux::machine::identity;
+use hugewise_linux::machine::identity::Identity;
 
 use crate::exit;
 
@@ -14,7 +14,7 @@ pub fn identity() -> Result<Option<Identity>> {
     let text = text.to_string_lossy();
     let uid: u32 = text.parse().map_err(|_| {
         exit::usage(format!(
-            "SUDO_UID is `{text}`, which is no user id; unset it"
+            "SUDO_UID is `{text}`, which is not a user id; unset it"
         ))
     })?;
     if uid == 0 {

@@ -3,36 +3,28 @@
 
 mod cli;
 mod cmd;
-mod command;
 mod exit;
 mod experiment;
 mod file;
 mod forecast;
-mod fragmentation;
 mod interrupt;
 mod invoker;
-mod kept;
+mod nearest;
 mod options;
 mod output;
-mod places;
-mod preview;
-mod progress;
-mod recorder;
+mod paths;
+mod program;
 mod recording;
-mod rounds;
-mod runtimes;
-mod say;
-mod written;
+mod stderr;
+mod target;
 
 use std::io;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use clap::{CommandFactory, Parser};
-
-use crate::cli::{Cli, Verb};
+use crate::cli::Verb;
 use crate::exit::Exit;
-use crate::say::{chain, say};
+use crate::stderr::{chain, message};
+use anyhow::Result;
 
 fn main() -> ExitCode {
     // The keeper is this same program in a process of its own; it must stay small, so nothing
@@ -44,12 +36,11 @@ fn main() -> ExitCode {
         return hugewise_linux::spawn::keeper_main();
     }
     ask_for_reports_of_panics();
-    let cli = Cli::parse();
-    match dispatch(cli.verb) {
+    match cli::parse(std::env::args_os().collect()).and_then(|cli| dispatch(cli.verb)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            say(chain(&error));
+            message(chain(&error));
             exit::of(&error).into()
         }
     }
@@ -61,43 +52,27 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Bench(arguments) => cmd::bench::run(&arguments)?,
         Verb::Report(arguments) => cmd::report::run(&arguments)?,
         Verb::Stat(arguments) => cmd::stat::run(&arguments)?,
+        Verb::Misses(arguments) => cmd::misses::run(&arguments)?,
+        Verb::Simulate(arguments) => cmd::simulate::run(&arguments)?,
         Verb::Trace(arguments) => cmd::trace::run(&arguments)?,
         Verb::Inspect(arguments) => cmd::inspect::run(&arguments)?,
         Verb::Faults(arguments) => cmd::faults::run(&arguments)?,
         Verb::Exec(arguments) => return cmd::exec::run(&arguments),
         Verb::Collapse(arguments) => cmd::collapse::run(&arguments)?,
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments)?,
-        Verb::Man { verb } => {
-            manual(verb.as_deref())?;
+        Verb::Man(arguments) => {
+            cmd::man::run(&arguments, cli::command())?;
             Exit::Done
         }
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "hugewise", &mut script);
-            output::print(&String::from_utf8_lossy(&script))?;
+        Verb::Completions(arguments) => {
+            cmd::completions::run(&arguments, cli::command())?;
             Exit::Done
         }
     };
     Ok(exit.into())
 }
 
-/// Prints `hugewise.1`, or `hugewise-VERB.1`.
-fn manual(verb: Option<&str>) -> Result<()> {
-    let mut cli = Cli::command().disable_help_subcommand(true);
-    cli.build();
-    let command = match verb {
-        None => cli,
-        Some(verb) => cli
-            .find_subcommand(verb)
-            .cloned()
-            .ok_or_else(|| exit::usage(format!("man {verb}: there is no such verb")))?,
-    };
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
-    output::print(&String::from_utf8_lossy(&page))
-}
-
-/// A reader that has seen enough is no failure of ours.
+/// A reader of stdout that stops early is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -112,6 +87,6 @@ fn ask_for_reports_of_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         usual(info);
-        say("this is a mistake in hugewise itself; please report it with the lines above");
+        message("this is a bug in hugewise; please report it with the lines above");
     }));
 }

@@ -1,72 +1,102 @@
-//! Giving a report out: one report, in the form that was asked for.
+//! Results: on stdout in the requested format, and as files.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use hugewise_model::bench::plot;
-use hugewise_model::bench::plot::render_svg;
-use hugewise_model::run::gate::{Gate, Judgement};
-use hugewise_model::run::report::Report;
-use hugewise_model::run::report::{render_csv, render_json, render_markdown, render_text};
+use clap::{Args, ValueEnum};
 use hugewise_model::text::{Color, Style, Verbosity};
+use serde::Serialize;
 
-use crate::cli::{Colour, Format, Output};
 use crate::exit;
-use crate::say::say;
 
-/// Writes the report to stdout, and as JSON to the file that was named. Trouble with one does
-/// not keep back the other.
-pub fn show(report: &Report<'_>, output: &Output) -> Result<()> {
-    let printed = print(&rendered(report, output.format, output)?);
+/// How results are given out: the same words on every verb.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Output format: text, json, csv, markdown
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "FORM")]
+    pub format: Format,
+    /// Also write the JSON report to FILE
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show all metrics and intervals
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// No progress and no warnings
+    #[arg(hide_short_help = true, long, short)]
+    pub quiet: bool,
+    /// Colour on stdout: auto, always, never
+    #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub color: Colour,
+}
+
+/// Forms of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// The report as one JSON document
+    Json,
+    /// One row per trial and metric
+    Csv,
+    /// Tables for a pull request
+    Markdown,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Writes a result to stdout in the requested format, and as JSON to the file of `--json`.
+/// Trouble with one does not keep back the other.
+pub fn emit(output: &Output, render: impl Fn(Format) -> Result<String>) -> Result<()> {
+    let printed = render(output.format).and_then(|text| print(&text));
     if let Some(path) = &output.json {
-        write_file(path, &rendered(report, Format::Json, output)?)
-            .context("the record still holds everything that was measured")?;
-    }
-    if let Some(path) = &output.svg {
-        write_file(path, &drawn(report)?)
-            .context("the record still holds everything that was measured")?;
+        write_file(path, &render(Format::Json)?)?;
     }
     printed
 }
 
-/// The curves of a bench as SVG.
-fn drawn(report: &Report<'_>) -> Result<String> {
-    let charts = match report.other {
-        None => plot::charts(report.record),
-        Some(_) => return Err(exit::usage("--svg draws one record; name only one")),
-    };
-    if charts.is_empty() {
-        return Err(exit::usage(
-            "--svg: there is nothing to draw; a bench over at least two sizes of block, \
-             footprint or step has curves",
-        ));
-    }
-    let title = report.record.header.plan.command.join(" ");
-    Ok(render_svg(&charts, &title))
+/// A value as a JSON document.
+pub fn json(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value).context("rendering as JSON")?;
+    Ok(text + "\n")
 }
 
-/// Opens the files of `--json` and `--svg`, so that a place where nothing can be written is
-/// known before hours of measuring. What is in them stays until the report replaces it.
+/// Opens the file of `--json`, so that a place where nothing can be written is known before hours
+/// of measuring. What is in it stays until the result replaces it.
 pub fn check_file(output: &Output) -> Result<()> {
-    let files = [("--json", &output.json), ("--svg", &output.svg)];
-    let mut files = files
-        .into_iter()
-        .filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
-    files.try_for_each(|(flag, path)| check_place(flag, path))
+    check_writable("--json", output.json.as_deref())
 }
 
-fn check_place(flag: &str, path: &Path) -> Result<()> {
-    let opened = std::fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path);
-    opened.map(drop).map_err(|error| {
-        exit::usage(format!(
-            "{flag} {}: {error}; name a file in a folder where you may write",
-            path.display()
-        ))
-    })
+/// The same for the file of another flag, if it was given.
+pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let opened = File::options().append(true).create(true).open(path);
+    opened
+        .map(drop)
+        .map_err(|error| not_writable(flag, path, &error))
+}
+
+/// Makes the file that a flag names, empty.
+pub fn create(flag: &str, path: &Path) -> Result<File> {
+    File::create(path).map_err(|error| not_writable(flag, path, &error))
+}
+
+fn not_writable(flag: &str, path: &Path, error: &std::io::Error) -> anyhow::Error {
+    exit::usage(format!(
+        "{flag} {}: {error}; name a file in a folder where you may write",
+        path.display()
+    ))
 }
 
 /// Writes a result to stdout, whole.
@@ -81,18 +111,6 @@ pub fn print(text: &str) -> Result<()> {
 /// Writes a result to a file that the user named.
 pub fn write_file(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))
-}
-
-fn rendered(report: &Report<'_>, format: Format, output: &Output) -> Result<String> {
-    let mut text = String::new();
-    match format {
-        Format::Text => render_text(report, &style(output), &mut text),
-        Format::Json => render_json(report, &mut text),
-        Format::Csv => render_csv(report, &mut text),
-        Format::Markdown => render_markdown(report, &mut text),
-    }
-    .context("rendering the report")?;
-    Ok(text)
 }
 
 /// How text is drawn on this stdout.
@@ -128,46 +146,7 @@ fn width() -> usize {
         .ok()
         .and_then(|text| text.parse().ok());
     let columns = columns
-        .or_else(hugewise_linux::terminal::columns)
+        .or_else(hugewise_linux::machine::terminal::columns)
         .unwrap_or(80);
     usize::from(columns).clamp(60, 120)
-}
-
-/// Judges the gates and tells on stderr what each says; whether one has closed.
-pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
-    let mut state = GateState::Open;
-    for gate in gates {
-        match gate.judge(&report.table) {
-            Judgement::Open => {}
-            Judgement::Closed(policies) => {
-                state = GateState::Closed;
-                say(format_args!(
-                    "--fail-if '{gate}' came true for {}",
-                    policies.join(", ")
-                ));
-            }
-            Judgement::CannotTell(policies) if policies.is_empty() => {
-                say(format_args!(
-                    "--fail-if '{gate}' cannot be judged: {} was not compared",
-                    gate.metric
-                ));
-            }
-            Judgement::CannotTell(policies) => {
-                say(format_args!(
-                    "--fail-if '{gate}' cannot be judged yet for {}: the limit is inside the interval",
-                    policies.join(", ")
-                ));
-            }
-        }
-    }
-    state
-}
-
-/// What the gates came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateState {
-    /// None closed.
-    Open,
-    /// At least one closed.
-    Closed,
 }

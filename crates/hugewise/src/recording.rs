@@ -8,29 +8,21 @@ use anyhow::{Context, Result};
 use hugewise_model::base::jsonl::{Line, LineError, RawLine, to_line};
 use hugewise_model::base::recording::Recorded;
 
-use crate::{exit, file};
+use crate::{exit, file, output};
 
 /// Where events go: into the analysis, and into a file where one was named.
 pub struct Sink<A> {
     /// What adds them up.
     pub analysis: A,
     file: Option<BufWriter<File>>,
-    /// The first trouble with the file; what was seen is reported all the same.
+    /// The first trouble with the file; the report is made all the same.
     trouble: Option<std::io::Error>,
 }
 
 impl<A: Recorded> Sink<A> {
     /// Begins with an analysis, and the file that `--out` names.
     pub fn new(analysis: A, path: Option<&Path>) -> Result<Self> {
-        let create = |path: &Path| {
-            File::create(path).map_err(|error| {
-                exit::usage(format!(
-                    "--out {}: {error}; name a file in a folder where you may write",
-                    path.display()
-                ))
-            })
-        };
-        let file = path.map(create).transpose()?;
+        let file = path.map(|path| output::create("--out", path)).transpose()?;
         Ok(Self {
             analysis,
             file: file.map(|file| BufWriter::with_capacity(1 << 20, file)),

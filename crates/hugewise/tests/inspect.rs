@@ -237,10 +237,10 @@ fn what_cannot_be_inspected_is_said_with_the_fix() {
     let case = Case::new();
     for (arguments, word) in [
         (&["4294967295"][..], "no such process"),
-        (&["no-such-program-runs"], "no process of that name"),
+        (&["no-such-program-runs"], "no process has that name"),
         (
             &["--cgroup", "/no/such/group"],
-            "no process is in such a group",
+            "no process in such a cgroup",
         ),
         (&["--explain", "NO_SUCH"], "--explain alone lists them all"),
         (&["--from", "no/such"], "--from no/such"),

@@ -1,91 +1,48 @@
 //! Every contact of hugewise with the kernel.
 //!
 //! This crate returns values: it never prints and never ends the process. Every path goes
-//! through [`root::Root`], so that a frozen machine can stand in for the real one.
+//! through [`machine::root::Root`], so that a frozen machine can stand in for the real one.
+//!
+//! The rooms stand in the order of their dependencies; none uses one below it.
 
-/// The machine as files, real or frozen.
-pub mod root;
-
-/// What went wrong, with the path and what was being done.
-pub mod error;
+/// The machine as files, its errors and its clocks; this process, its user and its lock.
+pub mod machine;
 
 /// Files below `/proc`: pure parsers, and readers on top of them.
 pub mod proc;
 
-/// Readers of `/sys`.
+/// Files below `/sys`: transparent huge pages, hugetlb, cgroups, processors, hypervisor.
 pub mod sys;
 
-/// How many translations the processor remembers.
+/// TLB geometry.
 pub mod tlb;
 
-/// What the machine is, and what can be done on it.
+/// Tracepoints of the kernel, in our own thread.
+pub mod tracepoint;
+
+/// BPF programs that keep latencies as histograms in the kernel.
+pub mod bpf;
+
+/// Capabilities of the machine: what can be read, written and counted.
 pub mod probe;
-
-/// One experiment at a time on a machine.
-pub mod lock;
-
-/// The journal of old values, and what brings them back after a kill.
-pub mod undo;
-
-/// Policies in force: files written after they are journalled, read back, put back.
-pub mod apply;
 
 /// Running a workload: suspended, running, ended; by a keeper that lets nothing escape.
 pub mod spawn;
 
-/// Free memory kept in a stated state of fragmentation.
-pub mod fragment;
-
-/// What runtimes make of the settings of a policy.
-pub mod runtime;
-
-/// Events of the hardware and of the kernel: counted, or one by one in rings.
+/// Events of the hardware and of the kernel: counters, rings, samples, symbols.
 pub mod perf;
 
-/// Events of the kernel that happen in our own thread.
-pub mod tracepoint;
+/// The journal of old settings, and their restoration after a kill.
+pub mod undo;
 
-/// Making the memory of a running process huge.
-pub mod collapse;
+/// Policies in force: files, fragmentation of free memory, flags of runtimes.
+pub mod apply;
+
+/// Observing running processes: counters, faults, TLB misses, address spaces.
+pub mod observe;
 
 /// Observing one trial: before, during, after.
 pub mod collect;
-
-/// The memory accesses of a command, one by one.
-pub mod memory_trace;
-
-/// Observing what runs, interval by interval.
-pub mod stat;
-
-/// Tracing inside the kernel: BPF programs that keep latencies as histograms.
-pub mod bpf;
-
-/// Reading one address space: its process, its mappings and how their pages are mapped.
-pub mod space;
-
-/// What a running process does, as rates.
-pub mod activity;
-
-/// Which memory of a process is used.
-pub mod used_bits;
-
-/// The calendar.
-pub mod clock;
-
-/// As whom a workload runs.
-pub mod identity;
-
-/// What signals do to this process, and whence they come.
-pub mod signals;
-
-/// The terminal at stdout.
-pub mod terminal;
-
-/// A process that is not our child.
-pub mod process;
-
-/// Files that hold one number.
-pub mod number;
 
 #[cfg(test)]
 #[path = "../tests/skipping/mod.rs"]

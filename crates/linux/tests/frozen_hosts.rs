@@ -6,10 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use hugewise_linux::error::{Error, Kind};
+use hugewise_linux::machine::error::{Error, Kind};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, read_space};
 use hugewise_linux::probe::frozen::{FROZEN, FROZEN_CGROUP, expand};
 use hugewise_linux::probe::{self, Environment};
-use hugewise_linux::root::Root;
+use hugewise_linux::proc::statm::read_resident;
 use hugewise_linux::sys::cgroup;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
@@ -255,4 +257,38 @@ fn a_frozen_copy_is_the_same_machine() {
     live.load_1min = frozen.load_1min;
     live.free_blocks.clone_from(&frozen.free_blocks);
     assert_eq!(frozen, live);
+}
+
+/// Pages of a process count as large as they are on its own machine, not on this one.
+#[test]
+fn pages_have_the_size_of_the_frozen_machine() {
+    const STAT: &str = "7 (server) S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 100 0 5 0 0 0 \
+        9 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    const SMAPS: &str = "aaaad0000000-aaaad4000000 rw-p 00000000 00:00 0 \n\
+        Size:              65536 kB\nKernelPageSize:       16 kB\nRss:                  80 kB\n\
+        VmFlags: rd wr mr mw me ac\n";
+    let machine = tempfile::tempdir().unwrap();
+    let frozen = fixtures().join("hosts/guest-aarch64-6.12-16k-user");
+    copy_tree(&frozen, machine.path(), &mut Vec::new());
+    let process = machine.path().join("proc/7");
+    fs::create_dir_all(&process).unwrap();
+    for (file, text) in [
+        ("stat", STAT),
+        ("status", "Uid:\t0\t0\t0\t0\nThreads:\t1\n"),
+        ("statm", "4096 5 1 0 0 0 0\n"),
+        ("smaps", SMAPS),
+    ] {
+        fs::write(process.join(file), text).unwrap();
+    }
+    let root = Root::at(machine.path());
+    let page_bytes = probe::read_page_bytes(&root).unwrap();
+    assert_eq!(page_bytes, 16 << 10);
+    assert_eq!(
+        read_resident(&root, &[7].into(), page_bytes),
+        Some(80 << 10)
+    );
+    let space = read_space(&root, 7, page_bytes, None, Depth::Pages).unwrap();
+    assert_eq!((space.page_bytes, space.huge_bytes), (16 << 10, 32 << 20));
+    let ranges = space.mappings[0].whole_ranges(space.huge_bytes);
+    assert_eq!(ranges, Some((0xaaaa_d000_0000, 0xaaaa_d400_0000)));
 }

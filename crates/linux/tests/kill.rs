@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use ground::{Ground, path_of, writes};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::error::Kind;
-use hugewise_linux::lock::{self, Hold};
-use hugewise_linux::root::Root;
-use hugewise_linux::undo::{Found, Place, Steps, undo};
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::lock::{self, Hold};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::undo::{JournalFound, Place, Steps, undo};
 use hugewise_model::run::policy::realise::Realisation;
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -95,7 +95,8 @@ fn experiment(ground: &Ground, step: usize) -> End {
         let place = ground.place().watched_by(DieAt::step(step));
         let [a, b] = policies();
         let mut machine = Machine::begin(ground.lock(), place, &[&a, &b]).unwrap();
-        let left = machine.apply(&a).unwrap().release();
+        drop(machine.apply(&a).unwrap());
+        let left = machine.drift().unwrap();
         drop(machine.apply(&b).unwrap());
         i32::from(!left.is_empty() || !machine.finish().unwrap().is_empty())
     })
@@ -134,7 +135,7 @@ fn an_experiment_killed_at_any_step_is_undone() {
         assert_eq!(report.left_behind, [], "step {step}");
         ground.assert_untouched(&format!("after a kill at step {step}"));
         let again = undo(&lock, &ground.place()).unwrap();
-        assert_eq!(again.found, Found::Nothing);
+        assert_eq!(again.found, JournalFound::Nothing);
         end
     });
     // Creating the folder, writing, syncing, renaming the journal; four settings there and
@@ -264,8 +265,8 @@ fn real_experiment(state: &Path, mode: &str, step: usize) -> End {
     in_a_child(|| {
         let place = place.watched_by(DieAt::step(step));
         let mut machine = Machine::begin(real_lock(), place, &[&policy]).unwrap();
-        let left = machine.apply(&policy).unwrap().release();
-        i32::from(!left.is_empty() || !machine.finish().unwrap().is_empty())
+        drop(machine.apply(&policy).unwrap());
+        i32::from(!machine.finish().unwrap().is_empty())
     })
 }
 

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use ground::{Ground, MIN_FREE, path_of, writes};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::error::Kind;
-use hugewise_linux::lock;
-use hugewise_linux::undo::{Found, JOURNAL_FILE, Steps, Why, undo};
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::lock;
+use hugewise_linux::undo::{JOURNAL_FILE, JournalFound, Steps, Why, undo};
 
 #[test]
 fn each_policy_sees_the_originals_of_the_others() {
@@ -25,13 +25,13 @@ fn each_policy_sees_the_originals_of_the_others() {
     let applied = machine.apply(&a).unwrap();
     assert_eq!(ground.value(&path_of("enabled")), "always");
     assert_eq!(ground.value(&path_of("defrag")), "never");
-    assert_eq!(applied.release(), []);
+    drop(applied);
+    assert_eq!(machine.drift().unwrap(), []);
 
     let applied = machine.apply(&b).unwrap();
     assert_eq!(ground.value(&path_of("enabled")), "madvise");
     assert_eq!(ground.value(&path_of("khugepaged/max_ptes_none")), "0");
-    let read_back: Vec<String> = applied.read_back().unwrap().into_values().collect();
-    assert_eq!(read_back, ["madvise", "madvise", "0"]);
+    assert_eq!(ground.value(&path_of("defrag")), "madvise");
     drop(applied);
 
     assert_eq!(machine.finish().unwrap(), []);
@@ -68,7 +68,8 @@ fn what_others_changed_is_told_and_left_alone() {
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&a]).unwrap();
     let applied = machine.apply(&a).unwrap();
     ground.write(&path_of("defrag"), "defer");
-    let left = applied.release();
+    drop(applied);
+    let left = machine.drift().unwrap();
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].path, path_of("defrag"));
     assert_eq!(left[0].found.as_deref(), Some("defer"));
@@ -113,7 +114,8 @@ fn what_the_kernel_moved_is_put_back() {
     let mut machine = Machine::begin(ground.lock(), place, &[&a]).unwrap();
     let applied = machine.apply(&a).unwrap();
     assert_eq!(ground.value(MIN_FREE), "90000");
-    assert_eq!(applied.release(), []);
+    drop(applied);
+    assert_eq!(machine.drift().unwrap(), []);
     assert_eq!(ground.value(MIN_FREE), "67584");
     assert_eq!(machine.finish().unwrap(), []);
     ground.assert_untouched("after the kernel moved a value");
@@ -126,7 +128,8 @@ fn what_others_did_to_a_follower_is_told_and_left_alone() {
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&a]).unwrap();
     let applied = machine.apply(&a).unwrap();
     ground.write(MIN_FREE, "1");
-    let left = applied.release();
+    drop(applied);
+    let left = machine.drift().unwrap();
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(left[0].path, MIN_FREE);
     drop(machine.apply(&a).unwrap());
@@ -173,7 +176,10 @@ fn a_value_that_the_kernel_does_not_take_is_an_error_and_undone() {
     let a = writes(&[("defrag", "never"), ("use_zero_page", "1")]);
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&a]).unwrap();
     let error = machine.apply(&a).unwrap_err().to_string();
-    assert!(error.contains("`1` was written and it reads ``"), "{error}");
+    assert!(
+        error.contains("`1` was written, but it reads ``"),
+        "{error}"
+    );
     assert_eq!(machine.finish().unwrap(), []);
     ground.assert_untouched("after a refusal");
 }
@@ -185,7 +191,7 @@ fn a_file_that_was_not_named_at_the_beginning_is_not_written() {
     let more = writes(&[("defrag", "never"), ("enabled", "always")]);
     let mut machine = Machine::begin(ground.lock(), ground.place(), &[&named]).unwrap();
     let error = machine.apply(&more).unwrap_err().to_string();
-    assert!(error.contains("was not named"), "{error}");
+    assert!(error.contains("is not among the files"), "{error}");
     drop(machine);
     ground.assert_untouched("after a refusal");
 }
@@ -235,12 +241,15 @@ fn undo_tells_what_it_did_and_can_be_repeated() {
     let lock = ground.lock();
     let report = undo(&lock, &ground.place()).unwrap();
     let pid = std::process::id();
-    assert_eq!(report.found, Found::ThisBoot { pid });
+    assert_eq!(report.found, JournalFound::ThisBoot { pid });
     let restored: Vec<&str> = report.restored.iter().map(|it| it.from.as_str()).collect();
     assert_eq!(restored, ["never", "always", "19832"]);
     assert_eq!(report.left_behind, []);
     ground.assert_untouched("after undo");
-    assert_eq!(undo(&lock, &ground.place()).unwrap().found, Found::Nothing);
+    assert_eq!(
+        undo(&lock, &ground.place()).unwrap().found,
+        JournalFound::Nothing
+    );
 }
 
 #[test]
@@ -287,7 +296,7 @@ fn a_journal_of_another_boot_is_removed_unread() {
     cut_short(&ground);
     ground.write("proc/sys/kernel/random/boot_id", "another-boot\n");
     let report = undo(&ground.lock(), &ground.place()).unwrap();
-    assert!(matches!(report.found, Found::AnotherBoot { .. }));
+    assert!(matches!(report.found, JournalFound::AnotherBoot { .. }));
     assert_eq!(
         ground.value(&path_of("enabled")),
         "always",

@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::service::{Ended, LastLook, Service, Unseen, trial};
-use hugewise_linux::collect::{Counting, Observed, Watch};
+use hugewise_linux::collect::service::{LastLook, NoLook, ServerEnd, Service, trial};
+use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
 use hugewise_linux::spawn::{self, Echo, Launch, Output};
 use hugewise_linux::undo::Steps;
 use hugewise_model::base::host::Host;
@@ -184,8 +184,13 @@ fn plan() -> plan::Service {
     }
 }
 
-fn observe(plan: &plan::Service, mode: &[&str], scratch: &Path, steps: &dyn Steps) -> Observed {
-    observe_and_look(plan, mode, scratch, (steps, &Unseen))
+fn observe(
+    plan: &plan::Service,
+    mode: &[&str],
+    scratch: &Path,
+    steps: &dyn Steps,
+) -> TrialObservation {
+    observe_and_look(plan, mode, scratch, (steps, &NoLook))
 }
 
 fn observe_and_look(
@@ -193,7 +198,7 @@ fn observe_and_look(
     mode: &[&str],
     scratch: &Path,
     (steps, last_look): (&dyn Steps, &dyn LastLook),
-) -> Observed {
+) -> TrialObservation {
     let (mut server, mut load) = (Launch::new(Vec::new()), Launch::new(Vec::new()));
     server.output = Output::Log(Echo::Silent);
     load.output = Output::Keep;
@@ -207,10 +212,10 @@ fn observe_and_look(
         last_look,
     };
     let expected = Realisation::default();
-    let watch = Watch {
+    let watch = Instruments {
         files: &[],
         expected: &expected,
-        counting: Counting {
+        counting: CountingPlan {
             plan: Err(&Missing::NotAsked),
             round: 0,
         },
@@ -233,7 +238,7 @@ fn host() -> Host {
     probe::host(&root, &answers).unwrap()
 }
 
-fn value(observed: &Observed, metric: &str) -> f64 {
+fn value(observed: &TrialObservation, metric: &str) -> f64 {
     match &observed.readings[metric] {
         Reading::Value { value } => *value,
         other => panic!("{metric}: {other:?}"),
@@ -269,7 +274,7 @@ fn what_is_read_is_the_loads_time() {
     assert!(value(&seen, "service_ready_seconds") > 0.0);
     assert!(value(&seen, "rss_mean_bytes") > 0.0);
     let served = seen.served.unwrap();
-    assert_eq!(served.ended, Ended::Itself);
+    assert_eq!(served.ended, ServerEnd::Itself);
     assert_eq!(served.log, b"starting\nlistening\n");
     assert!(is_empty(folder.path()));
 }
@@ -384,7 +389,7 @@ fn a_server_that_stays_is_killed() {
     plan.ready = "log:^listening$".parse().unwrap();
     let seen = observe(&plan, &["stays"], folder.path(), &Heard::default());
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
-    assert_eq!(seen.served.unwrap().ended, Ended::Killed);
+    assert_eq!(seen.served.unwrap().ended, ServerEnd::Killed);
     assert!(is_empty(folder.path()));
 }
 

@@ -8,9 +8,9 @@ mod skipping;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hugewise_linux::identity::is_root;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
+use hugewise_linux::machine::identity::is_root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, ReadError, read_settings, read_space};
 use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Space};
 use hugewise_model::observe::inspect::reasons::{Code, Told, judge};
 use skipping::skip;
@@ -95,9 +95,13 @@ fn huge_bytes() -> Result<usize, &'static str> {
     Ok(size)
 }
 
+fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
 fn own(depth: Depth) -> Space {
     let huge = huge_bytes().ok().map(|bytes| bytes as u64);
-    read_space(&Root::real(), std::process::id(), huge, depth).unwrap()
+    read_space(&Root::real(), std::process::id(), page_bytes(), huge, depth).unwrap()
 }
 
 fn at(space: &Space, address: usize) -> &Mapping {
@@ -294,8 +298,14 @@ fn many_mappings_and_empty_terabytes_are_few_runs() {
 
 // ---- processes that have no memory, or not for long -------------------------------------------
 
-fn read(pid: u32) -> Result<Space, Unread> {
-    read_space(&Root::real(), pid, Some(2 << 20), Depth::Pages)
+fn read(pid: u32) -> Result<Space, ReadError> {
+    read_space(
+        &Root::real(),
+        pid,
+        page_bytes(),
+        Some(2 << 20),
+        Depth::Pages,
+    )
 }
 
 fn quiet(command: &mut Command) -> Child {
@@ -319,8 +329,8 @@ fn the_dead_and_the_kernel_are_told_apart() {
     assert_eq!(zombie.process.sort, Sort::Zombie);
     assert!(zombie.mappings.is_empty() && !zombie.read_with.smaps.is_read());
     child.wait().unwrap();
-    assert!(matches!(read(pid), Err(Unread::Gone)));
-    assert!(matches!(read(u32::MAX), Err(Unread::Gone)));
+    assert!(matches!(read(pid), Err(ReadError::Gone)));
+    assert!(matches!(read(u32::MAX), Err(ReadError::Gone)));
 
     let kthreadd = std::fs::read_to_string("/proc/2/comm").unwrap_or_default();
     if kthreadd.trim() != "kthreadd" {
@@ -349,7 +359,7 @@ fn an_exec_while_reading_is_noticed() {
                 let stacks = space.mappings.iter().filter(|one| &*one.name == "[stack]");
                 assert_eq!(stacks.count(), 1);
             }
-            Err(Unread::Replaced | Unread::Ended | Unread::Restless) => noticed += 1,
+            Err(ReadError::Replaced | ReadError::Ended | ReadError::Restless) => noticed += 1,
             Err(other) => panic!("{other}"),
         }
     }
@@ -367,7 +377,8 @@ fn processes_that_end_while_they_are_read_are_no_trouble() {
                 space.process.sort == Sort::Zombie || !space.mappings.is_empty(),
                 "{space:?}"
             ),
-            Err(Unread::Gone | Unread::Ended | Unread::Replaced | Unread::Restless) => {}
+            Err(ReadError::Gone | ReadError::Ended | ReadError::Replaced | ReadError::Restless) => {
+            }
             Err(other) => panic!("{other}"),
         }
         child.wait().unwrap();
@@ -384,7 +395,7 @@ fn other_users_processes_need_a_right_with_a_name() {
         );
     }
     match read(1) {
-        Err(refused @ Unread::NotPermitted { .. }) => {
+        Err(refused @ ReadError::NotPermitted { .. }) => {
             assert!(refused.to_string().contains("CAP_SYS_PTRACE"));
         }
         other => panic!("{other:?}"),

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hugewise_linux::bpf::{Sighting, Tracer};
-use hugewise_linux::root::Root;
+use hugewise_linux::bpf::{PointWindow, Tracer};
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::histogram::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::trace::Rung;
@@ -68,9 +68,9 @@ fn touch(pages: usize) -> Duration {
     }
 }
 
-fn one(mut sightings: Vec<Sighting>) -> Sighting {
-    assert_eq!(sightings.len(), 1);
-    sightings.remove(0)
+fn one(mut windows: Vec<PointWindow>) -> PointWindow {
+    assert_eq!(windows.len(), 1);
+    windows.remove(0)
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn compaction_on_request_is_seen_with_its_results() {
     let seen = one(tracer.window().unwrap());
     assert!(seen.all.count() > 0);
     assert!(Duration::from_nanos(seen.all.total_ns) <= took);
-    let told = tracer.told(&[seen]);
+    let told = tracer.summaries(&[seen]);
     let results: Vec<&str> = told[0].parts.iter().map(|part| &*part.key).collect();
     assert!(
         results.iter().all(|result| result.parse::<u32>().is_err()),

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::pid_stat::read_pid_stat;
+use hugewise_linux::proc::stat::ticks_per_second;
 use hugewise_model::run::stats::{ALPHA, median, paired};
 
 use super::Arguments;
@@ -156,12 +159,9 @@ pub fn slowed(lab: &Path, folder: &Folder, per_second: f64) -> Result<Load> {
     Ok(Load::pace(1_000, 9, work as u64))
 }
 
-/// Processor time of all children that were waited for, in nanoseconds: fields 16 and 17 of
-/// `/proc/self/stat`, in ticks of a hundredth of a second (`USER_HZ`).
+/// Processor time of all children that were waited for, in nanoseconds.
 fn children_ns() -> Result<f64> {
-    let text = fs::read_to_string("/proc/self/stat").context("reading /proc/self/stat")?;
-    let (_, rest) = text.rsplit_once(')').context("/proc/self/stat")?;
-    let ticks = rest.split_whitespace().skip(13).take(2);
-    let ticks: Vec<f64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
-    Ok(ticks.iter().sum::<f64>() * 1e7)
+    let children = read_pid_stat(&Root::real(), std::process::id())?.children;
+    let ticks = children.user_ticks + children.system_ticks;
+    Ok(ticks as f64 / ticks_per_second() as f64 * 1e9)
 }

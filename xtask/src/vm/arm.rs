@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use hugewise_linux::identity::is_root;
+use hugewise_linux::machine::identity::is_root;
 
 use super::apt::mirror;
 use super::command::{is_installed, run};

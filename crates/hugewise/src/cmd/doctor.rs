@@ -5,21 +5,22 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
-use hugewise_linux::root::Root;
-use hugewise_linux::undo::{self, Found, Place, UndoReport};
+use hugewise_linux::undo;
+use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_model::doctor;
 use hugewise_model::doctor::Diagnosis;
 
-use crate::cli::{Format, Output};
 use crate::exit::Exit;
-use crate::say::say;
-use crate::{output, places};
+use crate::output::{Format, Output};
+use crate::stderr::message;
+use crate::{output, paths};
 
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Put back settings that an experiment left changed when it was killed
+    /// Restore settings that a killed experiment left changed
     #[arg(long)]
     undo: bool,
 
@@ -37,14 +38,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return undo();
     }
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
-    let answers = probe::answers(&root, places::environment())?;
+    let answers = probe::answers(&root, paths::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
-    if let Some(path) = &arguments.output.json {
-        output::write_file(path, &rendered(&diagnosis, Format::Json)?)?;
-    }
-    output::print(&rendered(&diagnosis, arguments.output.format)?)?;
-    if arguments.host.is_none() && places::is_left_over() {
-        say("an experiment was cut short; to put its settings back: hugewise doctor --undo");
+    output::emit(&arguments.output, |format| rendered(&diagnosis, format))?;
+    if arguments.host.is_none() && paths::is_left_over() {
+        message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
 }
@@ -55,10 +53,7 @@ fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
         Format::Text => doctor::render_text(diagnosis, &mut text)?,
         Format::Csv => doctor::render_csv(diagnosis, &mut text)?,
         Format::Markdown => doctor::render_markdown(diagnosis, &mut text)?,
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut text, diagnosis)?;
-            text.push(b'\n');
-        }
+        Format::Json => return output::json(diagnosis),
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
@@ -66,12 +61,12 @@ fn rendered(diagnosis: &Diagnosis, format: Format) -> Result<String> {
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that
 /// still runs is not ours to undo.
 fn undo() -> Result<Exit> {
-    let hold = places::hold()?;
-    let place = Place::new(&Root::real(), &places::machine_state());
+    let hold = paths::hold()?;
+    let place = Place::new(&Root::real(), &paths::machine_state());
     let report = undo::undo(&hold, &place)?;
-    output::print(&told(&report))?;
-    if let Some(needed) = places::root_is_needed() {
-        say(needed);
+    output::print(&undo_text(&report))?;
+    if let Some(needed) = paths::root_is_needed() {
+        message(needed);
     }
     Ok(if report.left_behind.is_empty() {
         Exit::Done
@@ -80,15 +75,17 @@ fn undo() -> Result<Exit> {
     })
 }
 
-fn told(report: &UndoReport) -> String {
+fn undo_text(report: &UndoReport) -> String {
     let mut lines = Vec::new();
     match report.found {
-        Found::Nothing => lines.push("Nothing to undo: no experiment was cut short.".to_owned()),
-        Found::AnotherBoot { pid } => lines.push(format!(
-            "Nothing to undo: the experiment of process {pid} was cut short before the machine \
-             was started anew, which reset its settings."
+        JournalFound::Nothing => {
+            lines.push("Nothing to undo: no experiment was cut short.".to_owned());
+        }
+        JournalFound::AnotherBoot { pid } => lines.push(format!(
+            "Nothing to undo: the experiment of process {pid} was cut short before a reboot, \
+             which reset its settings."
         )),
-        Found::ThisBoot { pid } => {
+        JournalFound::ThisBoot { pid } => {
             lines.push(format!("The experiment of process {pid} was cut short."));
             if report.restored.is_empty() && report.left_behind.is_empty() {
                 lines.push("All settings are as they were.".to_owned());

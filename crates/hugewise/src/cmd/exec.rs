@@ -5,29 +5,30 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, environment};
 use hugewise_model::run::trial::Outcome;
 
+use crate::experiment::runtimes;
 use crate::interrupt::Relay;
-use crate::say::say;
-use crate::{command, exit, invoker, places, runtimes};
+use crate::stderr::message;
+use crate::{exit, invoker, paths, program};
 
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes:  that of the command; 128 and its number when a signal ended it;\n\
-                  \x20            126 when it could not be run, 127 when there is none; 4 when this\n\
-                  \x20            machine refuses the policy"
+    after_help = "Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
+                  \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
+                  \x20            on this machine"
 )]
 pub struct Arguments {
     /// Policy to run under, as in `run`
     #[arg(long, value_name = "POLICY", default_value = "as-is")]
     policy: Policy,
 
-    /// Allow a policy that writes the machine's own settings while the command runs
+    /// Allow a policy that changes system settings while the command runs
     #[arg(long)]
     system: bool,
 
@@ -41,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
     runtimes::check_placeholders(&arguments.command, policies)?;
     let root = Root::real();
-    let host = places::host(&root)?;
+    let host = paths::host(&root)?;
     let reach = if arguments.system {
         Reach::System
     } else {
@@ -52,13 +53,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         exit::refused(obstacles.join("\n"))
     })?;
     let launch = launch(arguments, &realisation)?;
-    if !command::exists(launch.program()) {
+    if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
-        say(format_args!("there is no program `{name}`"));
+        message(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
     if realisation.files.is_empty() {
-        say(spawn::exec(&launch));
+        message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
     while_applied(&root, &realisation, &launch)
@@ -70,19 +71,19 @@ const NOT_EXECUTABLE: u8 = 126;
 
 /// The machine's settings last as long as the command: we stay, wait, and put them back.
 fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
-    let hold = places::hold()?;
+    let hold = paths::hold()?;
     let relay = Relay::catch()?;
-    let mut machine = places::begin(root, hold, &[realisation])?;
+    let mut machine = paths::begin(root, hold, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
         spawn::run_plain(launch, || relay.next())
     };
     for left in machine.finish()? {
-        say(left);
+        message(left);
     }
     Ok(match outcome {
         Err(error) => {
-            say(error);
+            message(error);
             ExitCode::from(NOT_EXECUTABLE)
         }
         Ok(outcome) => ended(outcome)?,

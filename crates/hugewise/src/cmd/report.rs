@@ -13,50 +13,60 @@ use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Other, Report, render_trials};
 use hugewise_model::run::timeline::render_text as render_timeline;
 
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
-use crate::experiment::check_gates;
+use crate::experiment::plan::check_gates;
+use crate::experiment::report::{self, GateState};
+use crate::nearest::nearest;
 use crate::options::parse_share;
-use crate::output::{self, GateState};
-use crate::recorder;
+use crate::output::{self, Format, Output};
+
+use crate::experiment::recorder;
 
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A record, and a second one that is compared with it
+    /// A record, and optionally a second one to compare it with
     #[arg(value_name = "RECORD", num_args = 1..=2, required = true)]
     records: Vec<PathBuf>,
 
-    /// Name of the policy that the others are compared with
+    /// Policy that the others are compared with
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Metric that decides the verdict
+    /// Metric that decides
     #[arg(long, value_name = "NAME")]
     verdict_metric: Option<String>,
 
-    /// Smallest effect of practical interest, for example 1%
-    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    /// Smallest effect that matters, e.g. 1%
+    #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share)]
     threshold: Option<f64>,
 
-    /// Compare two records although their circumstances differ; the differences are named
-    #[arg(long)]
+    /// Compare two records made under different circumstances; the report names them
+    #[arg(hide_short_help = true, long)]
     across: bool,
 
-    /// Exit with 5 when an interval is wholly across, for example 'wall_seconds > +2%'; repeatable
-    #[arg(long, value_name = "CONDITION")]
+    /// Exit with code 5 if this holds: 'wall_seconds > +2%'
+    ///
+    /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
+    #[arg(long, value_name = "COND")]
     fail_if: Vec<Gate>,
 
     /// Draw the curves of a bench into FILE
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     svg: Option<PathBuf>,
 
-    /// Show the trials of a service second by second instead
+    /// Show the trials of a server second by second
     #[arg(long, conflicts_with_all = ["baseline", "verdict_metric", "threshold", "fail_if", "svg"])]
     timeline: bool,
 
-    /// Show every trial of the metric that decides instead: how they are spread, and how they
-    /// went from round to round
+    /// Show every trial of the deciding metric
+    ///
+    /// How the trials are spread, and how they changed from round to round.
     #[arg(long, conflicts_with_all = ["baseline", "threshold", "fail_if", "svg", "timeline"])]
     trials: bool,
 
@@ -80,20 +90,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
     }
-    let report = report(&records, arguments)?;
-    let output = Output {
-        svg: arguments.svg.clone(),
-        ..arguments.output.clone()
-    };
-    output::show(&report, &output)?;
-    Ok(match output::judge(&arguments.fail_if, &report) {
+    let report = compared(&records, arguments)?;
+    report::show(&report, &arguments.output, arguments.svg.as_deref())?;
+    Ok(match report::judge(&arguments.fail_if, &report) {
         GateState::Closed => Exit::Gate,
         GateState::Open => Exit::Done,
     })
 }
 
 /// One record by itself, or two against each other.
-fn report<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>> {
+fn compared<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>> {
     let name = |index: usize| arguments.records[index].display().to_string();
     match records {
         [before, after] => {
@@ -116,12 +122,12 @@ fn report<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>
 fn drawn<'a>(flag: &str, also: &str, records: &'a [Record], output: &Output) -> Result<&'a Record> {
     let [record] = records else {
         return Err(exit::usage(format!(
-            "{flag} shows one record; name only one"
+            "{flag} needs one record; name only one"
         )));
     };
     if output.format != Format::Text || output.json.is_some() {
         return Err(exit::usage(format!(
-            "{flag} is drawn as text; without it, {also}"
+            "{flag} prints text only; without it, {also}"
         )));
     }
     Ok(record)
@@ -146,8 +152,8 @@ fn timeline(records: &[Record], output: &Output) -> Result<Exit> {
     let record = drawn("--timeline", also, records, output)?;
     if record.trials.iter().all(|trial| trial.timeline.is_none()) {
         return Err(exit::usage(
-            "--timeline: no trial of this record was watched second by second; `hugewise run \
-             --service` does that",
+            "--timeline: no trial of this record has a timeline; `hugewise run --service` records \
+             one",
         ));
     }
     let mut text = String::new();
@@ -163,7 +169,16 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
         verdict_metric: arguments.verdict_metric.clone(),
         threshold: arguments.threshold,
     };
-    compare::table(record, &options).map_err(exit::usage)
+    compare::table(record, &options).map_err(|error| {
+        let asked = arguments.verdict_metric.as_deref().unwrap_or_default();
+        let names = record.trials.iter().flat_map(|trial| trial.readings.keys());
+        match nearest(asked, names.map(String::as_str)) {
+            Some(near) if near != asked => exit::usage(format!(
+                "--verdict-metric {asked}: there is no such metric; did you mean `{near}`?"
+            )),
+            _ => exit::usage(error),
+        }
+    })
 }
 
 fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
@@ -174,13 +189,12 @@ fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Tab
     ];
     if let Some((flag, _)) = of_one.into_iter().find(|(_, given)| *given) {
         return Err(exit::usage(format!(
-            "{flag} is for one record; two are compared policy by policy, as the first was planned"
+            "{flag} needs one record; two are compared policy by policy, as planned in the first"
         )));
     }
     if before.header == after.header {
         return Err(exit::usage(
-            "both records are of one experiment, which was begun once; name another to compare \
-             it with",
+            "both files are the same experiment; name another record to compare with",
         ));
     }
     let across = if arguments.across {

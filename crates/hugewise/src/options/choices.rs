@@ -5,11 +5,9 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use hugewise_linux::sys::cpu;
 use hugewise_model::run::plan::service::LoadPolicy;
-use serde::Deserialize;
 
 /// What becomes of the workload's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Streams {
     /// Thrown away (the end of stderr is kept for failures)
     Discard,
@@ -20,8 +18,7 @@ pub enum Streams {
 }
 
 /// Which stalls are timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StallChoice {
     /// None
     Off,
@@ -32,8 +29,7 @@ pub enum StallChoice {
 }
 
 /// On or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
     /// Do it
     On,
@@ -42,8 +38,7 @@ pub enum Switch {
 }
 
 /// Under which policy what loads a server runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoadUnder {
     /// None
     None,
@@ -70,7 +65,7 @@ impl FromStr for Processors {
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers = cpu::parse_members(text.as_bytes())?;
         if numbers.is_empty() {
-            return Err("no processor is named; write 0-3,8".to_owned());
+            return Err("no CPU is named; write 0-3,8".to_owned());
         }
         Ok(Self(numbers))
     }

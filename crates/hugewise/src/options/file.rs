@@ -1,148 +1,313 @@
-//! The experiment file, which says what flags say; and the flags before it.
+//! The experiment file as flags: it is turned into words of the command line, which clap parses.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 
 use anyhow::Result;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use toml::Value;
 
 use super::Options;
 use crate::exit;
+use crate::nearest::hint;
 
-impl Options {
-    /// What is to be done, after the experiment file was read where the command is one; flags go
-    /// before it. A server is the command then.
-    pub fn complete(self) -> Result<Self> {
-        self.with_file()?.with_service()
+/// The verb that takes a file.
+const VERB: &str = "run";
+
+/// The keys that files may write in the plural, and their flags.
+const PLURALS: [(&str, &str); 2] = [("policies", "policy"), ("metrics", "metric")];
+
+/// The words of the command line, with those of the experiment file in them where `run` was given
+/// one. Flags on the command line replace those of the file.
+///
+/// # Errors
+///
+/// The file cannot be read, a key is not a flag, or a value is not one of that flag.
+pub fn with_file(command: Command, words: Vec<OsString>) -> Result<Vec<OsString>> {
+    // What is wrong on the command line itself is told when it is parsed for good.
+    let Ok(matches) = command.try_get_matches_from(&words) else {
+        return Ok(words);
+    };
+    let run = matches.subcommand_matches(VERB);
+    let Some((run, path)) = run.and_then(|run| Some((run, file(run)?))) else {
+        return Ok(words);
+    };
+    if run
+        .get_many::<OsString>("command")
+        .is_some_and(|it| it.len() > 1)
+    {
+        return Err(exit::usage(format!(
+            "{} is an experiment file and holds the command: leave out what follows, and put \
+             flags before it",
+            path.display()
+        )));
     }
+    Ok(joined(&words, run, read(path)?))
+}
 
-    fn with_file(self) -> Result<Self> {
-        let Some((first, more)) = self.command.split_first() else {
-            return Ok(self);
-        };
-        let path = Path::new(first);
-        if self.shell || path.extension().is_none_or(|extension| extension != "toml") {
-            return Ok(self);
-        }
-        if !more.is_empty() {
-            return Err(exit::usage(format!(
-                "{} is an experiment file, and the command stands in it: leave out what follows, and put \
-                 flags before it",
-                path.display()
-            )));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            exit::usage(format!(
-                "reading the experiment file {}: {error}",
-                path.display()
-            ))
-        })?;
-        let file: Self = toml::from_str(&text)
-            .map_err(|error| exit::usage(format!("{}: {error}", path.display())))?;
-        Ok(self.over(file))
+/// The file that stands in the place of the command.
+fn file(run: &ArgMatches) -> Option<&Path> {
+    let first = run.get_many::<OsString>("command")?.next()?;
+    let path = Path::new(first);
+    let is_file = path
+        .extension()
+        .is_some_and(|extension| extension == "toml");
+    (is_file && !run.get_flag("shell")).then_some(path)
+}
+
+fn read(path: &Path) -> Result<FileWords> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        exit::usage(format!(
+            "reading the experiment file {}: {error}",
+            path.display()
+        ))
+    })?;
+    toml::from_str(&text).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+}
+
+/// The verb, the flags of the file that are not given on the line, those that are, the command.
+fn joined(words: &[OsString], run: &ArgMatches, file: FileWords) -> Vec<OsString> {
+    let given = |id: &str| run.value_source(id) == Some(ValueSource::CommandLine);
+    // Policies and the matrix are one question: flags that answer it replace the file's answer.
+    let policies = given("policy") || given("matrix");
+    let replaced = |id: &str| given(id) || (policies && matches!(id, "policy" | "matrix"));
+    let (program, rest) = words.split_at(1);
+    let (verb, flags) = rest.split_at(1);
+    let flags = flags.split_last().map_or(flags, |(_, flags)| flags);
+    let flags = flags.strip_suffix(&[OsString::from("--")]).unwrap_or(flags);
+    let kept = file.flags.into_iter().filter(|(id, _)| !replaced(id));
+    let kept = kept.flat_map(|(_, words)| words);
+    let mut all: Vec<OsString> = program.iter().chain(verb).cloned().collect();
+    all.extend(kept.chain(flags.iter().cloned()));
+    if !file.command.is_empty() {
+        all.push("--".into());
+        all.extend(file.command);
     }
+    all
+}
 
-    /// The flags where they are given, else the file: one line for each, so that none is left out.
-    fn over(self, file: Self) -> Self {
-        // Policies and the matrix are one question: flags that answer it replace the file's answer.
-        let (policy, matrix) = if self.policy.is_empty() && self.matrix.is_empty() {
-            (file.policy, file.matrix)
-        } else {
-            (self.policy, self.matrix)
-        };
-        Self {
-            policy,
-            matrix,
-            baseline: self.baseline.or(file.baseline),
-            system: self.system || file.system,
-            fragment: self.fragment.or(file.fragment),
-            precision: self.precision.or(file.precision),
-            threshold: self.threshold.or(file.threshold),
-            min_rounds: self.min_rounds.or(file.min_rounds),
-            max_rounds: self.max_rounds.or(file.max_rounds),
-            max_time: self.max_time.or(file.max_time),
-            warmup: self.warmup.or(file.warmup),
-            seed: self.seed.or(file.seed),
-            shell: self.shell || file.shell,
-            setup: self.setup.or(file.setup),
-            prepare: self.prepare.or(file.prepare),
-            conclude: self.conclude.or(file.conclude),
-            cleanup: self.cleanup.or(file.cleanup),
-            stdin: self.stdin.or(file.stdin),
-            output: self.output.or(file.output),
-            directory: self.directory.or(file.directory),
-            timeout: self.timeout.or(file.timeout),
-            exit_hold: self.exit_hold.or(file.exit_hold),
-            own_cgroup: self.own_cgroup.or(file.own_cgroup),
-            counters: self.counters.or(file.counters),
-            service: self.service.or(file.service),
-            ready: self.ready.or(file.ready),
-            load: self.load.or(file.load),
-            warm_up_load: self.warm_up_load.or(file.warm_up_load),
-            ready_timeout: self.ready_timeout.or(file.ready_timeout),
-            load_policy: self.load_policy.or(file.load_policy),
-            stop_signal: self.stop_signal.or(file.stop_signal),
-            stop_command: self.stop_command.or(file.stop_command),
-            grace: self.grace.or(file.grace),
-            service_cpus: self.service_cpus.or(file.service_cpus),
-            load_cpus: self.load_cpus.or(file.load_cpus),
-            stalls: self.stalls.or(file.stalls),
-            metric: first(self.metric, file.metric),
-            latency: self.latency.or(file.latency),
-            verdict_metric: self.verdict_metric.or(file.verdict_metric),
-            fail_if: first(self.fail_if, file.fail_if),
-            command: file.command,
-        }
+/// A file as words of the command line.
+#[derive(Debug, Default)]
+struct FileWords {
+    /// Each key by the name of its argument.
+    flags: Vec<(String, Vec<OsString>)>,
+    command: Vec<OsString>,
+}
+
+impl<'de> Deserialize<'de> for FileWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let flags = Options::augment_args(Command::new(VERB).no_binary_name(true));
+        deserializer.deserialize_map(Keys(flags))
     }
 }
 
-fn first<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
-    if flags.is_empty() { file } else { flags }
+/// Reads the keys of a file, each against the flag of its name.
+struct Keys(Command);
+
+impl<'de> Visitor<'de> for Keys {
+    type Value = FileWords;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("keys that are flags of run")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FileWords, A::Error> {
+        let mut words = FileWords::default();
+        while let Some(arg) = map.next_key_seed(Key(&self.0))? {
+            let found = map.next_value_seed(FlagValue(&self.0, arg))?;
+            if arg.is_positional() {
+                words.command = found;
+            } else {
+                words.flags.push((arg.get_id().to_string(), found));
+            }
+        }
+        Ok(words)
+    }
+}
+
+/// A key: the name of a flag, or `command`.
+struct Key<'a>(&'a Command);
+
+impl<'a, 'de> DeserializeSeed<'de> for Key<'a> {
+    type Value = &'a Arg;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'a Arg, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        let singular = PLURALS.iter().find(|(plural, _)| *plural == key);
+        let name = singular.map_or(key.as_str(), |(_, name)| name);
+        let mut known = self.0.get_arguments();
+        known.find(|arg| key_of(arg) == name).ok_or_else(|| {
+            let hint = hint(&key, self.0.get_arguments().map(key_of));
+            D::Error::custom(format!("unknown key `{key}`; {hint}"))
+        })
+    }
+}
+
+fn key_of(arg: &Arg) -> &str {
+    arg.get_long().unwrap_or_else(|| arg.get_id().as_str())
+}
+
+/// The value of a key, which clap must be able to read.
+struct FlagValue<'a>(&'a Command, &'a Arg);
+
+impl<'de> DeserializeSeed<'de> for FlagValue<'_> {
+    type Value = Vec<OsString>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let Self(command, arg) = self;
+        let words = words(arg, Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        if arg.is_positional() {
+            return Ok(words);
+        }
+        let read = command.clone().try_get_matches_from(&words);
+        read.map_err(|error| D::Error::custom(reason(&error)))?;
+        Ok(words)
+    }
+}
+
+/// A value as words of the command line.
+fn words(arg: &Arg, value: Value) -> Result<Vec<OsString>, String> {
+    let flag = format!("--{}", key_of(arg));
+    match (arg.get_action(), value) {
+        (ArgAction::SetTrue, Value::Boolean(true)) => Ok(vec![flag.into()]),
+        (ArgAction::SetTrue, Value::Boolean(false)) => Ok(Vec::new()),
+        (ArgAction::SetTrue, _) => Err("expected true or false".to_owned()),
+        (_, value) if arg.is_positional() => match value {
+            Value::String(line) => Ok(vec![line.into()]),
+            Value::Array(words) => words
+                .into_iter()
+                .map(|word| Ok(text(word)?.into()))
+                .collect(),
+            _ => Err("expected a line for the shell or a list of words".to_owned()),
+        },
+        (ArgAction::Append, Value::Array(values)) => {
+            let value = |value| Ok(format!("{flag}={}", text(value)?).into());
+            values.into_iter().map(value).collect()
+        }
+        // A command as a list of words; other flags refuse it.
+        (_, Value::Array(values)) => {
+            let values: Result<Vec<String>, String> = values.into_iter().map(text).collect();
+            let list = serde_json::to_string(&values?).map_err(|error| error.to_string())?;
+            Ok(vec![format!("{flag}={list}").into()])
+        }
+        (_, value) => Ok(vec![format!("{flag}={}", text(value)?).into()]),
+    }
+}
+
+fn text(value: Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        other => Err(format!("expected text, found {}", other.type_str())),
+    }
+}
+
+/// The reason why clap refuses a value, without the flag, which nobody typed.
+fn reason(error: &clap::Error) -> String {
+    if let Some(source) = std::error::Error::source(error) {
+        return source.to_string();
+    }
+    let text = error.render().to_string();
+    let said = text.split("\n\n").next().unwrap_or_default();
+    said.trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use clap::FromArgMatches;
+
     use super::*;
 
+    /// What `run FLAGS FILE` is, where the file holds this text.
+    fn options(flags: &[&str], text: &str) -> Result<Options> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a.toml");
+        std::fs::write(&path, text)?;
+        let run = Options::augment_args(Command::new(VERB));
+        let command = Command::new("hugewise").subcommand(run.clone());
+        let path = path.into_os_string();
+        let words = ["hugewise", VERB].iter().chain(flags).map(OsString::from);
+        let words = with_file(command, words.chain([path]).collect())?;
+        let matches = run.try_get_matches_from(&words[1..])?;
+        Options::from_arg_matches(&matches)?.complete()
+    }
+
     #[test]
-    fn the_file_says_what_the_flags_say() {
-        let file: Options = toml::from_str(
-            r#"
-            command = ["sort", "-n", "data"]
+    fn a_file_says_what_flags_say() {
+        let text = r#"
+            command = ["sort", "-n", "--", "data"]
             policies = ["thp=never", "big:thp=always"]
             baseline = "big"
             system = true
             precision = "0.5%"
+            min-rounds = 12
             max-time = "5m"
             metrics = ["tps:1/s:higher=tps = ([0-9.]+)"]
             fail-if = ["wall_seconds > +2%"]
-            "#,
-        )
-        .expect("a good file");
+            exit-hold = "off"
+            "#;
+        let file = options(&[], text).expect("a good file");
         assert_eq!(file.policy.len(), 2);
-        assert_eq!(file.precision, Some(0.005));
+        assert!(file.system && file.baseline.as_deref() == Some("big"));
+        assert_eq!((file.precision, file.min_rounds), (Some(0.005), Some(12)));
         assert_eq!(file.max_time, Some(Duration::from_secs(300)));
-        assert_eq!(file.command.len(), 3);
-        let error = toml::from_str::<Options>("polices = []").expect_err("a typing error");
-        assert!(error.to_string().contains("polices"), "{error}");
+        assert_eq!((file.metric.len(), file.fail_if.len()), (1, 1));
+        assert_eq!(file.command, ["sort", "-n", "--", "data"]);
     }
+
+    #[test]
+    fn flags_replace_what_the_file_says() {
+        let text = "command = 'a b'\nshell = true\nmatrix = ['thp=never,always']\nmax-rounds = 9\n\
+                    metric = ['a=(b)', 'c=(d)']";
+        let flags = ["--policy", "as-is", "--max-rounds=7", "--metric", "x=(y)"];
+        let options = options(&flags, text).expect("a good file");
+        assert_eq!((options.policy.len(), options.matrix.len()), (1, 0));
+        assert_eq!(options.max_rounds, Some(7));
+        assert_eq!(options.metric.len(), 1);
+        assert!(options.shell && options.command == ["a b"]);
+    }
+
     #[test]
     fn a_server_is_the_command() {
-        let file = |text: &str| toml::from_str::<Options>(text).expect("a good file");
-        let line = file("service = 'a --port {port}'\nready = 'tcp:{port}'\nload = ['b', 'c d']");
-        let options = line.clone().with_service().expect("a server");
-        assert!(options.shell);
-        assert_eq!(options.command, ["a --port {port}"]);
-        let words = file("service = ['java', 'X.java']\nservice-cpus = '0-1'");
-        let options = words.over(line).with_service().expect("a server");
-        assert!(!options.shell && options.load.is_some());
-        assert_eq!(options.command, ["java", "X.java"]);
-        assert!(
-            file("service = 'a'\ncommand = ['b']")
-                .with_service()
-                .is_err()
-        );
-        assert!(file("load = 'a'\ncommand = ['b']").with_service().is_err());
-        assert!(toml::from_str::<Options>("ready = 'soon'").is_err());
+        let line = "service = 'a --port {port}'\nready = 'tcp:{port}'\nload = ['b', 'c d']";
+        let server = options(&[], line).expect("a server");
+        assert!(server.shell && server.server.load.is_some());
+        assert_eq!(server.command, ["a --port {port}"]);
+        let words = "service = ['java', 'X.java']\nready = 'tcp:1'\nload = 'b'";
+        let server = options(&[], words).expect("a server");
+        assert!(!server.shell);
+        assert_eq!(server.command, ["java", "X.java"]);
+        assert!(options(&[], "service = 'a'\ncommand = ['b']").is_err());
+        assert!(options(&[], "load = 'a'\ncommand = ['b']").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_shown_with_its_line_and_a_way_out() {
+        for (text, line, expected) in [
+            ("polices = []", 1, "did you mean `policy`?"),
+            ("\nready = 'soon'", 2, "`soon`"),
+            ("system = 'yes'", 1, "expected true or false"),
+            ("max-rounds = 'x'", 1, "invalid digit"),
+            ("exit-hold = 'of'", 1, "possible values: on, off"),
+            ("policy = ['thp=sometimes']", 1, "thp"),
+            ("seed = [1]", 1, "invalid digit"),
+            ("command = 5", 1, "a list of words"),
+            ("directory = 'a'\ndirectory = 'b'", 2, "duplicate"),
+        ] {
+            let error = options(&[], text).expect_err(text).to_string();
+            assert!(error.contains("a.toml: "), "{error}");
+            assert!(
+                error.contains(&format!("at line {line}, column")),
+                "{error}"
+            );
+            assert!(error.contains(expected), "{error}");
+            assert!(error.contains('^'), "{error}");
+        }
     }
 }

@@ -1,10 +1,9 @@
-//! Texts of flags and of keys as values.
+//! Texts of flags as values.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use hugewise_model::base::units::parse_duration;
-use serde::{Deserialize, Deserializer};
+use hugewise_model::run::plan::service::CommandLine;
 
 /// A share as `1%` or `0.01`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
@@ -35,7 +34,7 @@ pub fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// A state of free memory as `80%`: the percentage in blocks smaller than a huge page.
 pub fn parse_fragment(text: &str) -> Result<u32, String> {
-    let fault = || format!("`{text}` is no state; write 80% (1% to 99%)");
+    let fault = || format!("`{text}` is not a percentage; write 80% (1% to 99%)");
     let digits = text.trim().strip_suffix('%').ok_or_else(fault)?;
     let percent = digits.trim().parse().ok();
     percent
@@ -43,68 +42,12 @@ pub fn parse_fragment(text: &str) -> Result<u32, String> {
         .ok_or_else(fault)
 }
 
-pub(super) fn parsed_all<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    texts
-        .iter()
-        .map(|text| text.parse().map_err(serde::de::Error::custom))
-        .collect()
-}
-
-pub(super) fn parsed<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    let text = String::deserialize(deserializer)?;
-    text.parse().map(Some).map_err(serde::de::Error::custom)
-}
-
-pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_share(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-pub(super) fn fragment<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<u32>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_fragment(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-pub(super) fn duration<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_duration(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-pub(super) fn command<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<OsString>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(
-        untagged,
-        expecting = "expected a line for the shell or a list of words"
-    )]
-    enum Command {
-        Line(String),
-        Words(Vec<String>),
+/// A command: one line for the shell, or a JSON list of words that need none, as `["a", "b c"]`.
+pub(super) fn parse_command_line(text: &str) -> Result<CommandLine, String> {
+    match serde_json::from_str(text) {
+        Ok(words) => Ok(CommandLine::Words(words)),
+        Err(_) => text.parse(),
     }
-    Ok(match Command::deserialize(deserializer)? {
-        Command::Line(line) => vec![line.into()],
-        Command::Words(words) => words.into_iter().map(Into::into).collect(),
-    })
 }
 
 #[cfg(test)]

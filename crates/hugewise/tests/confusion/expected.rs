@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe::{Environment, ask};
-use hugewise_linux::root::Root;
 use hugewise_model::observe::inspect::reasons::Code;
 
 use crate::answer::{Answer, Said};

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use hugewise_lab::plant::{Need, PLANTS, Plant, Setting};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::lock;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::lock;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{Place, STATE_DIR};
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;
@@ -95,7 +95,8 @@ impl Ground {
         let decoy = Decoy::stand(&self.beds.lab());
         let outcome = crate::outcome(trial(&self.beds));
         drop((decoy, swap));
-        let left = applied.release();
+        drop(applied);
+        let left = machine.drift().expect("the settings");
         assert!(left.is_empty(), "not put back: {left:?}");
         outcome
     }

@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe::answers::Answers;
 use hugewise_linux::probe::{Environment, ask};
-use hugewise_linux::root::Root;
 use serde_json::Value;
 
 use super::expectation::Expectation;

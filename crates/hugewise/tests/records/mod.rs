@@ -58,9 +58,9 @@ fn what_a_report_cannot_do_is_refused() {
             &["two.jsonl", "--verdict-metric", "user_seconds"],
             "--verdict-metric",
         ),
-        (&["two.jsonl", "--across"], "of one experiment"),
+        (&["two.jsonl", "--across"], "the same experiment"),
         (&["two.jsonl", "--trials"], "name only one"),
-        (&["--trials", "--format", "json"], "drawn as text"),
+        (&["--trials", "--format", "json"], "text only"),
         (&["--trials", "--verdict-metric", "nosuch"], "nosuch"),
     ];
     for (arguments, reason) in cases {

@@ -246,7 +246,9 @@ fn a_server_that_stays_is_killed_and_that_is_said_once() {
     .args(["--grace", "100ms", "--max-rounds", "2"])
     .assert()
     .success()
-    .stderr(contains("had not ended 0.1 s after SIGTERM and was killed"));
+    .stderr(contains(
+        "was still running 0.1 s after SIGTERM and was killed",
+    ));
     let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
     assert_eq!(said.matches("was killed").count(), 1, "{said}");
     nothing_is_left(&case);
@@ -264,11 +266,11 @@ fn what_cannot_be_is_refused_before_anything_runs() {
             &["--service", "sleep 1", "--ready", "soon", "--load", "true"],
             "tcp:PORT",
         ),
-        (&["--load", "true", "--", "true"], "--load is of a server"),
-        (&["--grace", "1s", "--", "true"], "--grace is of a server"),
+        (&["--load", "true", "--", "true"], "--load needs --service"),
+        (&["--grace", "1s", "--", "true"], "--grace needs --service"),
         (
             &["--service", "sleep 1", "--", "true"],
-            "names the command itself",
+            "--service is the command",
         ),
         (
             &[
@@ -296,7 +298,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
                 "--load-cpus",
                 "9999",
             ],
-            "no processor 9999",
+            "CPU 9999 is not online",
         ),
         (
             &[
@@ -309,11 +311,11 @@ fn what_cannot_be_is_refused_before_anything_runs() {
                 "--latency",
                 "hgrm:/tmp/x-{port}",
             ],
-            "a path with {port} begins with {dir}/",
+            "a path with {port} must begin with {dir}/",
         ),
         (
             &["--latency", "hgrm:{dir}/x", "--", "true"],
-            "{dir} is of a trial with a --service",
+            "{dir} needs --service",
         ),
         (
             &[
@@ -370,14 +372,14 @@ fn a_dry_run_says_everything_and_does_nothing() {
     case.hugewise().args(words).assert().success().stdout(
         "Would run: sleep 1\n\
          A service, ready (log:up) within 60 s\n\
-         Loaded by: sleep 2 (under no policy of its own, on the processors [0])\n\
-         Ended by: SIGINT, and killed 10 s later\n\
+         Loaded by: sleep 2 (without a policy, on CPUs [0])\n\
+         Stopped by: SIGINT, killed 10 s later\n\
          Under thp=never (the baseline): prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before\n    exec\n\
          Under malloc=thp: append glibc.malloc.hugetlb=1 to GLIBC_TUNABLES, after `:`\n    \
          when it is not empty\n\
-         10 to 40 rounds of 3 trials each, none begun after 60 s, after 1 unmeasured;\n    \
+         10 to 40 rounds of 3 trials each, none started after 60 s, after 1 unmeasured;\n    \
          seed 7\n\
-         Judged by wall_seconds, with differences below 1 % taken for none.\n\
+         Judged by wall_seconds; differences below 1 % do not count.\n\
          Nothing was run or set.\n",
     );
     let json = case

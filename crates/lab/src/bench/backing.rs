@@ -7,10 +7,10 @@
 
 use std::ptr;
 
-use super::line::Reason;
 use super::pages::{Mapped, Pages, look};
 use super::room;
 use crate::Trouble;
+use crate::missing::Reason;
 use crate::plant::span::Span;
 use crate::region::huge_bytes;
 

@@ -6,9 +6,10 @@ use std::process::{Command, ExitCode};
 
 use super::backing::Request;
 use super::growth::imitation;
-use super::line::{Reason, print_missing};
+use super::line::print_missing;
 use super::words::Words;
 use crate::Trouble;
+use crate::missing::Reason;
 use crate::plant::span::Span;
 use crate::region::huge_bytes;
 

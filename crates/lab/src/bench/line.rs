@@ -3,29 +3,8 @@
 use std::fmt::Write as _;
 
 use super::pages::Pages;
+use crate::missing::{Reason, quoted};
 use crate::tell;
-
-/// Why a cell, or what lies under a buffer, could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// What this machine, kernel or processor does not have.
-    NotSupported(String),
-    /// The least privilege that would help.
-    NotPermitted(String),
-    /// What the kernel said that could not be understood, or when it refused.
-    Unreadable(String),
-}
-
-impl Reason {
-    fn json(&self) -> String {
-        let (why, name, what) = match self {
-            Self::NotSupported(what) => ("not_supported", "what", what),
-            Self::NotPermitted(grant) => ("not_permitted", "grant", grant),
-            Self::Unreadable(error) => ("unreadable", "error", error),
-        };
-        format!(r#"{{"why":"{why}","{name}":{}}}"#, quoted(what))
-    }
-}
 
 /// What was measured of one cell.
 #[derive(Debug)]
@@ -96,20 +75,6 @@ fn object(text: &mut String, name: &str, fields: &[String]) {
         // Writing to a string does not fail.
         let _ = write!(text, r#","{name}":{{{}}}"#, fields.join(","));
     }
-}
-
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c < ' ' => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]

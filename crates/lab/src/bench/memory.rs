@@ -9,11 +9,12 @@ use std::thread;
 use super::backing::{Buffer, Request};
 use super::crew::{Crew, repeat};
 use super::kernels::{Arrays, Operation, Pass, find};
-use super::line::{Line, Reason, print_missing};
+use super::line::{Line, print_missing};
 use super::pages::Pages;
 use super::timing::{self, Timed, time};
 use super::{room, words};
 use crate::Trouble;
+use crate::missing::Reason;
 use crate::region::huge_bytes;
 
 /// Measures all cells, in order.

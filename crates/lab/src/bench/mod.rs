@@ -21,7 +21,6 @@ mod pages;
 mod prefault;
 mod random;
 mod rollup;
-pub(crate) mod room;
 mod slab;
 mod thread;
 mod timing;
@@ -30,8 +29,10 @@ mod words;
 use crate::Trouble;
 use crate::arguments::Arguments;
 
+use crate::missing::Reason;
+use crate::room;
 use backing::Request;
-use line::{Line, Reason};
+use line::Line;
 
 /// Runs the suite that the next word names.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::line::Reason;
+use crate::missing::Reason;
 use crate::pagemap::{self, FRAME, Found, PRESENT, SCAN_HUGE, SCAN_PRESENT, SCAN_ZERO, Wanted};
 use crate::region::{huge_bytes, page_bytes};
 

@@ -1,13 +1,12 @@
-//! From a point to the attempts that are made for it, best first; and the climb, which takes
-//! the first that the kernel accepts.
+//! The attempts for a point, best method first; the first that the kernel accepts is used.
 
 use hugewise_model::observe::trace::points::{Decode, Edge, Key, Means, Point, Who};
 use hugewise_model::observe::trace::{Kind, Rung};
 
 use super::types::Types;
-use crate::proc::kallsyms::{Found, Functions};
+use crate::proc::kallsyms::{FunctionLookup, Functions};
 
-/// What is known of the kernel before anything is tried.
+/// Types and functions of the kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
     /// Its types.
@@ -102,12 +101,12 @@ fn of_means(means: &Means, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
 }
 
 /// What a function is called here. A kernel that tells no names is asked for the newest.
-fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> {
+fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<FunctionLookup, String> {
     let names = || names.iter().map(AsRef::as_ref);
     if kernel.functions.is_empty() {
         let known = names().find(|name| kernel.types.has_function(name));
-        let name = known.ok_or("the kernel does not tell its functions")?;
-        return Ok(Found {
+        let name = known.ok_or("the kernel does not list its functions")?;
+        return Ok(FunctionLookup {
             name: name.to_owned(),
             whole: true,
         });
@@ -123,7 +122,7 @@ fn resolve(names: &[impl AsRef<str>], kernel: &Kernel) -> Result<Found, String> 
 
 fn of_function(
     asked: &str,
-    function: &Found,
+    function: &FunctionLookup,
     key: Option<&Key>,
     includes: &str,
     kernel: &Kernel,
@@ -282,10 +281,10 @@ fn place(edge: Edge, offset: u32, key: &Key) -> KeyPlace {
     }
 }
 
-/// What the kernel said to an attempt that it did not accept.
+/// The kernel's refusal of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The means that was tried.
+    /// The method that was tried.
     pub rung: Rung,
     /// The error number, where there was one.
     pub errno: Option<i32>,
@@ -295,7 +294,7 @@ pub struct Refusal {
 
 /// Asks the kernel for one attempt.
 pub trait Open {
-    /// What is got.
+    /// An open probe.
     type Probe;
 
     /// Opens what the attempt describes, or says why not.

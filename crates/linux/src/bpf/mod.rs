@@ -1,5 +1,5 @@
-//! Tracing inside the kernel: BPF programs that time something from its begin to its end and
-//! keep the durations as histograms, so that only sums leave the kernel.
+//! Latency tracing in the kernel: BPF programs measure durations from begin to end and keep them as
+//! histograms, so that only sums leave the kernel.
 //!
 //! Nothing is pinned and no probe goes by way of tracefs: when this process dies, however it
 //! dies, the kernel takes everything away.
@@ -9,21 +9,21 @@ use std::time::Duration;
 use hugewise_model::observe::trace::points::Point;
 use hugewise_model::observe::trace::{Rung, Seen, Traced, Untraced};
 
-use crate::error::{Error, Kind as ErrorKind, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Kind as ErrorKind, Result};
+use crate::machine::root::Root;
 
-/// Which means are tried, in which order.
+/// Attach methods and their order.
 pub mod ladder;
-mod live;
+mod point;
 mod probe;
 mod refused;
 /// The kernel's own types.
 pub mod types;
 
 use ladder::{Kernel, attempts, climb};
-use live::Live;
-pub use live::Sighting;
-pub use probe::{Long, Standing};
+use point::PointTracer;
+pub use point::PointWindow;
+pub use probe::{LongStall, Totals};
 use refused::{lacking, not_supported, refused, untraced};
 
 /// A fingerprint of the programs' sources (FNV-1a), by which a committed object that is older
@@ -47,25 +47,25 @@ const STRAGGLERS: Duration = Duration::from_millis(2);
 /// Points that are being traced. Dropping it ends the tracing.
 #[derive(Debug)]
 pub struct Tracer {
-    live: Vec<Live>,
+    points: Vec<PointTracer>,
 }
 
 impl Tracer {
     /// Begins to trace what can be traced of `points`: on the whole machine, or in the process
-    /// `pid` and its descendants. What cannot be traced is told, with the reason.
+    /// `pid` and its descendants. Points that cannot be traced come back with the reason.
     ///
     /// # Errors
-    /// What the kernel shows of itself was not understood.
+    /// The kernel's types could not be parsed.
     pub fn start(root: &Root, points: &[Point], pid: Option<u32>) -> Result<(Self, Vec<Untraced>)> {
         Self::start_by(root, points, pid, |_| true)
     }
 
     /// The same, and durations from `long` on are kept one by one until they are
-    /// [taken](Self::take_long).
+    /// [taken](Self::take_long_stalls).
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn start_keeping(
+    pub fn start_with_long_stalls(
         root: &Root,
         points: &[Point],
         pid: Option<u32>,
@@ -74,7 +74,7 @@ impl Tracer {
         Self::open(root, points, pid, Some(long), |_| true)
     }
 
-    /// The same with some of the means only, to compare them.
+    /// The same with some attach methods only, to compare them.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -94,7 +94,7 @@ impl Tracer {
         long: Option<Duration>,
         may: impl Fn(Rung) -> bool,
     ) -> Result<(Self, Vec<Untraced>)> {
-        let none = Self { live: Vec::new() };
+        let none = Self { points: Vec::new() };
         let types = match types::read_types(root) {
             Ok(types) => types,
             Err(error) if error.kind == ErrorKind::NotFound => {
@@ -109,7 +109,7 @@ impl Tracer {
         };
         let mut opener = probe::Kernel::new(pid)
             .map_err(|error| Error::io("reading", &root.path("sys/kernel/btf/vmlinux"), error))?
-            .keeping(long);
+            .with_long_stalls(long);
         let lacking = lacking(root);
         let mut tracer = none;
         let mut missing = Vec::new();
@@ -118,7 +118,9 @@ impl Tracer {
             attempts.retain(|attempt| may(attempt.rung));
             match climb(&attempts, &mut opener) {
                 Ok((attempt, probe)) => {
-                    tracer.live.push(Live::new(point, &attempt, probe, &kernel));
+                    tracer
+                        .points
+                        .push(PointTracer::new(point, &attempt, probe, &kernel));
                 }
                 Err(refusals) => missing.push(refused(point, absent, &refusals, lacking.as_ref())),
             }
@@ -126,37 +128,40 @@ impl Tracer {
         Ok((tracer, missing))
     }
 
-    /// What is traced, and by which means.
+    /// The traced points and their attach methods.
     #[must_use]
     pub fn traced(&self) -> Vec<Traced> {
-        self.live.iter().map(|live| live.traced.clone()).collect()
+        self.points
+            .iter()
+            .map(|point| point.traced.clone())
+            .collect()
     }
 
-    /// From here on the tree of another process counts.
+    /// Switches to the tree of another process.
     ///
     /// # Errors
     /// The kernel failed.
     pub fn watch(&mut self, pid: u32) -> Result<()> {
-        for live in &mut self.live {
-            live.probe.watch(pid).map_err(|error| failed(&error))?;
+        for point in &mut self.points {
+            point.probe.watch(pid).map_err(|error| failed(&error))?;
         }
         Ok(())
     }
 
-    /// Ends a window and tells what came in it, in the order of [`traced`](Self::traced).
+    /// Ends a window and returns its latencies, in the order of [`traced`](Self::traced).
     ///
     /// # Errors
     /// The kernel failed.
-    pub fn window(&mut self) -> Result<Vec<Sighting>> {
-        for live in &mut self.live {
-            live.probe.turn().map_err(|error| failed(&error))?;
+    pub fn window(&mut self) -> Result<Vec<PointWindow>> {
+        for point in &mut self.points {
+            point.probe.turn().map_err(|error| failed(&error))?;
         }
         std::thread::sleep(STRAGGLERS);
-        let sights = self.live.iter_mut().map(|live| {
-            let sight = live.probe.read().map_err(|error| failed(&error))?;
-            Ok(live.sighting(sight))
+        let windows = self.points.iter_mut().map(|point| {
+            let counts = point.probe.read().map_err(|error| failed(&error))?;
+            Ok(point.window(counts))
         });
-        sights.collect()
+        windows.collect()
     }
 
     /// Takes the long durations that were kept since the last time, in the order of
@@ -164,28 +169,35 @@ impl Tracer {
     ///
     /// # Errors
     /// The kernel failed.
-    pub fn take_long(&mut self) -> Result<Vec<Vec<Long>>> {
-        let live = self.live.iter_mut();
-        live.map(|live| live.probe.take_long().map_err(|error| failed(&error)))
+    pub fn take_long_stalls(&mut self) -> Result<Vec<Vec<LongStall>>> {
+        let points = self.points.iter_mut();
+        points
+            .map(|point| {
+                point
+                    .probe
+                    .take_long_stalls()
+                    .map_err(|error| failed(&error))
+            })
             .collect()
     }
 
-    /// What each point came to since tracing began, windows aside; nothing where no durations
+    /// Totals of each point since tracing began, independent of windows; empty where no long stalls
     /// are kept.
     ///
     /// # Errors
     /// The kernel failed.
-    pub fn standings(&self) -> Result<Vec<Standing>> {
-        let live = self.live.iter();
-        live.map(|live| live.probe.standing().map_err(|error| failed(&error)))
+    pub fn totals(&self) -> Result<Vec<Totals>> {
+        let points = self.points.iter();
+        points
+            .map(|point| point.probe.totals().map_err(|error| failed(&error)))
             .collect()
     }
 
-    /// The same as numbers and names.
+    /// Windows as latencies and names.
     #[must_use]
-    pub fn told(&self, sightings: &[Sighting]) -> Vec<Seen> {
-        let pairs = self.live.iter().zip(sightings);
-        pairs.map(|(live, sighting)| live.told(sighting)).collect()
+    pub fn summaries(&self, windows: &[PointWindow]) -> Vec<Seen> {
+        let pairs = self.points.iter().zip(windows);
+        pairs.map(|(point, window)| point.summary(window)).collect()
     }
 }
 

@@ -17,7 +17,7 @@ mod attach;
 mod long;
 mod raw;
 
-pub use long::{Long, Standing};
+pub use long::{LongStall, Totals};
 use long::{RawStall, RawSums};
 use raw::{RawExtremes, RawHistogram, RawLosses, Settings};
 
@@ -54,7 +54,7 @@ impl fmt::Debug for Probe {
 
 /// What one probe saw in a window: a histogram for each value of its key, and the losses.
 #[derive(Clone, Debug, Default)]
-pub struct Sight {
+pub struct RawWindow {
     /// By key; the last one also holds what is beyond.
     pub histograms: Vec<Durations>,
     /// What was not counted.
@@ -91,7 +91,7 @@ impl Kernel {
     }
 
     /// The same, and durations from `long` on are kept one by one.
-    pub(super) fn keeping(self, long: Option<Duration>) -> Self {
+    pub(super) fn with_long_stalls(self, long: Option<Duration>) -> Self {
         Self { long, ..self }
     }
 
@@ -159,7 +159,7 @@ impl Open for Kernel {
             Err(error) => Refusal {
                 rung: attempt.rung,
                 errno: errno(&*error),
-                error: told(&*error),
+                error: error_text(&*error),
             },
         };
         // A lack of permission is the same for every function; a function that cannot be
@@ -180,9 +180,9 @@ fn errno(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
 
 /// The kernel's word alone where there is one; else the whole of what the loader says, on one
 /// line.
-fn told(error: &(dyn std::error::Error + 'static)) -> String {
+fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
     match errno(error) {
-        Some(number) => word(number),
+        Some(number) => errno_text(number),
         None => {
             let mut text = error.to_string();
             let mut cause = error.source();
@@ -196,7 +196,7 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// An error number in the kernel's words, as `Operation not permitted`.
-fn word(number: i32) -> String {
+fn errno_text(number: i32) -> String {
     let text = io::Error::from_raw_os_error(number).to_string();
     let word = text
         .split_once(" (os error")
@@ -235,14 +235,14 @@ impl Probe {
         self.settings.set(0, self.now, 0)
     }
 
-    /// From here on the tree of another process counts.
+    /// Switches to the tree of another process.
     pub(super) fn watch(&mut self, root: u32) -> Result<(), MapError> {
         self.now.root = root;
         self.settings.set(0, self.now, 0)
     }
 
     /// What came in the window that [`turn`](Self::turn) has just ended.
-    pub(super) fn read(&mut self) -> Result<Sight, MapError> {
+    pub(super) fn read(&mut self) -> Result<RawWindow, MapError> {
         let mut histograms = Vec::new();
         for key in 0..self.keys {
             // A half that is being written would be read torn: a count without its bucket.
@@ -259,12 +259,12 @@ impl Probe {
             histograms.push(since);
         }
         let losses = self.all_losses()?;
-        let sight = Sight {
+        let window = RawWindow {
             histograms,
             losses: losses.since(self.earlier_losses),
         };
         self.earlier_losses = losses;
-        Ok(sight)
+        Ok(window)
     }
 
     fn counted(&self, index: u32) -> Result<Durations, MapError> {

@@ -5,7 +5,7 @@ use hugewise_model::observe::trace::Untraced;
 use hugewise_model::observe::trace::points::Point;
 
 use super::ladder::Refusal;
-use crate::root::Root;
+use crate::machine::root::Root;
 
 pub(super) fn not_supported(what: &str) -> Missing {
     Missing::NotSupported {
@@ -61,7 +61,8 @@ pub(super) fn lacking(root: &Root) -> Option<String> {
     if has.contains(CapabilitySet::SYS_ADMIN) {
         return None;
     }
-    let last = crate::number::read(root, "proc/sys/kernel/cap_last_cap").unwrap_or(CAP_PERFMON);
+    let last =
+        crate::machine::number::read(root, "proc/sys/kernel/cap_last_cap").unwrap_or(CAP_PERFMON);
     if last < CAP_PERFMON {
         return Some("CAP_SYS_ADMIN".to_owned());
     }

@@ -1,10 +1,10 @@
-//! What a trial's subject used, however it was driven.
+//! Resource usage of a trial's subject.
 
 use hugewise_model::base::missing::Missing;
 
 use crate::spawn::{End, ExitReading, Usage};
 
-/// The books of one trial, closed.
+/// Resource usage of one trial.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
     /// How long it was watched, in nanoseconds.

@@ -10,15 +10,15 @@ use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_model::observe::stat::{Count, Tally, derive};
 use hugewise_model::run::trial::Reading;
 
+use crate::machine::root::Root;
+use crate::observe::stat::plan::walk_cycles;
 use crate::perf::count::{Counters, Plan, Target};
 use crate::perf::open::Kernel;
 use crate::probe::Grants;
-use crate::root::Root;
-use crate::stat::plan::walk_cycles;
 
-/// What is counted in a trial.
+/// Plan and turn of the counters of a trial.
 #[derive(Clone, Copy, Debug)]
-pub struct Counting<'a> {
+pub struct CountingPlan<'a> {
     /// What this machine can count, or why nothing.
     pub plan: Result<&'a Plan, &'a Missing>,
     /// Number of the round, which decides whose turn it is.
@@ -35,8 +35,8 @@ pub(super) struct TrialCounters<'a> {
 }
 
 impl<'a> TrialCounters<'a> {
-    /// Opens them on whom the trial watches.
-    pub(super) fn attach(root: &Root, counting: Counting<'a>, target: &Target) -> Self {
+    /// Opens them on the target of the trial.
+    pub(super) fn attach(root: &Root, counting: CountingPlan<'a>, target: &Target) -> Self {
         let attached = counting.plan.map_err(Clone::clone).and_then(|plan| {
             let turn = usize::try_from(counting.round).unwrap_or(0);
             let grants = Grants::read(root);
@@ -55,8 +55,8 @@ impl<'a> TrialCounters<'a> {
     }
 
     /// What they counted; to be called when the workload has ended.
-    pub(super) fn finish(mut self) -> Counted<'a> {
-        Counted {
+    pub(super) fn finish(mut self) -> TrialCounts<'a> {
+        TrialCounts {
             counts: self
                 .counters
                 .as_mut()
@@ -67,14 +67,14 @@ impl<'a> TrialCounters<'a> {
     }
 }
 
-/// What was counted in a trial.
+/// Counts of a trial.
 #[derive(Clone, Debug)]
-pub(super) struct Counted<'a> {
+pub(super) struct TrialCounts<'a> {
     plan: Result<&'a Plan, Missing>,
     counts: Vec<Count>,
 }
 
-impl Counted<'_> {
+impl TrialCounts<'_> {
     /// A reading of the table of metrics, where it is one of ours.
     pub(super) fn value(&self, name: &str, host: &Host) -> Option<Value> {
         Some(match name {
@@ -173,7 +173,7 @@ mod tests {
     use hugewise_model::observe::stat::Mode;
 
     use super::*;
-    use crate::perf::count::Planned;
+    use crate::perf::count::SourceGroups;
     use crate::perf::fit::{Chosen, Permitted};
     use crate::perf::open::{Code, Guests, HARDWARE};
 
@@ -192,7 +192,7 @@ mod tests {
                 mode: Mode::UserAndKernel,
                 guests: Guests::Excluded,
             },
-            sources: vec![Planned {
+            sources: vec![SourceGroups {
                 name: "cpu".to_owned(),
                 family: Some("zen4".to_owned()),
                 groups: groups.collect(),
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    fn counted<'a>(plan: &'a Plan, counts: Vec<Count>) -> Counted<'a> {
-        Counted {
+    fn counted<'a>(plan: &'a Plan, counts: Vec<Count>) -> TrialCounts<'a> {
+        TrialCounts {
             plan: Ok(plan),
             counts,
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use hugewise_model::base::missing::Missing;
 
-use crate::error::Error;
-use crate::root::Root;
+use crate::machine::error::Error;
+use crate::machine::root::Root;
 use crate::spawn::Group;
 use crate::sys::cgroup::{Place, read_place};
 
@@ -92,7 +92,7 @@ fn name() -> String {
 }
 
 fn refused(doing: &str, path: &Path, error: std::io::Error) -> Missing {
-    Error::io(doing, path, error).into_missing("root, or a cgroup of one's own")
+    Error::io(doing, path, error).into_missing("root, or a delegated cgroup")
 }
 
 impl TrialGroup {

@@ -6,14 +6,14 @@ use std::time::Instant;
 use hugewise_model::base::host::{Host, THP_DIR};
 use hugewise_model::base::missing::Missing;
 
-use crate::clock::own_cpu_ns;
+use crate::machine::clock::own_cpu_ns;
+use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::{MachineTime, read_stat};
 use crate::proc::vmstat::read_vmstat;
-use crate::root::Root;
 use crate::sys::setting::read_setting;
 
-/// One look at the machine; what could not be read says why.
+/// Counters of the machine at one moment; those that could not be read have the reason.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     /// `/proc/vmstat`.

@@ -13,7 +13,7 @@ pub const STEAL: f64 = 0.01;
 /// The kernel counts processor time in ticks; fewer than these in a trial say nothing.
 const TICKS_OF_DOUBT: f64 = 2.0;
 
-/// What the marks of a trial are judged by.
+/// Facts that decide the marks of a trial.
 #[derive(Clone, Debug)]
 pub struct Circumstances<'a> {
     /// Length of the trial times the number of processors, in seconds.
@@ -42,60 +42,60 @@ pub struct Circumstances<'a> {
     pub files_after: &'a BTreeMap<String, String>,
 }
 
-/// What spoilt a trial.
+/// Disturbances of a trial.
 #[must_use]
-pub fn marks(seen: &Circumstances<'_>) -> Vec<Mark> {
-    let mut marks = not_applied(seen);
-    marks.extend(drifted(seen));
-    let load = share(seen, seen.other_busy_seconds, OTHER_LOAD);
+pub fn marks(facts: &Circumstances<'_>) -> Vec<Mark> {
+    let mut marks = not_applied(facts);
+    marks.extend(drifted(facts));
+    let load = share(facts, facts.other_busy_seconds, OTHER_LOAD);
     marks.extend(load.map(|permille| Mark::OtherLoad { permille }));
-    let steal = share(seen, seen.steal_seconds, STEAL);
+    let steal = share(facts, facts.steal_seconds, STEAL);
     marks.extend(steal.map(|permille| Mark::Steal { permille }));
-    marks.extend(fragmented(seen));
-    if seen.major_faults > 0 {
+    marks.extend(fragmented(facts));
+    if facts.major_faults > 0 {
         marks.push(Mark::ColdCache {
-            major_faults: seen.major_faults,
+            major_faults: facts.major_faults,
         });
     }
-    if seen.swapped_pages > 0 {
+    if facts.swapped_pages > 0 {
         marks.push(Mark::Swapped {
-            pages: seen.swapped_pages,
+            pages: facts.swapped_pages,
         });
     }
     marks
 }
 
 /// The share in thousandths, when it is beyond `limit` by more than the ticks can explain.
-fn share(seen: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<u32> {
+fn share(facts: &Circumstances<'_>, seconds: Option<f64>, limit: f64) -> Option<u32> {
     let seconds = seconds?;
-    let certain = seconds - TICKS_OF_DOUBT * seen.tick_seconds;
-    let beyond = seen.processor_seconds > 0.0 && certain > limit * seen.processor_seconds;
-    beyond.then(|| (seconds / seen.processor_seconds * 1000.0).clamp(0.0, 1000.0) as u32)
+    let certain = seconds - TICKS_OF_DOUBT * facts.tick_seconds;
+    let beyond = facts.processor_seconds > 0.0 && certain > limit * facts.processor_seconds;
+    beyond.then(|| (seconds / facts.processor_seconds * 1000.0).clamp(0.0, 1000.0) as u32)
 }
 
 /// Fewer free huge pages than the trial would fill.
-fn fragmented(seen: &Circumstances<'_>) -> Option<Mark> {
-    let free_huge_pages = seen.free_huge_pages?;
-    let room = free_huge_pages.saturating_mul(seen.huge_bytes?);
-    (room < seen.peak_rss_bytes?).then_some(Mark::Fragmented { free_huge_pages })
+fn fragmented(facts: &Circumstances<'_>) -> Option<Mark> {
+    let free_huge_pages = facts.free_huge_pages?;
+    let room = free_huge_pages.saturating_mul(facts.huge_bytes?);
+    (room < facts.peak_rss_bytes?).then_some(Mark::Fragmented { free_huge_pages })
 }
 
-fn not_applied(seen: &Circumstances<'_>) -> Vec<Mark> {
-    let details = prctl_detail(seen)
+fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
+    let details = prctl_detail(facts)
         .into_iter()
-        .chain(allocator_detail(seen))
-        .chain(file_details(seen));
+        .chain(allocator_detail(facts))
+        .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
 }
 
-fn prctl_detail(seen: &Circumstances<'_>) -> Option<String> {
-    let wanted = match seen.expected.prctl {
+fn prctl_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let wanted = match facts.expected.prctl {
         ThpPrctl::Leave => return None,
         ThpPrctl::Clear => ThpDisable::Off,
         ThpPrctl::Disable => ThpDisable::Disabled,
         ThpPrctl::ExceptAdvised => ThpDisable::ExceptAdvised,
     };
-    let found = seen.read_back.thp_disable;
+    let found = facts.read_back.thp_disable;
     (found != Some(wanted)).then(|| {
         let found = found.map_or("an unknown value", name);
         format!(
@@ -113,18 +113,18 @@ fn name(disable: ThpDisable) -> &'static str {
     }
 }
 
-fn allocator_detail(seen: &Circumstances<'_>) -> Option<String> {
-    let library = seen.expected.preload.as_ref()?;
-    let found = seen.read_back.allocator.as_ref()?;
+fn allocator_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let library = facts.expected.preload.as_ref()?;
+    let found = facts.read_back.allocator.as_ref()?;
     found
         .is_empty()
         .then(|| format!("{library} is not among the workload's mappings"))
 }
 
-fn file_details(seen: &Circumstances<'_>) -> Vec<String> {
-    let wrong = last_writes(seen.expected)
+fn file_details(facts: &Circumstances<'_>) -> Vec<String> {
+    let wrong = last_writes(facts.expected)
         .into_iter()
-        .filter_map(|(path, wanted)| match seen.read_back.files.get(path) {
+        .filter_map(|(path, wanted)| match facts.read_back.files.get(path) {
             Some(found) if found == wanted => None,
             Some(found) => Some(format!("{path} should say {wanted}, but says {found}")),
             None => Some(format!("{path} should say {wanted}, but cannot be read")),
@@ -141,11 +141,11 @@ fn last_writes(expected: &Realisation) -> BTreeMap<&str, &str> {
 }
 
 /// Files that said something else at the end than at the beginning.
-fn drifted(seen: &Circumstances<'_>) -> Vec<Mark> {
-    let before = seen.read_back.files.iter();
+fn drifted(facts: &Circumstances<'_>) -> Vec<Mark> {
+    let before = facts.read_back.files.iter();
     before
         .filter_map(|(path, expected)| {
-            let found = seen.files_after.get(path)?;
+            let found = facts.files_after.get(path)?;
             (found != expected).then(|| Mark::SettingDrifted {
                 path: path.clone(),
                 expected: expected.clone(),
@@ -163,7 +163,7 @@ mod tests {
     fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
         let (expected, read_back, files) =
             (Realisation::default(), ReadBack::default(), BTreeMap::new());
-        let mut seen = Circumstances {
+        let mut facts = Circumstances {
             processor_seconds: 2.0,
             tick_seconds: 0.01,
             other_busy_seconds: Some(0.05),
@@ -177,8 +177,8 @@ mod tests {
             read_back: &read_back,
             files_after: &files,
         };
-        change(&mut seen);
-        marks(&seen)
+        change(&mut facts);
+        marks(&facts)
     }
 
     #[test]
@@ -189,35 +189,35 @@ mod tests {
     #[test]
     fn each_hazard_is_marked() {
         assert_eq!(
-            judged(|seen| seen.other_busy_seconds = Some(0.5)),
+            judged(|facts| facts.other_busy_seconds = Some(0.5)),
             [Mark::OtherLoad { permille: 250 }]
         );
         assert_eq!(
-            judged(|seen| seen.steal_seconds = Some(0.05)),
+            judged(|facts| facts.steal_seconds = Some(0.05)),
             [Mark::Steal { permille: 25 }]
         );
         assert_eq!(
-            judged(|seen| seen.free_huge_pages = Some(49)),
+            judged(|facts| facts.free_huge_pages = Some(49)),
             [Mark::Fragmented {
                 free_huge_pages: 49
             }]
         );
         assert_eq!(
-            judged(|seen| seen.major_faults = 3),
+            judged(|facts| facts.major_faults = 3),
             [Mark::ColdCache { major_faults: 3 }]
         );
         assert_eq!(
-            judged(|seen| seen.swapped_pages = 9),
+            judged(|facts| facts.swapped_pages = 9),
             [Mark::Swapped { pages: 9 }]
         );
     }
 
     #[test]
     fn a_tick_more_or_less_is_no_load() {
-        let short = |seen: &mut Circumstances<'_>| {
-            seen.processor_seconds = 0.02;
-            seen.other_busy_seconds = Some(0.02);
-            seen.steal_seconds = Some(0.01);
+        let short = |facts: &mut Circumstances<'_>| {
+            facts.processor_seconds = 0.02;
+            facts.other_busy_seconds = Some(0.02);
+            facts.steal_seconds = Some(0.01);
         };
         assert_eq!(judged(short), []);
     }
@@ -239,10 +239,10 @@ mod tests {
             allocator: Some(String::new()),
             ..ReadBack::default()
         };
-        let details: Vec<String> = judged(|seen| {
+        let details: Vec<String> = judged(|facts| {
             // The references live as long as this test; the defaults they replace do not matter.
-            seen.expected = Box::leak(Box::new(expected));
-            seen.read_back = Box::leak(Box::new(found));
+            facts.expected = Box::leak(Box::new(expected));
+            facts.read_back = Box::leak(Box::new(found));
         })
         .iter()
         .map(ToString::to_string)
@@ -264,9 +264,9 @@ mod tests {
             ..ReadBack::default()
         };
         let after = BTreeMap::from([("sys/a".to_owned(), "never".to_owned())]);
-        let marks = judged(|seen| {
-            seen.read_back = Box::leak(Box::new(before));
-            seen.files_after = Box::leak(Box::new(after));
+        let marks = judged(|facts| {
+            facts.read_back = Box::leak(Box::new(before));
+            facts.files_after = Box::leak(Box::new(after));
         });
         assert_eq!(
             marks,

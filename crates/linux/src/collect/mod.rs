@@ -1,8 +1,9 @@
 //! Observing one trial: the machine before, the tree while it runs, the main process at its
 //! end, the machine after.
 //!
-//! What is read while the workload runs is bounded: the thread that waits for it takes the
-//! samples, and takes no more than 3 ms and 0.5 % of the trial's time for them (see [`sampler`](crate::collect::sampler)).
+//! What is read while the workload runs is bounded: the thread that waits for it takes the samples,
+//! and takes no more than 3 ms and 0.5 % of the trial's time for them (see
+//! [`sampler`](crate::collect::sampler)).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,18 +17,17 @@ use hugewise_model::run::metric::METRICS;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading};
 
-use crate::clock::unix_ms;
-use crate::error::Result;
+use crate::machine::clock::unix_ms;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 use crate::perf::count::Target;
 use crate::proc::smaps_rollup::Rollup;
-use crate::root::Root;
 use crate::spawn::{
-    self, Beginning, End, FolioQuestion, Group, Launch, Question, Running, Suspended,
+    self, End, ExitRequest, Group, Launch, PageSizes, Running, StartResult, Suspended,
 };
 
 mod account;
 mod counts;
-mod driven;
 mod group;
 mod machine;
 mod marks;
@@ -38,13 +38,14 @@ mod readings;
 pub mod sampler;
 /// Observing one trial of a server under its load.
 pub mod service;
+mod service_evidence;
 pub mod sharing;
 mod stacks;
-/// Time in the kernel's slow paths.
+/// Stalls in the kernel.
 pub mod stalls;
 mod ticker;
 
-pub use counts::Counting;
+pub use counts::CountingPlan;
 pub use marks::{Circumstances, marks};
 
 use account::Account;
@@ -56,22 +57,22 @@ use readings::Evidence;
 use sampler::Sampler;
 use stalls::{Seconds, Stalls};
 
-/// What a trial is watched for beyond the table of metrics.
+/// What a trial observes beyond the table of metrics.
 #[derive(Clone, Copy, Debug)]
-pub struct Watch<'a> {
+pub struct Instruments<'a> {
     /// Files of the machine that any policy of the experiment writes, relative to the root.
     pub files: &'a [String],
     /// What was done to put the policy in force; its library is looked for in the workload.
     pub expected: &'a Realisation,
     /// What the hardware counts.
-    pub counting: Counting<'a>,
+    pub counting: CountingPlan<'a>,
     /// The stalls that are watched; `None` where none are.
     pub stalls: Option<&'a RefCell<Stalls>>,
 }
 
-/// Everything that was seen of one trial.
+/// Everything that was observed in one trial.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct TrialObservation {
     /// When the workload was released, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// How it ended.
@@ -92,13 +93,13 @@ pub struct Observed {
     /// Whether it was ended because `interrupt` was set: the trial then means nothing.
     pub interrupted: bool,
     /// What else was seen of a server.
-    pub served: Option<service::Served>,
+    pub served: Option<service::ServiceObservation>,
 }
 
 /// How much of a failing program's last words a trial keeps.
 const TAIL: usize = 4 << 10;
 
-impl Observed {
+impl TrialObservation {
     /// A trial in which nothing ran.
     #[must_use]
     pub fn not_run(outcome: Outcome) -> Self {
@@ -129,18 +130,18 @@ pub fn trial(
     root: &Root,
     host: &Host,
     launch: &Launch,
-    watch: &Watch<'_>,
+    watch: &Instruments<'_>,
     interrupt: &AtomicBool,
-) -> Result<Observed> {
+) -> Result<TrialObservation> {
     let sizes = machine::watched_sizes(root, host, watch.files);
     let question = question(host, watch, &sizes);
     let suspended = match spawn::start(launch, &question)? {
-        Beginning::Suspended(suspended) => suspended,
-        Beginning::NotStarted(error) => {
-            return Ok(Observed::not_run(Outcome::NotStarted { error }));
+        StartResult::Suspended(suspended) => suspended,
+        StartResult::NotStarted(error) => {
+            return Ok(TrialObservation::not_run(Outcome::NotStarted { error }));
         }
     };
-    let scene = Scene {
+    let scene = TrialRun {
         root,
         host,
         watch,
@@ -151,16 +152,16 @@ pub fn trial(
     let mut before = scene.before(launch.group, &suspended);
     let ran = scene.run(suspended, &mut before.sampler)?;
     if let Outcome::NotStarted { error } = ran.end.outcome {
-        return Ok(Observed::not_run(Outcome::NotStarted { error }));
+        return Ok(TrialObservation::not_run(Outcome::NotStarted { error }));
     }
     Ok(scene.observed(before, ran))
 }
 
-/// Where a trial is, and what of it is watched.
-struct Scene<'a> {
+/// The setting of a trial and what is observed in it.
+struct TrialRun<'a> {
     root: &'a Root,
     host: &'a Host,
-    watch: &'a Watch<'a>,
+    watch: &'a Instruments<'a>,
     /// The folio sizes that are watched, in KiB.
     sizes: &'a [u64],
     /// The allocator's library that is looked for.
@@ -168,7 +169,7 @@ struct Scene<'a> {
     interrupt: &'a AtomicBool,
 }
 
-/// What was so before the workload began, and what will see it run.
+/// Readings before the workload, and the observers of its run.
 struct Before<'a> {
     group: std::result::Result<TrialGroup, Missing>,
     files: BTreeMap<String, String>,
@@ -178,8 +179,8 @@ struct Before<'a> {
     machine: Machine,
 }
 
-/// What became of a workload that was released.
-struct Ran {
+/// The end of a workload and its readings.
+struct RunResult {
     started_unix_ms: u64,
     end: End,
     stalls: Seconds,
@@ -188,7 +189,7 @@ struct Ran {
     machine: Machine,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> TrialRun<'a> {
     /// The machine is read last, for what its counters count begins there.
     fn before(&self, group: Group, suspended: &Suspended) -> Before<'a> {
         let main = suspended.main();
@@ -209,7 +210,7 @@ impl<'a> Scene<'a> {
     }
 
     /// From the release of the workload to its end.
-    fn run(&self, suspended: Suspended, sampler: &mut Sampler<'_>) -> Result<Ran> {
+    fn run(&self, suspended: Suspended, sampler: &mut Sampler<'_>) -> Result<RunResult> {
         if let Some(stalls) = self.watch.stalls {
             stalls.borrow_mut().begin(suspended.keeper())?;
         }
@@ -220,7 +221,7 @@ impl<'a> Scene<'a> {
             Some(stalls) => stalls.borrow_mut().end()?,
             None => Seconds::default(),
         };
-        Ok(Ran {
+        Ok(RunResult {
             started_unix_ms,
             end,
             stalls,
@@ -229,8 +230,8 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Everything that was seen, as one trial.
-    fn observed(&self, before: Before<'_>, ran: Ran) -> Observed {
+    /// Puts all readings together.
+    fn observed(&self, before: Before<'_>, ran: RunResult) -> TrialObservation {
         let files_after = read_back::files(self.root, self.watch.files);
         let account = Account::of_command(&ran.end);
         let wall = Duration::from_nanos(account.wall_ns);
@@ -255,7 +256,7 @@ impl<'a> Scene<'a> {
             runtimes: BTreeMap::new(),
         };
         let printed = ran.running.into_printed();
-        Observed {
+        TrialObservation {
             started_unix_ms: ran.started_unix_ms,
             marks: marks(&evidence.circumstances(expected, &read_back, &files_after)),
             readings: evidence.readings(self.sizes),
@@ -301,15 +302,15 @@ fn observe(
     }
 }
 
-fn question(host: &Host, watch: &Watch<'_>, sizes: &[u64]) -> Question {
+fn question(host: &Host, watch: &Instruments<'_>, sizes: &[u64]) -> ExitRequest {
     let sizes_known = host.pmd_bytes().filter(|_| !sizes.is_empty());
-    Question {
+    ExitRequest {
         // The kernel shows where a link leads.
         preload: watch.expected.preload.as_ref().map(|path| {
             let real = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
             real.to_string_lossy().into_owned()
         }),
-        folios: sizes_known.map(|pmd_bytes| FolioQuestion {
+        folios: sizes_known.map(|pmd_bytes| PageSizes {
             page_bytes: host.page_bytes,
             pmd_bytes,
         }),

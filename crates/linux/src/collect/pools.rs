@@ -1,17 +1,17 @@
 //! Pages of the hugetlb pools that a tree of processes holds, each counted once.
 //!
-//! The kernel tells of each process what it maps alone and what somebody else maps too, and not
-//! who else (`Private_Hugetlb` and `Shared_Hugetlb` of smaps, fs/proc/task_mmu.c). What is taken
-//! from the pools tells how many pages there are, and not whose. Together they decide it where
-//! nobody else takes pages, and bound it where somebody does.
+//! The kernel shows for each process the pages that it maps alone and those that others map too,
+//! without saying who (`Private_Hugetlb` and `Shared_Hugetlb` of smaps, fs/proc/task_mmu.c). The
+//! pools show how many pages are taken, without saying by whom. Both together give the answer where
+//! nobody else takes pages, and bounds where somebody does.
 
 use std::collections::BTreeMap;
 
+use crate::machine::root::Root;
 use crate::proc::smaps_rollup::Rollup;
-use crate::root::Root;
 use crate::sys::hugetlb::read_pools;
 
-/// What was taken from the machine's pools before a trial.
+/// Pages taken from the machine's pools before a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Pools<'a> {
     root: &'a Root,
@@ -19,7 +19,7 @@ pub struct Pools<'a> {
 }
 
 impl<'a> Pools<'a> {
-    /// Looks before the trial.
+    /// Reads the pools before the trial.
     #[must_use]
     pub fn before(root: &'a Root) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Whether the policy was in force.
+//! Proof that the policy was in force.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use hugewise_model::run::policy::realise::Realisation;
 
 use super::account::Account;
 use super::sampler::Samples;
-use crate::root::Root;
+use crate::machine::root::Root;
 use crate::sys::setting::read_setting;
 
 /// The values in force of some settings files; those that cannot be read are left out.

@@ -1,4 +1,4 @@
-//! From what was seen to one reading for every metric of the table.
+//! One reading for every metric of the table, from all evidence.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{ReadBack, Reading};
 
 use super::account::Account;
-use super::counts::Counted;
-use super::driven::{self, Driven};
+use super::counts::TrialCounts;
 use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
+use super::service_evidence::{self, ServiceEvidence};
 use super::sharing::Sharing;
 use super::stalls::Seconds;
 use crate::proc::buddyinfo::{free_huge_pages, small_block_share};
@@ -21,18 +21,18 @@ use crate::proc::smaps_rollup::Rollup;
 use crate::proc::stat::ticks_per_second;
 use crate::spawn::ExitReading;
 
-/// Everything that was seen of one trial.
+/// Everything that was observed in one trial.
 pub(super) struct Evidence<'a> {
     pub(super) host: &'a Host,
     pub(super) account: &'a Account,
     pub(super) samples: &'a Samples,
-    pub(super) counted: &'a Counted<'a>,
+    pub(super) counted: &'a TrialCounts<'a>,
     pub(super) before: &'a Machine,
     pub(super) after: &'a Machine,
     pub(super) cgroup_peak: Result<u64, Missing>,
     pub(super) stalls: &'a Seconds,
     /// How the subject was driven, where it is a server.
-    pub(super) driven: Option<Driven>,
+    pub(super) driven: Option<ServiceEvidence>,
 }
 
 type Value = Result<f64, Missing>;
@@ -50,7 +50,7 @@ impl Evidence<'_> {
     }
 
     fn value(&self, name: &str) -> Value {
-        driven::value(self.driven.as_ref(), self.account, name)
+        service_evidence::value(self.driven.as_ref(), self.account, name)
             .or_else(|| self.of_tree(name))
             .or_else(|| self.of_memory(name))
             .or_else(|| self.of_machine(name))
@@ -167,7 +167,7 @@ impl Evidence<'_> {
     }
 
     /// `ru_maxrss` is true above the floor that exec hands down. Below it, `VmHWM` at exit is,
-    /// which speaks of the main process: of the tree only when there were no children.
+    /// which covers the main process: of the tree only when there were no children.
     fn peak_rss(&self) -> Result<u64, Missing> {
         let floor = self.account.floor_bytes;
         let inherited = self.account.usage.peak_rss_bytes;
@@ -197,7 +197,7 @@ impl Evidence<'_> {
         match self.samples.processes {
             0 => Err(self.no_samples()),
             1 => Err(Missing::NotCounted {
-                obstacle: "no sample saw two processes; peak_rss_bytes is of the one".to_owned(),
+                obstacle: "no sample saw two processes; see peak_rss_bytes".to_owned(),
             }),
             _ => Ok(self.samples.peak.pss_bytes as f64),
         }

@@ -6,11 +6,11 @@ use hugewise_model::base::missing::Missing;
 use super::machine::nr_anon;
 use super::pools::Pools;
 use super::sharing::Sharing;
-use crate::clock::thread_cpu;
-use crate::error::Kind;
+use crate::machine::clock::thread_cpu;
+use crate::machine::error::Kind;
+use crate::machine::root::Root;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
-use crate::root::Root;
 
 /// Share of the elapsed time that sampling may take of one processor in the long run.
 pub const BUDGET: f64 = 0.005;
@@ -62,13 +62,6 @@ impl Pace {
         self.due = Self::earliest(spent, last).max(now.saturating_add(self.interval));
     }
 
-    /// What sampling may have cost after this time.
-    #[must_use]
-    pub fn allowance(elapsed: Duration) -> Duration {
-        let earned = elapsed.min(HEAD_START).div_duration_f64(HEAD_START);
-        elapsed.mul_f64(BUDGET) + EXTRA.mul_f64(earned)
-    }
-
     /// The time at which what was spent and one more sample are within the allowance.
     fn earliest(spent: Duration, next: Duration) -> Duration {
         let cost = spent.saturating_add(next);
@@ -83,7 +76,7 @@ impl Pace {
     }
 }
 
-/// What the samples of one trial say.
+/// Summary of the samples of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// How many there are.
@@ -285,7 +278,7 @@ impl<'a> Sampler<'a> {
         self.samples.library_found = lines.any(|line| line.ends_with(library.as_bytes()));
     }
 
-    /// Closes the books. The last reading of the main process is one more point when it was
+    /// Ends the sampling. The last reading of the main process is one more point when it was
     /// the only process in the last sample; else the last sample stands to the end.
     #[must_use]
     pub fn finish(mut self, span: Duration, last: Option<Rollup>) -> Samples {
@@ -308,6 +301,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What sampling may have cost after this time.
+    fn allowance(elapsed: Duration) -> Duration {
+        let earned = elapsed.min(HEAD_START).div_duration_f64(HEAD_START);
+        elapsed.mul_f64(BUDGET) + EXTRA.mul_f64(earned)
+    }
+
     proptest! {
         #[test]
         fn sampling_stays_within_its_budget(costs in prop::collection::vec(1_u64..5_000, 2..300)) {
@@ -318,7 +317,7 @@ mod tests {
                 let now = pace.due();
                 // What one sample costs is known only afterwards; what was foreseen fits.
                 let foreseen = (spent + expected).as_secs_f64();
-                prop_assert!(foreseen <= Pace::allowance(now).as_secs_f64() * 1.000_001);
+                prop_assert!(foreseen <= allowance(now).as_secs_f64() * 1.000_001);
                 spent += cost;
                 expected = cost;
                 pace.took(now, spent, cost);

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::address_space::Mapping;
 
-use crate::error::Kind;
-use crate::root::Root;
-use crate::space::smaps::parse_mappings;
+use crate::machine::error::Kind;
+use crate::machine::root::Root;
+use crate::observe::address_space::smaps::parse_mappings;
 
 /// What the stacks of a process hold, the first thread's left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

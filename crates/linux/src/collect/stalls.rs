@@ -1,4 +1,4 @@
-//! Time that the workload's threads spent in the kernel's slow paths, by cause.
+//! Time that the workload's threads were stalled in the kernel, by cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,9 +7,9 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::trace::points::{Point, points};
 use hugewise_model::run::trial::timeline::LONG_NS;
 
-use crate::bpf::{Long, Sighting, Standing, Tracer};
-use crate::error::Result;
-use crate::root::Root;
+use crate::bpf::{LongStall, PointWindow, Totals, Tracer};
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// Each metric with the point that it sums up, and whether that point is passed so rarely that
 /// watching it costs nothing worth mentioning.
@@ -37,9 +37,9 @@ enum Frequency {
     Often,
 }
 
-/// Which stalls are measured.
+/// Selection of stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum StallScope {
     /// Those that are passed rarely.
     Rare,
     /// All of them, although each that is passed often costs a fraction of a microsecond.
@@ -52,8 +52,8 @@ pub struct Stalls {
     tracer: Tracer,
     /// The points that are traced, in the tracer's order.
     traced: Vec<String>,
-    /// What each had come to when it was last asked.
-    standings: Vec<Standing>,
+    /// Their totals when they were last read.
+    totals: Vec<Totals>,
     /// Why a point is not traced.
     missing: BTreeMap<String, Missing>,
 }
@@ -62,11 +62,11 @@ impl Stalls {
     /// Begins to watch. What cannot be watched says why in each trial.
     ///
     /// # Errors
-    /// What the kernel shows of itself was not understood.
-    pub fn start(root: &Root, wanted: Wanted) -> Result<Self> {
+    /// The kernel's types could not be parsed.
+    pub fn start(root: &Root, wanted: StallScope) -> Result<Self> {
         let names: BTreeSet<&str> = CAUSES
             .iter()
-            .filter(|(_, _, often)| wanted == Wanted::All || *often == Frequency::Rare)
+            .filter(|(_, _, often)| wanted == StallScope::All || *often == Frequency::Rare)
             .map(|(_, point, _)| *point)
             .collect();
         let mut chosen: Vec<Point> = points();
@@ -74,12 +74,12 @@ impl Stalls {
         // Until a trial begins, only our own tree counts, in which nothing of this happens.
         let own = Some(std::process::id());
         let long = Duration::from_nanos(LONG_NS);
-        let (tracer, missing) = Tracer::start_keeping(root, &chosen, own, long)?;
+        let (tracer, missing) = Tracer::start_with_long_stalls(root, &chosen, own, long)?;
         let traced = tracer.traced();
         Ok(Self {
             traced: traced.into_iter().map(|point| point.name).collect(),
             tracer,
-            standings: Vec::new(),
+            totals: Vec::new(),
             missing: missing.into_iter().map(|one| (one.name, one.why)).collect(),
         })
     }
@@ -93,24 +93,24 @@ impl Stalls {
         self.tracer.window().map(drop)
     }
 
-    /// What has come since the last time, of which the first begins a timeline: sums by metric,
-    /// and the long ones by themselves.
+    /// Stalls since the last call, of which the first begins a timeline: sums by metric, and the
+    /// long ones one by one.
     ///
     /// # Errors
     /// The kernel failed.
     pub(super) fn tick(&mut self) -> Result<Vec<Tick>> {
-        let long = self.tracer.take_long()?;
-        let now = self.tracer.standings()?;
-        let before = std::mem::replace(&mut self.standings, now);
+        let long = self.tracer.take_long_stalls()?;
+        let now = self.tracer.totals()?;
+        let before = std::mem::replace(&mut self.totals, now);
         let mut ticks = Vec::new();
         for (index, (point, long)) in self.traced.iter().zip(long).enumerate() {
             let known = CAUSES.iter().find(|(_, name, _)| name == point);
-            let now = self.standings.get(index).copied().unwrap_or_default();
+            let now = self.totals.get(index).copied().unwrap_or_default();
             let before = before.get(index).copied().unwrap_or(now);
             ticks.extend(known.map(|(metric, _, _)| Tick {
                 metric,
                 total_ns: now.total_ns.saturating_sub(before.total_ns),
-                unkept: now.unkept.saturating_sub(before.unkept),
+                dropped: now.dropped.saturating_sub(before.dropped),
                 long,
             }));
         }
@@ -129,15 +129,15 @@ impl Stalls {
     /// # Errors
     /// The kernel failed.
     pub(super) fn end(&mut self) -> Result<Seconds> {
-        let sightings = self.tracer.window()?;
-        let seen: BTreeMap<&str, &Sighting> = self
+        let windows = self.tracer.window()?;
+        let seen: BTreeMap<&str, &PointWindow> = self
             .traced
             .iter()
             .map(String::as_str)
-            .zip(&sightings)
+            .zip(&windows)
             .collect();
         let of = |point: &str| match (seen.get(point), self.missing.get(point)) {
-            (Some(sighting), _) => seconds(sighting),
+            (Some(window), _) => seconds(window),
             (None, Some(missing)) => Err(missing.clone()),
             (None, None) => Err(Missing::NotAsked),
         };
@@ -150,7 +150,7 @@ impl Stalls {
     }
 }
 
-/// What one cause came to in about a second.
+/// Stalls of one cause in about a second.
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     /// Its metric.
@@ -158,23 +158,23 @@ pub(super) struct Tick {
     /// Time in it, of those that ended.
     pub(super) total_ns: u64,
     /// Those that were long.
-    pub(super) long: Vec<Long>,
-    /// Long ones for which there was no room.
-    pub(super) unkept: u64,
+    pub(super) long: Vec<LongStall>,
+    /// Long stalls for which there was no room.
+    pub(super) dropped: u64,
 }
 
 /// A sum from which something was left out is no sum.
-fn seconds(sighting: &Sighting) -> std::result::Result<f64, Missing> {
-    let lost = sighting.losses.no_room + sighting.losses.missed;
+fn seconds(window: &PointWindow) -> std::result::Result<f64, Missing> {
+    let lost = window.losses.no_room + window.losses.missed;
     if lost > 0 {
         return Err(Missing::Unreadable {
             error: format!("the kernel left out {lost} of them"),
         });
     }
-    Ok(sighting.all.total_ns as f64 / 1e9)
+    Ok(window.all.total_ns as f64 / 1e9)
 }
 
-/// What the stalls of one trial came to, by metric.
+/// Stalls of one trial, by metric.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seconds(BTreeMap<&'static str, std::result::Result<f64, Missing>>);
 
@@ -204,18 +204,15 @@ mod tests {
 
     #[test]
     fn a_sum_with_gaps_is_no_reading() {
-        let mut sighting = Sighting {
+        let mut window = PointWindow {
             all: Durations::from_iter([1_500_000_000, 500_000_000]),
-            ..Sighting::default()
+            ..PointWindow::default()
         };
-        assert_eq!(seconds(&sighting), Ok(2.0));
-        sighting.losses.reentered = 1;
-        assert_eq!(seconds(&sighting), Ok(2.0));
-        sighting.losses.missed = 1;
-        assert!(matches!(
-            seconds(&sighting),
-            Err(Missing::Unreadable { .. })
-        ));
+        assert_eq!(seconds(&window), Ok(2.0));
+        window.losses.reentered = 1;
+        assert_eq!(seconds(&window), Ok(2.0));
+        window.losses.missed = 1;
+        assert!(matches!(seconds(&window), Err(Missing::Unreadable { .. })));
     }
 
     #[test]

@@ -1,11 +1,10 @@
-//! What is read about once a second while a service is under load.
+//! Readings about once a second while a service is under load.
 //!
 //! What is huge, and what several processes share, is taken from the samples that are taken
 //! anyway: reading it walks page tables, and a second in which that would have been too dear has
 //! none. The rest is counters.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
@@ -14,25 +13,26 @@ use hugewise_model::run::trial::timeline::Second;
 
 use super::sampler::Sampler;
 use super::stalls::{Stalls, Tick};
-use crate::clock::{monotonic_and_offset, monotonic_ns, next_look, thread_cpu};
-use crate::error::{Error, Result};
+use crate::machine::clock::{monotonic_and_offset, monotonic_ns, next_look, thread_cpu};
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
+use crate::observe::stat::usage::{UsageObserver, UsageScope};
 use crate::proc::statm::read_resident;
 use crate::proc::tree;
-use crate::proc::tree_usage::TreeUsage;
-use crate::root::Root;
 
-/// The time between two looks.
+/// The time between two readings.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Looks at the tree below a keeper, second by second.
+/// Reads the tree below a keeper, second by second.
 #[derive(Debug)]
 pub(super) struct Ticker<'a> {
     root: &'a Root,
     keeper: u32,
+    page_bytes: u64,
     stalls: Option<&'a RefCell<Stalls>>,
     begun: Instant,
     due: Duration,
-    used: TreeUsage,
+    usage: UsageObserver<'a>,
     /// Of how many samples the last second knew.
     samples: u64,
     seen: Seen,
@@ -44,6 +44,7 @@ impl<'a> Ticker<'a> {
     pub(super) fn begin(
         root: &'a Root,
         keeper: u32,
+        page_bytes: u64,
         stalls: Option<&'a RefCell<Stalls>>,
     ) -> Result<Self> {
         let untraced = match stalls {
@@ -63,17 +64,18 @@ impl<'a> Ticker<'a> {
         Ok(Self {
             root,
             keeper,
+            page_bytes,
             stalls,
             begun: Instant::now(),
             due: EACH,
-            used: read_usage(root, keeper),
+            usage: UsageObserver::begin(root, UsageScope::Below(keeper)),
             samples: 0,
             seen,
             trouble: None,
         })
     }
 
-    /// How long until the next look.
+    /// Time until the next reading.
     pub(super) fn until_due(&self) -> Duration {
         self.due.saturating_sub(self.begun.elapsed())
     }
@@ -88,7 +90,7 @@ impl<'a> Ticker<'a> {
         let processes = tree::read_descendants(self.root, self.keeper);
         // Of one process its counter; of several, which may share memory, what the samples say.
         let resident_bytes = match processes.len() {
-            0 | 1 => read_resident(self.root, &processes),
+            0 | 1 => read_resident(self.root, &processes, self.page_bytes),
             _ => rollup
                 .filter(|_| sampler.processes() > 1)
                 .map(|it| it.pss_bytes),
@@ -97,7 +99,10 @@ impl<'a> Ticker<'a> {
             to_seconds: now.as_secs_f64(),
             resident_bytes,
             huge_bytes: rollup.map(|rollup| rollup.huge_bytes()),
-            minor_faults: self.faults(processes),
+            minor_faults: self
+                .usage
+                .growth_of(&processes)
+                .map(|used| used.minor_faults),
             ..Second::default()
         };
         match self.ticks() {
@@ -136,13 +141,6 @@ impl<'a> Ticker<'a> {
         }
     }
 
-    fn faults(&mut self, processes: BTreeSet<u32>) -> Option<u64> {
-        let now = usage(self.root, self.keeper, processes);
-        let used = now.since(&self.used)?;
-        self.used = now;
-        Some(used.minor_faults)
-    }
-
     fn ticks(&self) -> Result<Vec<Tick>> {
         match self.stalls {
             Some(stalls) => stalls.borrow_mut().tick(),
@@ -156,18 +154,7 @@ impl<'a> Ticker<'a> {
             second.stalls.insert(tick.metric.to_owned(), seconds);
             let long = tick.long.iter().map(|long| (long.begun_ns, long.ns));
             self.seen.add_stalls(tick.metric, long);
-            self.seen.lost += tick.unkept;
+            self.seen.lost += tick.dropped;
         }
     }
-}
-
-/// What the tree below a keeper used so far.
-pub(super) fn read_usage(root: &Root, keeper: u32) -> TreeUsage {
-    usage(root, keeper, tree::read_descendants(root, keeper))
-}
-
-/// The same where the processes below it are known.
-fn usage(root: &Root, keeper: u32, mut processes: BTreeSet<u32>) -> TreeUsage {
-    processes.insert(keeper);
-    TreeUsage::read(root, &processes, Some(keeper))
 }

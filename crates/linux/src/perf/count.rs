@@ -10,7 +10,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::{Count, Pmu, Refused, Tally, add_counts};
 
 use super::fit::{Chosen, Permitted};
-use super::open::{Code, Group, PerfOpen, Raws, Request, Switch};
+use super::open::{Code, Group, PerfOpen, RawCount, Request, Switch};
 use crate::probe::Grants;
 use target::{is_elsewhere, observed, refused};
 
@@ -18,20 +18,20 @@ mod target;
 
 pub use target::Target;
 
-/// What is going to be counted.
+/// The plan of a count.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// In which modes.
     pub permitted: Permitted,
     /// The groups of each source.
-    pub sources: Vec<Planned>,
-    /// What was wanted and cannot be counted.
+    pub sources: Vec<SourceGroups>,
+    /// Events that were requested and cannot be counted.
     pub refused: Vec<Refused>,
 }
 
 /// The groups of one source.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct SourceGroups {
     /// The source.
     pub name: String,
     /// The table of its events.
@@ -48,8 +48,8 @@ impl Plan {
         groups.max().unwrap_or(0)
     }
 
-    /// Whether a group counts in a turn. Of a source with fewer groups than another, each has several
-    /// turns in a round: its processors never idle while others are counted.
+    /// Whether a group counts in a turn. Of a source with fewer groups than another, each has
+    /// several turns in a round: its processors never idle while others are counted.
     fn has_turn(&self, set: &Set, turn: usize) -> bool {
         let groups = self.sources[set.source].groups.len().max(1);
         set.group == turn % groups
@@ -59,7 +59,7 @@ impl Plan {
     #[must_use]
     pub fn pmus(&self) -> Vec<Pmu> {
         let kinds = |group: &Vec<Chosen>| group.iter().map(|event| event.kind.clone()).collect();
-        let pmu = |source: &Planned| Pmu {
+        let pmu = |source: &SourceGroups| Pmu {
             name: source.name.clone(),
             family: source.family.clone(),
             groups: source.groups.iter().map(kinds).collect(),
@@ -111,7 +111,7 @@ struct Set {
 
 struct Member {
     open: Box<dyn Group>,
-    last: Vec<Raws>,
+    last: Vec<RawCount>,
 }
 
 impl Counters {
@@ -220,7 +220,7 @@ fn same(count: &Count, set: &Set) -> bool {
     usize::try_from(count.group) == Ok(set.group)
 }
 
-fn count(planned: &Planned, set: &Set, event: &Chosen, tally: Tally) -> Count {
+fn count(planned: &SourceGroups, set: &Set, event: &Chosen, tally: Tally) -> Count {
     Count {
         kind: event.kind.clone(),
         event: event.event.clone(),
@@ -250,7 +250,7 @@ impl Member {
 
 /// The growth of one counter. One that goes backwards is a fault of the kernel or of the
 /// hypervisor, and what it says is nothing.
-fn growth(before: Raws, now: Raws, event: &str) -> Tally {
+fn growth(before: RawCount, now: RawCount, event: &str) -> Tally {
     let parts = (
         now.value.checked_sub(before.value),
         now.enabled_ns.checked_sub(before.enabled_ns),
@@ -300,7 +300,7 @@ fn open_set(
         match opener.open(&request) {
             Ok(open) => members.push(Member {
                 open,
-                last: vec![Raws::default(); codes.len()],
+                last: vec![RawCount::default(); codes.len()],
             }),
             Err(refusal) if is_elsewhere(&refusal.error, target) => {}
             Err(refusal) => return Err(refused(&refusal.error, permitted.mode, target, grants)),

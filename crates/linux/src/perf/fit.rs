@@ -1,4 +1,4 @@
-//! Which modes are permitted, and which events fit the counters together.
+//! Permitted modes, and events that fit the counters together.
 //!
 //! How many counters there are is not asked but tried: the watchdog, another program or the
 //! hypervisor may hold some, and the kernel then opens a group all the same and never puts it
@@ -37,7 +37,7 @@ pub struct Chosen {
 pub struct Fitted {
     /// Groups that fit, in the order of their turns; never empty ones.
     pub groups: Vec<Vec<Chosen>>,
-    /// What was wanted and cannot be counted.
+    /// Events that were requested and cannot be counted.
     pub refused: Vec<Refused>,
 }
 

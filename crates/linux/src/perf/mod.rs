@@ -14,17 +14,23 @@ pub mod open;
 /// The events of each processor, as data.
 pub mod events;
 
-/// Which modes are permitted, and which events fit the counters together.
+/// Permitted modes, and events that fit the counters together.
 pub mod fit;
+
+/// What the kernel lets samples contain, found out by trying.
+pub mod access;
 
 /// Groups that take turns on one target.
 pub mod count;
 
-/// Page faults of a program: opened on every processor, drained, put in order of time.
-pub mod faults;
+/// Where the heap of a process begins.
+pub(crate) mod heap;
 
-/// Sampled misses of the TLB: where in memory, and in which code.
-pub mod misses;
+/// Mappings of a process, as its events need them.
+pub(crate) mod maps;
+
+/// Events of several rings in order of time.
+pub(crate) mod order;
 
 /// A ring that the kernel fills and this program empties.
 pub mod ring;

@@ -8,7 +8,7 @@ use hugewise_model::observe::stat::Mode;
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter, ReadFormat};
 
-use crate::clock;
+use crate::machine::clock;
 
 /// An event as the kernel is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,9 +26,9 @@ pub const SOFTWARE: u32 = 1;
 /// `PERF_TYPE_RAW`.
 pub const RAW: u32 = 4;
 
-/// Whom a group observes.
+/// The target of a group.
 #[derive(Clone, Debug)]
-pub enum Observed {
+pub enum CountTarget {
     /// The calling thread.
     Caller,
     /// One thread, and all that it will start.
@@ -63,8 +63,8 @@ pub enum Guests {
 pub struct Request<'a> {
     /// The events; the first leads.
     pub events: &'a [Code],
-    /// Whom it observes.
-    pub observed: Observed,
+    /// Its target.
+    pub observed: CountTarget,
     /// In which modes.
     pub mode: Mode,
     /// Whether virtual machines are left out by name.
@@ -78,19 +78,19 @@ pub struct Request<'a> {
 pub struct Refusal {
     /// Which of its events was refused, by its place.
     pub event: usize,
-    /// The kernel's word.
+    /// The kernel's error.
     pub error: io::Error,
 }
 
-/// What a counter says. The times are for judging the value: it is nothing where `running_ns`
-/// is 0, and a part of the truth where that is less than `enabled_ns`.
+/// A counter's value with its times: the value means nothing where `running_ns` is 0, and covers a
+/// part of the time where that is less than `enabled_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Raws {
-    /// How often, since the group was opened.
+pub struct RawCount {
+    /// Events since the group was opened.
     pub value: u64,
-    /// How long it was switched on while the observed ran, in nanoseconds.
+    /// Time switched on while the target ran, in nanoseconds.
     pub enabled_ns: u64,
-    /// How long it was on the hardware.
+    /// Time on the hardware, in nanoseconds.
     pub running_ns: u64,
 }
 
@@ -99,22 +99,22 @@ pub trait Group {
     /// Switches all events of the group at once.
     ///
     /// # Errors
-    /// The kernel's word.
+    /// The kernel's error.
     fn switch(&mut self, to: Switch) -> io::Result<()>;
 
     /// What each event says, in the order of the request.
     ///
     /// # Errors
-    /// The kernel's word.
-    fn read(&mut self) -> io::Result<Vec<Raws>>;
+    /// The kernel's error.
+    fn read(&mut self) -> io::Result<Vec<RawCount>>;
 }
 
-/// Whether a group counts.
+/// Whether a group is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// It does.
+    /// On.
     On,
-    /// It does not.
+    /// Off.
     Off,
 }
 
@@ -127,7 +127,7 @@ pub trait PerfOpen {
     fn open(&self, request: &Request<'_>) -> Result<Box<dyn Group>, Refusal>;
 }
 
-/// The kernel under our hands.
+/// The running kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kernel;
 
@@ -162,15 +162,15 @@ fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a
         .exclude_host(request.mode == Mode::Guest)
         .exclude_guest(request.mode != Mode::Guest && request.guests == Guests::Excluded);
     match &request.observed {
-        Observed::Caller => {}
-        Observed::Task(thread) => {
+        CountTarget::Caller => {}
+        CountTarget::Task(thread) => {
             builder.inherit(true);
             builder.observe_pid(i32::try_from(*thread).unwrap_or(i32::MAX));
         }
-        Observed::Cpu(cpu) => {
+        CountTarget::Cpu(cpu) => {
             builder.any_pid().one_cpu(*cpu as usize);
         }
-        Observed::Cgroup(folder, cpu) => {
+        CountTarget::Cgroup(folder, cpu) => {
             builder.observe_cgroup(folder).one_cpu(*cpu as usize);
         }
     }
@@ -179,7 +179,7 @@ fn builder<'a>(request: &'a Request<'_>, event: usize, code: Code) -> Builder<'a
 
 /// Has an event tell of mappings, execs, births and ends besides its samples. One event of a ring
 /// is enough, and a second would tell everything twice.
-pub(super) fn announce(builder: &mut Builder<'_>) {
+pub(crate) fn announce(builder: &mut Builder<'_>) {
     builder
         .mmap(true)
         .mmap_data(true)
@@ -203,11 +203,11 @@ impl Group for Counters {
         }
     }
 
-    fn read(&mut self) -> io::Result<Vec<Raws>> {
+    fn read(&mut self) -> io::Result<Vec<RawCount>> {
         let one = |counter: &mut Counter| {
             let data = counter.read_full()?;
             let ns = |time: Option<std::time::Duration>| time.map_or(0, clock::nanoseconds);
-            Ok(Raws {
+            Ok(RawCount {
                 value: data.count(),
                 enabled_ns: ns(data.time_enabled()),
                 running_ns: ns(data.time_running()),

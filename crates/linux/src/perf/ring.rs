@@ -3,6 +3,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// `PERF_EVENT_IOC_SET_OUTPUT`, `_IO('$', 5)`.
+pub(crate) const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
+
 /// Length of `struct perf_event_header`: type (4), misc (2), size (2).
 pub const HEADER_BYTES: usize = 8;
 
@@ -21,8 +24,8 @@ const AUX_SIZE_AT: usize = 1080;
 /// The ring of one event, mapped: the kernel writes records, we read them.
 ///
 /// A ring that nobody empties fills up, and what then happens is not in it: no
-/// `PERF_RECORD_LOST` comes unless there is room for one later. Losses are told for sure by
-/// the counters' `PERF_FORMAT_LOST` only.
+/// `PERF_RECORD_LOST` comes unless there is room for one later. Only the counters'
+/// `PERF_FORMAT_LOST` reports every loss.
 #[derive(Debug)]
 pub struct Ring {
     page: *mut u8,
@@ -92,7 +95,7 @@ impl Ring {
 
     /// Says where behind the ring an AUX area of `bytes` is going to be mapped; where that is, as
     /// an offset for mmap(2).
-    pub(super) fn announce_aux(&mut self, bytes: usize) -> usize {
+    pub(crate) fn announce_aux(&mut self, bytes: usize) -> usize {
         let offset = self.page_bytes + self.data_bytes;
         self.position(AUX_OFFSET_AT)
             .store(offset as u64, Ordering::Relaxed);
@@ -102,7 +105,7 @@ impl Ring {
     }
 
     /// Gives everything of the AUX area before a position back to the kernel.
-    pub(super) fn release_aux(&mut self, position: u64) {
+    pub(crate) fn release_aux(&mut self, position: u64) {
         self.position(AUX_TAIL_AT)
             .store(position, Ordering::Release);
     }

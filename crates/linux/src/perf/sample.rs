@@ -179,7 +179,7 @@ fn parse_sample(
     layout: impl Fn(u64) -> Option<Layout>,
 ) -> Result<Sample, String> {
     let id = fields.word("id")?;
-    let layout = layout(id).ok_or_else(|| format!("a sample of the unknown event {id}"))?;
+    let layout = layout(id).ok_or_else(|| format!("a sample of unknown event {id}"))?;
     Ok(Sample {
         id,
         code: optional(layout.code, || fields.word("instruction"))?,

@@ -15,7 +15,7 @@ pub struct Symbols {
 
 impl Symbols {
     /// The functions at offsets of a file, innermost inlined one first; nothing where the file
-    /// is gone, is no ELF file, or has no symbol there.
+    /// is gone, is not an ELF file, or has no symbol there.
     #[must_use]
     pub fn look_up(&self, file: &str, offsets: &[u64]) -> Vec<Vec<Symbol>> {
         let none = vec![Vec::new(); offsets.len()];

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use hugewise_model::observe::stat::Mode;
 
 use super::open::{
-    Code, Group, Guests, HARDWARE, Observed, PerfOpen, Raws, Refusal, Request, Start, Switch,
+    Code, CountTarget, Group, Guests, HARDWARE, PerfOpen, RawCount, Refusal, Request, Start, Switch,
 };
 
 /// What the kernel has and permits.
@@ -32,7 +32,7 @@ pub(crate) struct Table {
     pub(crate) ended: BTreeSet<u32>,
     /// What an event says each time it is read; the last holds for good. An event without an
     /// entry counts 1000 in each 1000 ns that it is on, which is one reading.
-    pub(crate) says: BTreeMap<Code, Vec<Raws>>,
+    pub(crate) says: BTreeMap<Code, Vec<RawCount>>,
     /// What was switched, in order: the first event of the group, and to what.
     pub(crate) log: Rc<RefCell<Vec<(Code, Switch)>>>,
 }
@@ -63,7 +63,7 @@ impl Table {
         if !permitted {
             return Some((0, libc::EACCES));
         }
-        if let Observed::Task(thread) = request.observed
+        if let CountTarget::Task(thread) = request.observed
             && self.ended.contains(&thread)
         {
             return Some((0, libc::ESRCH));
@@ -120,19 +120,19 @@ impl Group for Row {
         Ok(())
     }
 
-    fn read(&mut self) -> io::Result<Vec<Raws>> {
+    fn read(&mut self) -> io::Result<Vec<RawCount>> {
         if self.on {
             self.ticks += 1000;
         }
         self.reads += 1;
         let one = |code: &Code| match self.table.says.get(code) {
             Some(says) => says[(self.reads - 1).min(says.len() - 1)],
-            None if self.scheduled => Raws {
+            None if self.scheduled => RawCount {
                 value: self.ticks,
                 enabled_ns: self.ticks,
                 running_ns: self.ticks,
             },
-            None => Raws {
+            None => RawCount {
                 value: 0,
                 enabled_ns: self.ticks,
                 running_ns: 0,

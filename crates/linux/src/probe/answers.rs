@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// The file of a frozen machine that holds its answers.
 pub const HOST_TOML: &str = "host.toml";
@@ -86,7 +86,9 @@ impl FromStr for Answer {
         text.strip_prefix("error ")
             .and_then(|number| number.parse().ok())
             .map(Self::Refused)
-            .ok_or_else(|| format!("`{text}` is no answer; write ok, empty, not tried or EPERM"))
+            .ok_or_else(|| {
+                format!("`{text}` is not an answer; write ok, empty, not tried or EPERM")
+            })
     }
 }
 
@@ -213,10 +215,7 @@ pub fn read_answers(root: &Root) -> Result<Answers> {
     if answers.page_bytes.is_power_of_two() {
         return Ok(answers);
     }
-    let what = format!(
-        "page_bytes: {} is not the size of a page",
-        answers.page_bytes
-    );
+    let what = format!("page_bytes: {} is not a page size", answers.page_bytes);
     Err(Error::malformed(&root.path(HOST_TOML), what))
 }
 

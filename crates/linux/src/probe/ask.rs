@@ -1,6 +1,5 @@
-//! Asking the kernel under our hands. Every question is put by trying and leaves nothing behind.
-//! Each costs microseconds, but those about tracing, which read the kernel's types and attach
-//! a program to it.
+//! Probing the running kernel. Every probe tries the call itself and leaves nothing behind. Each
+//! costs microseconds, except those of tracing, which read the kernel's types and attach a program.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use hugewise_model::base::host::THP_DIR;
 
 use super::answers::{Answer, Answers, Environment};
-use crate::root::Root;
+use crate::machine::root::Root;
 use crate::sys::cgroup;
 
 mod bpf;
@@ -17,7 +16,7 @@ mod memory;
 mod perf;
 mod process;
 
-/// Asks everything.
+/// Runs all probes.
 #[must_use]
 pub fn ask(root: &Root, environment: Environment) -> Answers {
     Answers {
@@ -29,7 +28,7 @@ pub fn ask(root: &Root, environment: Environment) -> Answers {
     }
 }
 
-/// Asks everything but what can be traced in the kernel, for those who trace nothing.
+/// Runs all probes except those of kernel tracing, for callers that do not trace.
 #[must_use]
 pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
     let (frame, frame_number) = memory::frame_number(root);
@@ -68,7 +67,7 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
 
 /// Size of a base page of the running kernel, in bytes.
 #[must_use]
-pub fn page_bytes() -> u64 {
+pub(super) fn page_bytes() -> u64 {
     u64::try_from(rustix::param::page_size()).expect("a page has fewer bytes than 2^64")
 }
 

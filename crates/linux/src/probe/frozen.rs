@@ -1,8 +1,8 @@
-//! Which files a machine is made of: what readers read, and nothing else.
+//! The files of a frozen machine: exactly those that readers read.
 
 use hugewise_model::base::glob::{fits, is_pattern};
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// Every file that a reader of hosts reads, relative to the root; `*` stands for any part of one
 /// name. A reader that reads more must add its file here, or frozen machines will lack it.

@@ -1,4 +1,4 @@
-//! From answers to rungs: which error number proves what.
+//! From answers to capabilities: what each error number proves.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::doctor::{Rung, Support};
 
 use super::answers::{Answer, Answers, PerfAnswers};
-use crate::error::Kind;
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::Kind;
+use crate::machine::number;
+use crate::machine::root::Root;
 
 /// Number of `CAP_PERFMON` (include/uapi/linux/capability.h); `CAP_BPF` is one more. Kernels
 /// whose last capability is smaller (before 5.8) ask for `CAP_SYS_ADMIN` instead.
 const CAP_PERFMON: u64 = 38;
 
-/// What a rung says: the detail found, or why not.
+/// The result of a capability: a detail, or the reason for its absence.
 type Said = Support<String>;
 
-/// Judges every rung. Nothing is asked here that was not asked before.
+/// Judges every capability from the answers alone.
 pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Rung, Said> {
     let grants = Grants::read(root);
     Rung::ALL

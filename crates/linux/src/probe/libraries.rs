@@ -1,8 +1,8 @@
-//! Which C library and which allocators dynamically linked programs find here.
+//! The C library and the allocators that dynamically linked programs find here.
 
 use std::collections::BTreeMap;
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// What is preloaded for each value of `malloc=`, as the beginning of the file's name.
 const ALLOCATORS: [(&str, &str); 3] = [

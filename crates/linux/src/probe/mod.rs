@@ -1,27 +1,27 @@
-//! What this machine is and what can be done on it. Facts only, no decisions.
+//! The machine and its capabilities. Facts only, no decisions.
 //!
 //! System calls are asked first, all of them, and their answers kept as plain data
-//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files
-//! below a [`Root`](crate::root::Root). A frozen machine is therefore a folder of files and one
+//! ([`Answers`](crate::probe::Answers)); everything after that reads those answers and files below
+//! a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
 //! `host.toml` with the answers, and nothing else differs between it and the real one.
 
 use hugewise_model::base::host::{Host, ThpDisable, User};
 use hugewise_model::doctor::{Examination, Facts};
 
-use crate::error::{Kind, Result};
+use crate::machine::error::{Kind, Result};
+use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::read_stat;
 use crate::proc::{cpuinfo, loadavg, meminfo};
-use crate::root::Root;
 use crate::sys::{cgroup, cpu, hugetlb, hypervisor, thp};
 
-/// What system calls answered.
+/// Answers of system calls.
 pub mod answers;
 
-/// Asking them on the real machine.
+/// Probing the running machine.
 pub mod ask;
 
-/// Which files a machine is made of.
+/// The files of a frozen machine.
 pub mod frozen;
 
 /// C library and allocators.
@@ -32,7 +32,7 @@ mod ladder;
 pub use answers::{Answer, Answers, Environment, PerfAnswers};
 pub use ladder::Grants;
 
-/// The answers of a machine: asked where it is the real one, else read from its `host.toml`.
+/// The answers of a machine: probed on the running one, else read from its `host.toml`.
 ///
 /// # Errors
 /// A frozen machine has no `host.toml`, or it was not understood.
@@ -43,8 +43,8 @@ pub fn answers(root: &Root, environment: Environment) -> Result<Answers> {
     answers::read_answers(root)
 }
 
-/// The same without what can be traced in the kernel, which takes longer to ask than all the
-/// rest and which only those need to know who judge a machine as a whole.
+/// The same without the probes of kernel tracing, which take longer than all others together and
+/// matter to `doctor` alone.
 ///
 /// # Errors
 /// As [`answers()`].
@@ -55,7 +55,7 @@ pub fn answers_without_tracing(root: &Root, environment: Environment) -> Result<
     answers::read_answers(root)
 }
 
-/// The machine.
+/// Reads the facts of the machine.
 ///
 /// # Errors
 /// A file that every Linux has could not be read or understood: kernel release, memory, load,
@@ -90,7 +90,18 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
     })
 }
 
-/// Everything the doctor judges.
+/// Size of a base page of the machine, in bytes.
+///
+/// # Errors
+/// A frozen machine has no readable `host.toml`.
+pub fn read_page_bytes(root: &Root) -> Result<u64> {
+    if root.is_real() {
+        return Ok(ask::page_bytes());
+    }
+    Ok(answers::read_answers(root)?.page_bytes)
+}
+
+/// Reads everything that `doctor` judges.
 ///
 /// # Errors
 /// As [`host`].

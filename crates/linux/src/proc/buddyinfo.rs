@@ -1,6 +1,6 @@
 use super::{Parsed, lines, number};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// Parses `/proc/buddyinfo` (mm/vmstat.c): free blocks by order, summed over nodes and zones.
 ///

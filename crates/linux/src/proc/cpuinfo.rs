@@ -1,15 +1,15 @@
 //! `/proc/cpuinfo`, whose fields differ by architecture (arch/*/kernel/cpu/proc.c and alike).
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
-/// What is of use from it.
+/// Processor facts from `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// Model of the first processor: `model name` (x86), `CPU implementer` and `CPU part`
     /// (arm64), `cpu` (powerpc), `uarch` (riscv); empty where there is none of them.
     pub model: String,
-    /// How many processors it lists.
+    /// Number of processors listed.
     pub processors: u32,
     /// Whether x86 feature flags are listed.
     pub has_flags: bool,

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// The functions of the running kernel and its modules, by name (`/proc/kallsyms`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,33 +9,32 @@ pub struct Functions {
     names: BTreeSet<String>,
 }
 
-/// What became of a function.
+/// A function that was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// What it is called in this kernel.
+pub struct FunctionLookup {
+    /// Its name in this kernel.
     pub name: String,
-    /// Whether that is its own name; otherwise the compiler has made another one from it, with
-    /// other parameters, or of a part of it.
+    /// Whether that is its source name; otherwise the compiler cloned it, with other parameters or
+    /// a part of the body.
     pub whole: bool,
 }
 
-/// What compilers append to the name of a function that they have changed. A `.cold` part is
-/// not among them: it is what hardly ever runs.
+/// Suffixes that compilers append to changed functions. `.cold` is not among them: that part
+/// hardly ever runs.
 const CHANGED: [&str; 3] = [".constprop.", ".isra.", ".part."];
 
 impl Functions {
-    /// The first of these names that the kernel has, each by itself before what the compiler
-    /// made of it.
+    /// The first of these names that the kernel has; for each, the plain name before its clones.
     #[must_use]
-    pub fn find(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Option<Found> {
+    pub fn find(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Option<FunctionLookup> {
         names
             .into_iter()
             .find_map(|name| self.find_one(name.as_ref()))
     }
 
-    fn find_one(&self, name: &str) -> Option<Found> {
+    fn find_one(&self, name: &str) -> Option<FunctionLookup> {
         if self.names.contains(name) {
-            return Some(Found {
+            return Some(FunctionLookup {
                 name: name.to_owned(),
                 whole: true,
             });
@@ -45,7 +44,7 @@ impl Functions {
             let rest = &found[name.len()..];
             CHANGED.iter().any(|mark| rest.starts_with(mark)) && !rest.contains(".cold")
         })?;
-        Some(Found {
+        Some(FunctionLookup {
             name: changed.to_owned(),
             whole: false,
         })
@@ -57,7 +56,7 @@ impl Functions {
             .take_while(move |name| name.starts_with(start))
     }
 
-    /// Names that a mistyped one may have meant: those that hold it, the shortest first.
+    /// Suggestions for a mistyped name: names that contain it, shortest first.
     #[must_use]
     pub fn like(&self, name: &str) -> Vec<&str> {
         const MOST: usize = 5;
@@ -72,7 +71,7 @@ impl Functions {
         similar
     }
 
-    /// Whether nothing is known, because the kernel keeps no names or shows none.
+    /// Whether there are no names, because the kernel keeps or shows none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -133,7 +132,7 @@ mod tests {
     #[test]
     fn the_first_name_that_is_there_is_taken() {
         let found = functions().find(["clear_huge_page", "folio_zero_user"]);
-        let whole = Found {
+        let whole = FunctionLookup {
             name: "folio_zero_user".to_owned(),
             whole: true,
         };

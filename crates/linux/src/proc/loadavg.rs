@@ -1,8 +1,8 @@
 //! `/proc/loadavg` (proc_loadavg(5)).
 
-use crate::error::{Error, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 const PATH: &str = "proc/loadavg";
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 const PATH: &str = "proc/meminfo";
 
@@ -36,7 +36,7 @@ pub fn parse_meminfo(content: &[u8]) -> std::result::Result<Meminfo, String> {
         let bytes = parse_value(value).ok_or_else(|| {
             let (line, field) = (index + 1, number::shorten(name));
             format!(
-                "line {line}, {field}: `{}` is no size",
+                "line {line}, {field}: `{}` is not a size",
                 number::shorten(value)
             )
         })?;
@@ -71,7 +71,7 @@ pub fn read_meminfo(root: &Root) -> Result<Meminfo> {
 pub fn require(root: &Root, meminfo: &Meminfo, field: &str) -> Result<u64> {
     meminfo
         .get(field)
-        .ok_or_else(|| Error::malformed(&root.path(PATH), format!("there is no field {field}")))
+        .ok_or_else(|| Error::malformed(&root.path(PATH), format!("no field {field}")))
 }
 
 #[cfg(test)]

@@ -7,34 +7,32 @@ use std::borrow::Cow;
 pub mod buddyinfo;
 /// Processors.
 pub mod cpuinfo;
-/// Faults of processes, by the kernel's own accounting.
-pub mod fault_counts;
 /// Names of the kernel's functions.
 pub mod kallsyms;
 /// Load averages.
 pub mod loadavg;
 /// Memory and swap.
 pub mod meminfo;
-/// What is mounted where.
+/// Mounts.
 pub mod mounts;
-/// Running processes, watched from outside.
-pub mod process;
+/// Identity and counters of one process.
+pub mod pid_stat;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
-/// Processor time of the machine, and counters of one process.
+/// Processor time of the machine.
 pub mod stat;
 /// Resident memory of processes, by counters alone.
 pub mod statm;
 /// Facts about one process.
 pub mod status;
-/// Who descends from a process.
+/// Descendants and threads of a process.
 pub mod tree;
-/// What a tree of processes has used so far.
+/// Resource usage of processes and trees.
 pub mod tree_usage;
 /// Event counters of the machine.
 pub mod vmstat;
 
-/// What a parser says when the kernel's text cannot be understood: line and field.
+/// The result of a parser; the error names line and field.
 pub type Parsed<T> = Result<T, String>;
 
 /// The lines of a text with their numbers from 1; bytes that are not UTF-8 are replaced.
@@ -47,7 +45,7 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)>
         .filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// A number in a field, or the sentence that names both.
+/// A number in a field; the error names line and field.
 pub(crate) fn number(line: usize, field: &str, text: &str) -> Parsed<u64> {
     text.parse()
         .map_err(|_| format!("line {line}: {field} is not a number: `{text}`"))

@@ -1,16 +1,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Parsed, kib, lines};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// Memory of one process in bytes (`/proc/PID/smaps_rollup`, fs/proc/task_mmu.c, Linux 4.14).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Rollup {
     /// `Rss`: resident memory; hugetlb and the huge zero page are not in it.
     pub rss_bytes: u64,
-    /// `Pss`: each resident page divided by the number of those who map it, so that the sum over
-    /// processes counts what they share once. What they share with others is in it in part.
+    /// `Pss`: each resident page divided by the number of processes that map it, so that the sum
+    /// over processes counts shared pages once. Pages shared with other processes count in part.
     #[serde(default)]
     pub pss_bytes: u64,
     /// `AnonHugePages`: anonymous memory that a PMD maps; smaller folios are not in it.
@@ -33,7 +33,7 @@ pub struct Rollup {
 }
 
 impl Rollup {
-    /// All that is mapped huge.
+    /// All memory that is mapped by PMDs or larger.
     #[must_use]
     pub fn huge_bytes(&self) -> u64 {
         let mapped = self.huge_anon_bytes.saturating_add(self.huge_shmem_bytes);

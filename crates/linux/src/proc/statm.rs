@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::Parsed;
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// Resident pages of a process (`/proc/PID/statm`, second field; fs/proc/array.c): counters, no
 /// walk of page tables. hugetlb is not in it, and a few pages of each processor may be missing.
@@ -15,15 +15,15 @@ pub fn parse_resident(bytes: &[u8]) -> Parsed<u64> {
 }
 
 /// Resident memory of these processes in bytes, shared pages in each; `None` where none of them
-/// could be read.
+/// could be read. `page_bytes` is the size of a base page of the machine they run on.
 #[must_use]
-pub fn read_resident(root: &Root, processes: &BTreeSet<u32>) -> Option<u64> {
+pub fn read_resident(root: &Root, processes: &BTreeSet<u32>, page_bytes: u64) -> Option<u64> {
     let of = |pid: &u32| parse_resident(&root.read(format!("proc/{pid}/statm")).ok()?).ok();
     let pages = processes
         .iter()
         .filter_map(of)
         .reduce(u64::saturating_add)?;
-    Some(pages.saturating_mul(rustix::param::page_size() as u64))
+    Some(pages.saturating_mul(page_bytes))
 }
 
 #[cfg(test)]
@@ -48,9 +48,11 @@ mod tests {
             std::fs::write(path.join("statm"), format!("100 {pages} 3 1 0 9 0\n")).unwrap();
         }
         let root = Root::at(folder.path());
-        let page = rustix::param::page_size() as u64;
-        assert_eq!(read_resident(&root, &[5, 6, 7].into()), Some(17 * page));
-        assert_eq!(read_resident(&root, &[7].into()), None);
+        assert_eq!(
+            read_resident(&root, &[5, 6, 7].into(), 16 << 10),
+            Some(17 << 14)
+        );
+        assert_eq!(read_resident(&root, &[7].into(), 16 << 10), None);
     }
 
     proptest! {

@@ -1,45 +1,57 @@
 use super::{Parsed, kib, lines, number};
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
-/// Facts about one process (`/proc/PID/status`, fs/proc/array.c).
+/// Facts about one process (`/proc/PID/status`, proc_pid_status(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// `PPid`: the process that would be told of its death.
-    pub parent: u32,
+    /// `Uid`: the effective user id.
+    pub uid: u32,
     /// `Threads` that are left.
     pub threads: u64,
     /// `VmHWM`: the largest resident set since exec, in bytes; absent without memory.
     pub peak_rss_bytes: Option<u64>,
+    /// `VmPTE`: page tables, in bytes; absent without memory.
+    pub page_table_bytes: Option<u64>,
+    /// `THP_enabled`: whether prctl(2) allows huge pages; absent before Linux 5.0.
+    pub thp_enabled: Option<bool>,
 }
 
-/// Parses `/proc/PID/status`. `PPid` must be there; kernel threads have no `VmHWM`.
+/// Parses `/proc/PID/status`. `Uid` must be there; kernel threads have no `VmHWM`.
 ///
 /// # Errors
-/// A field is not a number or `PPid` is missing.
+/// A field is not a number or `Uid` is missing.
 pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
     let mut status = Status::default();
-    let mut seen_parent = false;
+    let mut uid = None;
     for (at, line) in lines(bytes) {
         let Some((field, value)) = line.split_once(':') else {
             continue;
         };
         let value = value.trim();
         match field {
-            "PPid" => {
-                let wide = number(at, field, value)?;
-                status.parent = u32::try_from(wide)
-                    .map_err(|_| format!("line {at}: PPid is out of range: `{value}`"))?;
-                seen_parent = true;
+            "Uid" => {
+                let effective = value.split_ascii_whitespace().nth(1).unwrap_or("");
+                uid = u32::try_from(number(at, field, effective)?).ok();
             }
             "Threads" => status.threads = number(at, field, value)?,
             "VmHWM" => status.peak_rss_bytes = Some(kib(at, field, value)?),
+            "VmPTE" => status.page_table_bytes = Some(kib(at, field, value)?),
+            "THP_enabled" => status.thp_enabled = Some(number(at, field, value)? != 0),
             _ => {}
         }
     }
-    if seen_parent {
-        Ok(status)
-    } else {
-        Err("no line `PPid`".to_owned())
-    }
+    status.uid = uid.ok_or("no line `Uid`")?;
+    Ok(status)
+}
+
+/// Reads `/proc/PID/status`.
+///
+/// # Errors
+/// The process is gone, or its file could not be understood.
+pub fn read_status(root: &Root, pid: u32) -> Result<Status> {
+    let path = format!("proc/{pid}/status");
+    parse_status(&root.read(&path)?).map_err(|what| Error::malformed(&root.path(&path), what))
 }
 
 #[cfg(test)]
@@ -50,17 +62,21 @@ mod tests {
     #[test]
     fn a_real_one() {
         let text = b"Name:\tsort\nUmask:\t0022\nState:\tt (tracing stop)\nPid:\t77\nPPid:\t76\n\
-            VmPeak:\t  190000 kB\nVmHWM:\t   93516 kB\nVmRSS:\t   93516 kB\nThreads:\t2\n";
-        assert_eq!(
-            parse_status(text),
-            Ok(Status {
-                parent: 76,
-                threads: 2,
-                peak_rss_bytes: Some(93_516 << 10),
-            })
-        );
+            Uid:\t1000\t0\t0\t0\nVmPeak:\t  190000 kB\nVmHWM:\t   93516 kB\nVmPTE:\t    1012 kB\n\
+            Threads:\t2\nTHP_enabled:\t0\n";
+        let wanted = Status {
+            uid: 0,
+            threads: 2,
+            peak_rss_bytes: Some(93_516 << 10),
+            page_table_bytes: Some(1012 << 10),
+            thp_enabled: Some(false),
+        };
+        assert_eq!(parse_status(text), Ok(wanted));
+        let bare = parse_status(b"Uid:\t1\t2\t3\t4\n").unwrap();
+        assert_eq!((bare.uid, bare.page_table_bytes), (2, None));
         assert!(parse_status(b"Name:\tx\n").is_err());
-        assert!(parse_status(b"PPid:\t99999999999\n").is_err());
+        assert!(parse_status(b"Uid:\t1\t99999999999\n").is_err());
+        assert!(parse_status(b"Uid:\t1\t2\nVmPTE:\tmany kB\n").is_err());
     }
 
     proptest! {

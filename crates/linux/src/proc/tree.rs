@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
-use super::{lines, status};
-use crate::root::Root;
+use super::lines;
+use super::pid_stat::read_pid_stat;
+use crate::machine::root::Root;
 
 /// Parses `/proc/PID/task/TID/children`: process ids; words that are none are left out.
 #[must_use]
@@ -17,11 +18,12 @@ pub fn parse_children(bytes: &[u8]) -> Vec<u32> {
 
 /// All descendants of `ancestor`, without itself.
 ///
-/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the `PPid` of every process. The
-/// tree may change meanwhile: who is born during the walk may be left out, and who dies too.
+/// From `task/*/children` (CONFIG_PROC_CHILDREN), else by the parent (`/proc/PID/stat`) of every
+/// process. The tree may change meanwhile: who is born during the walk may be left out, and who
+/// dies too.
 #[must_use]
 pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
-    let births = Births::read(root, ancestor);
+    let births = ParentLinks::read(root, ancestor);
     let mut found = BTreeSet::new();
     let mut todo = vec![ancestor];
     while let Some(pid) = todo.pop() {
@@ -34,18 +36,28 @@ pub fn read_descendants(root: &Root, ancestor: u32) -> BTreeSet<u32> {
 /// The children of one process, in the same way.
 #[must_use]
 pub fn read_children(root: &Root, parent: u32) -> Vec<u32> {
-    Births::read(root, parent).of(root, parent)
+    ParentLinks::read(root, parent).of(root, parent)
 }
 
-/// Where it is told who is whose child.
-enum Births {
+/// All threads of these processes.
+#[must_use]
+pub fn read_threads(root: &Root, processes: &BTreeSet<u32>) -> Vec<u32> {
+    processes
+        .iter()
+        .flat_map(|pid| root.list(format!("proc/{pid}/task")).unwrap_or_default())
+        .filter_map(|name| name.parse().ok())
+        .collect()
+}
+
+/// Where the parents of processes are read.
+enum ParentLinks {
     /// In a file of each thread.
     Files,
     /// Nowhere but in each child: pairs of child and parent.
     Pairs(Vec<(u32, u32)>),
 }
 
-impl Births {
+impl ParentLinks {
     fn read(root: &Root, any: u32) -> Self {
         let file = format!("proc/{any}/task/{any}/children");
         if root.path(file).exists() {
@@ -54,8 +66,7 @@ impl Births {
         let pids = root.list("proc").unwrap_or_default();
         let pairs = pids.iter().filter_map(|name| {
             let pid = name.parse().ok()?;
-            let bytes = root.read(format!("proc/{pid}/status")).ok()?;
-            Some((pid, status::parse_status(&bytes).ok()?.parent))
+            Some((pid, read_pid_stat(root, pid).ok()?.parent))
         });
         Self::Pairs(pairs.collect())
     }
@@ -81,6 +92,7 @@ impl Births {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::pid_stat::line_of;
     use proptest::prelude::*;
 
     fn frozen(with_children: bool) -> (tempfile::TempDir, Root) {
@@ -94,8 +106,8 @@ mod tests {
         ] {
             let task = folder.path().join(format!("proc/{pid}/task/{pid}"));
             std::fs::create_dir_all(&task).unwrap();
-            let status = folder.path().join(format!("proc/{pid}/status"));
-            std::fs::write(status, format!("PPid:\t{parent}\n")).unwrap();
+            let stat = folder.path().join(format!("proc/{pid}/stat"));
+            std::fs::write(stat, line_of(pid, "x", 'S', &[(4, parent)])).unwrap();
             if with_children {
                 std::fs::write(task.join("children"), children).unwrap();
             }

@@ -1,30 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::stat::parse_process;
-use crate::root::Root;
+use super::pid_stat::{PidStat, ResourceUsage, read_pid_stat};
+use crate::machine::root::Root;
 
-/// What each process has used so far, with the children it has waited for.
+/// What each of some processes has used so far.
 ///
 /// Faults are read here and not by perf: its software events leave out the faults inside
 /// MADV_POPULATE and MAP_POPULATE (`mm_account_fault` has no registers then, mm/memory.c), and
 /// cost descriptors for each thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeUsage(BTreeMap<(u32, u64), Used>);
+pub struct TreeUsage(BTreeMap<(u32, u64), ResourceUsage>);
 
-/// What a process or a tree used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Faults served without I/O.
-    pub minor_faults: u64,
-    /// Faults that waited for I/O.
-    pub major_faults: u64,
-    /// User mode time, in clock ticks.
-    pub user_ticks: u64,
-    /// Kernel mode time, in clock ticks.
-    pub system_ticks: u64,
-}
-
-impl Used {
+impl ResourceUsage {
     fn parts(self) -> [u64; 4] {
         let Self {
             minor_faults,
@@ -51,19 +38,36 @@ impl Used {
 }
 
 impl TreeUsage {
-    /// Reads it. Of the `keeper` of a command only what its children left with it counts.
+    /// Reads what each has used, with the children it has waited for. Of the `keeper` only what
+    /// its children left with it counts.
     #[must_use]
     pub fn read(root: &Root, processes: &BTreeSet<u32>, keeper: Option<u32>) -> Self {
-        let one = |&pid: &u32| {
-            let line = parse_process(&root.read(format!("proc/{pid}/stat")).ok()?).ok()?;
-            let own = if keeper == Some(pid) {
-                Used::default()
+        let pids = processes.iter().copied().chain(keeper);
+        Self::of_each(root, pids, |stat, pid| {
+            if keeper == Some(pid) {
+                stat.children
             } else {
-                line.own
-            };
-            Some(((pid, line.born_ticks), own.plus(line.of_children)))
+                stat.own.plus(stat.children)
+            }
+        })
+    }
+
+    /// Reads what each has used without its children.
+    #[must_use]
+    pub fn read_own(root: &Root, processes: &BTreeSet<u32>) -> Self {
+        Self::of_each(root, processes.iter().copied(), |stat, _| stat.own)
+    }
+
+    fn of_each(
+        root: &Root,
+        pids: impl Iterator<Item = u32>,
+        usage: impl Fn(&PidStat, u32) -> ResourceUsage,
+    ) -> Self {
+        let one = |pid| {
+            let stat = read_pid_stat(root, pid).ok()?;
+            Some(((pid, stat.started_ticks), usage(&stat, pid)))
         };
-        Self(processes.iter().filter_map(one).collect())
+        Self(pids.filter_map(one).collect())
     }
 
     /// Whether no process was there to read.
@@ -72,18 +76,24 @@ impl TreeUsage {
         self.0.is_empty()
     }
 
+    /// Whether a process of `before` has ended.
+    #[must_use]
+    pub fn lacks_any_of(&self, before: &Self) -> bool {
+        before.0.keys().any(|key| !self.0.contains_key(key))
+    }
+
     /// What was used since `before`; `None` when nothing is left to read.
     ///
     /// A child that is waited for hands its account to its parent, so the sum over the tree only
     /// grows. One that nobody waits for takes it along, and the sum falls: then those that are
     /// gone are left out of the earlier sum, and only the last that they used is lost.
     #[must_use]
-    pub fn since(&self, before: &Self) -> Option<Used> {
+    pub fn since(&self, before: &Self) -> Option<ResourceUsage> {
         if self.0.is_empty() {
             return None;
         }
         let grown = |index: usize| {
-            let part = |used: &Used| used.parts()[index];
+            let part = |used: &ResourceUsage| used.parts()[index];
             let now: u64 = self.0.values().map(part).fold(0, u64::saturating_add);
             let all = before.0.values().map(part).fold(0, u64::saturating_add);
             now.checked_sub(all).unwrap_or_else(|| {
@@ -91,19 +101,20 @@ impl TreeUsage {
                 now.saturating_sub(alive.map(|(_, used)| part(used)).sum())
             })
         };
-        Some(Used::of_parts(grown))
+        Some(ResourceUsage::of_parts(grown))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::pid_stat::line_of;
 
-    fn used(minor_faults: u64, major_faults: u64) -> Used {
-        Used {
+    fn used(minor_faults: u64, major_faults: u64) -> ResourceUsage {
+        ResourceUsage {
             minor_faults,
             major_faults,
-            ..Used::default()
+            ..ResourceUsage::default()
         }
     }
 
@@ -118,7 +129,9 @@ mod tests {
         for pid in [5, 6] {
             let path = folder.path().join(format!("proc/{pid}"));
             std::fs::create_dir_all(&path).unwrap();
-            let line = format!("{pid} (x) S 1 1 1 0 -1 0 100 20 3 4 50 60 7 8 20 0 1 0 9 0");
+            let fields = [(10, 100), (11, 20), (12, 3), (13, 4), (14, 50), (15, 60)];
+            let ticks = [(16, 7), (17, 8), (22, 9)];
+            let line = line_of(pid, "x", 'S', &[&fields[..], &ticks].concat());
             std::fs::write(path.join("stat"), line).unwrap();
         }
         let root = Root::at(folder.path());
@@ -127,6 +140,9 @@ mod tests {
         assert_eq!(keeper[&(5, 9)].parts(), [20, 4, 7, 8]);
         assert_eq!(keeper[&(6, 9)].parts(), [120, 7, 57, 68]);
         assert_eq!(read(None).0[&(5, 9)].parts(), [120, 7, 57, 68]);
+        let own = TreeUsage::read_own(&root, &[5, 7].into());
+        assert_eq!(own.0[&(5, 9)].parts(), [100, 3, 50, 60]);
+        assert!(own.lacks_any_of(&read(None)) && !read(None).lacks_any_of(&own));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::{Parsed, lines, number};
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 /// Parses `/proc/vmstat` (mm/vmstat.c): one name and one number a line.
 ///

@@ -41,13 +41,13 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
         libc::SIGQUIT,
         libc::SIGTERM,
     ]);
-    let heard = signal_set(&[libc::SIGCHLD]);
+    let pending = signal_set(&[libc::SIGCHLD]);
     let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
     // SAFETY: both sets outlive the calls; the new descriptor belongs to nobody else.
     unsafe {
         let nowhere = std::ptr::null_mut();
         checked(libc::sigprocmask(libc::SIG_BLOCK, &raw const deaf, nowhere))?;
-        let fd = checked(libc::signalfd(-1, &raw const heard, flags))?;
+        let fd = checked(libc::signalfd(-1, &raw const pending, flags))?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn signal(pid: i32, number: u8) {
     unsafe { libc::kill(pid, number.into()) };
 }
 
-/// What this process used so far.
+/// Usage of this process so far.
 pub(super) fn own_usage() -> Usage {
     // SAFETY: as in `next_change`.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

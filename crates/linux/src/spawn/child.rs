@@ -1,4 +1,4 @@
-//! What happens between fork and exec.
+//! The child between fork and exec.
 //!
 //! The keeper has one thread, but the rule of fork is kept all the same: everything is
 //! prepared in [`Settings`] and [`Image`], and from the fork on only system calls are made.
@@ -23,7 +23,7 @@ use super::wire::Order;
 /// `PR_THP_DISABLE_EXCEPT_ADVISED` (linux/prctl.h, Linux 6.18).
 const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
-/// What a process does to itself before it becomes the workload, ready to be done.
+/// Settings that a process applies to itself before it becomes the workload.
 #[derive(Debug)]
 pub(super) struct Settings {
     prctl: ThpPrctl,
@@ -45,7 +45,7 @@ impl Settings {
         Ok(Self {
             prctl: order.prctl,
             identity: identity.map(|who| (who.uid, who.gid, who.groups.clone())),
-            directory: directory.map_err(|_| "the directory contains a NUL byte")?,
+            directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
             cpus: order.cpus.as_deref().map(cpu_set),
         })
@@ -137,7 +137,7 @@ fn restore_signals() {
     }
 }
 
-/// Where the way to the workload ended.
+/// The step that failed on the way to the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 enum Step {
@@ -192,7 +192,7 @@ fn text(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
-/// What the child leaves for the keeper, in a page that both have mapped. A pipe would cost
+/// Notes of the child for the keeper, in a page that both have mapped. A pipe would cost
 /// system calls, and with them faults, between the last count and exec.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -276,7 +276,7 @@ impl Child {
         unsafe { libc::write(self.gate.as_raw_fd(), c"r".as_ptr().cast(), 1) };
     }
 
-    /// Why it did not become the workload, if so. Final once it is dead.
+    /// Why it did not become the workload, if it did not. Final once it is dead.
     pub(super) fn failure(&self, order: &Order) -> Option<String> {
         let failure = self.shared.read().failure;
         (failure.step != 0).then(|| failure.sentence(order))
@@ -292,7 +292,7 @@ impl Child {
         }
     }
 
-    /// What it had used when it called exec.
+    /// Its usage at the call of exec.
     pub(super) fn usage_before_exec(&self) -> Usage {
         Usage::of(&self.shared.read().base)
     }

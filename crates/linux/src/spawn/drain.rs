@@ -20,29 +20,29 @@ pub enum Echo {
 }
 
 /// What was read so far, as far as it is kept.
-type Kept = Arc<Mutex<VecDeque<u8>>>;
+type Tail = Arc<Mutex<VecDeque<u8>>>;
 
 /// A thread that reads a pipe to its end and keeps the last bytes of it.
 #[derive(Debug)]
 pub(super) struct Drain {
     thread: JoinHandle<()>,
     over: Arc<AtomicBool>,
-    kept: Kept,
+    tail: Tail,
 }
 
 impl Drain {
     pub(super) fn start(pipe: OwnedFd, keep: usize, echo: Echo) -> Self {
-        let (over, kept) = (Arc::new(AtomicBool::new(false)), Kept::default());
-        let (seen, place) = (Arc::clone(&over), Arc::clone(&kept));
+        let (over, tail) = (Arc::new(AtomicBool::new(false)), Tail::default());
+        let (seen, place) = (Arc::clone(&over), Arc::clone(&tail));
         let thread = thread::spawn(move || read_all(pipe, keep, echo, &seen, &place));
-        Self { thread, over, kept }
+        Self { thread, over, tail }
     }
 
     /// What came so far, the last `most` bytes of it.
     pub(super) fn so_far(&self, most: usize) -> Vec<u8> {
-        let kept = lock(&self.kept);
-        let skipped = kept.len().saturating_sub(most);
-        kept.iter().skip(skipped).copied().collect()
+        let tail = lock(&self.tail);
+        let skipped = tail.len().saturating_sub(most);
+        tail.iter().skip(skipped).copied().collect()
     }
 
     /// What was kept. The tree is dead: whatever is still to come is in the pipe already, and
@@ -50,16 +50,16 @@ impl Drain {
     pub(super) fn finish(self) -> Vec<u8> {
         self.over.store(true, Ordering::Release);
         let _ = self.thread.join();
-        std::mem::take(&mut *lock(&self.kept)).into()
+        std::mem::take(&mut *lock(&self.tail)).into()
     }
 }
 
 /// Bytes are whole whatever happened to a thread that held them.
-fn lock(kept: &Kept) -> MutexGuard<'_, VecDeque<u8>> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(tail: &Tail) -> MutexGuard<'_, VecDeque<u8>> {
+    tail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool, place: &Kept) {
+fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool, place: &Tail) {
     let mut buffer = vec![0; 64 << 10];
     let mut pipe = std::fs::File::from(pipe);
     loop {
@@ -71,10 +71,10 @@ fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool, place: &K
                 if echo == Echo::Stderr {
                     let _ = std::io::stderr().write_all(&buffer[..count]);
                 }
-                let mut kept = lock(place);
-                kept.extend(&buffer[..count]);
-                let surplus = kept.len().saturating_sub(keep);
-                kept.drain(..surplus);
+                let mut tail = lock(place);
+                tail.extend(&buffer[..count]);
+                let surplus = tail.len().saturating_sub(keep);
+                tail.drain(..surplus);
             }
             None if last_chance => break,
             None => {}

@@ -1,4 +1,4 @@
-//! What is read from the main process while it is held at its end.
+//! Readings of the main process while it is held at its end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,27 +8,20 @@ use std::time::Duration;
 use hugewise_model::base::missing::Missing;
 use serde::{Deserialize, Serialize};
 
-use super::{folios, page_scan};
+use super::folios::{self, PageSizes};
+use super::page_scan;
+use crate::machine::root::Root;
+use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
-use crate::proc::{stat, status};
-use crate::root::Root;
+use crate::proc::status::{Status, read_status};
 
-/// What is asked of the main process beyond what is always read.
+/// Optional readings of the main process at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Question {
+pub struct ExitRequest {
     /// A library that should be in its mappings.
     pub preload: Option<String>,
-    /// Whether, and in which units, its anonymous memory is told apart by folio size.
-    pub folios: Option<FolioQuestion>,
-}
-
-/// The sizes that telling folios apart needs.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct FolioQuestion {
-    /// A base page.
-    pub page_bytes: u64,
-    /// A PMD-mapped huge page.
-    pub pmd_bytes: u64,
+    /// Page sizes, where its anonymous memory is counted by folio size.
+    pub folios: Option<PageSizes>,
 }
 
 /// The main process at its end.
@@ -61,10 +54,8 @@ pub(super) fn left_early() -> Missing {
 ///
 /// # Errors
 /// It is gone or may not be read.
-pub fn read_living(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
-    let bytes = Root::real().read(format!("proc/{pid}/status"));
-    let bytes = bytes.map_err(|error| error.into_missing("CAP_SYS_PTRACE"))?;
-    let status = status::parse_status(&bytes).map_err(|error| Missing::Unreadable { error })?;
+pub fn read_living(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
+    let status = status_of(&Root::real(), pid)?;
     Ok(read_with(pid, &status, question))
 }
 
@@ -72,15 +63,14 @@ pub fn read_living(pid: u32, question: &Question) -> Result<ExitReading, Missing
 ///
 /// # Errors
 /// It is only the first thread that ends.
-pub(super) fn read_exit(pid: u32, question: &Question) -> Result<ExitReading, Missing> {
+pub(super) fn read_exit(pid: u32, question: &ExitRequest) -> Result<ExitReading, Missing> {
     let root = Root::real();
     let status = last_thread_status(&root, pid)?;
     Ok(read_with(pid, &status, question))
 }
 
-fn read_with(pid: u32, status: &status::Status, question: &Question) -> ExitReading {
+fn read_with(pid: u32, status: &Status, question: &ExitRequest) -> ExitReading {
     let root = Root::real();
-    let stat = root.read(format!("proc/{pid}/stat")).unwrap_or_default();
     let maps = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
     let pagemap = page_scan::open(pid);
     let scan = |question: &dyn Fn(&File) -> Result<u64, Missing>| match &pagemap {
@@ -90,7 +80,7 @@ fn read_with(pid: u32, status: &status::Status, question: &Question) -> ExitRead
     ExitReading {
         rollup: read_smaps_rollup(&root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE")),
         peak_rss_bytes: status.peak_rss_bytes.ok_or(Missing::TooShort),
-        had_children: stat::parse_had_children(&stat).unwrap_or(true),
+        had_children: read_pid_stat(&root, pid).map_or(true, |stat| stat.children.minor_faults > 0),
         huge_zero_bytes: scan(&|pagemap| page_scan::huge_zero_bytes(pagemap, &maps)),
         folio_bytes: match (question.folios, &pagemap) {
             (None, _) => Err(Missing::NotAsked),
@@ -101,14 +91,16 @@ fn read_with(pid: u32, status: &status::Status, question: &Question) -> ExitRead
     }
 }
 
+fn status_of(root: &Root, pid: u32) -> Result<Status, Missing> {
+    read_status(root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE"))
+}
+
 /// The status when no other thread is left. In exit_group(2) the others are being killed and
 /// go within a moment; in an exit of the first thread alone, or in an exec of another, they
 /// stay.
-fn last_thread_status(root: &Root, pid: u32) -> Result<status::Status, Missing> {
+fn last_thread_status(root: &Root, pid: u32) -> Result<Status, Missing> {
     for _ in 0..20 {
-        let bytes = root.read(format!("proc/{pid}/status"));
-        let bytes = bytes.map_err(|error| error.into_missing("CAP_SYS_PTRACE"))?;
-        let status = status::parse_status(&bytes).map_err(|error| Missing::Unreadable { error })?;
+        let status = status_of(root, pid)?;
         if status.threads <= 1 {
             return Ok(status);
         }

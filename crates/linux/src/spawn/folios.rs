@@ -1,4 +1,4 @@
-//! Which folio sizes anonymous memory lies in, by `/proc/PID/pagemap` and `/proc/kpageflags`.
+//! Folio sizes of anonymous memory, by `/proc/PID/pagemap` and `/proc/kpageflags`.
 //!
 //! There is no other way to see multi-size folios of one process (they count as plain
 //! resident memory in smaps), and it needs CAP_SYS_ADMIN, because it goes by frame numbers.
@@ -11,10 +11,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
+use serde::{Deserialize, Serialize};
 
-use super::exit_reading::FolioQuestion;
-use super::page_scan::{FILE, HUGE, PRESENT, Wanted, scan};
-use crate::error::Error;
+use super::page_scan::{FILE, HUGE, PRESENT, PageFilter, scan};
+use crate::machine::error::Error;
+
+/// The sizes that telling folios apart needs.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct PageSizes {
+    /// A base page.
+    pub page_bytes: u64,
+    /// A PMD-mapped huge page.
+    pub pmd_bytes: u64,
+}
 
 /// Bits of `/proc/kpageflags` (linux/kernel-page-flags.h).
 pub(crate) const HEAD: u64 = 1 << 15;
@@ -31,16 +40,16 @@ const LONGEST: Duration = Duration::from_millis(200);
 pub(super) fn count(
     pagemap: &File,
     maps: &[u8],
-    sizes: FolioQuestion,
+    sizes: PageSizes,
 ) -> Result<BTreeMap<u64, u64>, Missing> {
     let path = Path::new("/proc/kpageflags");
     let flags = File::open(path)
         .map_err(|error| Error::io("opening", path, error).into_missing("CAP_SYS_ADMIN"))?;
-    let wanted = Wanted {
+    let wanted = PageFilter {
         with: PRESENT,
         without: FILE | HUGE,
-        told: PRESENT,
-        ..Wanted::default()
+        returned: PRESENT,
+        ..PageFilter::default()
     };
     let mut counter = Counter::new(flags, sizes);
     let deadline = Instant::now() + LONGEST;
@@ -48,7 +57,7 @@ pub(super) fn count(
         for piece in pieces(region, 512 * sizes.page_bytes) {
             if Instant::now() > deadline {
                 return Err(Missing::Unreadable {
-                    error: format!("not done within {} ms", LONGEST.as_millis()),
+                    error: format!("it took longer than {} ms", LONGEST.as_millis()),
                 });
             }
             counter.add(pagemap, piece)?;
@@ -67,14 +76,14 @@ fn pieces(region: Range<u64>, bytes: u64) -> impl Iterator<Item = Range<u64>> {
 
 struct Counter {
     flags: File,
-    sizes: FolioQuestion,
+    sizes: PageSizes,
     /// The flags of the aligned block of frames that was looked at last, and its first frame.
     block: (u64, Vec<u64>),
     bytes: BTreeMap<u64, u64>,
 }
 
 impl Counter {
-    fn new(flags: File, sizes: FolioQuestion) -> Self {
+    fn new(flags: File, sizes: PageSizes) -> Self {
         Self {
             flags,
             sizes,
@@ -211,7 +220,7 @@ mod tests {
         let (true, Ok(huge)) = (root, huge) else {
             return;
         };
-        let sizes = FolioQuestion {
+        let sizes = PageSizes {
             page_bytes: rustix::param::page_size() as u64,
             pmd_bytes: huge.trim().parse().unwrap(),
         };
@@ -222,7 +231,7 @@ mod tests {
         assert_eq!(counted, Some(sizes.pmd_bytes));
     }
 
-    fn count_in_split_page(sizes: FolioQuestion) -> BTreeMap<u64, u64> {
+    fn count_in_split_page(sizes: PageSizes) -> BTreeMap<u64, u64> {
         let (page, huge) = (sizes.page_bytes as usize, sizes.pmd_bytes as usize);
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

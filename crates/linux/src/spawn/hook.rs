@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::Identity;
+use crate::machine::identity::Identity;
 
 /// Runs a preparing or concluding command line by `/bin/sh -c`, outside of any measurement.
 ///

@@ -23,9 +23,9 @@ use super::tracee::{self, Stop};
 use super::usage::Usage;
 use super::wire::{self, End, Event, Order, Ready};
 use super::{AtExit, KEEPER_WORD};
-use crate::clock;
+use crate::machine::clock;
+use crate::machine::root::Root;
 use crate::proc::{status, tree};
-use crate::root::Root;
 
 /// Runs this process as a keeper. To be called by `main` before anything else when the first
 /// argument is [`KEEPER_WORD`], so that its memory stays small; standard input is its socket.
@@ -64,13 +64,13 @@ fn keep() -> io::Result<()> {
     leave_output()?;
     let mut keeper = Keeper::new(socket, signals, order, child);
     let end = keeper.run(floor_bytes)?;
-    let told = wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)));
-    // Who is told of the end may look at what was written before it goes.
+    let sent = wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)));
+    // Whoever receives the end may read the files of the trial before they go.
     if let Some(scratch) = scratch {
         wait_for_hanging_up(&keeper.socket);
         drop(scratch);
     }
-    told
+    sent
 }
 
 /// Returns when the other side has closed its socket, or is dead.
@@ -233,12 +233,12 @@ impl Keeper {
     /// means: stop. A main process that is not reaped yet has its number still.
     fn listen(&mut self) {
         let mut words = [0; 2];
-        let heard = (&self.socket).read_exact(&mut words[..1]);
-        let heard = heard.and_then(|()| match words[0] {
+        let command = (&self.socket).read_exact(&mut words[..1]);
+        let command = command.and_then(|()| match words[0] {
             wire::SIGNAL => (&self.socket).read_exact(&mut words[1..]),
             _ => Err(io::ErrorKind::Interrupted.into()),
         });
-        match heard {
+        match command {
             Ok(()) => calls::signal(self.child.pid, words[1]),
             Err(_) => self.kill(Cause::Stopped),
         }

@@ -24,6 +24,8 @@ use std::time::Duration;
 use hugewise_model::run::policy::realise::ThpPrctl;
 use serde::{Deserialize, Serialize};
 
+use crate::machine::identity::Identity;
+
 mod calls;
 mod child;
 mod drain;
@@ -41,12 +43,13 @@ mod usage;
 mod wire;
 
 pub use drain::Echo;
-pub use exit_reading::{ExitReading, FolioQuestion, Question, read_living};
+pub use exit_reading::{ExitReading, ExitRequest, read_living};
+pub use folios::PageSizes;
 pub(crate) use hook::become_identity;
 pub use hook::hook;
 pub use keeper::keeper_main;
 pub use plain::run_plain;
-pub use running::{Beginning, Printed, Running, Suspended, start};
+pub use running::{CapturedOutput, Running, StartResult, Suspended, start};
 pub use scratch::{scratch_name, sweep_scratch};
 pub use usage::Usage;
 pub use wire::End;
@@ -55,7 +58,7 @@ pub use wire::End;
 /// [`keeper_main`] before anything else when it sees this word.
 pub const KEEPER_WORD: &str = "__keep";
 
-/// What is run, and in which surroundings.
+/// A command and its environment.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Program and arguments; the program is searched for in `PATH` when it has no slash.
@@ -64,7 +67,7 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// What is done with the per-process THP switch.
     pub prctl: ThpPrctl,
-    /// As whom it runs; `None` is as ourselves.
+    /// Its user; `None` is the user of this process.
     pub identity: Option<Identity>,
     /// Where it runs; `None` is here.
     pub directory: Option<PathBuf>,
@@ -114,22 +117,7 @@ impl Launch {
     }
 }
 
-/// As whom a workload runs.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Identity {
-    /// User id.
-    pub uid: u32,
-    /// Group id.
-    pub gid: u32,
-    /// Supplementary groups.
-    pub groups: Vec<u32>,
-    /// `HOME`.
-    pub home: PathBuf,
-    /// `USER` and `LOGNAME`.
-    pub name: String,
-}
-
-/// What becomes of what a workload prints. The end of its stderr is kept in every case.
+/// Where the output of a workload goes. The end of its stderr is kept in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Nothing is shown.
@@ -180,8 +168,8 @@ pub enum Group {
 /// Returns only when that failed; the process then may have changed its identity and its
 /// directory, and is fit for nothing but reporting the error.
 #[must_use]
-pub fn exec(launch: &Launch) -> crate::error::Error {
-    let order = match wire::Order::of(launch, &Question::default()) {
+pub fn exec(launch: &Launch) -> crate::machine::error::Error {
+    let order = match wire::Order::of(launch, &ExitRequest::default()) {
         Ok(order) => order,
         Err(error) => return error,
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hugewise_model::base::missing::Missing;
 
-use crate::error::Error;
+use crate::machine::error::Error;
 
 /// The page is in a file or is shared.
 pub(crate) const FILE: u64 = 1 << 2;
@@ -55,17 +55,17 @@ pub(crate) struct Region {
     pub(crate) categories: u64,
 }
 
-/// Which pages are looked for.
+/// Selection of pages.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct PageFilter {
     /// Categories that must hold.
     pub(crate) with: u64,
     /// Categories that must not.
     pub(crate) without: u64,
     /// Categories of which one must hold; 0 for no such condition.
     pub(crate) any_of: u64,
-    /// Categories that are told, and that part one region from the next.
-    pub(crate) told: u64,
+    /// Categories that are returned; regions differ in them.
+    pub(crate) returned: u64,
 }
 
 /// Opens the page map of a process.
@@ -78,10 +78,10 @@ pub(crate) fn open(pid: u32) -> Result<File, Missing> {
 
 /// Bytes that map the shared huge zero page.
 pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missing> {
-    let wanted = Wanted {
+    let wanted = PageFilter {
         with: HUGE | ZERO,
-        told: HUGE | ZERO,
-        ..Wanted::default()
+        returned: HUGE | ZERO,
+        ..PageFilter::default()
     };
     let regions = scan(pagemap, maps, wanted)?;
     Ok(regions.iter().map(|region| region.end - region.start).sum())
@@ -91,7 +91,7 @@ pub(crate) fn huge_zero_bytes(pagemap: &File, maps: &[u8]) -> Result<u64, Missin
 pub(crate) fn scan(
     pagemap: &File,
     maps: &[u8],
-    wanted: Wanted,
+    wanted: PageFilter,
 ) -> Result<Vec<Range<u64>>, Missing> {
     let Some(all) = mapped_span(maps) else {
         return Ok(Vec::new());
@@ -112,7 +112,7 @@ pub(crate) fn scan(
 pub(crate) fn scan_span(
     pagemap: &File,
     span: Range<u64>,
-    wanted: Wanted,
+    wanted: PageFilter,
     mut take: impl FnMut(Region),
 ) -> Result<(), Missing> {
     let mut buffer = vec![Region::default(); 2048];
@@ -135,7 +135,7 @@ pub(crate) fn scan_span(
 fn ask(
     pagemap: &File,
     span: Range<u64>,
-    wanted: Wanted,
+    wanted: PageFilter,
     buffer: &mut [Region],
 ) -> io::Result<(usize, u64)> {
     let mut scan = Scan {
@@ -147,7 +147,7 @@ fn ask(
         category_mask: wanted.with | wanted.without,
         category_inverted: wanted.without,
         category_anyof_mask: wanted.any_of,
-        return_mask: wanted.told,
+        return_mask: wanted.returned,
         ..Scan::default()
     };
     // SAFETY: the structure has the kernel's layout and says its size; the buffer has room for

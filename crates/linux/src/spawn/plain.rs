@@ -9,7 +9,7 @@ use hugewise_model::run::trial::Outcome;
 use super::child::prctl_words;
 use super::hook::become_identity;
 use super::{Launch, wire::fault};
-use crate::error::Result;
+use crate::machine::error::Result;
 
 /// Runs a workload with our own standard streams, without measuring, and waits for it.
 ///

@@ -12,17 +12,17 @@ use hugewise_model::base::host::ThpDisable;
 use super::calls::wait_readable;
 use super::drain::{Drain, Echo};
 use super::wire::{self, End, Event, Order, Ready, fault};
-use super::{KEEPER_WORD, Launch, Output, Question};
-use crate::error::{Error, Result};
+use super::{ExitRequest, KEEPER_WORD, Launch, Output};
+use crate::machine::error::{Error, Result};
 
 /// How much of stdout is kept with [`Output::Keep`]; the end, where summaries stand.
 const OUTPUT_KEPT: usize = 16 << 20;
 /// How much of stderr is kept.
 const STDERR_KEPT: usize = 4 << 10;
 
-/// What came of starting.
+/// The result of starting.
 #[derive(Debug)]
-pub enum Beginning {
+pub enum StartResult {
     /// The workload's process stands before its exec.
     Suspended(Suspended),
     /// It could not be brought that far; a sentence.
@@ -45,9 +45,9 @@ pub struct Running {
     stderr: Drain,
 }
 
-/// What a workload printed.
+/// The output of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Printed {
+pub struct CapturedOutput {
     /// Its stdout with [`Output::Keep`]: the last 16 MiB.
     pub stdout: Vec<u8>,
     /// The last 4 KiB of its stderr; with [`Output::Log`] the last 16 MiB of both streams.
@@ -58,15 +58,15 @@ pub struct Printed {
 ///
 /// # Errors
 /// The keeper itself could not be started or died.
-pub fn start(launch: &Launch, question: &Question) -> Result<Beginning> {
+pub fn start(launch: &Launch, question: &ExitRequest) -> Result<StartResult> {
     let order = Order::of(launch, question)?;
     let mut keeper = start_keeper(launch.output)?;
     let answer = wire::write_frame(&mut keeper.socket, &order)
         .and_then(|()| wire::read_frame(&mut keeper.socket))
         .map_err(|error| lost(&error))?;
     match answer {
-        Event::Ready(ready) => Ok(Beginning::Suspended(Suspended { keeper, ready })),
-        Event::Refused(sentence) => Ok(Beginning::NotStarted(sentence)),
+        Event::Ready(ready) => Ok(StartResult::Suspended(Suspended { keeper, ready })),
+        Event::Refused(sentence) => Ok(StartResult::NotStarted(sentence)),
         Event::Ended(_) => Err(fault("starting", "the keeper ended the trial too early")),
     }
 }
@@ -118,7 +118,7 @@ fn lost(error: &io::Error) -> Error {
     let what = match error.kind() {
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::ConnectionReset => "somebody killed the keeper of the workload".to_owned(),
+        | io::ErrorKind::ConnectionReset => "the keeper of the workload was killed".to_owned(),
         _ => format!("the keeper of the workload is lost: {error}"),
     };
     fault("running", what)
@@ -173,7 +173,9 @@ impl Running {
         }
         match wire::read_frame(&mut self.socket).map_err(|error| lost(&error))? {
             Event::Ended(end) => Ok(Some(*end)),
-            Event::Ready(_) | Event::Refused(_) => Err(fault("running", "the keeper lost track")),
+            Event::Ready(_) | Event::Refused(_) => {
+                Err(fault("running", "the keeper lost track of the workload"))
+            }
         }
     }
 
@@ -207,7 +209,7 @@ impl Running {
 
     /// What the workload printed; to be called after its end. Its folder is gone then.
     #[must_use]
-    pub fn into_printed(self) -> Printed {
+    pub fn into_printed(self) -> CapturedOutput {
         let Self {
             mut process,
             socket,
@@ -216,7 +218,7 @@ impl Running {
         } = self;
         drop(socket);
         let _ = process.wait();
-        Printed {
+        CapturedOutput {
             stdout: stdout.map(Drain::finish).unwrap_or_default(),
             stderr_tail: stderr.finish(),
         }

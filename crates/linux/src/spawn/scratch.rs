@@ -1,7 +1,8 @@
 //! A private folder that lives as long as a tree of processes, and until it was looked at.
 //!
-//! The keeper makes and removes it, so that it goes with the tree even when the measuring
-//! program was killed: it holds the only other end of the keeper's socket. What a killed keeper left, the next experiment sweeps up.
+//! The keeper makes and removes it, so that it goes with the tree even when the measuring program
+//! was killed: it holds the only other end of the keeper's socket. What a killed keeper left, the
+//! next experiment sweeps up.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::Identity;
+use crate::machine::identity::Identity;
 
 const PREFIX: &str = "hugewise-";
 

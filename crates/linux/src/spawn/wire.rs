@@ -1,7 +1,8 @@
 //! What the measuring program and the keeper say to each other over their socket.
 //!
-//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a
-//! signal. [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little endian, and JSON.
+//! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a signal.
+//! [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little
+//! endian, and JSON.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -15,11 +16,12 @@ use hugewise_model::run::trial::Outcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::exit_reading::{ExitReading, Question};
+use super::exit_reading::{ExitReading, ExitRequest};
 use super::usage::Usage;
-use super::{AtExit, Identity, Launch};
-use crate::clock;
-use crate::error::{Error, Kind, Result};
+use super::{AtExit, Launch};
+use crate::machine::clock;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::identity::Identity;
 
 /// Lets the workload exec.
 pub(super) const RELEASE: u8 = b'r';
@@ -43,11 +45,11 @@ pub(super) struct Order {
     pub(super) at_exit: AtExit,
     pub(super) cpus: Option<Vec<u32>>,
     pub(super) scratch: Option<Vec<u8>>,
-    pub(super) question: Question,
+    pub(super) question: ExitRequest,
 }
 
 impl Order {
-    pub(super) fn of(launch: &Launch, question: &Question) -> Result<Self> {
+    pub(super) fn of(launch: &Launch, question: &ExitRequest) -> Result<Self> {
         if launch.command.is_empty() {
             return Err(fault("starting", "no command was given"));
         }

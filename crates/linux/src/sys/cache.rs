@@ -5,9 +5,9 @@
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::cells::processor::Cache;
 
-use crate::error::{Error, Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 const DIR: &str = "sys/devices/system/cpu/cpu0/cache";
 
@@ -34,7 +34,7 @@ pub fn parse_size(content: &[u8]) -> std::result::Result<u64, String> {
 /// was not understood.
 pub fn read_caches(root: &Root) -> std::result::Result<Vec<Cache>, Missing> {
     let not_told = || Missing::NotSupported {
-        what: format!("/{DIR} (the kernel knows no caches)"),
+        what: format!("/{DIR} (the kernel lists no caches)"),
     };
     let names = match root.list(DIR) {
         Err(error) if error.kind == Kind::NotFound => return Err(not_told()),

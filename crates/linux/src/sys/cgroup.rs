@@ -3,10 +3,10 @@
 
 use hugewise_model::base::host::Cgroup;
 
-use crate::error::{Kind, Result};
-use crate::number;
+use crate::machine::error::{Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 use crate::proc::mounts::{Mount, parse_mounts};
-use crate::root::Root;
 
 /// Version 1 says "unlimited" with the largest multiple of a page below 2^63
 /// (`PAGE_COUNTER_MAX`, mm/page_counter.c); nothing real is anywhere near.
@@ -213,7 +213,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::root::machine_of;
+    use crate::machine::root::machine_of;
 
     #[test]
     fn a_hybrid_system_keeps_memory_in_version_1() {

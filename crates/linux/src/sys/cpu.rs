@@ -1,8 +1,8 @@
-//! `/sys/devices/system/{cpu,node}`: how many processors and memory nodes there are.
+//! `/sys/devices/system/{cpu,node}`: processors and NUMA nodes.
 
-use crate::error::{Error, Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 /// How many numbers a list such as `0-3,8,10-11` names.
 ///

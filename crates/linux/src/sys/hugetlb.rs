@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::HugetlbPool;
 
-use crate::error::{Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 use crate::sys::thp::parse_size_folder;
 
 /// Where the pools of the whole machine are.

@@ -1,7 +1,7 @@
-//! Which hypervisor the machine runs on, from what it tells its guests.
+//! The hypervisor that the machine runs on, by firmware names and CPUID.
 
+use crate::machine::root::Root;
 use crate::proc::cpuinfo::CpuInfo;
-use crate::root::Root;
 
 /// Firmware names that virtual machines announce: a part of a DMI or ACPI text, and the name.
 const FIRMWARE: &[(&str, &str)] = &[

@@ -12,7 +12,7 @@ pub mod cpu;
 /// hugetlb pools.
 pub mod hugetlb;
 
-/// Which hypervisor the machine runs on.
+/// The hypervisor.
 pub mod hypervisor;
 
 /// Files that hold one choice of several, or one value.

@@ -1,7 +1,8 @@
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
-/// `always [madvise] never` says `madvise`; a file without brackets says what it holds.
+/// The value in force: `madvise` of `always [madvise] never`, or the whole of a file without
+/// brackets.
 #[must_use]
 pub fn parse_setting(text: &str) -> &str {
     text.split_once('[')

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::{THP_DIR, ThpSettings};
 
-use crate::error::{Error, Kind, Result};
-use crate::number;
-use crate::root::Root;
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
 
 /// Files of `khugepaged/` that count what was done; all others are settings.
 const COUNTERS: [&str; 2] = ["full_scans", "pages_collapsed"];
@@ -80,7 +80,7 @@ fn read_pmd_bytes(root: &Root) -> Result<u64> {
     if bytes.is_power_of_two() && bytes >= 4096 {
         return Ok(bytes);
     }
-    let what = format!("{bytes} is not the size of a page");
+    let what = format!("{bytes} is not a page size");
     Err(Error::malformed(&root.path(path), what))
 }
 

@@ -31,11 +31,11 @@ fn first(register: u32, page_bytes: u64) -> [Option<Structure>; 2] {
     let [instructions, instruction_ways, data, data_ways] = register.to_le_bytes();
     let one = |holds, entries: u8, ways: u8| {
         let entries = u32::from(entries);
-        let told = match ways {
+        let associativity = match ways {
             u8::MAX => Some(entries),
             ways => Some(u32::from(ways)),
         };
-        structure(1, holds, page_bytes, entries, told)
+        structure(1, holds, page_bytes, entries, associativity)
     };
     [
         one(Holds::Data, data, data_ways),

@@ -12,7 +12,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::base::tlb::{Holds, Structure, Tlb};
 
 use super::{GIB_1, KIB_4, MIB_2};
-use crate::root::Root;
+use crate::machine::root::Root;
 
 /// What a manual says of one core.
 struct Core {

@@ -85,11 +85,11 @@ const LARGE: &[u64] = &[MIB_2, MIB_4];
 const BOTH: &[u64] = &[KIB_4, MIB_2];
 const GIANT: &[u64] = &[GIB_1];
 
-/// Descriptors of processors that run 64-bit Linux and have no leaf 18h (Core 2 to Cascade
-/// Lake): value, level, kind, page sizes, entries, ways. A byte with two rows stands for two buffers.
-/// Linux has most of them, too (arch/x86/kernel/cpu/cpuid_0x2_table.c). C3h is 6-way in that
-/// table of the manual and 12-way in the optimization manual (248966, Skylake); the latter is
-/// what gives whole sets, and what was measured (Gras et al., USENIX Security 2018).
+/// Descriptors of processors that run 64-bit Linux and have no leaf 18h (Core 2 to Cascade Lake):
+/// value, level, kind, page sizes, entries, ways. A byte with two rows stands for two buffers.
+/// Linux has most of them, too (arch/x86/kernel/cpu/cpuid_0x2_table.c). C3h is 6-way in that table
+/// of the manual and 12-way in the optimization manual (248966, Skylake); the latter is what gives
+/// whole sets, and what was measured (Gras et al., USENIX Security 2018).
 const DESCRIPTORS: &[Row] = &[
     (0x03, 1, Holds::Data, SMALL, 64, 4),
     (0x55, 1, Holds::Instructions, LARGE, 7, 7),

@@ -8,7 +8,7 @@
 use hugewise_model::base::missing::Missing;
 use hugewise_model::base::tlb::Tlb;
 
-use crate::root::Root;
+use crate::machine::root::Root;
 
 mod amd;
 mod arm;
@@ -30,7 +30,7 @@ pub trait Cpuid {
 ///
 /// # Errors
 /// Why they are not known: no leaf, no row for this part, or a frozen machine, whose processor
-/// is not under our hands.
+/// is not this one.
 pub fn read_tlb(root: &Root) -> Result<Tlb, Missing> {
     match std::env::consts::ARCH {
         "x86_64" if root.is_real() => from_cpuid(&real()),

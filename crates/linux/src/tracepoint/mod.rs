@@ -14,14 +14,14 @@ use perf_event::events::Tracepoint;
 use perf_event::{Builder, SampleFlag, Sampler};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 
 mod format;
 
 pub use format::{Field, Format, parse_format};
 
-/// What to grant to someone who may not see events.
+/// The grant for users who may not see events.
 const GRANT: &str = "root (tracefs and perf events)";
 
 /// `PERF_RECORD_SAMPLE` (include/uapi/linux/perf_event.h).
@@ -30,8 +30,7 @@ const SAMPLE: u32 = 9;
 /// Room for events between two looks, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// One event, listened to in the thread that opened it. It may not leave that thread, whose
-/// events alone it hears.
+/// One event, recorded in the thread that opened it. It may not leave that thread.
 pub struct Listener {
     format: Format,
     sampler: Sampler,
@@ -47,10 +46,10 @@ impl std::fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Begins to listen to `group/name` in this thread.
+    /// Begins to record `group/name` in this thread.
     ///
     /// # Errors
-    /// Why it cannot be heard: no such event in this kernel, or no right to see it.
+    /// Why it cannot be recorded: no such event in this kernel, or no right to see it.
     pub fn open(events: &Events, event: &str) -> std::result::Result<Self, Missing> {
         let format = events.format(event)?;
         let sampler = sampler(&format).map_err(|error| {

@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
-use crate::clock::since_1970;
-use crate::error::{Error, Kind, Result};
+use crate::machine::clock::since_1970;
+use crate::machine::error::{Error, Kind, Result};
 
 /// Name of the journal in the state folder.
 pub const JOURNAL_FILE: &str = "undo.json";
@@ -90,7 +90,7 @@ impl Journal {
             .write_new(&unfinished, &content)
             .and_then(|()| place.rename(&unfinished, &path));
         if saved.is_err() {
-            // Nothing has been changed yet; of two faults the first one is told.
+            // Nothing has been changed yet; of two errors the first is reported.
             let _ = place.remove(&unfinished);
         }
         saved
@@ -131,7 +131,7 @@ pub(crate) fn read_journal(place: &Place) -> Result<Option<Journal>> {
         .map_err(|what| Error::malformed(&path, format!("{what}; {BY_HAND}")))
 }
 
-const BY_HAND: &str = "so the old values are not known from it: compare the files below \
+const BY_HAND: &str = "so it does not say the old values: compare the files below \
     /sys/kernel/mm/transparent_hugepage with what they should be, then remove this one";
 
 /// What root restores must have been written by root.
@@ -160,7 +160,7 @@ fn parse_journal(content: &[u8]) -> std::result::Result<Journal, String> {
     let journal: Journal = serde_json::from_slice(content).map_err(|error| error.to_string())?;
     if journal.version != VERSION {
         return Err(format!(
-            "it has format {}, and this program knows {VERSION}",
+            "it has format {}; this program reads {VERSION}",
             journal.version
         ));
     }
@@ -170,7 +170,7 @@ fn parse_journal(content: &[u8]) -> std::result::Result<Journal, String> {
         .find(|entry| !is_setting(&entry.path))
     {
         None => Ok(journal),
-        Some(entry) => Err(format!("it names `{}`, which is no setting", entry.path)),
+        Some(entry) => Err(format!("it names `{}`, which is not a setting", entry.path)),
     }
 }
 
@@ -234,7 +234,9 @@ mod tests {
         for path in elsewhere.into_iter().chain(built) {
             let content = serde_json::to_vec(&journal(path)).unwrap();
             assert!(
-                parse_journal(&content).unwrap_err().contains("no setting"),
+                parse_journal(&content)
+                    .unwrap_err()
+                    .contains("not a setting"),
                 "{path}"
             );
         }

@@ -1,4 +1,4 @@
-//! The journal of old values, and what brings them back after a kill.
+//! The journal of old settings, and their restoration after a kill.
 //!
 //! Before the first write the old values are on disk. A guard puts them back; where no guard
 //! could run (SIGKILL, a crash) the journal is still there, and [`undo`] does, at the next
@@ -15,8 +15,8 @@ pub use place::{Place, Steps, Unwatched};
 
 use serde::Serialize;
 
-use crate::error::{Kind, Result};
-use crate::lock::Hold;
+use crate::machine::error::{Kind, Result};
+use crate::machine::lock::Hold;
 
 /// Where the journal of the real machine is kept.
 pub const STATE_DIR: &str = "/var/lib/hugewise";
@@ -54,9 +54,9 @@ impl fmt::Display for LeftBehind {
         )?;
         match &self.why {
             Why::ChangedByOthers => {
-                f.write_str("somebody else changed it meanwhile, so it was left alone")
+                f.write_str("somebody else changed it meanwhile; it was left alone")
             }
-            Why::Refused(error) => write!(f, "it could not be put back ({error})"),
+            Why::Refused(error) => write!(f, "it could not be restored ({error})"),
         }
     }
 }
@@ -75,7 +75,7 @@ pub struct Restored {
 /// Which journal was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum JournalFound {
     /// None: no experiment was cut short.
     Nothing,
     /// One of an earlier boot, which took the settings with it. It was removed
@@ -95,15 +95,15 @@ pub enum Found {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
     /// The journal.
-    pub found: Found,
-    /// What differed and is as it was.
+    pub found: JournalFound,
+    /// Settings that were put back.
     pub restored: Vec<Restored>,
-    /// What is not. If the kernel refused any, the journal is still there.
+    /// Settings that were not. If the kernel refused any, the journal is still there.
     pub left_behind: Vec<LeftBehind>,
 }
 
 impl UndoReport {
-    fn of(found: Found) -> Self {
+    fn of(found: JournalFound) -> Self {
         Self {
             found,
             restored: Vec::new(),
@@ -122,14 +122,14 @@ impl UndoReport {
 pub fn undo(_lock: &Hold, place: &Place) -> Result<UndoReport> {
     let Some(journal) = journal::read_journal(place)? else {
         sweep(place)?;
-        return Ok(UndoReport::of(Found::Nothing));
+        return Ok(UndoReport::of(JournalFound::Nothing));
     };
     let pid = journal.pid;
     if journal.boot_id != journal::read_boot_id(place)? {
         sweep(place)?;
-        return Ok(UndoReport::of(Found::AnotherBoot { pid }));
+        return Ok(UndoReport::of(JournalFound::AnotherBoot { pid }));
     }
-    let mut report = UndoReport::of(Found::ThisBoot { pid });
+    let mut report = UndoReport::of(JournalFound::ThisBoot { pid });
     for entry in journal.entries.iter().rev() {
         match restore(place, entry, entry.ours()) {
             Ok(restored) => report.restored.extend(restored),
@@ -157,7 +157,7 @@ pub(crate) fn forget(place: &Place, left_behind: &[LeftBehind]) -> Result<()> {
     Journal::remove(place)
 }
 
-/// Which values of a file count as this experiment's doing.
+/// The values of a file that this experiment may have written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ours<'a> {
     /// These.

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
 use crate::sys::setting::read_setting;
 
-/// Told of every change on disk, just before and just after it: the place where a test dies.
+/// Notified just before and just after every change on disk: the place where a test dies.
 pub trait Steps: fmt::Debug + Send + Sync {
     /// `doing` is about to be done to `path`, or has been done.
     fn step(&self, doing: &str, path: &Path);
 }
 
-/// Nobody watches.
+/// No notification.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 
@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// The same place with somebody watching.
+    /// The same place with an observer.
     #[must_use]
     pub fn watched_by(self, steps: impl Steps + 'static) -> Self {
         Self {

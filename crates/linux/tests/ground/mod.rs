@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use hugewise_linux::lock::{self, Hold};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::lock::{self, Hold};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::Place;
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 use tempfile::TempDir;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::{Watch, trial};
-use hugewise_linux::root::Root;
+use hugewise_linux::collect::{Instruments, trial};
+use hugewise_linux::machine::root::Root;
 use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_model::run::trial::Outcome;
 
@@ -70,7 +70,7 @@ pub(super) fn interrupts_end_the_trial() {
         signal.store(true, Ordering::Relaxed);
     });
     let expected = Realisation::default();
-    let watch = Watch {
+    let watch = Instruments {
         files: &[],
         expected: &expected,
         counting: counting(),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use hugewise_linux::identity::is_root;
+use hugewise_linux::machine::identity::is_root;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::policy::realise::ThpPrctl;

@@ -1,6 +1,6 @@
 //! Every metric, peaks and sums of trees, and what looking costs.
 
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::{AtExit, Group};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::metric::METRICS;

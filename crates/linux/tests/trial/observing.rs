@@ -8,13 +8,14 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::{Counting, Observed, Watch, trial};
-use hugewise_linux::identity::is_root;
+use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation, trial};
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::identity::is_root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::{self, Events};
 use hugewise_linux::perf::count::Plan;
 use hugewise_linux::perf::open::Kernel;
-use hugewise_linux::root::Root;
-use hugewise_linux::spawn::{Identity, Launch, Output};
-use hugewise_linux::stat::plan::{self, Events};
+use hugewise_linux::spawn::{Launch, Output};
 use hugewise_model::base::host::{Cgroup, Host, ThpDisable, ThpSettings, User};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::policy::realise::Realisation;
@@ -26,10 +27,10 @@ pub(super) const MIB: f64 = 1048576.0;
 pub(super) const PAGES: &str = "23029";
 
 /// What the hardware counts here, found out once.
-pub(super) fn counting() -> Counting<'static> {
+pub(super) fn counting() -> CountingPlan<'static> {
     static PLAN: OnceLock<Result<Plan, Missing>> = OnceLock::new();
     let plan = PLAN.get_or_init(|| plan::plan(&Root::real(), &Kernel, None, &Events::Walks));
-    Counting {
+    CountingPlan {
         plan: plan.as_ref(),
         round: 0,
     }
@@ -50,7 +51,7 @@ pub(super) fn shell(line: &str) -> Launch {
     command(&["/bin/sh", "-c", line])
 }
 
-pub(super) fn observe(launch: &Launch) -> Observed {
+pub(super) fn observe(launch: &Launch) -> TrialObservation {
     observe_expecting(launch, &Realisation::default(), &[])
 }
 
@@ -58,8 +59,8 @@ pub(super) fn observe_expecting(
     launch: &Launch,
     expected: &Realisation,
     files: &[String],
-) -> Observed {
-    let watch = Watch {
+) -> TrialObservation {
+    let watch = Instruments {
         files,
         expected,
         counting: counting(),
@@ -75,21 +76,21 @@ pub(super) fn observe_expecting(
     .unwrap()
 }
 
-pub(super) fn value(observed: &Observed, metric: &str) -> f64 {
+pub(super) fn value(observed: &TrialObservation, metric: &str) -> f64 {
     match &observed.readings[metric] {
         Reading::Value { value } => *value,
         other => panic!("{metric}: {other:?}"),
     }
 }
 
-pub(super) fn missing(observed: &Observed, metric: &str) -> Missing {
+pub(super) fn missing(observed: &TrialObservation, metric: &str) -> Missing {
     match &observed.readings[metric] {
         Reading::Missing { missing } => missing.clone(),
         other => panic!("{metric}: {other:?}"),
     }
 }
 
-pub(super) fn said(observed: &Observed) -> String {
+pub(super) fn said(observed: &TrialObservation) -> String {
     String::from_utf8(observed.output.clone()).unwrap()
 }
 
@@ -178,13 +179,13 @@ pub(super) fn host() -> Host {
 }
 
 /// A trial in which each of the 44 places became huge.
-pub(super) fn all_huge(launch: &Launch) -> Observed {
+pub(super) fn all_huge(launch: &Launch) -> TrialObservation {
     showing(launch, "huge_anon_exit_bytes", 88.0)
 }
 
 /// A trial that shows so many MiB of a metric. Now and then a huge page is not to be had, on a
 /// machine that others use too, or whose settings others change for a moment.
-pub(super) fn showing(launch: &Launch, metric: &str, mib: f64) -> Observed {
+pub(super) fn showing(launch: &Launch, metric: &str, mib: f64) -> TrialObservation {
     let mut last = f64::NAN;
     for _ in 0..20 {
         let seen = observe(launch);

@@ -5,9 +5,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use hugewise_linux::bpf::Tracer;
-use hugewise_linux::collect::stalls::{Stalls, Wanted};
-use hugewise_linux::collect::{Observed, Watch, trial};
-use hugewise_linux::root::Root;
+use hugewise_linux::collect::stalls::{StallScope, Stalls};
+use hugewise_linux::collect::{Instruments, TrialObservation, trial};
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::Launch;
 use hugewise_model::observe::trace::Rung;
 use hugewise_model::observe::trace::points::points;
@@ -18,9 +18,9 @@ use super::observing::{counting, host, lab, said, shell, value};
 use crate::skipping::skip;
 
 /// A trial of which stalls are timed.
-fn timed(stalls: &RefCell<Stalls>, launch: &Launch) -> Observed {
+fn timed(stalls: &RefCell<Stalls>, launch: &Launch) -> TrialObservation {
     let expected = Realisation::default();
-    let watch = Watch {
+    let watch = Instruments {
         files: &[],
         expected: &expected,
         counting: counting(),
@@ -31,8 +31,8 @@ fn timed(stalls: &RefCell<Stalls>, launch: &Launch) -> Observed {
 }
 
 /// What a workload says of itself beside its stalls; `None` where the stall cannot be timed here.
-fn stalled(test: &str, metric: &str, words: &[&str]) -> Option<(f64, Observed)> {
-    let stalls = RefCell::new(Stalls::start(&Root::real(), Wanted::All).unwrap());
+fn stalled(test: &str, metric: &str, words: &[&str]) -> Option<(f64, TrialObservation)> {
+    let stalls = RefCell::new(Stalls::start(&Root::real(), StallScope::All).unwrap());
     let seen = timed(&stalls, &lab(words));
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
     match &seen.readings[metric] {
@@ -88,7 +88,7 @@ pub(super) fn copying_on_write_is_told_apart() {
 /// what is traced, a trial that asks has seconds of it, and one beside a task that asks has none.
 pub(super) fn stalls_are_the_trials_own() {
     let test = "stalls_are_the_trial's_own";
-    let stalls = RefCell::new(Stalls::start(&Root::real(), Wanted::All).unwrap());
+    let stalls = RefCell::new(Stalls::start(&Root::real(), StallScope::All).unwrap());
     let seen = |line: &str| timed(&stalls, &shell(line));
     let quiet = seen("true");
     if let Reading::Missing { missing } = &quiet.readings["mmap_lock_wait_seconds"] {

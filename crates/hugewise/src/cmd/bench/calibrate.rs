@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hugewise_model::base::units::MIB;
 
 use super::room::power_below;
-use crate::places;
+use crate::paths;
 
 /// Rounds that have to fit into the time that was given, so that there is an answer.
 const ROUNDS: u32 = 10;
@@ -66,14 +66,14 @@ fn trial(suite: &str, cells: &[Vec<String>]) -> Result<Duration> {
     let cells: Vec<String> = cells.iter().map(|words| words.join("/")).collect();
     let began = Instant::now();
     // What it cannot measure it says again in the rounds.
-    Command::new(places::laboratory()?)
+    Command::new(paths::laboratory()?)
         .args(["bench", suite, "--cells", &cells.join(",")])
         .env("HUGEWISE_LAB_PAGES", "small")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .context("trying how long a trial takes")?;
+        .context("measuring how long a trial takes")?;
     Ok(began.elapsed())
 }
 

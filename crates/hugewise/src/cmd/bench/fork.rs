@@ -1,11 +1,13 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{MIB, parse_size};
 use hugewise_model::run::cells::Bench;
 
-use super::{Common, of_cells, or_usual, room};
+use super::cells::{of_cells, or_usual};
+use super::common::Common;
+use super::room;
 
 const USUAL_SIZE: u64 = 128 * MIB;
 
@@ -15,11 +17,11 @@ const USUAL_WRITES: u64 = 20_000;
 /// Flags of `bench fork`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Amounts of memory that the process holds when it forks [default: 128M]
+    /// Memory of the process when it forks [default: 128M]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// Writes to words at random after the fork [default: 20000]
+    /// Random writes after the fork [default: 20000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     writes: Option<u64>,
 
@@ -28,11 +30,11 @@ pub(super) struct Arguments {
 }
 
 /// The cells: the same writes beside a child and without one.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let sizes = or_usual(&flags.sizes, &[USUAL_SIZE]);
     // The memory, and its copy.
     room::check("--sizes", &sizes, 2, host, root)?;
-    let writes = asked.writes.unwrap_or(USUAL_WRITES);
+    let writes = flags.writes.unwrap_or(USUAL_WRITES);
     let mut cells = Vec::new();
     for size in &sizes {
         for moment in ["forked", "alone"] {

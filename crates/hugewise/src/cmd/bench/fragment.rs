@@ -1,11 +1,13 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{MIB, parse_size};
 use hugewise_model::run::cells::Bench;
 
-use super::{Common, of_cells, or_usual, room};
+use super::cells::{of_cells, or_usual};
+use super::common::Common;
+use super::room;
 use crate::exit;
 use crate::options::parse_fragment;
 
@@ -14,13 +16,14 @@ const USUAL_SIZE: u64 = 64 * MIB;
 /// Flags of `bench fragment`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Shares of free memory in blocks smaller than a huge page [default: 80%]
+    /// Shares of free memory to fragment [default: 80%]
     ///
-    /// The state as it is found comes first. Where a share is larger already it is left so.
+    /// That is the share in blocks smaller than a huge page. The state as found comes first. If
+    /// free memory is more fragmented already, it stays so.
     #[arg(long, value_name = "SHARE,SHARE", value_delimiter = ',', value_parser = parse_fragment)]
     to: Vec<u32>,
 
-    /// Amounts of memory written in each state [default: 64M]
+    /// Sizes of memory to write in each state [default: 64M]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
@@ -29,20 +32,20 @@ pub(super) struct Arguments {
 }
 
 /// The cells: each amount in each state.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    if !asked.common.system {
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    if !flags.common.system {
         return Err(exit::usage(
-            "bench fragment brings the free memory of the whole machine into pieces, which other \
-             programs may feel; add --system to allow that",
+            "bench fragment fragments the free memory of the whole machine, which can slow other \
+             programs; add --system to allow that",
         ));
     }
-    let sizes = or_usual(&asked.sizes, &[USUAL_SIZE]);
+    let sizes = or_usual(&flags.sizes, &[USUAL_SIZE]);
     room::check("--sizes", &sizes, 1, host, root)?;
     let mut states = vec![0];
-    states.extend(if asked.to.is_empty() {
+    states.extend(if flags.to.is_empty() {
         &[80][..]
     } else {
-        &asked.to
+        &flags.to
     });
     let mut cells = Vec::new();
     for size in &sizes {

@@ -1,12 +1,14 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{MIB, bytes_text, parse_size};
 use hugewise_model::bench::growth::{MEANS, STARTS, TOUCHES, usual_steps};
 use hugewise_model::run::cells::Bench;
 
-use super::{Common, chosen, flag_text, of_cells, or_usual, room};
+use super::cells::{chosen, flag_text, of_cells, or_usual};
+use super::common::Common;
+use super::room;
 use crate::exit;
 
 /// How far a heap grows.
@@ -15,23 +17,37 @@ pub(super) const USUAL_HEAP: u64 = 64 * MIB;
 /// Flags of `bench growth`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a step [default: around that of a huge page: 64K,1M,2M,4M]
+    /// Growth steps [default: around a huge page: 64K,1M,2M,4M]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     steps: Vec<u64>,
 
-    /// Means: brk, mmap (side by side), mprotect (of a reservation) [default: mmap]
+    /// How it grows: brk, mmap, mprotect [default: mmap]
+    ///
+    /// mmap puts each step beside the last; mprotect opens a reservation step by step.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     means: Vec<String>,
 
-    /// Where a heap begins: aligned, or between two huge pages [default: both]
-    #[arg(long, value_name = "WHERE,WHERE", value_delimiter = ',')]
+    /// Where it begins: aligned, between (two huge pages) [default: both]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "WHERE,WHERE",
+        value_delimiter = ','
+    )]
     start: Vec<String>,
 
-    /// When a step is used: at-once (before the next one), later [default: at-once]
-    #[arg(long, value_name = "WHEN,WHEN", value_delimiter = ',')]
+    /// When a step is touched: at-once, later [default: at-once]
+    ///
+    /// At once is before the next step.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "WHEN,WHEN",
+        value_delimiter = ','
+    )]
     touched: Vec<String>,
 
-    /// Size that a heap grows to [default: 64M]
+    /// Final size of the heap [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     heap: Option<u64>,
 
@@ -39,13 +55,13 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let means = chosen("--means", &asked.means, MEANS, &MEANS[1..2])?;
-    let starts = chosen("--start", &asked.start, STARTS, STARTS)?;
-    let touches = chosen("--touched", &asked.touched, TOUCHES, &TOUCHES[..1])?;
-    let steps = or_usual(&asked.steps, &usual_steps(host));
-    let heap = asked.heap.unwrap_or(USUAL_HEAP);
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let means = chosen("--means", &flags.means, MEANS, &MEANS[1..2])?;
+    let starts = chosen("--start", &flags.start, STARTS, STARTS)?;
+    let touches = chosen("--touched", &flags.touched, TOUCHES, &TOUCHES[..1])?;
+    let steps = or_usual(&flags.steps, &usual_steps(host));
+    let heap = flags.heap.unwrap_or(USUAL_HEAP);
     room::check("--heap", &[heap], 1, host, root)?;
     check_steps(&steps, heap, host)?;
     let mut cells = Vec::new();
@@ -69,7 +85,7 @@ fn check_steps(steps: &[u64], heap: u64, host: &Host) -> Result<()> {
         .find(|&&step| step == 0 || !step.is_multiple_of(page))
     {
         return Err(exit::usage(format!(
-            "--steps: a heap grows by whole pages of {}, and {} is no such number",
+            "--steps: a heap grows by whole pages of {}; {} is not a multiple",
             bytes_text(page),
             bytes_text(*step)
         )));

@@ -1,28 +1,30 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::parse_size;
 use hugewise_model::bench::growth::{PROGRAMS, usual_programs};
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::policy::warnings::takes_advice_by_chance;
 
+use super::cells::{chosen, of_cells};
+use super::common::Common;
 use super::growth::USUAL_HEAP;
-use super::{Common, chosen, of_cells, room};
-use crate::say::say;
+use super::room;
+use crate::stderr::message;
 
 /// Flags of `bench heap`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Programs, as go,glibc [default: all whose outcome is not left to chance]
+    /// Programs, e.g. go,glibc [default: all that are deterministic]
     ///
-    /// All: go-1.7 (steps of 1 MiB), go (of 4 MiB), arena-2m, glibc-arena (of a thread), glibc,
-    /// glibc-top-pad-64m, glibc-hugetlb-1. The first four are imitations by their steps, the
-    /// others malloc of the laboratory's own process.
+    /// All: go-1.7 (steps of 1 MiB), go (4 MiB), arena-2m, glibc-arena (of a thread), glibc,
+    /// glibc-top-pad-64m, glibc-hugetlb-1. The first four imitate the steps; the others use malloc
+    /// in the process of the laboratory.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     programs: Vec<String>,
 
-    /// Size that a heap grows to [default: 64M]
+    /// Final size of the heap [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     heap: Option<u64>,
 
@@ -30,22 +32,22 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let usual = usual_programs(host);
-    let programs = chosen("--programs", &asked.programs, PROGRAMS, &usual)?;
-    let heap = asked.heap.unwrap_or(USUAL_HEAP);
+    let programs = chosen("--programs", &flags.programs, PROGRAMS, &usual)?;
+    let heap = flags.heap.unwrap_or(USUAL_HEAP);
     room::check("--heap", &[heap], 1, host, root)?;
-    let left_to_chance = programs.contains(&"glibc-hugetlb-1") || asked.programs.is_empty();
-    if left_to_chance && takes_advice_by_chance(host.glibc) && !asked.common.output.quiet {
-        let tried = if asked.programs.is_empty() {
+    let left_to_chance = programs.contains(&"glibc-hugetlb-1") || flags.programs.is_empty();
+    if left_to_chance && takes_advice_by_chance(host.glibc) && !flags.common.output.quiet {
+        let tried = if flags.programs.is_empty() {
             "Not tried: glibc-hugetlb-1"
         } else {
-            "glibc-hugetlb-1 comes out one way or the other"
+            "glibc-hugetlb-1 is not deterministic"
         };
-        say(format_args!(
-            "{tried}: this glibc takes glibc.malloc.hugetlb=1 in some processes and in others not, \
-             by what lies on their stack."
+        message(format_args!(
+            "{tried}: this glibc applies glibc.malloc.hugetlb=1 in some processes only, depending \
+             on their initial stack."
         ));
     }
     let words = |program: &&str| vec![(*program).to_owned(), heap.to_string()];

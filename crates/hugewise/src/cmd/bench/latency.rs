@@ -1,6 +1,6 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cache::read_caches;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_model::base::host::Host;
@@ -9,7 +9,9 @@ use hugewise_model::bench::latency;
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::cells::processor::Processor;
 
-use super::{Common, calibrate, flag_text, of_cells, room};
+use super::cells::{flag_text, of_cells};
+use super::common::Common;
+use super::{calibrate, room};
 use crate::exit;
 
 const SMALLEST: u64 = 4 * KIB;
@@ -19,11 +21,15 @@ const LINE: u64 = 256;
 /// Flags of `bench latency`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Footprints [default: from 4K up, four to an octave, two above 64M]
+    /// Footprints [default: from 4K, four per octave]
+    ///
+    /// Above 64M there are two per octave.
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// The largest footprint [default: what fits into --max-time, to a quarter of memory]
+    /// Largest footprint [default: as --max-time allows]
+    ///
+    /// At most a quarter of memory.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "sizes")]
     to: Option<u64>,
 
@@ -31,24 +37,24 @@ pub(super) struct Arguments {
     pub(super) common: Common,
 }
 
-/// The cells that were asked for, ascending: what is there of one is there for the next.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let usual = match (asked.sizes.is_empty(), asked.to) {
-        (true, None) => Some(usual(asked, host, root)?),
+/// The cells of these flags, ascending: pages of one are already there for the next.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let usual = match (flags.sizes.is_empty(), flags.to) {
+        (true, None) => Some(usual(flags, host, root)?),
         _ => None,
     };
-    let mut sizes = match usual.or(asked.to) {
+    let mut sizes = match usual.or(flags.to) {
         Some(largest) => latency::footprints(largest),
-        None => asked.sizes.clone(),
+        None => flags.sizes.clone(),
     };
     sizes.sort_unstable();
-    let flag = if asked.to.is_some() {
+    let flag = if flags.to.is_some() {
         "--to"
     } else {
         "--sizes"
     };
-    check_sizes(flag, asked.to.into_iter().chain(sizes.iter().copied()))?;
-    let largest = asked.to.or(sizes.last().copied());
+    check_sizes(flag, flags.to.into_iter().chain(sizes.iter().copied()))?;
+    let largest = flags.to.or(sizes.last().copied());
     room::check(flag, largest.as_slice(), 1, host, root)?;
     Ok(Bench {
         processor: Some(Processor {
@@ -65,8 +71,8 @@ fn cells(sizes: &[u64]) -> Vec<Vec<String>> {
 }
 
 /// The largest footprint of which ten rounds fit into the time.
-fn usual(asked: &Arguments, host: &Host, root: &Root) -> Result<u64> {
-    let budget = asked.common.budget("latency", host);
+fn usual(flags: &Arguments, host: &Host, root: &Root) -> Result<u64> {
+    let budget = flags.common.budget("latency", host);
     let most = room::usual_most(1, host, root)?;
     calibrate::largest("latency", budget, most, |largest| {
         Ok(cells(&latency::footprints(largest)))
@@ -78,7 +84,7 @@ fn left_out(usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
     (usual < more).then(|| {
         format!(
-            "Left out: footprints above {}; --to {} or a longer --max-time brings them in.",
+            "Left out: footprints above {}; --to {} or a longer --max-time includes them.",
             bytes_text(usual),
             flag_text(more)
         )
@@ -89,8 +95,7 @@ fn check_sizes(flag: &str, mut sizes: impl Iterator<Item = u64>) -> Result<()> {
     match sizes.find(|&size| size < SMALLEST || !size.is_multiple_of(LINE)) {
         None => Ok(()),
         Some(size) => Err(exit::usage(format!(
-            "{flag}: no cycle of cache lines fills {size} bytes; at least {}, and a multiple of \
-             {LINE} bytes",
+            "{flag}: {size} bytes is not possible; at least {}, and a multiple of {LINE} bytes",
             bytes_text(SMALLEST)
         ))),
     }

@@ -1,12 +1,14 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::{GIB, KIB, MIB, bytes_text, parse_size};
 use hugewise_model::bench::memory::{OPERATIONS, Operation, SOURCES};
 use hugewise_model::run::cells::Bench;
 
-use super::{Common, calibrate, chosen, flag_text, of_cells, or_usual, room};
+use super::cells::{chosen, flag_text, of_cells, or_usual};
+use super::common::Common;
+use super::{calibrate, room};
 use crate::exit;
 
 /// A block for each cache, and then for memory, as far as the time allows.
@@ -18,69 +20,78 @@ const USUAL_OPERATIONS: &[&str] = &["copy", "fill", "read"];
 /// Flags of `bench memory`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Sizes of a block [default: of 64K,1M,32M,256M,1G,4G what fits into --max-time]
+    /// Block sizes [default: 64K to 4G, as --max-time allows]
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', value_parser = parse_size)]
     sizes: Vec<u64>,
 
-    /// Operations: copy, fill, read, write, rmw, triad [default: copy,fill,read]
+    /// Operations: copy, fill, read, write, rmw, triad
+    ///
+    /// The default is copy,fill,read.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     ops: Vec<String>,
 
-    /// Kernels, as libc,rep,avx2,nt; another name lists them [default: one for each operation]
+    /// Kernels, e.g. libc,rep,avx2,nt [default: one per operation]
+    ///
+    /// Any other name lists them.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     kernels: Vec<String>,
 
-    /// State of what is read: written, zeroed (written with zeros), untouched (the zero page)
-    /// [default: written]
-    #[arg(long, value_name = "STATE,STATE", value_delimiter = ',')]
+    /// State of the source: written, zeroed, untouched [default: written]
+    ///
+    /// Zeroed memory was written with zeros; untouched memory is the zero page.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "STATE,STATE",
+        value_delimiter = ','
+    )]
     source: Vec<String>,
 
-    /// Numbers of threads, each with blocks of its own [default: 1]
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
+    /// Numbers of threads, each with its own blocks [default: 1]
+    #[arg(hide_short_help = true, long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Vec<u64>,
 
     #[command(flatten)]
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
     let known: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
-    let names = chosen("--ops", &asked.ops, &known, USUAL_OPERATIONS)?;
+    let names = chosen("--ops", &flags.ops, &known, USUAL_OPERATIONS)?;
     let operations: Vec<&Operation> = names
         .iter()
         .filter_map(|name| OPERATIONS.iter().find(|operation| operation.name == *name))
         .collect();
-    let states = chosen("--source", &asked.source, SOURCES, &SOURCES[..1])?;
-    let threads = or_usual(&asked.threads, &[1]);
-    check_sizes(&asked.sizes)?;
-    let cells = |sizes: &[u64]| cells(asked, host, (&operations, &states), sizes, &threads);
+    let states = chosen("--source", &flags.source, SOURCES, &SOURCES[..1])?;
+    let threads = or_usual(&flags.threads, &[1]);
+    check_sizes(&flags.sizes)?;
+    let cells = |sizes: &[u64]| cells(flags, host, (&operations, &states), sizes, &threads);
     let reads = operations.iter().any(|operation| operation.reads);
     if !reads && !states.contains(&"written") {
         return Err(exit::usage(format!(
-            "--source {}: none of these operations reads what it does not write; copy, read and \
-             triad do",
+            "--source {}: no such operation has a separate source; copy, read and triad have",
             states.join(",")
         )));
     }
     let most = operations.iter().map(|operation| operation.blocks).max();
     let count = most.unwrap_or(1) * threads.iter().max().unwrap_or(&1);
-    room::check("--sizes", &asked.sizes, count, host, root)?;
-    if !asked.sizes.is_empty() {
-        return of_cells("memory", cells(&asked.sizes)?);
+    room::check("--sizes", &flags.sizes, count, host, root)?;
+    if !flags.sizes.is_empty() {
+        return of_cells("memory", cells(&flags.sizes)?);
     }
     let usual = |largest: u64| cells(&USUAL_SIZES.map(|size| size.min(largest)));
     let most = room::usual_most(count, host, root)?.min(LARGEST_USUAL);
-    let largest = calibrate::largest("memory", asked.common.budget("memory", host), most, usual)?;
+    let largest = calibrate::largest("memory", flags.common.budget("memory", host), most, usual)?;
     Ok(Bench {
-        left_out: left_out(asked, largest, host),
+        left_out: left_out(flags, largest, host),
         ..of_cells("memory", usual(largest)?)?
     })
 }
 
 /// The words of the cells of these operations and states over blocks of these sizes.
 fn cells(
-    asked: &Arguments,
+    flags: &Arguments,
     host: &Host,
     (operations, states): (&[&Operation], &[&str]),
     sizes: &[u64],
@@ -88,7 +99,7 @@ fn cells(
 ) -> Result<Vec<Vec<String>>> {
     let mut cells = Vec::new();
     for operation in operations {
-        for kernel in kernels(operation, &asked.kernels, host)? {
+        for kernel in kernels(operation, &flags.kernels, host)? {
             let sensible = |state: &&&str| **state == "written" || operation.reads;
             for state in states.iter().filter(sensible) {
                 for threads in threads {
@@ -106,7 +117,7 @@ fn cells(
 }
 
 /// What is not measured where no sizes were chosen, or nothing at all.
-fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
+fn left_out(flags: &Arguments, usual: u64, host: &Host) -> Option<String> {
     let more = room::quarter(host.memory_bytes);
     let longer = if usual < LARGEST_USUAL {
         " or a longer --max-time"
@@ -117,8 +128,8 @@ fn left_out(asked: &Arguments, usual: u64, host: &Host) -> Option<String> {
         let (largest, to) = (bytes_text(usual), flag_text(more));
         format!("blocks above {largest} (--sizes up to {to}{longer})")
     });
-    let chosen = [&asked.ops, &asked.kernels, &asked.source];
-    let nothing = asked.threads.is_empty() && chosen.iter().all(|it| it.is_empty());
+    let chosen = [&flags.ops, &flags.kernels, &flags.source];
+    let nothing = flags.threads.is_empty() && chosen.iter().all(|it| it.is_empty());
     let others = nothing.then(|| {
         let names = OPERATIONS.iter().map(|operation| operation.name);
         let names: Vec<&str> = names
@@ -145,25 +156,25 @@ fn check_sizes(sizes: &[u64]) -> Result<()> {
     }
 }
 
-/// The kernels of an operation that were asked for, or its usual one.
-fn kernels<'a>(operation: &Operation, asked: &'a [String], host: &Host) -> Result<Vec<&'a str>> {
+/// The requested kernels of an operation, or its usual one.
+fn kernels<'a>(operation: &Operation, flags: &'a [String], host: &Host) -> Result<Vec<&'a str>> {
     let known = operation.kernels(&host.arch);
     if known.is_empty() {
         return Err(exit::usage(format!(
-            "--ops {}: there is no kernel of it for {}",
+            "--ops {}: it has no kernel {}",
             operation.name, host.arch
         )));
     }
     let flag = format!("--ops {} --kernels", operation.name);
     let has = |name: &&str| lacks(name).is_none();
-    if let Some((name, what)) = asked.iter().find_map(|name| Some((name, lacks(name)?))) {
+    if let Some((name, what)) = flags.iter().find_map(|name| Some((name, lacks(name)?))) {
         let those: Vec<&str> = known.iter().copied().filter(has).collect();
         return Err(exit::usage(format!(
             "{flag} {name}: this processor has no {what}; it can run {}",
             those.join(", ")
         )));
     }
-    chosen(&flag, asked, known, &known[..1])
+    chosen(&flag, flags, known, &known[..1])
 }
 
 /// What this processor lacks for the kernel of a name. The laboratory asks again.

@@ -1,6 +1,6 @@
 use anyhow::Result;
+use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::meminfo;
-use hugewise_linux::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::bytes_text;
 
@@ -9,7 +9,7 @@ use crate::exit;
 /// The part of all memory, and of a cgroup's limit, that is left to others.
 const RESERVE_PARTS: u64 = 8;
 
-/// The part of all memory that is used at most where nothing is asked for.
+/// The largest share of memory to use by default.
 const PARTS: u64 = 4;
 
 /// The largest size that is usual where so many blocks of it are used at a time: a power of two,
@@ -33,7 +33,7 @@ pub(super) fn power_below(bytes: u64) -> u64 {
 pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &Root) -> Result<()> {
     if sizes.contains(&0) {
         return Err(exit::usage(format!(
-            "{flag} 0: of no memory nothing is measured"
+            "{flag} 0: there is nothing to measure; use a larger size"
         )));
     }
     let room = bytes(host, root)?;
@@ -49,7 +49,7 @@ pub(super) fn check(flag: &str, sizes: &[u64], count: u64, host: &Host, root: &R
         format!("{count} × ")
     };
     Err(exit::usage(format!(
-        "{flag}: {times}{} is more than the {} that may be used here; {} would fit",
+        "{flag}: {times}{} exceeds the {} available here; {} would fit",
         bytes_text(size),
         bytes_text(room),
         bytes_text(largest)

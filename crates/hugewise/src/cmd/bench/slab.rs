@@ -1,15 +1,17 @@
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench::slab::{PREFAULT, allocators as all_allocators};
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::realise;
 
-use super::{Common, chosen, of_cells, room};
+use super::cells::{chosen, of_cells};
+use super::common::Common;
+use super::room;
 use crate::exit;
-use crate::say::say;
+use crate::stderr::message;
 
 const USUAL_PLACES: u64 = 100_000;
 const USUAL_OPERATIONS: u64 = 2_000_000;
@@ -20,7 +22,7 @@ const PLACE_BYTES: u64 = 2 * 1040;
 /// Flags of `bench slab`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// How slabs are brought in: off, populate, touch [default: all]
+    /// Prefaulting of slabs: off, populate, touch [default: all]
     #[arg(
         long,
         value_name = "WAY,WAY",
@@ -29,13 +31,13 @@ pub(super) struct Arguments {
     )]
     prefault: Vec<String>,
 
-    /// Compare malloc of these allocators instead [default without names: those installed]
+    /// Compare malloc of these allocators [default: those installed]
     ///
     /// All: glibc, glibc-top-pad, glibc-thp, glibc-hugetlb, jemalloc, jemalloc-thp, mimalloc,
     /// mimalloc-large, tcmalloc.
     #[arg(
         long,
-        value_name = "NAME,NAME",
+        value_name = "NAMES",
         value_delimiter = ',',
         num_args = 0..,
         require_equals = true,
@@ -43,32 +45,33 @@ pub(super) struct Arguments {
     )]
     allocators: Option<Vec<String>>,
 
-    /// Places for objects, of which half are taken in the long run [default: 100000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Places for objects, half of them in use on average [default: 100000]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     places: Option<u64>,
 
-    /// Allocations and frees together [default: 2000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    /// Allocations plus frees [default: 2000000]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     operations: Option<u64>,
 
     #[command(flatten)]
     pub(super) common: Common,
 }
 
-/// The cells that were asked for.
-pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
-    let places = asked.places.unwrap_or(USUAL_PLACES);
-    let operations = asked.operations.unwrap_or(USUAL_OPERATIONS);
+/// The cells of these flags.
+pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench> {
+    let places = flags.places.unwrap_or(USUAL_PLACES);
+    let operations = flags.operations.unwrap_or(USUAL_OPERATIONS);
     let most = room::bytes(host, root)? / PLACE_BYTES;
     if places > most {
         return Err(exit::usage(format!(
-            "--places: {places} places may take more memory than may be used here; {most} would fit"
+            "--places: {places} places may need more memory than is available here; {most} would \
+             fit"
         )));
     }
     let words: Vec<&str> = PREFAULT.iter().map(|(word, _)| *word).collect();
-    let ways = chosen("--prefault", &asked.prefault, &words, &words)?;
+    let ways = chosen("--prefault", &flags.prefault, &words, &words)?;
     let source = |way: &&str| PREFAULT.iter().find(|(word, _)| word == way);
-    let sources: Vec<&str> = match &asked.allocators {
+    let sources: Vec<&str> = match &flags.allocators {
         Some(_) => vec!["malloc"],
         None => ways
             .iter()
@@ -86,10 +89,10 @@ pub(super) fn bench(asked: &Arguments, host: &Host, root: &Root) -> Result<Bench
     of_cells("slab", sources.into_iter().map(words).collect())
 }
 
-/// The allocators that were asked for, as policies; `None` where pages are compared. One that is
+/// The allocators to compare, as policies; `None` where pages are compared. One that is
 /// named must be there; of all those that are missing are named.
-pub(super) fn allocators(asked: &Arguments, host: &Host) -> Result<Option<Vec<Policy>>> {
-    let Some(names) = &asked.allocators else {
+pub(super) fn allocators(flags: &Arguments, host: &Host) -> Result<Option<Vec<Policy>>> {
+    let Some(names) = &flags.allocators else {
         return Ok(None);
     };
     let all = all_allocators();
@@ -100,14 +103,14 @@ pub(super) fn allocators(asked: &Arguments, host: &Host) -> Result<Option<Vec<Po
         .iter()
         .filter(|policy| wanted.contains(&policy.name.as_str()))
     {
-        match realise(policy, host, asked.common.reach()) {
+        match realise(policy, host, flags.common.reach()) {
             Ok(_) => policies.push(policy.clone()),
             Err(obstacles) if names.is_empty() => {
                 let obstacles: Vec<String> = obstacles
                     .iter()
                     .map(|obstacle| format!("{}; {}", obstacle.problem, obstacle.remedy))
                     .collect();
-                say(format_args!(
+                message(format_args!(
                     "Not tried: {}: {}",
                     policy.name,
                     obstacles.join("; ")

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hugewise_linux::activity::{Rates, read_activity};
-use hugewise_linux::root::Root;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
 use hugewise_model::observe::collapse::Measured;
 use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
 use hugewise_model::run::metric::Better;
@@ -47,7 +47,7 @@ pub(super) struct Measurement {
     window: Duration,
 }
 
-/// The measurement that was asked for.
+/// The measurement of `--measure`.
 pub(super) fn asked(side: Option<Duration>) -> Result<Option<Measurement>> {
     let Some(side) = side else {
         return Ok(None);
@@ -78,19 +78,15 @@ impl Measurement {
         stop: &Interrupt,
     ) -> Vec<Rates> {
         let mut rates = Vec::new();
-        let Ok(mut last) = read_activity(root, pid) else {
+        let Ok(mut activity) = ActivityObserver::begin(root, pid, page_bytes) else {
             return rates;
         };
         for _ in 0..WINDOWS {
-            stop.wait(self.window.saturating_sub(last.at.elapsed()));
-            let Ok(now) = read_activity(root, pid) else {
-                break;
-            };
-            if stop.asked() {
-                break;
+            stop.wait(self.window.saturating_sub(activity.elapsed()));
+            match activity.end_interval() {
+                Ok(now) if !stop.asked() => rates.push(now),
+                _ => break,
             }
-            rates.extend(now.since(&last, page_bytes));
-            last = now;
         }
         rates
     }

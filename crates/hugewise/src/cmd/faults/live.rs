@@ -5,12 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hugewise_linux::clock;
-use hugewise_linux::perf::faults::{Faults, Target};
+use hugewise_linux::machine::clock;
+use hugewise_linux::machine::process::Process;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::{Faults, Target};
 use hugewise_linux::perf::symbols::Symbols;
-use hugewise_linux::proc::fault_counts::FaultCounts;
-use hugewise_linux::process::Process;
-use hugewise_linux::root::Root;
+use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::host::Host;
@@ -24,9 +24,9 @@ use hugewise_model::run::trial::Outcome;
 use super::{Arguments, target};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::places;
+use crate::paths;
 use crate::recording::Sink;
-use crate::say::say;
+use crate::stderr::message;
 
 /// How long may pass until a signal or the end is noticed.
 const TICK: Duration = Duration::from_millis(50);
@@ -44,7 +44,7 @@ struct Ended {
 pub(super) fn watch(arguments: &Arguments) -> Result<(Analysis, Exit)> {
     let interrupt = Interrupt::catch()?;
     let root = Root::real();
-    let host = places::host(&root)?;
+    let host = paths::host(&root)?;
     match arguments.pid {
         Some(pid) => watch_process(arguments, &interrupt, &root, &host, pid),
         None => watch_command(arguments, &interrupt, &root, &host),
@@ -72,6 +72,16 @@ fn watch_command(
     Ok((sink.finish()?, ended.exit))
 }
 
+/// Faults between two readings, by the kernel's own accounting.
+fn accounted(before: &TreeUsage, after: &TreeUsage) -> Fact<Accounted> {
+    let used = after.since(before).filter(|_| !after.lacks_any_of(before));
+    let used = used.ok_or(Missing::TooShort)?;
+    Ok(Accounted {
+        minor: used.minor_faults,
+        major: used.major_faults,
+    })
+}
+
 fn watch_process(
     arguments: &Arguments,
     interrupt: &Interrupt,
@@ -81,19 +91,19 @@ fn watch_process(
 ) -> Result<(Analysis, Exit)> {
     let crowd = target::crowd(root, pid)?;
     let process = Process::open(pid).map_err(|error| target::advised(error, Some(pid)))?;
-    let before = FaultCounts::read(root, &crowd.pids);
+    let before = TreeUsage::read_own(root, &crowd.pids);
     let target = Target::Running(crowd.clone());
     let faults = open(root, host, &target, arguments)?;
     match crowd.newcomers(pid) {
         0 => {}
-        missed => say(format_args!(
-            "{missed} threads were born while the watching began; some may not be watched"
+        missed => message(format_args!(
+            "{missed} threads started meanwhile; some may not be watched"
         )),
     }
     let sink = sink(arguments, host, &faults)?;
     if !arguments.output.quiet {
-        say(format_args!(
-            "watching process {pid}; Ctrl-C ends the watching and reports"
+        message(format_args!(
+            "watching process {pid}; Ctrl-C stops and reports"
         ));
     }
     let begun = Instant::now();
@@ -104,11 +114,11 @@ fn watch_process(
                 .is_none_or(|limit| begun.elapsed() < limit)
             && !process.wait_for_end(TICK)
         {}
-        let after = FaultCounts::read(root, &crowd.pids);
+        let after = TreeUsage::read_own(root, &crowd.pids);
         Ok(Ended {
             wall_ns: clock::nanoseconds(begun.elapsed()),
             outcome: None,
-            accounted: before.until(&after),
+            accounted: accounted(&before, &after),
             system_ns: Err(Missing::NotAsked),
             exit: Exit::Done,
         })
@@ -156,7 +166,7 @@ fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
     }
 }
 
-/// Drains the events while `wait` waits, and takes in what it says of the end.
+/// Drains the events while `wait` waits, and adds how it ended.
 fn while_drained(
     mut faults: Faults,
     mut sink: Sink<Analysis>,
@@ -182,8 +192,8 @@ fn while_drained(
     })
     .map_err(|error: anyhow::Error| error)?;
     if let Some((count, first)) = faults.malformed() {
-        say(format_args!(
-            "{count} records were not understood; the first: {first}"
+        message(format_args!(
+            "{count} records could not be decoded; the first: {first}"
         ));
     }
     let own_cpu_ns = clock::own_cpu_ns().saturating_sub(cpu_before);
@@ -221,7 +231,7 @@ fn name_places(sink: &mut Sink<Analysis>) {
     }
 }
 
-/// Waits for the command, and ends it when its time is over or the user has seen enough.
+/// Waits for the command, and stops it when its time is over or on Ctrl-C.
 fn to_the_end(
     running: &mut Running,
     limit: Option<Duration>,
@@ -241,7 +251,7 @@ fn to_the_end(
     }
 }
 
-/// `stopped` says how the program ends when it was us who ended the command.
+/// `stopped` is the exit code where we ended the command.
 fn ended(end: &End, stopped: Option<Exit>) -> Ended {
     let failed = !matches!(end.outcome, Outcome::Exited { code: 0 });
     Ended {

@@ -1,8 +1,8 @@
 //! `hugewise faults`: where the page faults of a program come from, how long they take, and
 //! what shapes they make.
 
-mod give;
 mod live;
+mod results;
 mod target;
 
 use std::ffi::OsString;
@@ -15,60 +15,66 @@ use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::faults::Weigh;
 use hugewise_model::run::policy::Policy;
 
-use crate::cli::Output;
 use crate::exit::{self, Exit};
+use crate::output::Output;
 use crate::recording;
 
 /// Flags of `faults`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes:  0 done, 2 usage, 3 the command failed, 4 the kernel refuses,\n\
-                  \x20            130 interrupted; what was seen until then is reported"
+    after_help = "Exit codes:  0 done, 2 usage, 3 the command failed, 4 not possible on this\n\
+                  \x20            machine, 130 interrupted (the report covers what was seen)"
 )]
 pub struct Arguments {
-    /// Watch this process, all its threads and children, instead of a command
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+
+    /// Watch this process with its threads and children
     #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "replay"])]
     pid: Option<u32>,
 
-    /// End after this time [default: with the program]
+    /// Stop after TIME [default: when the program ends]
     ///
-    /// A command is ended with the watching, a process that was there before is left alone.
+    /// A command is ended then; a process that ran before goes on.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Look at one fault in N only, without latencies
+    /// Look at one fault in N, without latencies
     ///
     /// For programs that fault faster than they can be watched. All faults are still counted.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
 
-    /// Policy to run the command under, as in `run`; only what needs no writing of settings
+    /// Policy of the command, as in `run`, without --system
     #[arg(long, value_name = "POLICY", conflicts_with_all = ["pid", "replay"])]
     policy: Option<Policy>,
 
     /// Stdin of the command [default: /dev/null]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "replay"])]
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["pid", "replay"])]
     stdin: Option<PathBuf>,
 
-    /// Draw the call chains as a flame graph: one SVG file, to be opened in a browser
-    #[arg(long, value_name = "FILE", help_heading = "Call chains")]
+    /// Draw the call chains as a flame graph (SVG)
+    #[arg(long, value_name = "FILE")]
     flame: Option<PathBuf>,
 
-    /// Write the call chains as text for other flame graph tools
-    #[arg(long, value_name = "FILE", help_heading = "Call chains")]
+    /// Write the call chains as text for flame graph tools
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     folded: Option<PathBuf>,
 
-    /// What weighs a call chain: time, faults [default: time, with --every: faults]
+    /// Weight of a call chain: time, faults [default: time]
+    ///
+    /// With --every it is the number of faults.
     #[arg(
+        hide_short_help = true,
         long,
         value_enum,
         value_name = "WHAT",
-        hide_possible_values = true,
-        help_heading = "Call chains"
+        hide_possible_values = true
     )]
     weigh: Option<Weight>,
 
-    /// Record every event, one JSON document per line
+    /// Record every event in FILE, for --replay
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     out: Option<PathBuf>,
 
@@ -78,10 +84,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     output: Output,
-
-    /// The command and its arguments
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
 }
 
 /// What weighs a call chain.
@@ -104,12 +106,12 @@ impl Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     check(arguments)?;
-    give::check(arguments)?;
+    results::check(arguments)?;
     let (analysis, exit) = match &arguments.replay {
         Some(path) => (recording::replay(path)?, Exit::Done),
         None => live::watch(arguments)?,
     };
-    give::out(&analysis, arguments)?;
+    results::write(&analysis, arguments)?;
     Ok(exit)
 }
 
@@ -121,12 +123,12 @@ fn check(arguments: &Arguments) -> Result<()> {
     ];
     if !sources.contains(&true) {
         return Err(exit::usage(
-            "whose faults? write: hugewise faults -- COMMAND, or -p PID, or --replay FILE",
+            "no target; write: hugewise faults -- COMMAND, or -p PID, or --replay FILE",
         ));
     }
     if arguments.duration == Some(Duration::ZERO) {
         return Err(exit::usage(
-            "--duration 0 would end before it begins; leave it out for no limit",
+            "--duration 0 is too short; leave it out for no limit",
         ));
     }
     if let Some(path) = arguments.stdin.as_deref().filter(|path| !path.exists()) {

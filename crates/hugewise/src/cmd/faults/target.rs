@@ -1,24 +1,24 @@
 //! Whom to watch: a command that is started for it, or a process that is there.
 
 use anyhow::Result;
-use hugewise_linux::error::{Error, Kind};
-use hugewise_linux::perf::faults::{Crowd, LEAST_GRANT};
-use hugewise_linux::root::Root;
-use hugewise_linux::spawn::{self, AtExit, Beginning, Launch, Question, Suspended};
+use hugewise_linux::machine::error::{Error, Kind};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
+use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
 use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::environment;
 use hugewise_model::run::policy::realise::{Reach, realise};
 
 use super::Arguments;
-use crate::{command, exit, invoker};
+use crate::{exit, invoker, program};
 
 /// Starts the command, up to its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
-    command::check_program_of(&arguments.command)?;
+    program::check(&arguments.command)?;
     let launch = launch(arguments, host)?;
-    match spawn::start(&launch, &Question::default())? {
-        Beginning::Suspended(suspended) => Ok(suspended),
-        Beginning::NotStarted(sentence) => Err(exit::trial_failed(sentence)),
+    match spawn::start(&launch, &ExitRequest::default())? {
+        StartResult::Suspended(suspended) => Ok(suspended),
+        StartResult::NotStarted(sentence) => Err(exit::trial_failed(sentence)),
     }
 }
 
@@ -47,8 +47,8 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
 }
 
 /// All threads of a process and its children.
-pub(super) fn crowd(root: &Root, pid: u32) -> Result<Crowd> {
-    Crowd::of(root, pid).map_err(|error| match error.kind {
+pub(super) fn crowd(root: &Root, pid: u32) -> Result<TaskSet> {
+    TaskSet::of(root, pid).map_err(|error| match error.kind {
         Kind::NotFound => exit::usage(format!("there is no process {pid}")),
         _ => error.into(),
     })
@@ -61,7 +61,7 @@ pub(super) fn advised(error: Error, pid: Option<u32>) -> anyhow::Error {
         .as_ref()
         .is_some_and(|source| source.raw_os_error() == Some(NO_SUCH_PROCESS));
     match (error.kind.clone(), pid) {
-        (_, Some(pid)) if gone => exit::usage(format!("process {pid} is gone")),
+        (_, Some(pid)) if gone => exit::usage(format!("process {pid} has ended")),
         (Kind::NotPermitted, Some(pid)) => exit::refused(format!(
             "{error}; a process of your own needs {LEAST_GRANT}; process {pid}, if it is \
              another user's, needs CAP_PERFMON"

@@ -5,38 +5,31 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread, read_settings, read_space};
-use hugewise_linux::stat::Waited;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::inspect::reasons::{Code, Settings};
-use hugewise_model::observe::inspect::view::{Brief, Glob, Inspection};
+use hugewise_model::observe::inspect::view::Glob;
 
-use crate::cli::Output;
 use crate::exit::{self, Exit};
-use crate::file;
-use crate::forecast::{self, Seen, UsedBits, Watch};
+use crate::forecast;
 use crate::options::parse_interval;
-use crate::say::say;
+use crate::output::Output;
 
-mod give;
+mod explain;
+mod processes;
+mod results;
 mod target;
 mod watch;
 
 use target::Targets;
 
-/// How long the frames of one process may take to read.
-const FRAMES: Duration = Duration::from_secs(10);
-
 /// Flags of `inspect`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Processes: numbers, or names of programs; all where none is given
+    /// PIDs or names of programs [default: all processes]
     #[arg(value_name = "PID|NAME")]
     targets: Vec<String>,
 
-    /// A process, by its number
+    /// A process, by its PID
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 
@@ -48,35 +41,37 @@ pub struct Arguments {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["targets", "pid"])]
     cgroup: Option<String>,
 
-    /// Tell the whole story of a reason, such as VMA_SMALL
+    /// Explain a reason, e.g. VMA_SMALL, or list all
     #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "", exclusive = true)]
     explain: Option<String>,
 
-    /// Only mappings whose name matches (`*`, `?`), or that hold an address (0x…)
+    /// Only mappings that match GLOB or hold an address
+    ///
+    /// A word without `*` and `?` may be any part of the name; an address is 0x….
     #[arg(long, value_name = "GLOB")]
     mapping: Option<String>,
 
-    /// Draw the address space, one cell for each huge-page range
+    /// Draw the address space, one cell per 2 MiB block
     #[arg(long)]
     map: bool,
 
-    /// Say what huge pages would add, and what they could be worth
+    /// Estimate what huge pages would add and could gain
     #[arg(long, conflicts_with_all = ["all", "cgroup", "watch", "map"])]
     forecast: bool,
 
-    /// Allow clearing the used bits of the process's pages, to see which are used [for 5 s]
+    /// Allow clearing the accessed bits of the process, to see which pages are used
     ///
-    /// It is written to /proc/PID/clear_refs. No content changes, but the kernel also chooses
-    /// by these bits what to reclaim, and starts to learn anew.
-    #[arg(long, requires = "forecast")]
+    /// For 5 s, or --duration. It is written to /proc/PID/clear_refs. No content changes, but the
+    /// kernel also uses these bits to choose what to reclaim, and has to learn anew.
+    #[arg(hide_short_help = true, long, requires = "forecast")]
     touch_bits: bool,
 
-    /// Look again every so often (2s, 500ms) and mark what changed
-    #[arg(long, value_name = "INTERVAL", value_parser = parse_interval)]
+    /// Repeat every TIME and mark what changed
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     watch: Option<Duration>,
 
-    /// Stop watching after this time; with --forecast, count page walks for so long
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Stop --watch after TIME; with --forecast, count page walks for TIME
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
     /// Judge again what `--format json` has written
@@ -90,132 +85,40 @@ pub struct Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let Some(name) = &arguments.explain {
-        return explain(name);
+        return explain::explain(name);
     }
     if arguments.duration.is_some() && arguments.watch.is_none() && !arguments.forecast {
         return Err(exit::usage("--duration belongs to --watch or --forecast"));
     }
     if let Some(path) = &arguments.from {
-        give::one(&again(path)?, arguments)?;
+        results::one(&processes::judge_again(path)?, arguments)?;
         return Ok(Exit::Done);
     }
     let root = Root::real();
     match target::find(&root, arguments)? {
         Targets::One(pid) if arguments.watch.is_some() => watch::watch(&root, pid, arguments),
-        Targets::One(pid) => {
-            let seen = arguments.forecast.then(|| seen(&root, pid, arguments));
-            let seen = seen.transpose()?;
-            let mut inspection = inspect(&root, pid, |space, settings| {
-                give::judged(space, settings, arguments)
-            })?;
-            inspection.forecast = seen.map(|seen| forecast::of(&root, &inspection.space, seen));
-            give::one(&inspection, arguments)?;
-            // The program ends here: what many mappings hold goes with it, not piece by piece.
-            std::mem::forget(inspection);
-            Ok(Exit::Done)
-        }
+        Targets::One(pid) => one(&root, pid, arguments),
         Targets::Many(_) if arguments.watch.is_some() => {
-            Err(exit::usage("--watch looks at one process; name one"))
+            Err(exit::usage("--watch needs one process; name one"))
         }
-        Targets::Many(pids) => many(&root, &pids, arguments),
+        Targets::Many(pids) => processes::many(&root, &pids, arguments),
     }
 }
 
-/// Watches the process for its forecast, where that was asked for.
-fn seen(root: &Root, pid: u32, arguments: &Arguments) -> Result<Seen> {
-    let used_bits = match (arguments.touch_bits, arguments.duration) {
-        (true, _) => UsedBits::Clear,
-        (false, Some(_)) => UsedBits::Keep,
-        (false, None) => return Ok(Seen::nothing(root)),
-    };
-    let time = arguments.duration.unwrap_or(forecast::WATCH);
-    let watch = Watch::begin(root, pid, used_bits, time)?;
-    if watch.is_of_use() && !arguments.output.quiet {
-        say(format_args!("watching for {} s", time.as_secs_f64()));
-    }
-    Ok(watch.finish(|time| {
-        std::thread::sleep(time);
-        Waited::Passed
-    }))
-}
-
-/// Reads and judges one process.
-fn inspect(
-    root: &Root,
-    pid: u32,
-    judged: impl FnOnce(Space, Settings) -> Inspection,
-) -> Result<Inspection> {
-    look(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| {
-        let sentence = format!("process {pid}: {why}");
-        match why {
-            Unread::Gone => exit::usage(sentence),
-            Unread::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
-            _ => exit::refused(sentence),
-        }
-    })
-}
-
-fn look(
-    root: &Root,
-    pid: u32,
-    depth: Depth,
-    judged: impl FnOnce(Space, Settings) -> Inspection,
-) -> Result<Result<Inspection, Unread>> {
-    let settings = read_settings(root, pid)?;
-    let huge_bytes = settings.thp.as_ref().ok().map(|thp| thp.pmd_bytes);
-    let space = read_space(root, pid, huge_bytes, depth);
-    Ok(space.map(|space| judged(space, settings)))
-}
-
-/// One line for each process. Who comes and goes meanwhile is no error among many.
-fn many(root: &Root, pids: &[u32], arguments: &Arguments) -> Result<Exit> {
-    if arguments.map || arguments.mapping.is_some() || arguments.forecast {
-        return Err(exit::usage(
-            "--map, --mapping and --forecast are of one process; name one",
-        ));
-    }
-    let mut briefs = Vec::new();
-    let mut refused = 0_u32;
-    for &pid in pids {
-        match look(root, pid, Depth::Pages, Inspection::in_short)? {
-            Ok(inspection) => briefs.extend(Brief::of(&inspection)),
-            Err(Unread::NotPermitted { .. }) => refused += 1,
-            Err(Unread::Failed(error)) => say(format_args!("process {pid}: {error}")),
-            Err(_) => {}
-        }
-    }
-    give::many(&briefs, arguments)?;
-    if refused > 0 && !arguments.output.quiet {
-        say(format_args!(
-            "not read: {refused} of {}, which need the same user id, or CAP_SYS_PTRACE",
-            pids.len()
-        ));
-    }
-    Ok(Exit::Done)
-}
-
-/// The story of a reason, or the list of all.
-fn explain(name: &str) -> Result<Exit> {
-    if name.is_empty() {
-        let line = |code: Code| format!("{:<21}{}\n", code.name(), code.sentence());
-        crate::output::print(&Code::all().map(line).collect::<String>())?;
-        return Ok(Exit::Done);
-    }
-    let code = Code::named(name).ok_or_else(|| {
-        exit::usage(format!(
-            "--explain {name}: there is no such reason; --explain alone lists them all"
-        ))
+/// One process, in full.
+fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
+    let watched = arguments
+        .forecast
+        .then(|| processes::watch_use(root, pid, arguments));
+    let watched = watched.transpose()?;
+    let mut inspection = processes::inspect(root, pid, |space, settings| {
+        results::judged(space, settings, arguments)
     })?;
-    crate::output::print(&code.explained(80))?;
+    inspection.forecast = watched.map(|watched| forecast::of(root, &inspection.space, watched));
+    results::one(&inspection, arguments)?;
+    // The program ends here: what many mappings hold goes with it, not piece by piece.
+    std::mem::forget(inspection);
     Ok(Exit::Done)
-}
-
-fn again(path: &std::path::Path) -> Result<Inspection> {
-    let name = path.display();
-    let bytes = file::read(path).map_err(|e| exit::usage(format!("--from {name}: {e}")))?;
-    let read: Inspection = serde_json::from_slice(&bytes)
-        .map_err(|error| exit::usage(format!("--from {name}: not an inspection: {error}")))?;
-    Ok(Inspection::of(read.space, read.settings))
 }
 
 /// The pattern of `--mapping`.

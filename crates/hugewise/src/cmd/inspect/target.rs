@@ -1,8 +1,8 @@
 //! Which processes are meant.
 
 use anyhow::Result;
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{find_named, list_of_cgroup, list_processes};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{find_named, list_of_cgroup, list_processes};
 
 use super::Arguments;
 use crate::exit;
@@ -21,7 +21,8 @@ pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Targets> {
         let pids = list_of_cgroup(root, path)?;
         if pids.is_empty() {
             return Err(exit::usage(format!(
-                "--cgroup {path}: no process is in such a group; write it as /proc/PID/cgroup does"
+                "--cgroup {path}: no process in such a cgroup; write the path as in \
+                 /proc/PID/cgroup"
             )));
         }
         return Ok(Targets::Many(pids));
@@ -50,7 +51,7 @@ fn meant(root: &Root, target: &str) -> Result<Vec<u32>> {
     pids.retain(|&pid| pid != own);
     if pids.is_empty() {
         return Err(exit::usage(format!(
-            "{target}: no process of that name runs; give a number or the name that ps shows"
+            "{target}: no process has that name; use a PID or the name that ps shows"
         )));
     }
     Ok(pids)

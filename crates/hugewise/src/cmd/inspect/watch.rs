@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use hugewise_linux::root::Root;
-use hugewise_linux::space::{Depth, Unread};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, ReadError};
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::observe::inspect::reasons::Code;
 use hugewise_model::observe::inspect::view::{
@@ -13,10 +13,11 @@ use hugewise_model::observe::inspect::view::{
 };
 use std::io::IsTerminal;
 
-use super::{Arguments, FRAMES, give, inspect, look};
-use crate::cli::Format;
+use super::processes::{FRAMES, inspect, read};
+use super::{Arguments, results};
 use crate::exit::{self, Exit};
 use crate::output;
+use crate::output::Format;
 
 /// Home, and clear to the end of the screen.
 const REDRAW: &str = "\x1b[H\x1b[2J";
@@ -25,24 +26,24 @@ const REDRAW: &str = "\x1b[H\x1b[2J";
 /// put back.
 pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
     if arguments.output.format != Format::Text {
-        return Err(exit::usage("--watch draws text; leave --format out"));
+        return Err(exit::usage("--watch prints text only; leave out --format"));
     }
     let began = Instant::now();
     let mut last = inspect(root, pid, Inspection::of)?;
     output::print(&opening(&last, arguments)?)?;
     while arguments.duration.is_none_or(|most| began.elapsed() < most) {
         std::thread::sleep(arguments.watch.unwrap_or_default());
-        let now = match look(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
+        let now = match read(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
-            Err(Unread::Gone | Unread::Ended) => {
-                crate::say::say(format_args!("process {pid} has ended"));
+            Err(ReadError::Gone | ReadError::Ended) => {
+                crate::stderr::message(format_args!("process {pid} has ended"));
                 return Ok(Exit::Done);
             }
             Err(why) => return Err(exit::refused(format!("process {pid}: {why}"))),
         };
         if now.space.process.started_ticks != last.space.process.started_ticks {
-            crate::say::say(format_args!(
-                "process {pid} has ended; another has its number"
+            crate::stderr::message(format_args!(
+                "process {pid} has ended; another process has its PID"
             ));
             return Ok(Exit::Done);
         }
@@ -58,7 +59,7 @@ fn opening(first: &Inspection, arguments: &Arguments) -> Result<String> {
     if std::io::stdout().is_terminal() {
         text.push_str(REDRAW);
     }
-    text.push_str(&give::text(first, arguments)?);
+    text.push_str(&results::text(first, arguments)?);
     Ok(text)
 }
 
@@ -77,16 +78,16 @@ fn draw(
         };
         render_map(now, &style, &changed, &mut text).context("drawing the map")?;
     } else if arguments.mapping.is_some() {
-        text.push_str(&give::text(now, arguments)?);
+        text.push_str(&results::text(now, arguments)?);
     } else {
         render_summary(now, &style, &mut text).context("drawing the summary")?;
         text.push('\n');
     }
-    text.push_str(&told(changes)?);
+    text.push_str(&changes_text(changes)?);
     output::print(&text)
 }
 
-fn told(changes: &[Change]) -> Result<String> {
+fn changes_text(changes: &[Change]) -> Result<String> {
     let mut text = String::new();
     if changes.is_empty() {
         text.push_str("* nothing changed\n");

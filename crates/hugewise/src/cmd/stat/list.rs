@@ -4,20 +4,19 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan;
 use hugewise_linux::perf::events::sources::Source;
 use hugewise_linux::perf::fit::general;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::plan;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::{Mode, READINGS, kind};
 use hugewise_model::text::wrap::wrapped;
 use serde::Serialize;
 
-use crate::cli::{Format, Output};
 use crate::exit::{self, Exit};
-use crate::output;
+use crate::output::{self, Format, Output};
 
 /// What there is to count.
 #[derive(Debug, Serialize)]
@@ -83,18 +82,11 @@ struct Reading {
 /// Prints the list.
 pub(super) fn run(root: &Root, output: &Output) -> Result<Exit> {
     let list = list(root)?;
-    let json = || Ok::<_, anyhow::Error>(serde_json::to_string_pretty(&list)? + "\n");
-    let text = match output.format {
-        Format::Json => json()?,
-        Format::Text => text(&list, output::style(output).width)?,
-        Format::Csv | Format::Markdown => {
-            return Err(exit::usage("--list has the forms text and json"));
-        }
-    };
-    output::print(&text)?;
-    if let Some(path) = &output.json {
-        output::write_file(path, &json()?)?;
-    }
+    output::emit(output, |format| match format {
+        Format::Json => output::json(&list),
+        Format::Text => text(&list, output::style(output).width),
+        Format::Csv | Format::Markdown => Err(exit::usage("--list prints text or json")),
+    })?;
     Ok(Exit::Done)
 }
 
@@ -192,9 +184,9 @@ fn describe(processor: &Processor, width: usize, text: &mut String) -> Result<()
     let source = &processor.source;
     let line = match processor.title {
         Some(title) => {
-            format!("{title}, event source {source}; * is counted without being asked for.")
+            format!("{title}, event source {source}; * is counted by default.")
         }
-        None => format!("No table knows this processor, event source {source}."),
+        None => format!("No event table for this processor (event source {source})."),
     };
     paragraph(&line, width, text)?;
     let nothing = processor.general.iter().all(|one| {

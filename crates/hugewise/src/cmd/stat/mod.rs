@@ -1,149 +1,71 @@
 //! `hugewise stat`: what address translation, faults and huge pages cost, interval by interval.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use hugewise_linux::root::Root;
-use hugewise_linux::stat::plan::Events;
-use hugewise_model::base::units::parse_duration;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::Events;
 use hugewise_model::observe::stat::Mode;
 
-use crate::cli::Output;
 use crate::exit::{self, Exit};
 use crate::options::parse_interval;
+use crate::target::TargetFlags;
 
+use crate::output::Output;
+use moved::Moved;
+
+mod lines;
 mod list;
 mod live;
-mod misses;
+mod moved;
 mod replay;
-mod simulate;
-mod sink;
 
 /// Flags of `stat`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a target the whole machine is observed until Ctrl-C.\n\
-                  walk% is the share of cycles with a page walk under way, at most; dTLB/k and\n\
-                  iTLB/k are page walks for 1000 instructions; huge/s are huge pages made in\n\
-                  faults, refus/s those refused, coll/s those that khugepaged made, comp/s\n\
-                  compaction stalls, huge% the share of memory that is huge, free the free huge\n\
-                  blocks. † marks figures of the whole machine.",
+    after_help = "Without a target the whole machine is observed until Ctrl-C.",
+    after_long_help = "Without a target the whole machine is observed until Ctrl-C.\n\n\
+                  Columns: walk% share of cycles with a page walk in progress (upper bound);\n\
+                  dTLB/k, iTLB/k page walks per 1000 instructions; huge/s huge pages from\n\
+                  faults, refus/s those that failed, coll/s those from khugepaged; comp/s\n\
+                  compaction stalls; huge% share of memory that is huge; free free huge\n\
+                  blocks; † machine-wide.",
     group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "list", "replay"]))
 )]
 pub struct Arguments {
-    /// The command and its arguments
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    target: TargetFlags,
 
-    /// Observe a process, its threads and descendants
-    #[arg(short, long, value_name = "PID", help_heading = "What to observe")]
-    pid: Option<u32>,
-
-    /// Observe the whole machine
-    #[arg(short, long, help_heading = "What to observe")]
-    all: bool,
-
-    /// Observe a cgroup, by its path below the mount
-    #[arg(long, value_name = "GROUP", help_heading = "What to observe")]
-    cgroup: Option<String>,
-
-    /// A line for each interval of this length
+    /// Print a line every TIME
     #[arg(short = 'I', long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     interval: Duration,
 
-    /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    duration: Option<Duration>,
-
-    /// Count these events besides cycles and instructions: names of --list or of perf list, or `all`
-    #[arg(
-        short,
-        long = "event",
-        value_name = "EVENT",
-        value_delimiter = ',',
-        help_heading = "What to count"
-    )]
+    /// Events to count (see --list), or `all`
+    #[arg(short, long = "event", value_name = "EVENT", value_delimiter = ',')]
     events: Vec<String>,
 
-    /// Count in this mode: user, kernel, both, guest [default: as permitted]
+    /// Count in user, kernel, both or guest mode [default: as permitted]
     #[arg(
+        hide_short_help = true,
         long,
         value_enum,
         hide_possible_values = true,
-        value_name = "MODE",
-        help_heading = "What to count"
+        value_name = "MODE"
     )]
     mode: Option<ModeWord>,
 
-    /// Print the events of this processor, and what each reading needs
+    /// List the events of this processor
     #[arg(long)]
     list: bool,
 
-    /// Draw a recording (--format json, --json FILE, or --where --out FILE) again
+    /// Report again from a recording (--json FILE)
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 
-    /// Show what the command prints, on stderr
-    #[arg(long, help_heading = "What to observe")]
-    show: bool,
-
-    /// Sample where misses of the TLB come from: mappings, page sizes, code
-    #[arg(
-        long = "where",
-        conflicts_with_all = ["list", "replay", "events", "mode", "simulate"],
-        help_heading = "Where misses come from"
-    )]
-    origins: bool,
-
-    /// Take one sample in N events [default: as the hardware bears]
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::value_parser!(u64).range(1..=0x00ff_ffff),
-        requires = "origins",
-        help_heading = "Where misses come from"
-    )]
-    every: Option<u64>,
-
-    /// Record every sample, one JSON document per line, for --replay
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "origins",
-        help_heading = "Where misses come from"
-    )]
-    out: Option<PathBuf>,
-
-    /// Run the command under valgrind and simulate the TLB: needs no counters, and is slow
-    #[arg(
-        long,
-        conflicts_with_all = ["pid", "all", "cgroup", "list", "replay", "events", "mode", "duration"],
-        help_heading = "Simulation"
-    )]
-    simulate: bool,
-
-    /// Simulate this processor: own, haswell, jaguar, neoverse-n1, skylake [default: own]
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "simulate",
-        help_heading = "Simulation"
-    )]
-    cpu: Option<String>,
-
-    /// End the command after so many accesses, fetches of instructions included
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 100_000_000,
-        value_parser = clap::value_parser!(u64).range(1..),
-        requires = "simulate",
-        help_heading = "Simulation"
-    )]
-    max_accesses: u64,
+    #[command(flatten)]
+    moved: Moved,
 
     #[command(flatten)]
     output: Output,
@@ -190,16 +112,8 @@ impl Arguments {
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
-    if arguments.simulate {
-        return simulate::run(&root, arguments);
-    }
-    if arguments.origins {
-        return misses::run(&root, arguments);
-    }
+    arguments.moved.check()?;
     if let Some(path) = &arguments.replay {
-        if misses::is_recording(path) {
-            return misses::replay(path, &arguments.output);
-        }
         return replay::run(path, &arguments.output);
     }
     if arguments.list {

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use anyhow::Result;
+use hugewise_model::observe::misses;
 use hugewise_model::observe::stat::{Interval, derive, parse};
 
-use super::sink::Sink;
-use crate::cli::Output;
+use super::lines::Lines;
 use crate::exit::{self, Exit};
-use crate::file;
-use crate::say::say;
+use crate::output::Output;
+use crate::stderr::message;
+use crate::{file, recording};
 
 /// Draws a recording.
 pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
@@ -23,20 +24,26 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
             "--json names the same file, which would be lost".to_owned(),
         ));
     }
+    if misses::is_recording(&recording::first_line(path)) {
+        return Err(fault(format!(
+            "it is a recording of misses; write: hugewise misses --replay {}",
+            path.display()
+        )));
+    }
     let bytes = file::read(path).map_err(|error| fault(error.to_string()))?;
     let recording = parse(&bytes).map_err(|error| fault(error.to_string()))?;
-    let mut sink = Sink::begin(&recording.header, output)?;
+    let mut lines = Lines::begin(&recording.header, output)?;
     for interval in recording.intervals {
         let derived = derive(&interval.counts, recording.header.hardware.missing());
-        sink.interval(Interval {
+        lines.interval(Interval {
             derived,
             ..interval
         })?;
     }
     if recording.torn && !output.quiet {
-        say("the recording was cut off; what follows are the intervals that it holds");
+        message("the recording was cut off; these are the intervals it holds");
     }
-    sink.finish(recording.outcome)?;
+    lines.finish(recording.outcome)?;
     Ok(Exit::Done)
 }
 

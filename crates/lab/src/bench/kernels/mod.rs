@@ -3,7 +3,7 @@
 //! A compiler may leave out a loop whose result nobody uses, and may turn one loop into another
 //! or into a call. What is measured here is what is written here.
 
-use super::line::Reason;
+use crate::missing::Reason;
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

@@ -8,11 +8,12 @@
 use std::time::{Duration, Instant};
 
 use super::backing::{Buffer, Request};
-use super::line::{Line, Reason, print_missing};
+use super::line::{Line, print_missing};
 use super::memory::node;
 use super::timing::{self, Repeats, time, time_fastest};
 use super::{room, words::Words};
 use crate::Trouble;
+use crate::missing::Reason;
 
 mod cycle;
 

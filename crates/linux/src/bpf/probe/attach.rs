@@ -97,7 +97,7 @@ impl Probe {
         let program = program.ok_or_else(|| format!("there is no program {name}"))?;
         program
             .try_into()
-            .map_err(|_| format!("program {name} is of another kind"))
+            .map_err(|_| format!("program {name} has another type"))
     }
 
     fn kprobe(&mut self, name: &'static str, function: &str) -> Attached {

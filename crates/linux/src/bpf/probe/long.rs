@@ -1,4 +1,4 @@
-//! Long durations one by one, and sums that can be read at any moment.
+//! Long stalls one by one, and sums that can be read at any moment.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use aya::Pod;
 use aya::maps::MapError;
 
 use super::Probe;
-use crate::clock::nanoseconds;
+use crate::machine::clock::nanoseconds;
 
 /// For how many there is room until they are taken: what the queue of one point may hold.
 const ROOM: u32 = 8192;
@@ -24,7 +24,7 @@ pub(super) struct RawStall {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RawSums {
     total_ns: u64,
-    unkept: u64,
+    dropped: u64,
 }
 
 // SAFETY: plain integers without padding, for which every pattern of bits is a value.
@@ -32,22 +32,22 @@ unsafe impl Pod for RawStall {}
 // SAFETY: as above.
 unsafe impl Pod for RawSums {}
 
-/// One duration that was long enough to be kept.
+/// A stall that was long enough to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Long {
+pub struct LongStall {
     /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
     pub begun_ns: u64,
     /// How long it lasted.
     pub ns: u64,
 }
 
-/// What a point came to since its programs were loaded.
+/// Totals of a point since its programs were loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct Totals {
     /// All durations together.
     pub total_ns: u64,
-    /// Long ones for which there was no room.
-    pub unkept: u64,
+    /// Long stalls for which there was no room.
+    pub dropped: u64,
 }
 
 /// The programs' own threshold; larger than any duration where none is to be kept.
@@ -61,13 +61,13 @@ pub(super) fn room(long: Option<Duration>) -> u32 {
 }
 
 impl Probe {
-    /// Takes the long durations that have come, and no more than there is room for: those that
+    /// Takes the long stalls that have come, and no more than there is room for: those that
     /// come meanwhile have a next time.
-    pub(crate) fn take_long(&mut self) -> Result<Vec<Long>, MapError> {
+    pub(crate) fn take_long_stalls(&mut self) -> Result<Vec<LongStall>, MapError> {
         let mut taken = Vec::new();
         while taken.len() < ROOM as usize {
             match self.long.pop(0) {
-                Ok(raw) => taken.push(Long {
+                Ok(raw) => taken.push(LongStall {
                     begun_ns: raw.begun_ns,
                     ns: raw.ns,
                 }),
@@ -78,13 +78,12 @@ impl Probe {
         Ok(taken)
     }
 
-    /// What the point came to so far. Each number is whole at any moment, although a window is
-    /// being written.
-    pub(crate) fn standing(&self) -> Result<Standing, MapError> {
-        let mut sum = Standing::default();
+    /// Totals so far. Each number is consistent at any moment, also while a window is written.
+    pub(crate) fn totals(&self) -> Result<Totals, MapError> {
+        let mut sum = Totals::default();
         for raw in self.sums.get(&0, 0)?.iter() {
             sum.total_ns += raw.total_ns;
-            sum.unkept += raw.unkept;
+            sum.dropped += raw.dropped;
         }
         Ok(sum)
     }

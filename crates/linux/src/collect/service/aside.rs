@@ -7,9 +7,10 @@ use hugewise_model::run::trial::Outcome;
 
 use super::books::last;
 use super::{Attempt, Halt, Server, Step, TAIL, go};
-use crate::error::Result;
+use crate::machine::error::Result;
 use crate::spawn::{
-    self, AtExit, Beginning, End, Group, Launch, Output, Printed, Question, Running, Suspended,
+    self, AtExit, CapturedOutput, End, ExitRequest, Group, Launch, Output, Running, StartResult,
+    Suspended,
 };
 
 /// How long after a load's failure the server's own end is waited for: it may be the cause.
@@ -30,9 +31,9 @@ impl Attempt<'_> {
 
     /// Prepares a load up to its exec.
     pub(super) fn prepare(&self, launch: &Launch) -> Step<Suspended> {
-        Ok(match spawn::start(launch, &Question::default())? {
-            Beginning::Suspended(suspended) => Ok(suspended),
-            Beginning::NotStarted(error) => Err(Halt::load(
+        Ok(match spawn::start(launch, &ExitRequest::default())? {
+            StartResult::Suspended(suspended) => Ok(suspended),
+            StartResult::NotStarted(error) => Err(Halt::load(
                 format!("the load could not be started: {error}"),
                 Vec::new(),
             )),
@@ -67,7 +68,7 @@ impl Attempt<'_> {
         &self,
         what: &str,
         end: &End,
-        printed: Printed,
+        printed: CapturedOutput,
         server: &mut Server,
     ) -> Result<Halt> {
         if self.interrupted() {
@@ -109,7 +110,8 @@ impl Attempt<'_> {
     pub(super) fn run_beside(&self, line: &CommandLine, limit: Duration) -> Result<bool> {
         let mut launch = self.beside(line, Output::Discard);
         launch.timeout = Some(limit);
-        let Beginning::Suspended(suspended) = spawn::start(&launch, &Question::default())? else {
+        let StartResult::Suspended(suspended) = spawn::start(&launch, &ExitRequest::default())?
+        else {
             return Ok(false);
         };
         let mut running = suspended.release()?;

@@ -1,4 +1,4 @@
-//! The books of a trial: what was seen of the server and its load becomes one observation.
+//! The observation of a trial, from the server and its load.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::trial::{Outcome, Party, ReadBack};
 
 use super::window::Window;
-use super::{Attempt, Ended, Halt, Served, Server};
-use crate::collect::driven::Driven;
+use super::{Attempt, Halt, Server, ServerEnd, ServiceObservation};
 use crate::collect::readings::Evidence;
-use crate::collect::{Observed, TAIL, marks, read_back};
-use crate::spawn::{End, Printed};
+use crate::collect::service_evidence::ServiceEvidence;
+use crate::collect::{TAIL, TrialObservation, marks, read_back};
+use crate::spawn::{CapturedOutput, End};
 
 impl Attempt<'_> {
     pub(super) fn observed(
         &self,
         server: Server,
         driven: Result<Window<'_>, Halt>,
-        ended: Ended,
+        ended: ServerEnd,
         sizes: &[u64],
-    ) -> Observed {
+    ) -> TrialObservation {
         let Server {
             running,
             over,
@@ -29,7 +29,7 @@ impl Attempt<'_> {
             ..
         } = server;
         let log = running.into_printed().stderr_tail;
-        let mut served = Served {
+        let mut served = ServiceObservation {
             log,
             ended,
             seen: None,
@@ -47,7 +47,11 @@ impl Attempt<'_> {
         observed
     }
 
-    pub(super) fn halted(&self, halt: Halt, served: Option<&Served>) -> Observed {
+    pub(super) fn halted(
+        &self,
+        halt: Halt,
+        served: Option<&ServiceObservation>,
+    ) -> TrialObservation {
         let (outcome, load_tail) = match halt {
             Halt::Failed(outcome, tail) => (outcome, tail),
             Halt::Interrupted => (
@@ -68,10 +72,10 @@ impl Attempt<'_> {
             Some(served) if !of_load => last(&served.log, TAIL).to_vec(),
             _ => load_tail,
         };
-        Observed {
+        TrialObservation {
             stderr_tail: tail,
             interrupted: self.interrupted(),
-            ..Observed::not_run(outcome)
+            ..TrialObservation::not_run(outcome)
         }
     }
 
@@ -82,10 +86,10 @@ impl Attempt<'_> {
         cgroup_peak: Result<u64, Missing>,
         thp_disable: Option<ThpDisable>,
         sizes: &[u64],
-    ) -> Observed {
+    ) -> TrialObservation {
         let account = window.account(end);
         let samples = &window.samples;
-        let driven = Driven {
+        let driven = ServiceEvidence {
             ready: window.ready,
             load_cpu_ns: window.load.usage.cpu_ns(),
             stacks: window.stacks.clone(),
@@ -108,11 +112,11 @@ impl Attempt<'_> {
             allocator: read_back::allocator(self.watch.expected, &account, samples),
         };
         let expected = self.watch.expected;
-        let Printed {
+        let CapturedOutput {
             stdout,
             stderr_tail,
         } = window.printed;
-        Observed {
+        TrialObservation {
             started_unix_ms: window.started_unix_ms,
             marks: marks(&evidence.circumstances(expected, &read_back, &window.files_after)),
             readings: evidence.readings(sizes),

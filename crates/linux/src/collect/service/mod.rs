@@ -19,10 +19,10 @@ use hugewise_model::run::trial::{Outcome, Party};
 use super::group::TrialGroup;
 use super::pools::Pools;
 use super::sampler::Sampler;
-use super::{Observed, TAIL, Watch, group, machine, question};
-use crate::error::Result;
-use crate::root::Root;
-use crate::spawn::{self, AtExit, Beginning, End, Launch, Question, Running};
+use super::{Instruments, TAIL, TrialObservation, group, machine, question};
+use crate::machine::error::Result;
+use crate::machine::root::Root;
+use crate::spawn::{self, AtExit, End, ExitRequest, Launch, Running, StartResult};
 use crate::undo::Steps;
 
 mod aside;
@@ -58,35 +58,35 @@ pub trait LastLook: fmt::Debug {
     fn look(&self, places: &Places);
 }
 
-/// For those who want nothing of the folder.
+/// No look at the folder.
 #[derive(Clone, Copy, Debug)]
-pub struct Unseen;
+pub struct NoLook;
 
-impl LastLook for Unseen {
+impl LastLook for NoLook {
     fn look(&self, _: &Places) {}
 }
 
-/// What else was seen of a trial with a server.
+/// Further observations of a trial with a server.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct ServiceObservation {
     /// What the server printed, the last 16 MiB.
     pub log: Vec<u8>,
     /// How it ended.
-    pub ended: Ended,
-    /// What was seen of it second by second; `None` where the load came to nothing.
+    pub ended: ServerEnd,
+    /// Its timeline, second by second; `None` where the load failed.
     pub seen: Option<Seen>,
 }
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// When it was asked to, or before.
+pub enum ServerEnd {
+    /// By itself, on request or before.
     Itself,
     /// It was killed, because it had not ended in time.
     Killed,
 }
 
-/// Why a trial did not come to its end.
+/// Why a trial was halted.
 enum Halt {
     /// Somebody asked for the end of the experiment.
     Interrupted,
@@ -106,7 +106,8 @@ impl Halt {
     }
 }
 
-/// A step came to its end, or the trial is halted, or measuring itself failed.
+/// The result of a step: its value, or the reason why the trial is halted, or a failure of the
+/// measurement itself.
 type Step<T> = Result<std::result::Result<T, Halt>>;
 
 /// Gives the value, or halts.
@@ -131,9 +132,9 @@ pub fn trial(
     root: &Root,
     host: &Host,
     service: &Service<'_>,
-    watch: &Watch<'_>,
+    watch: &Instruments<'_>,
     interrupt: &AtomicBool,
-) -> Result<Observed> {
+) -> Result<TrialObservation> {
     /// A port that was free may be another's a moment later, but hardly again and again.
     const TRIES: u32 = 3;
     let owner = match &service.server.identity {
@@ -169,7 +170,7 @@ struct Attempt<'a> {
     root: &'a Root,
     host: &'a Host,
     service: &'a Service<'a>,
-    watch: &'a Watch<'a>,
+    watch: &'a Instruments<'a>,
     interrupt: &'a AtomicBool,
     places: Places,
     dir: PathBuf,
@@ -211,7 +212,7 @@ impl<'a> Attempt<'a> {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    fn run(&self) -> Result<Observed> {
+    fn run(&self) -> Result<TrialObservation> {
         if let Some(stranger) = ready::stranger(&self.service.plan.ready) {
             let halt = Halt::service(stranger);
             return Ok(self.halted(halt, None));
@@ -223,7 +224,7 @@ impl<'a> Attempt<'a> {
         let server = self.start()?;
         let mut server = match server {
             Ok(server) => server,
-            Err(outcome) => return Ok(Observed::not_run(outcome)),
+            Err(outcome) => return Ok(TrialObservation::not_run(outcome)),
         };
         let library = question.preload.as_deref();
         let sampler = Sampler::new(self.root, server.main, &sizes, library, pools);
@@ -245,9 +246,9 @@ impl<'a> Attempt<'a> {
         launch.scratch = Some(self.dir.clone());
         // Nothing is read at its end: what counts is what it was under the load.
         launch.at_exit = AtExit::Pass;
-        let suspended = match spawn::start(&launch, &Question::default())? {
-            Beginning::Suspended(suspended) => suspended,
-            Beginning::NotStarted(error) => return Ok(Err(Outcome::NotStarted { error })),
+        let suspended = match spawn::start(&launch, &ExitRequest::default())? {
+            StartResult::Suspended(suspended) => suspended,
+            StartResult::NotStarted(error) => return Ok(Err(Outcome::NotStarted { error })),
         };
         let main = suspended.main();
         let group = group::make(self.root, launch.group, main);
@@ -282,7 +283,7 @@ impl<'a> Attempt<'a> {
         server: &mut Server,
         sampler: Sampler<'_>,
         sizes: &[u64],
-        question: &Question,
+        question: &ExitRequest,
     ) -> Step<Window<'a>> {
         self.step("waiting for the service");
         let ready = go!(self.wait_until_ready(server));
@@ -297,7 +298,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Has the server end in the documented way, and where that does not help, kills its tree.
-    fn stop(&self, server: &mut Server) -> Result<Ended> {
+    fn stop(&self, server: &mut Server) -> Result<ServerEnd> {
         let plan = self.service.plan;
         if !self.interrupted() && server.over.is_none() {
             self.step("stopping the service");
@@ -313,16 +314,16 @@ impl<'a> Attempt<'a> {
             }
         }
         if server.over.is_some() {
-            return Ok(Ended::Itself);
+            return Ok(ServerEnd::Itself);
         }
         self.step("killing the service");
         server.running.stop()?;
         while !server.has_ended(Duration::from_secs(1))? {}
-        Ok(Ended::Killed)
+        Ok(ServerEnd::Killed)
     }
 
     /// Whether the server died because the port that was free had been taken meanwhile.
-    fn lost_its_port(&self, observed: &Observed) -> bool {
+    fn lost_its_port(&self, observed: &TrialObservation) -> bool {
         let plan = self.service.plan;
         let asked = self.service.command.mentions("{port}") || plan.ready.mentions("{port}");
         let failed = matches!(

@@ -1,9 +1,9 @@
-//! Ports that nobody listens at.
+//! Free TCP ports.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::machine::error::{Error, Result};
 
 /// One that is free now, on every address of the machine.
 pub(super) fn free() -> Result<u16> {

@@ -1,4 +1,4 @@
-//! Asking a server until it is ready.
+//! Polling a server until it is ready.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hugewise_model::run::plan::service::{Address, CommandLine, Places, Port, Ready, log_says};
 
 use super::{Attempt, Halt, Server, Step};
-use crate::error::Result;
+use crate::machine::error::Result;
 
 /// The first and the longest pause between two questions, and of those that start a process.
 const FIRST: Duration = Duration::from_millis(1);
@@ -18,7 +18,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// How much of the log is searched, from its end.
 const SEARCHED: usize = 1 << 20;
 
-/// Whether somebody else answers before the server is started: the load would be his.
+/// Whether another program answers before the server is started: it would get the load.
 pub(super) fn stranger(ready: &Ready) -> Option<String> {
     let address = ready
         .address()
@@ -29,8 +29,8 @@ pub(super) fn stranger(ready: &Ready) -> Option<String> {
     };
     connect(address, &nobody, ANSWER).map(|_| {
         format!(
-            "something listens at {address} already, before the service is started: end it, or \
-             write {{port}} for a port that is free"
+            "{address} is in use before the service starts: end that program, or write {{port}} \
+             for a free port"
         )
     })
 }
@@ -70,7 +70,7 @@ impl Attempt<'_> {
     fn never_ready(&self) -> String {
         let plan = self.service.plan;
         format!(
-            "the service was not ready within {} s ({}); --ready-timeout gives it longer",
+            "the service was not ready within {} s ({}); allow more with --ready-timeout",
             plan.ready_timeout.as_secs_f64(),
             self.places.fill(&plan.ready.to_string())
         )

@@ -8,29 +8,29 @@ use hugewise_model::run::timeline::Seen;
 use hugewise_model::run::trial::Outcome;
 
 use super::{Attempt, Halt, Server, Step, go};
-use crate::clock::unix_ms;
 use crate::collect::account::Account;
-use crate::collect::counts::{Counted, TrialCounters};
+use crate::collect::counts::{TrialCounters, TrialCounts};
 use crate::collect::machine::Machine;
 use crate::collect::read_back;
 use crate::collect::sampler::{Sampler, Samples};
 use crate::collect::stacks::{Stacks, read_stacks};
 use crate::collect::stalls::Seconds;
-use crate::collect::ticker::{Ticker, read_usage};
+use crate::collect::ticker::Ticker;
+use crate::machine::clock::unix_ms;
+use crate::observe::stat::usage::{UsageObserver, UsageScope};
 use crate::perf::count::Target;
+use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::stat::ticks_per_second;
-use crate::proc::tree;
-use crate::proc::tree_usage::Used;
-use crate::root::Root;
-use crate::spawn::{self, End, ExitReading, Launch, Printed, Question, Usage};
+use crate::proc::tree::read_threads;
+use crate::spawn::{self, CapturedOutput, End, ExitReading, ExitRequest, Launch, Usage};
 
-/// What was seen while the load ran.
+/// Readings while the load ran.
 pub(super) struct Window<'a> {
     pub(super) started_unix_ms: u64,
     pub(super) ready: Duration,
     pub(super) load: End,
-    pub(super) printed: Printed,
-    pub(super) counted: Counted<'a>,
+    pub(super) printed: CapturedOutput,
+    pub(super) counted: TrialCounts<'a>,
     pub(super) before: Machine,
     pub(super) after: Machine,
     pub(super) stalls: Seconds,
@@ -39,7 +39,7 @@ pub(super) struct Window<'a> {
     pub(super) samples: Samples,
     pub(super) seen: Seen,
     pub(super) stacks: Result<Stacks, Missing>,
-    used: Used,
+    used: ResourceUsage,
     exit: Result<ExitReading, Missing>,
 }
 
@@ -60,7 +60,7 @@ impl Window<'_> {
             },
             switches: Err(Missing::NotCounted {
                 obstacle:
-                    "the kernel sums up the switches of ended threads only at a service's end"
+                    "the kernel adds the switches of ended threads only when the service ends"
                         .to_owned(),
             }),
             floor_bytes: end.floor_bytes,
@@ -77,7 +77,7 @@ impl<'a> Attempt<'a> {
         server: &mut Server,
         mut sampler: Sampler<'_>,
         sizes: &[u64],
-        question: &Question,
+        question: &ExitRequest,
         ready: Duration,
     ) -> Step<Window<'a>> {
         let launch = Launch {
@@ -87,18 +87,19 @@ impl<'a> Attempt<'a> {
         // Prepared beforehand, so that nothing of it is in what is read.
         let load = go!(self.prepare(&launch));
         let keeper = server.running.keeper();
+        let below = UsageScope::Below(keeper);
         let files_before = read_back::files(self.root, self.watch.files);
-        let target = Target::Tasks(threads(self.root, keeper));
+        let target = Target::Tasks(read_threads(self.root, &below.processes(self.root)));
         let counters = TrialCounters::attach(self.root, self.watch.counting, &target);
         let before = Machine::read(self.root, sizes);
-        let used_before = read_usage(self.root, keeper);
+        let mut usage = UsageObserver::begin(self.root, below);
         sampler.begin(Instant::now());
         sampler.take(keeper);
         if let Some(stalls) = self.watch.stalls {
             stalls.borrow_mut().begin(keeper)?;
         }
         let started_unix_ms = unix_ms();
-        let mut ticker = Ticker::begin(self.root, keeper, self.watch.stalls)?;
+        let mut ticker = Ticker::begin(self.root, keeper, self.host.page_bytes, self.watch.stalls)?;
         let mut load = load.release()?;
         let finished = self.finish(&mut load, server, |server| {
             if sampler.until_due().is_zero() {
@@ -110,13 +111,13 @@ impl<'a> Attempt<'a> {
             sampler.until_due().min(ticker.until_due())
         })?;
         let seen = ticker.finish(&sampler)?;
-        // Also where the load came to nothing: the next trial begins with a window of its own.
+        // Also where the load failed: the next trial begins with a window of its own.
         let stalls = match self.watch.stalls {
             Some(stalls) => stalls.borrow_mut().end()?,
             None => Seconds::default(),
         };
         let counted = counters.finish();
-        let used = read_usage(self.root, keeper).since(&used_before);
+        let used = usage.growth();
         let after = Machine::read(self.root, sizes);
         let end = match finished {
             Ok(end) => end,
@@ -156,13 +157,4 @@ impl<'a> Attempt<'a> {
             exit,
         }))
     }
-}
-
-/// All threads below a keeper.
-fn threads(root: &Root, keeper: u32) -> Vec<u32> {
-    tree::read_descendants(root, keeper)
-        .iter()
-        .flat_map(|pid| root.list(format!("proc/{pid}/task")).unwrap_or_default())
-        .filter_map(|name| name.parse().ok())
-        .collect()
 }

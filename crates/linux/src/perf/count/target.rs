@@ -1,4 +1,4 @@
-//! Whom the counters observe, and what it means that he cannot be observed.
+//! Targets of counters, and the reasons why a target cannot be observed.
 
 use std::fs::File;
 use std::io;
@@ -8,10 +8,10 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::Mode;
 
 use crate::perf::fit::missing;
-use crate::perf::open::{Observed, Start};
+use crate::perf::open::{CountTarget, Start};
 use crate::probe::Grants;
 
-/// Whom the groups observe.
+/// The target of all groups.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// Threads that run, and what they will start.
@@ -24,11 +24,11 @@ pub enum Target {
     Cgroup(Arc<File>, Vec<u32>),
 }
 
-pub(super) fn observed(target: &Target, group: usize) -> Vec<(Observed, Start)> {
+pub(super) fn observed(target: &Target, group: usize) -> Vec<(CountTarget, Start)> {
     match target {
         Target::Tasks(threads) => threads
             .iter()
-            .map(|&thread| (Observed::Task(thread), Start::Switched))
+            .map(|&thread| (CountTarget::Task(thread), Start::Switched))
             .collect(),
         Target::AtExec(pid) => {
             let start = if group == 0 {
@@ -36,15 +36,20 @@ pub(super) fn observed(target: &Target, group: usize) -> Vec<(Observed, Start)> 
             } else {
                 Start::Switched
             };
-            vec![(Observed::Task(*pid), start)]
+            vec![(CountTarget::Task(*pid), start)]
         }
         Target::Cpus(cpus) => cpus
             .iter()
-            .map(|&cpu| (Observed::Cpu(cpu), Start::Switched))
+            .map(|&cpu| (CountTarget::Cpu(cpu), Start::Switched))
             .collect(),
         Target::Cgroup(folder, cpus) => cpus
             .iter()
-            .map(|&cpu| (Observed::Cgroup(Arc::clone(folder), cpu), Start::Switched))
+            .map(|&cpu| {
+                (
+                    CountTarget::Cgroup(Arc::clone(folder), cpu),
+                    Start::Switched,
+                )
+            })
             .collect(),
     }
 }

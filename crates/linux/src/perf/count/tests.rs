@@ -21,7 +21,7 @@ fn plan(groups: Vec<Vec<Chosen>>) -> Plan {
             mode: Mode::UserAndKernel,
             guests: Guests::Excluded,
         },
-        sources: vec![Planned {
+        sources: vec![SourceGroups {
             name: "cpu".to_owned(),
             family: None,
             groups,
@@ -77,7 +77,7 @@ fn only_one_group_counts_at_a_time() {
 fn a_source_with_one_group_counts_in_every_turn() {
     let table = Table::with_counters(4);
     let mut plan = plan(two_groups());
-    plan.sources.push(Planned {
+    plan.sources.push(SourceGroups {
         name: "cpu_atom".to_owned(),
         family: None,
         groups: vec![vec![event("cycles", 0), event("small", 3)]],
@@ -108,7 +108,7 @@ fn threads_are_summed_and_those_that_ended_are_left_out() {
 #[test]
 fn a_counter_that_goes_backwards_says_nothing() {
     // Its times go on all the while: only the value gives it away.
-    let says = |value, ns| Raws {
+    let says = |value, ns| RawCount {
         value,
         enabled_ns: ns,
         running_ns: ns,

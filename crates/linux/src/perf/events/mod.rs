@@ -1,4 +1,4 @@
-//! The events of each processor, as data: one file a family.
+//! The events of each processor family, as data: one file per family.
 //!
 //! Codes are facts of the processors' makers, kept by the kernel for its own tools
 //! (tools/perf/pmu-events). Every entry names the file it was taken from and says what the event
@@ -11,7 +11,7 @@ use hugewise_model::observe::misses::Means;
 use hugewise_model::observe::stat::kind;
 use serde::Deserialize;
 
-/// Which processor this is.
+/// Identification of the processor.
 pub mod processor;
 
 /// The event sources of a machine.
@@ -27,7 +27,7 @@ pub struct Family {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// The event source it is told by, where a machine has several sorts of processors.
+    /// The event source that identifies it, where a machine has several sorts of processors.
     pub pmu: Option<String>,
     /// Which processors belong to it.
     cpu: Cpus,
@@ -82,7 +82,7 @@ pub struct Event {
     cmask: u64,
     /// The file of the kernel it was taken from, below tools/perf/pmu-events/arch.
     pub source: String,
-    /// What it does not mean.
+    /// What the event does not count.
     pub not: String,
 }
 
@@ -119,7 +119,7 @@ impl Event {
     }
 }
 
-/// How codes are put together.
+/// How event codes are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arch {
     /// x86.
@@ -129,7 +129,7 @@ pub enum Arch {
 }
 
 impl Family {
-    /// How its codes are put together.
+    /// How its event codes are encoded.
     #[must_use]
     pub fn arch(&self) -> Arch {
         match self.cpu {

@@ -1,7 +1,7 @@
-//! Which processor this is, in the terms in which events are kept.
+//! Identification of a processor, as the event tables use it.
 
-use crate::error::Result;
-use crate::root::Root;
+use crate::machine::error::Result;
+use crate::machine::root::Root;
 
 /// A processor, as its maker numbers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub enum Processor {
     },
     /// Arm: `CPU implementer`, `CPU part`, which are fields of the register MIDR.
     Arm {
-        /// Who made it; 0x41 is Arm.
+        /// Implementer; 0x41 is Arm.
         implementer: u32,
-        /// Which it is.
+        /// Part number.
         part: u32,
     },
-    /// Another, or one whose numbers are not told.
+    /// Another, or one without numbers.
     Other,
 }
 

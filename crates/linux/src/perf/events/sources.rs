@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::processor::{Processor, read_processors};
 use super::{Arch, Event, Family, family};
-use crate::error::Result;
-use crate::number;
+use crate::machine::error::Result;
+use crate::machine::number;
+use crate::machine::root::Root;
 use crate::perf::open::RAW;
-use crate::root::Root;
 use crate::sys::cpu;
 
 const DEVICES: &str = "sys/bus/event_source/devices";
@@ -30,7 +30,7 @@ pub struct Source {
 impl Source {
     /// Whether the processor lacks an event. An Arm processor tells which of the first 64 events
     /// it has (PMCEID), and the kernel lists those; any other opens as well, and counts nothing
-    /// for ever (drivers/perf/arm_pmuv3.c).
+    /// forever (drivers/perf/arm_pmuv3.c).
     #[must_use]
     pub fn lacks(&self, event: &Event) -> bool {
         const TOLD: u64 = 0x40;
@@ -118,7 +118,7 @@ fn behind(root: &Root, name: &str, processors: &[(u32, Processor)]) -> Processor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::machine_of;
+    use crate::machine::root::machine_of;
 
     fn told(root: &Root) -> Vec<(String, u32, Option<&'static str>)> {
         let sources = read_sources(root).unwrap();

@@ -4,9 +4,9 @@ use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
 
 use super::{Chosen, Permitted, general, with};
 use crate::perf::events::sources::Source;
-use crate::perf::open::{Code, Observed, PerfOpen, Refusal, Request, Start, Switch};
+use crate::perf::open::{Code, CountTarget, PerfOpen, Refusal, Request, Start, Switch};
 
-/// What came of trying a group.
+/// The result of trying a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Fits,
@@ -16,7 +16,7 @@ pub(super) enum Fit {
     Refused(i32),
 }
 
-/// What is wanted of every attempt.
+/// Parameters of every attempt.
 pub(super) struct Attempt<'a> {
     pub(super) opener: &'a dyn PerfOpen,
     pub(super) permitted: Permitted,
@@ -42,7 +42,7 @@ impl Attempt<'_> {
         let events: Vec<Code> = group.iter().map(|event| event.code).collect();
         let request = Request {
             events: &events,
-            observed: Observed::Caller,
+            observed: CountTarget::Caller,
             mode: self.permitted.mode,
             guests: self.permitted.guests,
             start: Start::Switched,

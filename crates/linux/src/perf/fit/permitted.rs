@@ -1,14 +1,14 @@
-//! In which modes events may be counted, by trying.
+//! Modes in which events may be counted, by trying.
 
 use std::io;
 
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::Mode;
 
-use crate::perf::open::{Code, Guests, Observed, PerfOpen, Request, Start};
+use crate::perf::open::{Code, CountTarget, Guests, PerfOpen, Request, Start};
 use crate::probe::Grants;
 
-/// In which modes events can be counted.
+/// Modes in which events can be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permitted {
     /// The modes.
@@ -55,7 +55,7 @@ fn open_in(opener: &dyn PerfOpen, code: Code, mode: Mode) -> io::Result<Guests> 
     let try_with = |guests| {
         let request = Request {
             events: &[code],
-            observed: Observed::Caller,
+            observed: CountTarget::Caller,
             mode,
             guests,
             start: Start::Switched,

@@ -62,7 +62,7 @@ fn a_sample_has_its_fields_in_the_kernels_order() {
     let parsed = parse_record(&bytes, |id| (id == 7).then_some(FULL));
     assert_eq!(parsed, Ok(Record::Sample(expected)));
     let stranger = parse_record(&bytes, |_| None).unwrap_err();
-    assert_eq!(stranger, "a sample of the unknown event 7");
+    assert_eq!(stranger, "a sample of unknown event 7");
 }
 
 #[test]

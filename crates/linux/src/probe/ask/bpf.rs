@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::bpf::types::read_types;
+use crate::machine::root::Root;
 use crate::probe::answers::Answer;
-use crate::root::Root;
 
 /// A function that every kernel with transparent huge pages has, and that is seldom called.
 const FUNCTION: &str = "do_huge_pmd_anonymous_page";

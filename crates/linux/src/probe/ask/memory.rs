@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use super::page_bytes;
+use crate::machine::root::Root;
 use crate::probe::answers::Answer;
-use crate::root::Root;
 
 /// `struct pm_scan_arg` (include/uapi/linux/fs.h, Linux 6.7).
 #[repr(C)]

@@ -5,8 +5,8 @@ use std::io;
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware, KProbe, Software};
 use perf_event::{Builder, ReadFormat};
 
+use crate::machine::root::Root;
 use crate::probe::answers::{Answer, PerfAnswers};
-use crate::root::Root;
 
 /// Page faults of this thread.
 pub(super) fn page_faults() -> PerfAnswers {

@@ -1,4 +1,4 @@
-//! Processors other than the one under our hands, as files with their sources.
+//! TLB geometry of named processors, as files with their sources.
 
 use hugewise_model::base::tlb::Tlb;
 use hugewise_model::observe::simulation::{Processor, WalkCache};

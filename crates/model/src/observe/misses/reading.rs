@@ -25,7 +25,7 @@ impl Line for Event {
     const KIND: &'static str = "misses";
     const VERSION: u32 = 1;
     const TITLE: &'static str = "a recording of misses";
-    const WRITER: &'static str = "hugewise stat --where --out";
+    const WRITER: &'static str = "hugewise misses --out";
 
     fn from_header(header: Conditions) -> Self {
         Self::Own(Own::Sampling(Box::new(header)))

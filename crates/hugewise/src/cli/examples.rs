@@ -1,0 +1,205 @@
+//! Examples for the end of each verb's help.
+
+/// The verbs as they are typed, each with its examples.
+const EXAMPLES: [(&str, &str); 22] = [
+    (
+        "run",
+        "
+  # Do huge pages help this program?
+  hugewise run -- ./prog --size 10
+  # The system-wide setting too, in five minutes
+  hugewise run --system --max-time 5m -- ./prog
+  # Two policies, judged by what the program prints
+  hugewise run --policy as-is --policy malloc=thp \\
+    --metric 'tps:1/s:higher=tps = ([0-9.]+)' -- ./prog
+  # A server under load
+  hugewise run --service 'redis-server --port {port}' --ready tcp:{port} \\
+    --load 'redis-benchmark -p {port} -t set' --latency redis-benchmark",
+    ),
+    (
+        "report",
+        "
+  # Report again, with everything
+  hugewise report -v record.jsonl
+  # Two records against each other
+  hugewise report before.jsonl after.jsonl
+  # Fail a pipeline
+  hugewise report --fail-if 'wall_seconds > +2%' record.jsonl",
+    ),
+    (
+        "bench",
+        "
+  # Speed of memory by block size
+  hugewise bench memory
+  # Cost of prefaulting 1 GiB
+  hugewise bench prefault --sizes 1G",
+    ),
+    (
+        "bench memory",
+        "
+  # Copies that fit the caches and that do not
+  hugewise bench memory --ops copy --sizes 64K,256M
+  # As a picture
+  hugewise bench memory --svg memory.svg",
+    ),
+    (
+        "bench latency",
+        "
+  # Up to 1 GiB
+  hugewise bench latency --to 1G
+  # Small and huge pages as curves
+  hugewise bench latency --pages 4k,2m --svg latency.svg",
+    ),
+    (
+        "bench prefault",
+        "
+  # Two methods
+  hugewise bench prefault --methods store,populate-write
+  # With one thread and with four
+  hugewise bench prefault --sizes 1G --threads 1,4",
+    ),
+    (
+        "bench growth",
+        "
+  # Steps of 1 MiB against 4 MiB
+  hugewise bench growth --steps 1M,4M
+  # A heap grown by brk
+  hugewise bench growth --means brk",
+    ),
+    (
+        "bench heap",
+        "
+  # The heaps of Go and of glibc
+  hugewise bench heap --programs go,glibc
+  # Up to 256 MiB
+  hugewise bench heap --heap 256M",
+    ),
+    (
+        "bench fork",
+        "
+  # A process of 1 GiB
+  hugewise bench fork --sizes 1G
+  # More writes after the fork
+  hugewise bench fork --writes 1000000",
+    ),
+    (
+        "bench slab",
+        "
+  # All page sizes and ways of prefaulting
+  hugewise bench slab
+  # Two allocators
+  hugewise bench slab --allocators=glibc,jemalloc",
+    ),
+    (
+        "bench fragment",
+        "
+  # Free memory 50 % and 90 % fragmented
+  sudo hugewise bench fragment --system --to 50%,90%
+  # More memory in each state
+  sudo hugewise bench fragment --system --sizes 256M",
+    ),
+    (
+        "stat",
+        "
+  # The whole machine, a line per second
+  hugewise stat
+  # A process for ten seconds
+  hugewise stat -p 1234 --duration 10s
+  # A command, recorded
+  hugewise stat --json stat.jsonl -- ./prog",
+    ),
+    (
+        "misses",
+        "
+  # A process for ten seconds
+  hugewise misses -p 1234 --duration 10s
+  # A command, recorded for later
+  hugewise misses --out misses.jsonl -- ./prog
+  # The recording again
+  hugewise misses --replay misses.jsonl",
+    ),
+    (
+        "simulate",
+        "
+  # The TLB of this machine
+  hugewise simulate -- ./prog
+  # Another processor, longer
+  hugewise simulate --cpu skylake --max-accesses 1000000000 -- ./prog",
+    ),
+    (
+        "trace",
+        "
+  # The rare stalls, until Ctrl-C
+  sudo hugewise trace
+  # Compaction and reclaim, every 5 s
+  sudo hugewise trace compaction reclaim -I 5s
+  # A kernel function
+  sudo hugewise trace --duration 10s do_huge_pmd_anonymous_page",
+    ),
+    (
+        "collapse",
+        "
+  # What would become huge
+  hugewise collapse --dry-run 1234
+  # At most 1 GiB of the heap
+  sudo hugewise collapse --mapping '[heap]' --max-bytes 1G 1234",
+    ),
+    (
+        "inspect",
+        "
+  # A process by name or PID
+  hugewise inspect redis-server
+  # Its heap alone, with all evidence
+  hugewise inspect -v --mapping '[heap]' 1234
+  # What huge pages would add and could gain
+  hugewise inspect --forecast 1234
+  # What a reason means
+  hugewise inspect --explain VMA_SMALL",
+    ),
+    (
+        "faults",
+        "
+  # A command
+  hugewise faults -- ./prog
+  # A process for ten seconds, as a flame graph
+  hugewise faults -p 1234 --duration 10s --flame faults.svg",
+    ),
+    (
+        "exec",
+        "
+  # malloc with huge pages
+  hugewise exec --policy malloc=thp -- ./prog
+  # A system setting for the time of the command
+  sudo hugewise exec --system --policy thp=always -- ./prog",
+    ),
+    (
+        "doctor",
+        "
+  # What can be measured here
+  hugewise doctor
+  # Restore what a killed experiment left
+  sudo hugewise doctor --undo",
+    ),
+    (
+        "completions",
+        "
+  # For bash
+  hugewise completions bash > ~/.local/share/bash-completion/completions/hugewise
+  # For fish
+  hugewise completions fish > ~/.config/fish/completions/hugewise.fish",
+    ),
+    (
+        "man",
+        "
+  # Read a page
+  hugewise man run | man -l -
+  # The page of a bench
+  hugewise man bench-memory > hugewise-bench-memory.1",
+    ),
+];
+
+/// The examples of a verb as text; empty where it has none.
+pub fn text(verb: &str) -> String {
+    let found = EXAMPLES.iter().find(|(name, _)| *name == verb);
+    found.map_or_else(String::new, |(_, examples)| format!("Examples:{examples}"))
+}

@@ -1,0 +1,168 @@
+//! The command line: its verbs.
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::{cmd, options};
+
+mod examples;
+
+/// Do huge pages help a program on this machine or hurt it, by how much, and why?
+#[derive(Debug, Parser)]
+#[command(
+    name = "hugewise",
+    version,
+    after_help = "Start with:  hugewise run -- ./your-program",
+    after_long_help = "Start with:  hugewise run -- ./your-program\n\
+                       Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
+                       \x20            4 not possible on this machine, or another experiment is\n\
+                       \x20            running, 5 a --fail-if condition holds, 130 interrupted",
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a command under several memory policies and compare
+    Run(Box<cmd::run::Arguments>),
+    /// Report again from a record, or compare two
+    Report(cmd::report::Arguments),
+    /// Measure memory itself: speed, latency, prefaulting, by page size
+    Bench(Box<cmd::bench::Arguments>),
+    /// Count page walks, faults and huge pages, interval by interval
+    Stat(Box<cmd::stat::Arguments>),
+    /// Sample where TLB misses come from (experimental)
+    Misses(Box<cmd::misses::Arguments>),
+    /// Simulate the TLB misses of a command, without counters
+    Simulate(cmd::simulate::Arguments),
+    /// Time the stalls in kernel memory management
+    Trace(cmd::trace::Arguments),
+    /// Make the memory of a running process huge, with proof
+    Collapse(cmd::collapse::Arguments),
+    /// Explain why memory of a process is huge or not
+    Inspect(cmd::inspect::Arguments),
+    /// Show where page faults come from and how long they take
+    Faults(Box<cmd::faults::Arguments>),
+    /// Run a command under one policy, without measuring
+    Exec(cmd::exec::Arguments),
+    /// Check what can be measured here, and what may mislead
+    Doctor(cmd::doctor::Arguments),
+    /// Print the manual page of the program or of a verb
+    Man(cmd::man::Arguments),
+    /// Print completions for a shell
+    Completions(cmd::completions::Arguments),
+}
+
+/// The command line with the examples in its help.
+pub fn command() -> Command {
+    with_examples(Cli::command(), "")
+}
+
+/// Parses the words of the command line, and those of an experiment file that they name. Ends the
+/// program after printing help or a usage error.
+///
+/// # Errors
+///
+/// The experiment file cannot be read, or is wrong.
+pub fn parse(words: Vec<OsString>) -> Result<Cli> {
+    let words = options::with_file(Cli::command(), words)?;
+    let matches = command().get_matches_from(words);
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// Adds the examples of a verb, and of those below it, behind what its long help ends with.
+fn with_examples(command: Command, verb: &str) -> Command {
+    let below = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned());
+    let below: Vec<String> = below.collect();
+    let command = below.into_iter().fold(command, |command, name| {
+        let path = format!("{verb} {name}").trim().to_owned();
+        command.mut_subcommand(name, |sub| with_examples(sub, &path))
+    });
+    let examples = examples::text(verb);
+    let notes = command.get_after_long_help().or(command.get_after_help());
+    match (notes.map(ToString::to_string), examples.is_empty()) {
+        (_, true) => command,
+        (None, false) => command.after_long_help(examples),
+        (Some(notes), false) => command.after_long_help(format!("{notes}\n\n{examples}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every verb by its name, with those below it.
+    fn verbs(command: &Command, path: &str) -> Vec<(String, Command)> {
+        let mut all = Vec::new();
+        for sub in command.get_subcommands() {
+            let path = format!("{path} {}", sub.get_name()).trim().to_owned();
+            all.extend(verbs(sub, &path));
+            all.push((path, sub.clone().term_width(80)));
+        }
+        all
+    }
+
+    #[test]
+    fn short_help_fits_a_screen_and_long_help_ends_with_examples() {
+        /// A terminal of 80 columns and 24 lines; run has more to choose from.
+        const LINES: usize = 24;
+        const LINES_OF_RUN: usize = 40;
+        let short = command().term_width(80).render_help().to_string();
+        assert!(short.lines().count() <= LINES_OF_RUN, "{short}");
+        let mut too_long = Vec::new();
+        for (name, mut verb) in verbs(&command(), "") {
+            let most = if name == "run" { LINES_OF_RUN } else { LINES };
+            let short = verb.render_help().to_string();
+            let lines = short.lines().count();
+            if lines > most {
+                too_long.push(format!("{name}: {lines} lines\n{short}"));
+            }
+            let wide = short.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None, "{name}");
+            let long = verb.render_long_help().to_string();
+            assert!(long.contains("Examples:\n  # "), "{name}: {long}");
+        }
+        assert!(too_long.is_empty(), "{}", too_long.join("\n"));
+    }
+
+    #[test]
+    fn examples_are_command_lines_that_parse() {
+        let root = command();
+        for (name, _) in verbs(&root, "") {
+            let text = examples::text(&name).replace("\\\n    ", "");
+            for line in text.lines().filter_map(|line| line.split_once("hugewise ")) {
+                let words = words(line.1);
+                let lead = words.join(" ");
+                assert!(lead.replace('-', " ").starts_with(&name), "{name}: {lead}");
+                let words = std::iter::once("hugewise".to_owned()).chain(words);
+                let parsed = Cli::try_parse_from(words);
+                assert!(parsed.is_ok(), "{lead}: {parsed:?}");
+            }
+        }
+    }
+
+    /// Words as a shell splits them; single quotes are all that examples use.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.trim().chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                '|' | '>' if !quoted => break,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().expect("one word").push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+}

@@ -1,0 +1,55 @@
+//! The cells of a suite, from the words and numbers of its flags.
+
+use anyhow::Result;
+use hugewise_model::bench::arms;
+use hugewise_model::run::cells::{Bench, Cell};
+
+use crate::exit;
+use crate::nearest::hint;
+
+/// The words of a flag, each of which must be known, or the usual ones.
+pub(super) fn chosen<'a>(
+    flag: &str,
+    asked: &'a [String],
+    known: &[&str],
+    usual: &[&'a str],
+) -> Result<Vec<&'a str>> {
+    if asked.is_empty() {
+        return Ok(usual.to_vec());
+    }
+    match asked.iter().find(|word| !known.contains(&word.as_str())) {
+        None => Ok(asked.iter().map(String::as_str).collect()),
+        Some(word) => Err(exit::usage(format!(
+            "{flag} {word}: {}",
+            hint(word, known.iter().copied())
+        ))),
+    }
+}
+
+/// The numbers of a flag, or the usual ones.
+pub(super) fn or_usual(asked: &[u64], usual: &[u64]) -> Vec<u64> {
+    if asked.is_empty() { usual } else { asked }.to_vec()
+}
+
+/// A size as flags take it, `4G`.
+pub(super) fn flag_text(bytes: u64) -> String {
+    arms::page_word(bytes).to_uppercase()
+}
+
+/// A suite's cells, which are never none and none twice.
+pub(super) fn of_cells(name: &str, cells: Vec<Vec<String>>) -> Result<Bench> {
+    let mut found: Vec<Cell> = Vec::new();
+    for words in cells {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let cell = Cell::of(&words).map_err(exit::usage)?;
+        if !found.contains(&cell) {
+            found.push(cell);
+        }
+    }
+    Ok(Bench {
+        suite: name.to_owned(),
+        cells: found,
+        processor: None,
+        left_out: None,
+    })
+}

@@ -1,0 +1,154 @@
+//! Flags that every bench has, and the experiment that they ask for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::{KIB, parse_duration};
+use hugewise_model::bench::arms;
+use hugewise_model::bench::arms::Arms;
+use hugewise_model::run::cells::{Bench, Cell, suite};
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::policy::realise::Reach;
+
+use super::calibrate::Budget;
+use crate::exit;
+use crate::options::{Options, Switch};
+use crate::output::Output;
+use crate::paths;
+
+/// The default of `--max-time`.
+const USUAL_TIME: Duration = Duration::from_secs(180);
+
+/// Flags that every bench has.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Common {
+    /// Page sizes to compare, e.g. 4k,2m [default: those available]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',')]
+    pub(super) pages: Vec<String>,
+
+    /// Allow changing system settings, e.g. for 64 KiB folios
+    #[arg(long)]
+    pub(super) system: bool,
+
+    /// Decide nothing before N rounds [default: 10]
+    #[arg(hide_short_help = true, long, value_name = "N")]
+    pub(super) min_rounds: Option<u32>,
+
+    /// Run at most N rounds [default: 40]
+    #[arg(hide_short_help = true, long, value_name = "N")]
+    pub(super) max_rounds: Option<u32>,
+
+    /// Start no new round after TIME [default: 3m]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(super) max_time: Option<Duration>,
+
+    /// Seed of the order of trials [default: from the clock]
+    #[arg(hide_short_help = true, long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+
+    /// Write the record to FILE, which must be new
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) out: Option<PathBuf>,
+
+    /// Draw the curves into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl Common {
+    /// Whether system settings may be written.
+    pub(super) fn reach(&self) -> Reach {
+        if self.system {
+            Reach::System
+        } else {
+            Reach::Process
+        }
+    }
+
+    /// After which no new round begins.
+    pub(super) fn time(&self) -> Duration {
+        self.max_time.unwrap_or(USUAL_TIME)
+    }
+
+    /// What ten rounds have to fit into: of each policy one trial, and the control.
+    pub(super) fn budget(&self, suite: &str, host: &Host) -> Budget {
+        let policies = match self.pages.len() {
+            0 => arms::of_suite(suite, host, self.reach()).usual.len(),
+            named => named,
+        };
+        Budget {
+            time: self.time(),
+            trials: u32::try_from(policies + 1).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The experiment that goes through the cells. The workload is not held at its end, because
+    /// its blocks are gone by then.
+    pub(super) fn options(&self, bench: &Bench, policy: Vec<Policy>) -> Result<Options> {
+        let primary = suite::find(&bench.suite).map_or("time_seconds", suite::Suite::primary);
+        let cells: Vec<&str> = bench.cells.iter().map(Cell::as_str).collect();
+        let words = ["bench", &bench.suite, "--cells", &cells.join(",")];
+        let mut command = vec![paths::laboratory()?.into_os_string()];
+        command.extend(words.map(Into::into));
+        Ok(Options {
+            policy,
+            system: self.system,
+            min_rounds: self.min_rounds,
+            max_rounds: self.max_rounds,
+            max_time: Some(self.time()),
+            seed: self.seed,
+            exit_hold: Some(Switch::Off),
+            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
+            command,
+            ..Options::default()
+        })
+    }
+
+    /// The policies of `--pages`, or the usual ones.
+    pub(super) fn policies(&self, arms: Arms, host: &Host, bench: &Bench) -> Result<Vec<Policy>> {
+        if self.pages.is_empty() {
+            return Ok(arms.usual);
+        }
+        let find = |name: &String| {
+            let found = arms.known.iter().find(|policy| policy.name == *name);
+            found
+                .cloned()
+                .ok_or_else(|| no_pages(name, &arms.known, host, bench))
+        };
+        self.pages.iter().map(find).collect()
+    }
+}
+
+fn no_pages(name: &str, known: &[Policy], host: &Host, bench: &Bench) -> anyhow::Error {
+    let names = |policies: &[Policy]| {
+        let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+        names.join(", ")
+    };
+    let with_system = arms::of_suite(&bench.suite, host, Reach::System).known;
+    let more = if with_system.iter().any(|policy| policy.name == name) {
+        "; with --system that too".to_owned()
+    } else {
+        not_of_the_pool(name, host).unwrap_or_default()
+    };
+    exit::usage(format!("--pages {name}: there are {}{more}", names(known)))
+}
+
+/// The hint for hugetlb pages: this bench uses none, or how to fill the pool.
+fn not_of_the_pool(name: &str, host: &Host) -> Option<String> {
+    let named = |bytes: u64| format!("hugetlb-{}", arms::page_word(bytes)) == name;
+    let (bytes, pool) = host.hugetlb.iter().find(|(bytes, _)| named(**bytes))?;
+    if pool.free > pool.reserved {
+        return Some("; this bench uses no hugetlb pages".to_owned());
+    }
+    Some(format!(
+        "; that hugetlb pool has no free page; as root, write a number to \
+         /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",
+        bytes / KIB
+    ))
+}

@@ -1,0 +1,78 @@
+//! The planned ranges, made huge or only forecast.
+
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::collapse;
+use hugewise_linux::observe::collapse::{KernelReasons, Target};
+use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
+use hugewise_model::base::missing::Fact;
+use hugewise_model::observe::address_space::Space;
+use hugewise_model::observe::collapse::{Done, Ended, Plan, Report, report};
+
+use super::Arguments;
+use super::measure::Measurement;
+use crate::forecast::{self, Activity};
+use crate::interrupt::Interrupt;
+
+/// What would become huge, and what it would add.
+pub(super) fn dry_run(
+    root: &Root,
+    space: &Space,
+    plan: &Plan,
+    activity: Option<Activity>,
+) -> Report {
+    let done = Done {
+        fates: Vec::new(),
+        ended: Ended::DryRun,
+        call_seconds: 0.0,
+    };
+    let mut report = report(space.process.pid, &space.process.command, plan, &done);
+    let activity = activity.unwrap_or_else(|| Activity::unwatched(root));
+    report.forecast = Some(forecast::of(root, space, activity));
+    report
+}
+
+/// Makes the planned ranges huge, with `--measure` between two measurements.
+pub(super) fn collapse(
+    root: &Root,
+    arguments: &Arguments,
+    space: &Space,
+    plan: &Plan,
+    target: &Target,
+    measurement: Option<Measurement>,
+    stop: &Interrupt,
+) -> Report {
+    let mut heard = KernelReasons::open(root);
+    let watch = |when: &str| {
+        measurement.map(|measurement| {
+            let seconds = measurement.side().as_secs_f64();
+            arguments.message(format_args!("measuring for {seconds} s {when}"));
+            measurement.watch(root, arguments.pid, space.page_bytes, stop)
+        })
+    };
+    let before = watch("before");
+    let memory_before = memory(root, arguments.pid);
+    let done = collapse::collapse(target, plan, &mut heard, stop.flag(), &mut |_| ());
+    let memory_after = memory(root, arguments.pid);
+    let mut report = report(space.process.pid, &space.process.command, plan, &done);
+    (report.resident_before_bytes, report.huge_anon_before_bytes) = memory_before;
+    (report.resident_after_bytes, report.huge_anon_after_bytes) = memory_after;
+    report.reasons_missing = heard.missing().cloned();
+    if done.ended == Ended::Finished
+        && let (Some(measurement), Some(before)) = (measurement, before)
+        && let Some(after) = watch("after")
+    {
+        report.measured = Some(measurement.compare(&before, &after));
+    }
+    report
+}
+
+/// Resident memory of a process, and the anonymous huge memory in it.
+fn memory(root: &Root, pid: u32) -> (Fact<u64>, Fact<u64>) {
+    match read_smaps_rollup(root, pid) {
+        Ok(rollup) => (Ok(rollup.rss_bytes), Ok(rollup.huge_anon_bytes)),
+        Err(error) => {
+            let missing = error.into_missing("the same user id, or CAP_SYS_PTRACE");
+            (Err(missing.clone()), Err(missing))
+        }
+    }
+}

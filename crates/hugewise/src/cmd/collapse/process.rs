@@ -1,0 +1,103 @@
+//! The process: watched with `--hot`, read, and checked.
+
+use anyhow::Result;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::{Depth, ReadError, read_space};
+use hugewise_linux::observe::collapse::Unusable;
+use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::probe::read_page_bytes;
+use hugewise_linux::sys::thp::read_thp;
+use hugewise_model::observe::address_space::{Sort, Space};
+
+use super::Arguments;
+use crate::exit;
+use crate::forecast::{self, Activity, UsedBits, Watch};
+use crate::interrupt::Interrupt;
+
+/// Reads the address space, after watching it with `--hot`.
+pub(super) fn read(
+    root: &Root,
+    arguments: &Arguments,
+    stop: &Interrupt,
+) -> Result<(Space, Option<Activity>)> {
+    let pid = arguments.pid;
+    let activity = arguments.hot.then(|| watch(root, arguments, stop));
+    let activity = activity.transpose()?;
+    let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
+    let huge_bytes = huge_bytes.ok_or_else(|| {
+        exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
+    })?;
+    let space = read_space(
+        root,
+        pid,
+        read_page_bytes(root)?,
+        Some(huge_bytes),
+        Depth::Pages,
+    )
+    .map_err(|unread| unreadable(pid, &unread))?;
+    check(&space)?;
+    Ok((space, activity))
+}
+
+/// Watches which memory is used.
+fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Activity> {
+    let time = arguments.duration.unwrap_or(forecast::WATCH);
+    let watch = Watch::begin(root, arguments.pid, UsedBits::Clear, time)?;
+    let seconds = time.as_secs_f64();
+    arguments.message(format_args!("watching for {seconds} s"));
+    let activity = watch.finish(|time| {
+        stop.wait(time);
+        match stop.asked() {
+            true => WaitResult::Over,
+            false => WaitResult::Passed,
+        }
+    });
+    match stop.asked() {
+        true => Err(exit::interrupted("nothing was changed")),
+        false => Ok(activity),
+    }
+}
+
+/// What must hold of a process for anything to be possible.
+fn check(space: &Space) -> Result<()> {
+    let process = &space.process;
+    let who = format!("process {} ({})", process.pid, process.command);
+    match process.sort {
+        Sort::KernelThread => {
+            return Err(exit::usage(format!(
+                "{who} is a kernel thread and has no memory of its own"
+            )));
+        }
+        Sort::Zombie => {
+            return Err(exit::usage(format!("{who} has ended: its memory is gone")));
+        }
+        Sort::Program => {}
+    }
+    if process.thp_enabled == Some(false) {
+        return Err(exit::refused(format!(
+            "{who} has huge pages switched off (PR_SET_THP_DISABLE), by itself or inherited from \
+             a parent; this cannot be changed from outside: start it without"
+        )));
+    }
+    if !space.read_with.page_scan.is_read() && !space.read_with.page_map.is_read() {
+        return Err(exit::refused(format!(
+            "the pages of {who} cannot be read, so nothing can be planned or verified"
+        )));
+    }
+    Ok(())
+}
+
+fn unreadable(pid: u32, unread: &ReadError) -> anyhow::Error {
+    match unread {
+        ReadError::Gone => exit::usage(format!("there is no process {pid}")),
+        other => exit::refused(format!("reading process {pid}: {other}")),
+    }
+}
+
+/// The error of a process that cannot be changed.
+pub(super) fn refused(unusable: &Unusable) -> anyhow::Error {
+    match unusable {
+        Unusable::NoProcess { .. } => exit::usage(unusable),
+        _ => exit::refused(unusable),
+    }
+}

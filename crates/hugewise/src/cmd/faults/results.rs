@@ -1,0 +1,63 @@
+//! The summary in the requested format, and the call chains as files.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use hugewise_model::base::jsonl::LineError;
+use hugewise_model::observe::faults;
+use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
+use hugewise_model::text::{to_markdown, to_text};
+
+use super::Arguments;
+use crate::output::Format;
+use crate::{exit, output};
+
+/// Opens the files that will be written, so that a place where nothing can be written is known
+/// before the program runs.
+pub(super) fn check(arguments: &Arguments) -> Result<()> {
+    output::check_file(&arguments.output)?;
+    output::check_writable("--flame", arguments.flame.as_deref())?;
+    output::check_writable("--folded", arguments.folded.as_deref())
+}
+
+/// Writes the summary and the call chains. Trouble with one file does not keep back the rest.
+pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
+    let summary = analysis
+        .summary()
+        .ok_or_else(|| exit::usage(LineError::CutShort))?;
+    let shown = output::emit(&arguments.output, |format| {
+        rendered(&summary, format, arguments)
+    });
+    let chains = write_chains(analysis, &summary, arguments);
+    shown.and(chains)
+}
+
+fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -> Result<()> {
+    let weigh = arguments.weigh();
+    if let Some(path) = &arguments.folded {
+        let mut text = String::new();
+        for (chain, weight) in analysis.folded(weigh) {
+            writeln!(text, "{chain} {weight}")?;
+        }
+        output::write_file(path, &text)?;
+    }
+    if let Some(path) = &arguments.flame {
+        let subject = &summary.conditions.subject;
+        let title = match weigh {
+            faults::Weigh::Time => format!("Time in page faults: {subject}"),
+            faults::Weigh::Faults => format!("Page faults: {subject}"),
+        };
+        output::write_file(path, &render_flame(&analysis.folded(weigh), &title, weigh))?;
+    }
+    Ok(())
+}
+
+fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<String> {
+    let style = output::style(&arguments.output);
+    Ok(match format {
+        Format::Text => to_text(&summary.document(), &style),
+        Format::Csv => summary.csv(),
+        Format::Markdown => to_markdown(&summary.document(), style.verbose),
+        Format::Json => output::json(summary)?,
+    })
+}

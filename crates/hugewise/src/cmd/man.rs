@@ -1,0 +1,77 @@
+//! `hugewise man`: the manual pages, from the same text as the help.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use clap::{Args, Command};
+
+use crate::nearest::hint;
+use crate::{exit, output};
+
+/// Flags of `man`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The verb, e.g. run or bench memory [default: the program itself]
+    #[arg(value_name = "VERB")]
+    verb: Vec<String>,
+}
+
+/// Prints `hugewise.1`, or `hugewise-VERB.1`.
+pub fn run(arguments: &Arguments, program: Command) -> Result<()> {
+    let mut program = program
+        .disable_help_subcommand(true)
+        .mut_subcommands(|verb| verb.disable_help_subcommand(true));
+    program.build();
+    let name = arguments.verb.join(" ").replace(' ', "-");
+    let command = find(&program, &name).ok_or_else(|| {
+        let known = program.get_subcommands().map(Command::get_name);
+        exit::usage(format!(
+            "man {name}: there is no such verb; {}",
+            hint(&name, known)
+        ))
+    })?;
+    output::print(&page(command.clone())?)
+}
+
+/// The command of a name whose parts are joined by `-`; the program itself where there is none.
+fn find<'a>(command: &'a Command, name: &str) -> Option<&'a Command> {
+    if name.is_empty() {
+        return Some(command);
+    }
+    command.get_subcommands().find_map(|verb| {
+        let rest = name.strip_prefix(verb.get_name())?;
+        match rest.strip_prefix('-') {
+            Some(below) => find(verb, below),
+            None => rest.is_empty().then_some(verb),
+        }
+    })
+}
+
+/// The page; what stands after the help keeps its lines.
+fn page(command: Command) -> Result<String> {
+    let notes = command.get_after_long_help().or(command.get_after_help());
+    let notes = notes.map(ToString::to_string);
+    // A page shows what only short help leaves out.
+    let command = command.after_help(None).after_long_help(None);
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    if let Some(notes) = notes {
+        page.push_str(".SH EXTRA\n.nf\n");
+        for line in notes.lines() {
+            writeln!(page, "{}", roff(line))?;
+        }
+        page.push_str(".fi\n");
+    }
+    Ok(page)
+}
+
+/// A line of text that roff takes as it is.
+fn roff(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-");
+    match line.starts_with(['.', '\'']) {
+        true => format!("\\&{line}"),
+        false => line,
+    }
+}

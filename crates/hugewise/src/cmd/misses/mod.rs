@@ -1,0 +1,116 @@
+//! `hugewise misses`: where TLB misses come from, by sampling their addresses.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::tlb_misses as misses;
+use hugewise_linux::observe::tlb_misses::Kernel;
+use hugewise_model::base::jsonl::LineError;
+use hugewise_model::observe::misses::{
+    Absence, Analysis, Summary, render_csv, render_markdown, render_text,
+};
+use hugewise_model::text::wrap::wrapped;
+
+use crate::exit::{self, Exit};
+use crate::output::{self, Format, Output};
+use crate::target::TargetFlags;
+use crate::{paths, recording};
+
+mod sampling;
+
+/// What is not yet known of the instrument.
+const EXPERIMENTAL: &str = "Experimental: the decoders of samples (PEBS, IBS, SPE) were checked \
+                            against the documented layouts, not yet on real hardware.";
+
+/// Flags of `misses`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Experimental: not yet tried on the hardware that it needs.",
+    after_long_help = EXPERIMENTAL,
+    group(clap::ArgGroup::new("target").args(["pid", "all", "cgroup", "command", "replay"]))
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: TargetFlags,
+
+    /// Sample one in N events [default: chosen for this CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=0x00ff_ffff))]
+    every: Option<u64>,
+
+    /// Record every sample in FILE, for --replay
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    out: Option<PathBuf>,
+
+    /// Report again from a recording (--out FILE)
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Samples until the target ends, the time is over, or a signal comes; where nothing can be
+/// sampled, says why, and runs nothing.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    if let Some(path) = &arguments.replay {
+        show(&recording::replay(path)?, &arguments.output)?;
+        return Ok(Exit::Done);
+    }
+    let root = &Root::real();
+    output::check_file(&arguments.output)?;
+    let host = paths::host(root)?;
+    let target = sampling::Wanted::find(root, arguments)?;
+    let instruments = match misses::find(root, &host, &Kernel, arguments.every) {
+        Ok(instruments) => instruments,
+        Err(absence) => return refuse(&absence, &arguments.output),
+    };
+    match sampling::watch(root, &host, &instruments, target, arguments)? {
+        sampling::Ended::Sampled(analysis, exit) => {
+            show(&analysis, &arguments.output)?;
+            Ok(exit)
+        }
+        sampling::Ended::Absent(absence) => refuse(&absence, &arguments.output),
+    }
+}
+
+/// The result where nothing can be sampled: why, and what would help.
+fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
+    output::emit(output, |format| {
+        let mut text = String::new();
+        match format {
+            Format::Text | Format::Markdown => {
+                absence.render_text(output::style(output).width, &mut text)?;
+            }
+            Format::Csv => absence.render_csv(&mut text)?,
+            Format::Json => absence.render_json(&mut text)?,
+        }
+        Ok(text)
+    })?;
+    Ok(Exit::Refused)
+}
+
+fn show(analysis: &Analysis, output: &Output) -> Result<()> {
+    let summary = analysis
+        .summary()
+        .ok_or_else(|| exit::usage(LineError::CutShort))?;
+    output::emit(output, |format| rendered(&summary, format, output))
+}
+
+fn rendered(summary: &Summary, format: Format, output: &Output) -> Result<String> {
+    let style = output::style(output);
+    let mut text = match format {
+        Format::Text | Format::Markdown => {
+            wrapped(EXPERIMENTAL, style.width, 0).join("\n") + "\n\n"
+        }
+        Format::Csv | Format::Json => String::new(),
+    };
+    match format {
+        Format::Text => render_text(summary, &style, &mut text)?,
+        Format::Csv => render_csv(summary, &mut text)?,
+        Format::Markdown => render_markdown(summary, &style, &mut text)?,
+        Format::Json => text = output::json(summary)?,
+    }
+    Ok(text)
+}

@@ -1,0 +1,259 @@
+//! Sampling what runs now.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hugewise_linux::machine::clock;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::faults::TaskSet;
+use hugewise_linux::observe::stat::subject::{Process, Subject};
+use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
+use hugewise_linux::perf::symbols::Symbols;
+use hugewise_linux::sys::cpu;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults;
+use hugewise_model::observe::faults::{Known, Modes};
+use hugewise_model::observe::misses::{Absence, Analysis, Closing, Conditions, Event, Means, Own};
+use hugewise_model::run::trial::Outcome;
+
+use super::Arguments;
+use crate::exit::{self, Exit};
+use crate::interrupt::Interrupt;
+use crate::program;
+use crate::recording;
+use crate::stderr::message;
+use crate::target::{Limit, SOON, Watched, exit_of};
+
+/// Where misses go.
+type Sink = recording::Sink<Analysis>;
+
+/// How it ended.
+pub(super) enum Ended {
+    /// With samples, or without any.
+    Sampled(Box<Analysis>, Exit),
+    /// The target may not be sampled.
+    Absent(Box<Absence>),
+}
+
+/// Whom the samples are to be of.
+pub(super) enum Wanted {
+    /// The command of the line, which has not been started.
+    Command,
+    /// Something that runs already.
+    Running {
+        target: Target,
+        /// The process whose end is the end.
+        process: Option<Process>,
+    },
+}
+
+impl Wanted {
+    /// Finds what the command line names.
+    pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
+        if !arguments.target.command.is_empty() {
+            program::check(&arguments.target.command)?;
+            return Ok(Self::Command);
+        }
+        let (subject, _) = arguments.target.find(root)?;
+        Ok(match subject {
+            Subject::Process(process) => Self::Running {
+                target: Target::Running(TaskSet::of(root, process.pid)?),
+                process: Some(process),
+            },
+            Subject::Cgroup(group) => Self::Running {
+                target: Target::Cgroup(Arc::new(group.open(root).map_err(exit::refused)?)),
+                process: None,
+            },
+            _ => Self::Running {
+                target: Target::Machine,
+                process: None,
+            },
+        })
+    }
+}
+
+/// Samples to the end.
+pub(super) fn watch(
+    root: &Root,
+    host: &Host,
+    instruments: &[Instrument],
+    wanted: Wanted,
+    arguments: &Arguments,
+) -> Result<Ended> {
+    let interrupt = Interrupt::catch()?;
+    let sampling = Sampling {
+        root,
+        host,
+        instruments,
+        arguments,
+    };
+    match wanted {
+        Wanted::Command => sampling.command(&interrupt),
+        Wanted::Running { target, process } => {
+            sampling.running(&target, process.as_ref(), &interrupt)
+        }
+    }
+}
+
+/// What every sort of target needs.
+#[derive(Clone, Copy)]
+struct Sampling<'a> {
+    root: &'a Root,
+    host: &'a Host,
+    instruments: &'a [Instrument],
+    arguments: &'a Arguments,
+}
+
+impl Sampling<'_> {
+    fn command(self, interrupt: &Interrupt) -> Result<Ended> {
+        let suspended = self.arguments.target.start()?;
+        let target = Target::BeforeExec {
+            pid: suspended.main(),
+        };
+        let (mut misses, mut sink) = match self.open(&target)? {
+            Ok(opened) => opened,
+            Err(absence) => return Ok(Ended::Absent(absence)),
+        };
+        let mut watched = Watched::release(suspended)?;
+        let begun = Instant::now();
+        while watched.end.is_none() {
+            watched.wait(SOON, interrupt)?;
+            misses.drain(|event| sink.push(&event));
+        }
+        let wall_ns = nanoseconds(begun.elapsed());
+        let outcome = watched.end.as_ref().map(|end| end.outcome.clone());
+        let exit = exit_of(outcome.as_ref(), interrupt);
+        let outcome = outcome.filter(|_| !interrupt.asked());
+        watched.close();
+        let analysis = close(misses, sink, wall_ns, outcome)?;
+        Ok(Ended::Sampled(Box::new(analysis), exit))
+    }
+
+    fn running(
+        self,
+        target: &Target,
+        process: Option<&Process>,
+        interrupt: &Interrupt,
+    ) -> Result<Ended> {
+        let (mut misses, mut sink) = match self.open(target)? {
+            Ok(opened) => opened,
+            Err(absence) => return Ok(Ended::Absent(absence)),
+        };
+        if !self.arguments.output.quiet {
+            message("sampling; Ctrl-C ends it and reports");
+        }
+        let begun = Instant::now();
+        let limit = Limit::new(self.arguments.target.duration);
+        let gone = || process.is_some_and(|process| !process.runs(self.root));
+        while !(gone() || interrupt.asked() || limit.is_over()) {
+            thread::sleep(SOON.min(limit.left()));
+            misses.drain(|event| sink.push(&event));
+        }
+        let wall_ns = nanoseconds(begun.elapsed());
+        let analysis = close(misses, sink, wall_ns, None)?;
+        Ok(Ended::Sampled(Box::new(analysis), Exit::Done))
+    }
+
+    fn open(self, target: &Target) -> Result<Result<(Misses, Sink), Box<Absence>>> {
+        let (root, host) = (self.root, self.host);
+        let cpus = cpu::read_online_members(root)?;
+        let opened = Misses::open(root, host, &Kernel, self.instruments, target, &cpus);
+        let misses = match opened {
+            Ok(misses) => misses,
+            Err(error) => {
+                let means = self
+                    .instruments
+                    .first()
+                    .map_or(Means::Pebs, |one| one.means);
+                return match tlb_misses::explain(root, host, means, target, &error) {
+                    Some(absence) => Ok(Err(Box::new(absence))),
+                    None => Err(exit::usage(
+                        "the process has ended; there is nothing to sample",
+                    )),
+                };
+            }
+        };
+        let conditions = self.conditions();
+        let begin = Event::Own(Own::Sampling(Box::new(conditions.clone())));
+        let mut sink = Sink::new(Analysis::new(conditions), self.arguments.out.as_deref())?;
+        sink.push(&begin);
+        Ok(Ok((misses, sink)))
+    }
+
+    fn conditions(self) -> Conditions {
+        let mut conditions = Conditions {
+            hugewise: env!("CARGO_PKG_VERSION").to_owned(),
+            subject: self.subject(),
+            started_unix_ms: clock::unix_ms(),
+            kernel: self.host.kernel.clone(),
+            cpu_model: self.host.cpu_model.clone(),
+            page_bytes: self.host.page_bytes,
+            pmd_bytes: self.host.pmd_bytes(),
+            means: Means::Pebs,
+            sampled: String::new(),
+            every: 1,
+            modes: Modes::User,
+            page_size: Known::No(Missing::NotAsked),
+        };
+        tlb_misses::describe(self.instruments, &mut conditions);
+        conditions
+    }
+
+    fn subject(self) -> String {
+        let words = self.arguments.target.words();
+        match (self.arguments.target.pid, &self.arguments.target.cgroup) {
+            (Some(pid), _) => format!("process {pid}"),
+            (None, Some(name)) => format!("cgroup {name}"),
+            (None, None) if words.is_empty() => "the whole machine".to_owned(),
+            (None, None) => words.join(" "),
+        }
+    }
+}
+
+/// Takes what is left, and looks the names of all places up, which a replay then finds in the
+/// recording.
+fn close(
+    mut misses: Misses,
+    mut sink: Sink,
+    wall_ns: u64,
+    outcome: Option<Outcome>,
+) -> Result<Analysis> {
+    let closing = misses.finish(|event| sink.push(&event));
+    if let Some(first) = misses.malformed() {
+        message(format_args!(
+            "{} records could not be decoded; the first: {first}",
+            closing.malformed
+        ));
+    }
+    drop(misses);
+    name_places(&mut sink);
+    let closing = Closing {
+        wall_ns,
+        outcome,
+        ..closing
+    };
+    sink.push(&Event::Own(Own::Sampled(Box::new(closing))));
+    sink.finish()
+}
+
+fn name_places(sink: &mut Sink) {
+    let symbols = Symbols::default();
+    for (file, offsets) in sink.analysis.nameless() {
+        let offsets: Vec<u64> = offsets.into_iter().collect();
+        let names = symbols.look_up(&file, &offsets);
+        for (&offset, frames) in offsets.iter().zip(names) {
+            sink.push(&Event::Space(faults::Event::Symbol {
+                file: file.clone(),
+                offset,
+                frames,
+            }));
+        }
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

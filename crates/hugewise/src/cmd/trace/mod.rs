@@ -1,0 +1,141 @@
+//! `hugewise trace`: how long the kernel stalls, and where.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::bpf::Tracer;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::process::{Process, numbers_are_global};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::proc::kallsyms::read_kallsyms;
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::observe::trace::{Rung, Traced, Untraced};
+
+use crate::exit::{self, Exit};
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::stderr::message;
+
+mod points;
+mod session;
+
+use session::Session;
+
+/// Flags of `trace`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Presets:  alloc, compaction, reclaim, khugepaged, zeroing, split (the default);\n\
+                  \x20         fault and lock (these cost something per page fault and per lock); all"
+)]
+pub struct Arguments {
+    /// Presets, or kernel functions
+    #[arg(value_name = "PRESET|FUNCTION")]
+    what: Vec<String>,
+
+    /// Only this process and its descendants
+    #[arg(long, short, value_name = "PID")]
+    pid: Option<u32>,
+
+    /// Stop after TIME [default: on Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Also print what each interval of TIME brought
+    #[arg(long, short = 'I', value_name = "TIME", value_parser = parse_duration)]
+    interval: Option<Duration>,
+
+    /// Attach only by these: fentry, kprobe, tp_btf, raw_tp, tracepoint, perf_event
+    ///
+    /// For comparing them; without it the cheapest that works is taken.
+    #[arg(hide_short_help = true, long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
+    means: Vec<Rung>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+fn parse_means(word: &str) -> Result<Rung, String> {
+    let found = Rung::ALL.into_iter().find(|rung| rung.name() == word);
+    found.ok_or_else(|| {
+        let all = Rung::ALL.map(Rung::name).join(", ");
+        format!("there are {all}")
+    })
+}
+
+/// Runs the verb. Ctrl-C is how most tracings end, so it is no failure.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let root = Root::real();
+    check_times(arguments)?;
+    let points = points::chosen(&arguments.what, &read_kallsyms(&root).unwrap_or_default())?;
+    let process = arguments.pid.map(|pid| watched(&root, pid)).transpose()?;
+    output::check_file(&arguments.output)?;
+    let interrupt = Interrupt::catch()?;
+    let (tracer, missing) = Tracer::start_by(&root, &points, arguments.pid, |rung| {
+        arguments.means.is_empty() || arguments.means.contains(&rung)
+    })?;
+    let mut session = Session::new(tracer, arguments);
+    let nothing = session.points().is_empty();
+    if !nothing {
+        session.begin()?;
+    }
+    // Who waits for this line to do what is to be seen is in the first window.
+    if !arguments.output.quiet {
+        announce(session.points(), &missing);
+    }
+    if !nothing {
+        session.run(|| interrupt.asked() || process.as_ref().is_some_and(Process::has_ended))?;
+        if process.is_some_and(|process| process.has_ended()) && !arguments.output.quiet {
+            message("the process has ended");
+        }
+    }
+    session.finish(missing)?;
+    Ok(if nothing { Exit::Refused } else { Exit::Done })
+}
+
+fn check_times(arguments: &Arguments) -> Result<()> {
+    /// Reading and clearing what was counted takes its time.
+    const SHORTEST: Duration = Duration::from_millis(10);
+    let times = [
+        ("--duration", arguments.duration),
+        ("--interval", arguments.interval),
+    ];
+    for (flag, time) in times {
+        if time.is_some_and(|time| time < SHORTEST) {
+            return Err(exit::usage(format!("{flag} is too short; at least 10ms")));
+        }
+    }
+    Ok(())
+}
+
+fn watched(root: &Root, pid: u32) -> Result<Process> {
+    if !numbers_are_global(root) {
+        return Err(exit::refused(
+            "--pid: kernel tracing does not know the PIDs of a container; run hugewise outside of \
+             it, or without --pid",
+        ));
+    }
+    Process::open(pid).map_err(|error| match error.kind {
+        Kind::NotFound => exit::usage(format!("--pid {pid}: there is no such process")),
+        _ => exit::usage(format!("--pid {pid}: {error}")),
+    })
+}
+
+fn announce(traced: &[Traced], missing: &[Untraced]) {
+    if traced.is_empty() {
+        message("none of this can be traced here");
+        return;
+    }
+    let titles: Vec<&str> = traced.iter().map(|point| point.title.as_str()).collect();
+    message(format_args!(
+        "tracing {}; Ctrl-C stops and reports",
+        titles.join(", ")
+    ));
+    if !missing.is_empty() {
+        message(format_args!(
+            "{} of {} cannot be traced here; the report says why",
+            missing.len(),
+            missing.len() + traced.len()
+        ));
+    }
+}

@@ -1,0 +1,156 @@
+//! One tracing, from its begin to its report.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hugewise_linux::bpf::{PointWindow, Tracer};
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_linux::machine::root::Root;
+use hugewise_model::observe::trace;
+use hugewise_model::observe::trace::{FORMAT, Trace, Traced, Untraced, Window};
+
+use super::Arguments;
+use crate::output::{self, Format};
+
+/// One tracing, from its begin to its report.
+pub(super) struct Session<'a> {
+    tracer: Tracer,
+    points: Vec<Traced>,
+    arguments: &'a Arguments,
+    started: Instant,
+    started_unix_ms: u64,
+    sum: Vec<PointWindow>,
+    /// When the last window ended.
+    last: Duration,
+    windows: Vec<Window>,
+    intervals: u64,
+}
+
+impl<'a> Session<'a> {
+    /// Prepares a session; no window has begun.
+    pub(super) fn new(tracer: Tracer, arguments: &'a Arguments) -> Self {
+        let points = tracer.traced();
+        Self {
+            sum: vec![PointWindow::default(); points.len()],
+            points,
+            tracer,
+            arguments,
+            started: Instant::now(),
+            started_unix_ms: unix_ms(),
+            last: Duration::ZERO,
+            windows: Vec::new(),
+            intervals: 0,
+        }
+    }
+
+    /// What is traced.
+    pub(super) fn points(&self) -> &[Traced] {
+        &self.points
+    }
+
+    /// Starts the first window: what came while the programs were being attached one after the other belongs to no
+    /// window.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.tracer.window()?;
+        self.started = Instant::now();
+        self.started_unix_ms = unix_ms();
+        if self.arguments.output.format == Format::Csv {
+            output::print(trace::csv_head())?;
+        }
+        Ok(())
+    }
+
+    /// Traces until `ended`, or until the time is over.
+    pub(super) fn run(&mut self, ended: impl Fn() -> bool) -> Result<()> {
+        /// A signal or an end is noticed this late.
+        const PATIENCE: Duration = Duration::from_millis(50);
+        let end = self.arguments.duration.unwrap_or(Duration::MAX);
+        let mut due = self.arguments.interval.unwrap_or(Duration::MAX);
+        loop {
+            let now = self.started.elapsed();
+            if now >= end || ended() {
+                break;
+            }
+            if now >= due {
+                self.close_interval()?;
+                due += self.arguments.interval.unwrap_or(Duration::MAX);
+                continue;
+            }
+            std::thread::sleep((due.min(end) - now).min(PATIENCE));
+        }
+        if self.arguments.interval.is_some() {
+            return self.close_interval();
+        }
+        self.close().map(drop)
+    }
+
+    /// Ends a window, and adds it to the sum.
+    fn close(&mut self) -> Result<Window> {
+        let now = self.started.elapsed();
+        let sightings = self.tracer.window()?;
+        for (sum, sighting) in self.sum.iter_mut().zip(&sightings) {
+            sum.add(sighting);
+        }
+        let from = std::mem::replace(&mut self.last, now);
+        Ok(Window {
+            from_seconds: from.as_secs_f64(),
+            to_seconds: now.as_secs_f64(),
+            points: self.tracer.summaries(&sightings),
+        })
+    }
+
+    /// Prints an interval as it ends.
+    fn close_interval(&mut self) -> Result<()> {
+        let window = self.close()?;
+        let mut text = Vec::new();
+        match self.arguments.output.format {
+            Format::Text => trace::render_window(&self.points, &window, &mut text)?,
+            Format::Csv => {
+                let name = self.intervals.to_string();
+                trace::render_csv(&self.points, &window, &name, &mut text)?;
+            }
+            Format::Json | Format::Markdown => {}
+        }
+        // Days of intervals are kept for a document that lists them, and only for that.
+        if self.arguments.output.format == Format::Json || self.arguments.output.json.is_some() {
+            self.windows.push(window);
+        }
+        self.intervals += 1;
+        output::print(&String::from_utf8_lossy(&text))
+    }
+
+    /// Reports.
+    pub(super) fn finish(self, missing: Vec<Untraced>) -> Result<()> {
+        let total = Window {
+            from_seconds: 0.0,
+            to_seconds: self.last.as_secs_f64(),
+            points: self.tracer.summaries(&self.sum),
+        };
+        let trace = Trace {
+            format: FORMAT.to_owned(),
+            kernel: Root::real().read_trimmed("proc/sys/kernel/osrelease")?,
+            pid: self.arguments.pid,
+            started_unix_ms: self.started_unix_ms,
+            seconds: self.last.as_secs_f64(),
+            interval_seconds: self.arguments.interval.map(|time| time.as_secs_f64()),
+            points: self.points,
+            missing,
+            intervals: self.windows,
+            total,
+        };
+        // Detaching may take a moment; the report need not wait behind it, but must not be
+        // lost when its reader is gone.
+        output::emit(&self.arguments.output, |format| rendered(&trace, format))
+    }
+}
+
+fn rendered(trace: &Trace, format: Format) -> Result<String> {
+    let mut text = Vec::new();
+    match format {
+        Format::Text => trace::render_text(trace, &mut text)?,
+        Format::Csv => trace::render_csv(&trace.points, &trace.total, "total", &mut text)?,
+        Format::Markdown => trace::render_markdown(trace, &mut text)?,
+        Format::Json => return output::json(trace),
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

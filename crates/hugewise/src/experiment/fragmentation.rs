@@ -1,0 +1,116 @@
+//! `--fragment`: free memory kept in a stated state during an experiment.
+
+use std::cell::RefCell;
+
+use anyhow::Result;
+use hugewise_linux::apply::fragment::{Fragmented, State, compact, share_now};
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::machine::root::Root;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::bytes_text;
+use hugewise_model::run::record::Header;
+use hugewise_model::run::trial::{Mark, Reading};
+
+use crate::exit;
+use crate::paths;
+use crate::stderr::message;
+
+/// A state this close to another counts as the same.
+const TOLERANCE: f64 = 0.05;
+
+/// The state, as long as this exists.
+#[derive(Debug)]
+pub struct Fragmentation<'a> {
+    root: &'a Root,
+    page_bytes: u64,
+    huge_bytes: u64,
+    percent: u32,
+    /// The share in small blocks that was found.
+    found: f64,
+    held: RefCell<Fragmented>,
+}
+
+impl<'a> Fragmentation<'a> {
+    /// Reaches the state of the plan, if it has one.
+    pub fn begin(root: &'a Root, header: &Header) -> Result<Option<Self>> {
+        let Some(percent) = header.plan.fragment else {
+            return Ok(None);
+        };
+        let (page_bytes, huge_bytes) = sizes(&header.host)?;
+        let refused = |error| exit::refused(format!("--fragment {percent}%: {error}"));
+        let found = share_now(root, page_bytes, huge_bytes).map_err(refused)?;
+        let (held, state) = Fragmented::reach(&paths::laboratory()?, percent).map_err(refused)?;
+        report_state(found, state);
+        Ok(Some(Self {
+            root,
+            page_bytes,
+            huge_bytes,
+            percent,
+            found,
+            held: RefCell::new(held),
+        }))
+    }
+
+    /// Reaches the state again, before a trial.
+    pub fn repair(&self) -> Result<(), String> {
+        let repaired = self.held.borrow_mut().repair();
+        repaired
+            .map(drop)
+            .map_err(|error| format!("--fragment {}%: {error}", self.percent))
+    }
+
+    /// Marks a trial that did not begin in the state.
+    pub fn judge(&self, observed: &mut TrialObservation) {
+        let share = observed.readings.get("fragmented_before_ratio");
+        if let Some(Reading::Value { value }) = share
+            && *value < f64::from(self.percent) / 100.0 - TOLERANCE
+        {
+            observed.marks.push(Mark::NotApplied {
+                detail: format!(
+                    "{:.0} % of free memory was in small blocks instead of {} %",
+                    value * 100.0,
+                    self.percent
+                ),
+            });
+        }
+    }
+
+    /// Releases the memory, lets the kernel compact it, and returns a warning if it stays fragmented.
+    pub fn end(self) -> Option<String> {
+        let Self { held, .. } = self;
+        drop(held);
+        let now = || share_now(self.root, self.page_bytes, self.huge_bytes);
+        let back = |share: f64| share <= self.found + TOLERANCE;
+        if now().is_ok_and(back) {
+            return None;
+        }
+        // It takes root, and where it is refused programs mend the state as they end.
+        let _ = compact(self.root);
+        let left = now().ok().filter(|&share| !back(share))?;
+        Some(format!(
+            "{:.0} % of free memory is in small blocks, {:.0} % before --fragment: pages in \
+             per-CPU lists or in use by other programs are still scattered; this recovers as they \
+             are freed",
+            left * 100.0,
+            self.found * 100.0
+        ))
+    }
+}
+
+fn sizes(host: &Host) -> Result<(u64, u64)> {
+    let huge = host.pmd_bytes().ok_or_else(|| {
+        exit::refused(
+            "--fragment: this kernel has no transparent huge pages to fragment memory for",
+        )
+    })?;
+    Ok((host.page_bytes, huge))
+}
+
+fn report_state(found: f64, state: State) {
+    message(format_args!(
+        "free memory: {:.0} % in blocks smaller than a huge page, {:.0} % before; {} held for this",
+        state.share * 100.0,
+        found * 100.0,
+        bytes_text(state.kept_bytes)
+    ));
+}

@@ -1,0 +1,295 @@
+//! `--latency READER:FILE`: the files that a trial wrote, as opposed to older ones.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use hugewise_linux::collect::service::LastLook;
+use hugewise_model::base::glob::{fits, is_pattern};
+use hugewise_model::loadgen;
+use hugewise_model::loadgen::Reply;
+use hugewise_model::run::plan::service::Places;
+use hugewise_model::run::plan::{LatencySource, Place};
+
+/// More than this is no log of one trial.
+const LARGEST: u64 = 256 << 20;
+
+/// As much of stdout as is kept of a trial.
+const STDOUT_KEPT: usize = 16 << 20;
+
+/// How a source begins that names files in the folder of a trial.
+pub const FOLDER: &str = "{dir}/";
+
+/// Files by their names with what is in them, or why there are none.
+type Documents = Result<Vec<(String, Vec<u8>)>, String>;
+
+/// Where the latencies of a trial are read from after it.
+#[derive(Debug)]
+pub enum LatencyFiles {
+    /// The stdout of the trial.
+    Stdout,
+    /// Files that outlive the trial.
+    Changed(ChangedFiles),
+    /// Files in the temporary folder of the trial.
+    Folder(TrialFolder),
+}
+
+impl LatencyFiles {
+    /// Looks before a trial. Relative paths are relative to the workload's directory.
+    pub fn before(source: Option<&LatencySource>, directory: Option<&Path>) -> Self {
+        match source.map(|source| &source.place) {
+            None | Some(Place::Stdout) => Self::Stdout,
+            Some(Place::Files(path)) if path.starts_with(FOLDER) => {
+                Self::Folder(TrialFolder::new(path.clone()))
+            }
+            Some(Place::Files(path)) => Self::Changed(ChangedFiles::before(path, directory)),
+        }
+    }
+}
+
+impl LastLook for LatencyFiles {
+    fn look(&self, places: &Places) {
+        if let Self::Folder(folder) = self {
+            *folder.found.borrow_mut() = folder.read(places);
+        }
+    }
+}
+
+/// Files in the folder of a trial, which holds nothing of another.
+#[derive(Debug)]
+pub struct TrialFolder {
+    /// With its placeholders.
+    pattern: String,
+    found: RefCell<Documents>,
+}
+
+impl TrialFolder {
+    fn new(pattern: String) -> Self {
+        let why = format!("{pattern}: the trial did not get that far");
+        Self {
+            pattern,
+            found: RefCell::new(Err(why)),
+        }
+    }
+
+    /// Names tell no folder, whose own is another in each trial.
+    fn read(&self, places: &Places) -> Documents {
+        let pattern = PathBuf::from(places.fill(&self.pattern));
+        let mut documents = Vec::new();
+        for path in matching(&pattern) {
+            let below = path.strip_prefix(&places.dir).unwrap_or(&path);
+            let name = format!("{FOLDER}{}", below.display());
+            if fs::metadata(&path).is_ok_and(|facts| facts.is_file()) {
+                let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
+                documents.push((name, bytes));
+            }
+        }
+        match documents.is_empty() {
+            true => Err(format!("{}: the trial wrote no such file", self.pattern)),
+            false => Ok(documents),
+        }
+    }
+}
+
+/// The files that a source names, as they were before a trial.
+#[derive(Debug)]
+pub struct ChangedFiles {
+    pattern: PathBuf,
+    before: BTreeMap<PathBuf, State>,
+}
+
+/// The state of a file, to know whether it was written anew or only appended to.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    inode: u64,
+    length: u64,
+    modified: (i64, i64),
+    /// Of the contents; `None` of a file that is too large to be read.
+    fingerprint: Option<u64>,
+}
+
+impl ChangedFiles {
+    fn before(path: &str, directory: Option<&Path>) -> Self {
+        let pattern = directory.unwrap_or(Path::new("")).join(path);
+        let states = matching(&pattern).into_iter().filter_map(|path| {
+            let state = State::of(&path)?;
+            Some((path, state))
+        });
+        Self {
+            before: states.collect(),
+            pattern,
+        }
+    }
+
+    /// The contents of the files that are new or were written anew, by their names.
+    fn documents(&self) -> Documents {
+        let mut documents = Vec::new();
+        for path in matching(&self.pattern) {
+            let name = path.display().to_string();
+            let now = State::of(&path);
+            let before = self.before.get(&path);
+            if now.is_none() || now.as_ref() == before {
+                continue;
+            }
+            let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
+            if before.is_some_and(|before| is_appended(before, &bytes)) {
+                return Err(format!(
+                    "{name}: the trial appended to it, so it also holds older requests; remove it \
+                     in --prepare"
+                ));
+            }
+            documents.push((name, bytes));
+        }
+        if documents.is_empty() {
+            return Err(format!(
+                "{}: the trial wrote no such file",
+                self.pattern.display()
+            ));
+        }
+        Ok(documents)
+    }
+}
+
+impl State {
+    /// `None` for what is no plain file: a pipe would wait for its writer.
+    fn of(path: &Path) -> Option<Self> {
+        let facts = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(Self {
+            inode: facts.ino(),
+            length: facts.len(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            fingerprint: contents(path).ok().map(|bytes| fingerprint(&bytes)),
+        })
+    }
+}
+
+/// Whether the file begins with all that it held before.
+fn is_appended(before: &State, bytes: &[u8]) -> bool {
+    let length = usize::try_from(before.length).unwrap_or(usize::MAX);
+    let old = bytes.get(..length).filter(|old| !old.is_empty());
+    old.is_some_and(|old| before.fingerprint == Some(fingerprint(old)) && bytes.len() > length)
+}
+
+fn fingerprint(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    Ok(bytes)
+}
+
+/// The files that a path names, in the order of their names; its last part may hold `*` (any
+/// letters) and `?` (one letter).
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
+    if !is_pattern(&name) {
+        return vec![pattern.to_owned()];
+    }
+    let folder = match pattern.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|entry| fits(&name, &entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// The latencies of one trial, from its stdout or from the files that it wrote.
+pub fn read(source: &LatencySource, stdout: &[u8], files: LatencyFiles) -> Reply {
+    let documents = match files {
+        LatencyFiles::Changed(files) => files.documents(),
+        LatencyFiles::Folder(folder) => folder.found.into_inner(),
+        LatencyFiles::Stdout if stdout.len() >= STDOUT_KEPT => Err(format!(
+            "the trial printed more than {} MiB; let it write to a file",
+            STDOUT_KEPT >> 20
+        )),
+        LatencyFiles::Stdout => Ok(vec![("stdout".to_owned(), stdout.to_vec())]),
+    };
+    loadgen::read(source, documents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn before(path: &Path) -> ChangedFiles {
+        ChangedFiles::before(&path.display().to_string(), None)
+    }
+
+    fn names(written: &ChangedFiles) -> Vec<String> {
+        let documents = written.documents().expect("written");
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        documents.iter().map(|(path, _)| name(path)).collect()
+    }
+
+    #[test]
+    fn only_what_the_trial_wrote_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("w");
+        write("a.1", "old\n");
+        write("a.2", "old\n");
+        let before = before(&folder.path().join("a.*"));
+        assert!(
+            before
+                .documents()
+                .unwrap_err()
+                .contains("wrote no such file")
+        );
+        write("a.2", "new\n");
+        write("a.3", "5\n");
+        write("b.3", "5\n");
+        assert_eq!(names(&before), ["a.2", "a.3"]);
+        write("a.1", "old\nand more\n");
+        assert!(before.documents().unwrap_err().contains("appended"));
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        let before = before(&path);
+        assert!(before.documents().is_err());
+    }
+
+    #[test]
+    fn files_in_a_folder_are_named_without_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = Places {
+            port: 4711,
+            dir: folder.path().display().to_string(),
+        };
+        let read = |pattern: &str| TrialFolder::new(pattern.to_owned()).read(&places);
+        assert_eq!(
+            read("{dir}/log*"),
+            Err("{dir}/log*: the trial wrote no such file".to_owned())
+        );
+        for name in ["log.4711", "log.1", "other"] {
+            fs::write(folder.path().join(name), name).expect("a file");
+        }
+        let named = |name: &str| (format!("{{dir}}/{name}"), name.as_bytes().to_vec());
+        assert_eq!(
+            read("{dir}/log*"),
+            Ok(vec![named("log.1"), named("log.4711")])
+        );
+        assert_eq!(read("{dir}/log.{port}"), Ok(vec![named("log.4711")]));
+    }
+}

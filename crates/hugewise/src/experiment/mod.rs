@@ -1,0 +1,25 @@
+//! An experiment, from its plan to its report: what `run` and `bench` do.
+
+/// The plan: options on a host, checked.
+pub mod plan;
+
+/// What runtimes make of the settings of a policy.
+pub mod runtimes;
+
+/// `run --dry-run`.
+pub mod preview;
+
+/// The whole experiment: apply, run, record, put back, report.
+pub mod conduct;
+
+/// The report, and what `--fail-if` makes of it.
+pub mod report;
+
+/// The record as a file.
+pub mod recorder;
+
+mod fragmentation;
+mod latency_files;
+mod progress;
+mod rounds;
+mod trial_output;

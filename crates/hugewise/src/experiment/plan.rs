@@ -1,0 +1,266 @@
+//! From options to an experiment: the one place where words become a plan.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use hugewise_model::base::host::Host;
+use hugewise_model::run::gate::Gate;
+use hugewise_model::run::metric;
+use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
+use hugewise_model::run::plan::{LatencySource, Place};
+use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
+use hugewise_model::run::policy::{Policy, cross, defaults};
+
+use crate::exit;
+use crate::experiment::latency_files::FOLDER;
+use crate::experiment::runtimes;
+use crate::nearest::{hint, nearest};
+use crate::options::{Options, Streams, check_workload};
+
+impl Options {
+    /// Whether the machine's settings may be written.
+    pub fn reach(&self) -> Reach {
+        if self.system {
+            Reach::System
+        } else {
+            Reach::Process
+        }
+    }
+
+    /// The plan on this host; `clock_seed` is used when no seed was given.
+    pub fn plan(&self, host: &Host, clock_seed: u64) -> Result<Plan> {
+        check_workload(self)?;
+        self.check_latency()?;
+        let policies = self.policies(host)?;
+        runtimes::check_placeholders(&self.words(), &policies)?;
+        Ok(Plan {
+            command: self
+                .command
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            shell: self.shell,
+            baseline: baseline(self.baseline.as_deref(), &policies)?,
+            policies,
+            seed: self.seed.unwrap_or(clock_seed),
+            bounds: self.bounds()?,
+            verdict_metric: self.checked_verdict_metric()?,
+            printed: self.metric.clone(),
+            bench: None,
+            latency: self.latency.clone(),
+            service: self.driven()?,
+            fragment: self.checked_fragment()?,
+        })
+    }
+
+    fn policies(&self, host: &Host) -> Result<Vec<Policy>> {
+        let mut policies = self.policy.clone();
+        if !self.matrix.is_empty() {
+            policies.extend(cross(&self.matrix).map_err(exit::usage)?);
+        }
+        if policies.is_empty() {
+            policies = defaults(host, self.reach());
+        }
+        name_apart(&mut policies)?;
+        Ok(policies)
+    }
+
+    /// The state of free memory, which is all programs' memory.
+    fn checked_fragment(&self) -> Result<Option<u32>> {
+        if self.fragment.is_some() && !self.system {
+            return Err(exit::usage(
+                "--fragment fragments the free memory of the whole machine, which can slow other \
+                 programs; add --system to allow that",
+            ));
+        }
+        Ok(self.fragment)
+    }
+
+    fn check_latency(&self) -> Result<()> {
+        let from_stdout = |source: &LatencySource| source.place == Place::Stdout;
+        if self.output == Some(Streams::Show) && self.latency.as_ref().is_some_and(from_stdout) {
+            return Err(exit::usage(
+                "--output show leaves no stdout for --latency to read; use --output keep",
+            ));
+        }
+        match self.latency.as_ref().map(|source| &source.place) {
+            Some(Place::Files(path)) => self.check_latency_path(path),
+            _ => Ok(()),
+        }
+    }
+
+    /// Only a server has a temporary folder; other files are listed before the port is known.
+    fn check_latency_path(&self, path: &str) -> Result<()> {
+        let named = ["{dir}", "{port}"].iter().find(|it| path.contains(**it));
+        let Some(named) = named else {
+            return Ok(());
+        };
+        let problem = if self.server.service.is_none() {
+            format!("{named} needs --service")
+        } else if !path.starts_with(FOLDER) {
+            format!("a path with {named} must begin with {FOLDER}")
+        } else {
+            return Ok(());
+        };
+        Err(exit::usage(format!("--latency …:{path}: {problem}")))
+    }
+
+    fn bounds(&self) -> Result<Bounds> {
+        let min_rounds = self.min_rounds.unwrap_or(10);
+        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(40));
+        if min_rounds == 0 {
+            return Err(exit::usage("--min-rounds 0: need at least 1"));
+        }
+        if max_rounds < min_rounds {
+            return match self.min_rounds {
+                Some(_) => Err(exit::usage(format!(
+                    "--max-rounds {max_rounds} is less than --min-rounds {min_rounds}"
+                ))),
+                None if max_rounds == 0 => Err(exit::usage("--max-rounds 0: need at least 1")),
+                // Fewer rounds than the usual minimum were asked for: the interval will say
+                // what they are worth.
+                None => Ok(self.bounds_of(max_rounds, max_rounds)),
+            };
+        }
+        Ok(self.bounds_of(min_rounds, max_rounds))
+    }
+
+    fn bounds_of(&self, min_rounds: u32, max_rounds: u32) -> Bounds {
+        Bounds {
+            threshold: self.threshold.unwrap_or(0.01),
+            precision: self.precision,
+            warmup_rounds: self.warmup.unwrap_or(1),
+            min_rounds,
+            max_rounds,
+            max_time: self.max_time,
+        }
+    }
+
+    fn checked_verdict_metric(&self) -> Result<String> {
+        check_gates(&self.fail_if, &self.metric)?;
+        let of_latency = self
+            .latency
+            .as_ref()
+            .and_then(LatencySource::verdict_metric);
+        let asked = self.verdict_metric.as_deref();
+        let name = asked.or(of_latency).unwrap_or("wall_seconds");
+        if is_known(name, &self.metric) {
+            Ok(name.to_owned())
+        } else {
+            Err(exit::usage(format!(
+                "--verdict-metric {name}: there is no such metric; {}",
+                metric_hint(name, &self.metric)
+            )))
+        }
+    }
+}
+/// Whether a metric is one of the table or of those that the workload prints.
+fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
+    metric::find(name).is_some() || printed.iter().any(|printed| printed.name == name)
+}
+
+/// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
+pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric]) -> Result<()> {
+    match gates.iter().find(|gate| !is_known(&gate.metric, printed)) {
+        None => Ok(()),
+        Some(gate) => Err(exit::usage(format!(
+            "--fail-if '{gate}': there is no metric `{}`; {}",
+            gate.metric,
+            metric_hint(&gate.metric, printed)
+        ))),
+    }
+}
+
+/// A hint for a metric that does not exist.
+fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
+    let printed = printed.iter().map(|printed| printed.name.as_str());
+    let known = metric::METRICS.iter().map(|metric| &*metric.name);
+    match nearest(name, known.chain(printed)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
+    }
+}
+
+fn baseline(asked: Option<&str>, policies: &[Policy]) -> Result<String> {
+    let Some(asked) = asked else {
+        return Ok(policies
+            .first()
+            .map_or_else(String::new, |policy| policy.name.clone()));
+    };
+    if policies.iter().any(|policy| policy.name == asked) {
+        return Ok(asked.to_owned());
+    }
+    let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+    Err(exit::usage(format!(
+        "--baseline {asked}: no policy has that name; {}",
+        hint(asked, names)
+    )))
+}
+
+/// The same policy given twice is a fair question (an A/A test): the second gets a number.
+/// The same name for different settings is not.
+fn name_apart(policies: &mut [Policy]) -> Result<()> {
+    let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for index in 0..policies.len() {
+        let name = policies[index].name.clone();
+        if let Some((first, count)) = seen.get_mut(&name) {
+            if policies[*first].settings != policies[index].settings {
+                return Err(exit::usage(format!(
+                    "two different policies are called `{name}`; give one of them another name"
+                )));
+            }
+            *count += 1;
+            policies[index].name = format!("{name} #{count}");
+        } else {
+            seen.insert(name, (index, 1));
+        }
+    }
+    Ok(())
+}
+
+/// How every policy of the plan is reached, or all that stands in the way, before anything runs.
+pub fn realise_all(
+    plan: &Plan,
+    host: &Host,
+    reach: Reach,
+) -> Result<BTreeMap<String, Realisation>> {
+    let mut realisations = BTreeMap::new();
+    let mut obstacles = Vec::new();
+    for policy in &plan.policies {
+        match realise(policy, host, reach) {
+            Ok(realisation) => {
+                realisations.insert(policy.name.clone(), realisation);
+            }
+            Err(unreachable) => {
+                obstacles.extend(unreachable.iter().map(|obstacle| format!("  {obstacle}")));
+            }
+        }
+    }
+    if obstacles.is_empty() {
+        return Ok(realisations);
+    }
+    Err(exit::refused(format!(
+        "nothing was run, because this is not possible here:\n{}",
+        obstacles.join("\n")
+    )))
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_policy_twice_is_told_apart() {
+        let mut policies = vec![Policy::as_is(), Policy::as_is(), Policy::as_is()];
+        name_apart(&mut policies).expect("equal settings");
+        let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+        assert_eq!(names, ["as-is", "as-is #2", "as-is #3"]);
+    }
+
+    #[test]
+    fn one_name_for_two_policies_is_refused() {
+        let mut other = Policy::as_is();
+        other.settings.thp = Some(hugewise_model::run::policy::Thp::Never);
+        let error = name_apart(&mut [Policy::as_is(), other]).expect_err("one name, two policies");
+        assert!(error.to_string().contains("as-is"), "{error}");
+    }
+}

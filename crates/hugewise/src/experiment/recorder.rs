@@ -1,0 +1,120 @@
+//! The record on disk: appended and flushed per trial, so that nothing measured is lost.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use hugewise_linux::machine::identity::Identity;
+use hugewise_model::run::record;
+use hugewise_model::run::record::{End, Header, Line, Record};
+use hugewise_model::run::trial::Trial;
+
+use crate::exit;
+use crate::file;
+use crate::stderr::chain;
+
+/// A record that is being written, with the same record in memory.
+#[derive(Debug)]
+pub struct Recorder {
+    record: Record,
+    path: PathBuf,
+    file: Option<File>,
+    trouble: Option<anyhow::Error>,
+}
+
+impl Recorder {
+    /// Makes the file, which must not exist yet, and writes the header. It belongs to `owner`
+    /// where one is named: the user who called us through sudo.
+    pub fn create(path: &Path, header: Header, owner: Option<&Identity>) -> Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
+            exit::usage(match error.kind() {
+                std::io::ErrorKind::AlreadyExists => format!(
+                    "{} exists already; records are never overwritten: name another file with --out",
+                    path.display()
+                ),
+                _ => format!("making the record {}: {error}; choose another place with --out FILE", path.display()),
+            })
+        })?;
+        if let Some(owner) = owner {
+            // On a file system without owners it stays root's, and readable.
+            let _ = std::os::unix::fs::fchown(&file, Some(owner.uid), Some(owner.gid));
+        }
+        let mut recorder = Self {
+            record: Record::begin(header.clone()),
+            path: path.to_owned(),
+            file: Some(file),
+            trouble: None,
+        };
+        recorder.append(&Line::Header(header));
+        match recorder.trouble.take() {
+            Some(error) => Err(error),
+            None => Ok(recorder),
+        }
+    }
+
+    /// Adds a trial. Trouble with the disk does not end an experiment: the trial stays in
+    /// memory and in the report, and the trouble is reported at the end.
+    pub fn push(&mut self, trial: Trial) {
+        self.append(&Line::Trial(trial.clone()));
+        self.record.trials.push(trial);
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was recorded so far.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Writes the last line and hands the record over, with what went wrong on the disk.
+    pub fn finish(mut self, end: End) -> (Record, Option<anyhow::Error>) {
+        self.append(&Line::End(end.clone()));
+        self.record.end = Some(end);
+        (self.record, self.trouble)
+    }
+
+    /// Hands over what was recorded until measuring itself failed, and why it did. The file gets
+    /// no last line: it is that of an experiment that was cut short.
+    pub fn abandon(mut self, error: anyhow::Error) -> (Record, Option<anyhow::Error>) {
+        let why = format!("the experiment was cut short: {}", chain(&error));
+        self.record.warnings.push(why);
+        (self.record, Some(error))
+    }
+
+    fn append(&mut self, line: &Line) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = append_whole(file, &record::to_line(line)) {
+            self.file = None;
+            self.trouble = Some(anyhow!(error).context(format!(
+                "writing the record {}; it holds the trials before this one. Free some space or \
+                 choose another place with --out FILE",
+                self.path.display()
+            )));
+        }
+    }
+}
+
+/// Appends a line, or leaves the file as it was before: a torn line is cut off again.
+fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
+    let before = file.stream_position()?;
+    let written = file
+        .write_all(line.as_bytes())
+        .and_then(|()| file.sync_data());
+    if written.is_err() {
+        // Best effort: the reader copes with a torn last line as well.
+        let _ = file.set_len(before);
+        let _ = file.seek(SeekFrom::Start(before));
+    }
+    written
+}
+
+/// Reads a record from a file.
+pub fn read(path: &Path) -> Result<Record> {
+    let bytes = file::read(path)
+        .map_err(|error| exit::usage(format!("reading the record {}: {error}", path.display())))?;
+    record::parse(&bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,90 @@
+//! The report of an experiment: given out, and judged by its `--fail-if` conditions.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hugewise_model::bench::plot;
+use hugewise_model::bench::plot::render_svg;
+use hugewise_model::run::gate::{Gate, Judgement};
+use hugewise_model::run::report::{Report, render_csv, render_json, render_markdown, render_text};
+
+use crate::exit;
+use crate::output::{self, Format, Output};
+use crate::stderr::message;
+
+/// Writes the report to stdout and to the files that were named; `svg` is the file of the curves.
+pub fn show(report: &Report<'_>, output: &Output, svg: Option<&Path>) -> Result<()> {
+    const KEPT: &str = "the record still holds everything that was measured";
+    let shown = output::emit(output, |format| rendered(report, format, output)).context(KEPT);
+    if let Some(path) = svg {
+        output::write_file(path, &curves(report)?).context(KEPT)?;
+    }
+    shown
+}
+
+/// The curves of a bench as SVG.
+fn curves(report: &Report<'_>) -> Result<String> {
+    let charts = match report.other {
+        None => plot::charts(report.record),
+        Some(_) => return Err(exit::usage("--svg needs one record; name only one")),
+    };
+    if charts.is_empty() {
+        return Err(exit::usage(
+            "--svg: there is nothing to draw; a bench of at least two sizes has curves",
+        ));
+    }
+    let title = report.record.header.plan.command.join(" ");
+    Ok(render_svg(&charts, &title))
+}
+
+fn rendered(report: &Report<'_>, format: Format, output: &Output) -> Result<String> {
+    let mut text = String::new();
+    match format {
+        Format::Text => render_text(report, &output::style(output), &mut text),
+        Format::Json => render_json(report, &mut text),
+        Format::Csv => render_csv(report, &mut text),
+        Format::Markdown => render_markdown(report, &mut text),
+    }
+    .context("rendering the report")?;
+    Ok(text)
+}
+
+/// Judges the gates, explains each on stderr, and returns whether one has closed.
+pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
+    let mut state = GateState::Open;
+    for gate in gates {
+        match gate.judge(&report.table) {
+            Judgement::Open => {}
+            Judgement::Closed(policies) => {
+                state = GateState::Closed;
+                message(format_args!(
+                    "--fail-if '{gate}' holds for {}",
+                    policies.join(", ")
+                ));
+            }
+            Judgement::CannotTell(policies) if policies.is_empty() => {
+                message(format_args!(
+                    "--fail-if '{gate}' cannot be judged: {} was not compared",
+                    gate.metric
+                ));
+            }
+            Judgement::CannotTell(policies) => {
+                message(format_args!(
+                    "--fail-if '{gate}' cannot be judged yet for {}: the limit is inside the \
+                     interval",
+                    policies.join(", ")
+                ));
+            }
+        }
+    }
+    state
+}
+
+/// The result of all gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateState {
+    /// None closed.
+    Open,
+    /// At least one closed.
+    Closed,
+}

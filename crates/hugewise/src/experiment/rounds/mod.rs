@@ -1,0 +1,279 @@
+//! The rounds of an experiment: warm up, then every policy once a round until it is enough.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::stalls::{StallScope, Stalls};
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
+use hugewise_linux::perf::count::Plan as CounterPlan;
+use hugewise_linux::perf::open::Kernel;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::compare::{Progress as SoFar, progress as so_far};
+use hugewise_model::run::plan::{Plan, Slot};
+use hugewise_model::run::record::{Header, Record, StopReason};
+use hugewise_model::run::trial::{Reading, Role, Trial};
+
+use crate::exit;
+use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::progress::{Audience, Progress};
+use crate::experiment::recorder::Recorder;
+use crate::experiment::runtimes::Runtimes;
+use crate::experiment::trial_output::TrialOutput;
+use crate::interrupt::Interrupt;
+use crate::options::{Options, StallChoice, Streams, Switch};
+use crate::output::Output;
+use crate::stderr::message;
+
+mod hooks;
+mod observe;
+mod progress_text;
+mod trial;
+
+use progress_text::{estimates, failure};
+
+/// What all trials of an experiment share.
+#[derive(Debug)]
+pub struct Rounds<'a> {
+    root: &'a Root,
+    options: &'a Options,
+    interrupt: &'a Interrupt,
+    identity: Option<Identity>,
+    audience: Audience,
+    /// The settings files that any policy writes.
+    files: Vec<String>,
+    /// The output of the trials, where it is kept.
+    trial_output: Option<TrialOutput>,
+    /// What the hardware can count, or why nothing.
+    counters: std::result::Result<CounterPlan, Missing>,
+    /// The kernel's stalls, where they are timed.
+    stalls: Option<RefCell<Stalls>>,
+    /// What runtimes make of each policy.
+    runtimes: Runtimes,
+    /// In which state free memory is kept.
+    fragmentation: Option<&'a Fragmentation<'a>>,
+    /// Whether it was reported that a server did not end in time.
+    killing_reported: Cell<bool>,
+}
+
+/// Where a trial stands in the experiment.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Number in the record; `None` for a trial that is not measured.
+    index: Option<u32>,
+    round: u32,
+    slot: Slot,
+}
+
+/// The stalls to time; one that cannot be timed here becomes a missing reading.
+fn watched_stalls(root: &Root, choice: Option<StallChoice>) -> Result<Option<RefCell<Stalls>>> {
+    let wanted = match choice.unwrap_or(StallChoice::Rare) {
+        StallChoice::Off => return Ok(None),
+        StallChoice::Rare => StallScope::Rare,
+        StallChoice::All => StallScope::All,
+    };
+    let stalls = Stalls::start(root, wanted).context("preparing to time the kernel's stalls")?;
+    Ok(Some(RefCell::new(stalls)))
+}
+
+impl<'a> Rounds<'a> {
+    /// Prepares what all trials share; `identity` is the user of the workload.
+    pub fn new(
+        root: &'a Root,
+        options: &'a Options,
+        interrupt: &'a Interrupt,
+        identity: Option<Identity>,
+        output: &Output,
+        recorder: &Recorder,
+    ) -> Result<Self> {
+        let quiet = output.quiet || options.output == Some(Streams::Show);
+        Ok(Self {
+            root,
+            options,
+            interrupt,
+            identity,
+            files: written_files(&recorder.record().header),
+            counters: match options.counters {
+                Some(Switch::Off) => Err(Missing::NotAsked),
+                _ => plan_counters(root, &Kernel, None, &Events::Walks),
+            },
+            trial_output: match options.output {
+                Some(Streams::Keep) => Some(TrialOutput::beside(recorder.path())?),
+                _ => None,
+            },
+            stalls: watched_stalls(root, options.stalls)?,
+            runtimes: Runtimes::default(),
+            fragmentation: None,
+            killing_reported: Cell::new(false),
+            audience: if quiet {
+                Audience::Nobody
+            } else {
+                Audience::Person
+            },
+        })
+    }
+
+    /// The same, with free memory in a stated state.
+    pub fn in_state(self, fragmentation: Option<&'a Fragmentation<'a>>) -> Self {
+        Self {
+            fragmentation,
+            ..self
+        }
+    }
+
+    /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
+    pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
+        let plan = recorder.record().header.plan.clone();
+        let mut progress = Progress::begin(&plan, self.audience);
+        let measured = match self.hook("--setup", self.options.setup.as_deref()) {
+            Ok(()) => self.measure(&plan, recorder, machine, &mut progress),
+            Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
+            Err(error) => Err(exit::trial_failed(error)),
+        };
+        let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
+        progress.finish();
+        if let Err(error) = cleaned {
+            message(error);
+        }
+        measured
+    }
+
+    fn measure(
+        &self,
+        plan: &Plan,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &mut Progress,
+    ) -> Result<StopReason> {
+        let began = Instant::now();
+        if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
+            return Ok(StopReason::Interrupted);
+        }
+        for round in 0..plan.bounds.max_rounds {
+            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
+            }
+            let so_far = so_far(recorder.record()).map_err(exit::usage)?;
+            progress.round_done(plan, &estimates(&so_far));
+            if let Some(reason) = stop(recorder.record(), &so_far, began) {
+                return Ok(reason);
+            }
+        }
+        Ok(StopReason::MaxRounds)
+    }
+
+    /// One round: every trial of the plan, recorded.
+    fn round(
+        &self,
+        plan: &Plan,
+        round: u32,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let slots = plan.round(round);
+        for (position, &slot) in slots.iter().enumerate() {
+            let policy = &plan.policies[slot.policy].name;
+            progress.trial(round, position, slots.len(), policy);
+            let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
+            let place = Place {
+                index: Some(index),
+                round,
+                slot,
+            };
+            let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+            if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+            recorder.push(trial);
+        }
+        Ok(Flow::Go)
+    }
+
+    /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.
+    fn warm_up(
+        &self,
+        plan: &Plan,
+        recorder: &Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let mut reported = false;
+        for round in 0..plan.bounds.warmup_rounds {
+            for slot in plan
+                .round(round)
+                .into_iter()
+                .filter(|slot| slot.role == Role::Arm)
+            {
+                progress.warmup(&plan.policies[slot.policy].name);
+                let place = Place {
+                    index: None,
+                    round,
+                    slot,
+                };
+                let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+                if flow == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+                if !trial.succeeded() && !reported {
+                    reported = true;
+                    progress.print_above(&failure(&trial));
+                }
+            }
+        }
+        Ok(Flow::Go)
+    }
+}
+
+fn written_files(header: &Header) -> Vec<String> {
+    let writes = header
+        .realisations
+        .values()
+        .flat_map(|realisation| &realisation.files);
+    let paths: BTreeSet<&String> = writes.map(|write| &write.path).collect();
+    paths.into_iter().cloned().collect()
+}
+
+/// Whether the experiment goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Go,
+    Stop,
+}
+
+/// Why no further round is needed, if so.
+fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
+    let time_is_up = record
+        .header
+        .plan
+        .bounds
+        .max_time
+        .is_some_and(|most| began.elapsed() >= most);
+    let first_rounds = (so_far.rounds >= 2).then(|| nothing_to_judge(record));
+    first_rounds
+        .flatten()
+        .or(so_far.stop)
+        .or_else(|| time_is_up.then_some(StopReason::MaxTime))
+}
+
+/// Why more rounds would bring nothing either.
+fn nothing_to_judge(record: &Record) -> Option<StopReason> {
+    let metric = &record.header.plan.verdict_metric;
+    let judged = |trial: &Trial| match trial.readings.get(metric) {
+        Some(Reading::Missing { .. }) | None => false,
+        Some(_) => true,
+    };
+    let mut succeeded = record
+        .trials
+        .iter()
+        .filter(|trial| trial.succeeded())
+        .peekable();
+    if succeeded.peek().is_none() {
+        return Some(StopReason::WorkloadFails);
+    }
+    (!succeeded.any(judged)).then_some(StopReason::VerdictUnmeasured)
+}

@@ -1,0 +1,172 @@
+//! One trial: the command, or the server with its load, in its surroundings.
+
+use anyhow::{Context, Result};
+use hugewise_linux::collect;
+use hugewise_linux::collect::service;
+use hugewise_linux::collect::service::{ServerEnd, Service};
+use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
+use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
+use hugewise_linux::undo::Unwatched;
+use hugewise_model::run::plan::LatencySource;
+use hugewise_model::run::plan::Plan;
+use hugewise_model::run::plan::service as plan;
+use hugewise_model::run::plan::service::{CommandLine, LoadPolicy};
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::policy::{Settings, environment};
+use hugewise_model::run::record::Header;
+
+use super::{Place, Rounds};
+use crate::experiment::latency_files::LatencyFiles;
+use crate::experiment::runtimes;
+use crate::options::{Options, Streams, Switch};
+
+impl Rounds<'_> {
+    /// Runs the workload once under a policy that is in force.
+    pub(super) fn observe(
+        &self,
+        header: &Header,
+        place: Place,
+        latency_files: &LatencyFiles,
+    ) -> Result<TrialObservation> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let (settings, realisation) = (&policy.settings, &header.realisations[&policy.name]);
+        let watch = Instruments {
+            files: &self.files,
+            expected: realisation,
+            counting: CountingPlan {
+                plan: self.counters.as_ref(),
+                round: place.round,
+            },
+            stalls: self.stalls.as_ref(),
+        };
+        if let Some(service) = &header.plan.service {
+            return self.serve(header, service, settings, &watch, latency_files);
+        }
+        let launch = self.under(realisation, self.surroundings(&header.plan));
+        let launch = Launch {
+            command: runtimes::filled_words(self.options, settings),
+            ..launch
+        };
+        let interrupt = self.interrupt.flag();
+        collect::trial(self.root, &header.host, &launch, &watch, interrupt)
+            .context("watching the workload")
+    }
+
+    fn serve(
+        &self,
+        header: &Header,
+        driving: &plan::Service,
+        settings: &Settings,
+        watch: &Instruments<'_>,
+        latency_files: &LatencyFiles,
+    ) -> Result<TrialObservation> {
+        let (server, load) = self.launches(&header.plan, driving, watch.expected);
+        let service = Service {
+            plan: driving,
+            command: &server_line(self.options, settings),
+            server: &server,
+            load: &load,
+            scratch: &std::env::temp_dir(),
+            steps: &Unwatched,
+            last_look: latency_files,
+        };
+        let interrupt = self.interrupt.flag();
+        let observed = service::trial(self.root, &header.host, &service, watch, interrupt)
+            .context("watching the service")?;
+        self.report_killing(driving, &observed);
+        Ok(observed)
+    }
+
+    /// The surroundings of the server, and those of its load.
+    fn launches(
+        &self,
+        plan: &Plan,
+        driving: &plan::Service,
+        policy: &Realisation,
+    ) -> (Launch, Launch) {
+        let echo = match self.options.output {
+            Some(Streams::Show) => Echo::Stderr,
+            _ => Echo::Silent,
+        };
+        let server = Launch {
+            output: Output::Log(echo),
+            timeout: None,
+            ..self.under(policy, self.surroundings(plan))
+        };
+        let load = Launch {
+            stdin: None,
+            ..self.surroundings(plan)
+        };
+        let load = match driving.load_policy {
+            LoadPolicy::None => load,
+            LoadPolicy::Same => self.under(policy, load),
+        };
+        (server, load)
+    }
+
+    /// Once, because it would be the same of every trial.
+    fn report_killing(&self, driving: &plan::Service, observed: &TrialObservation) {
+        let killed = observed.served.as_ref().map(|served| served.ended) == Some(ServerEnd::Killed);
+        if !killed || observed.interrupted || self.killing_reported.replace(true) {
+            return;
+        }
+        let asked = match &driving.stop_command {
+            Some(line) => format!("`{}`", line.text()),
+            None => driving.stop_signal.to_string(),
+        };
+        crate::stderr::message(format_args!(
+            "the server was still running {} s after {asked} and was killed: --grace gives it \
+             more time, --stop-signal and --stop-command stop it in another way",
+            driving.grace.as_secs_f64()
+        ));
+    }
+
+    /// All but the command and what a policy does to it.
+    fn surroundings(&self, plan: &Plan) -> Launch {
+        let from_stdout =
+            |source: &LatencySource| source.place == hugewise_model::run::plan::Place::Stdout;
+        let reads = !plan.printed.is_empty() || plan.bench.is_some();
+        let keep =
+            reads || self.trial_output.is_some() || plan.latency.as_ref().is_some_and(from_stdout);
+        Launch {
+            identity: self.identity.clone(),
+            directory: self.options.directory.clone(),
+            stdin: self.options.stdin.clone(),
+            output: match self.options.output {
+                Some(Streams::Show) => Output::Show,
+                _ if keep => Output::Keep,
+                _ => Output::Discard,
+            },
+            timeout: self.options.timeout,
+            at_exit: match self.options.exit_hold {
+                Some(Switch::Off) => AtExit::Pass,
+                _ => AtExit::Hold,
+            },
+            group: match self.options.own_cgroup {
+                Some(Switch::On) => Group::Make,
+                _ => Group::Leave,
+            },
+            ..Launch::new(Vec::new())
+        }
+    }
+
+    fn under(&self, realisation: &Realisation, launch: Launch) -> Launch {
+        Launch {
+            environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
+            prctl: realisation.prctl,
+            ..launch
+        }
+    }
+}
+
+/// The server's command, with the places of the policy filled; those of the trial come later.
+fn server_line(options: &Options, settings: &Settings) -> CommandLine {
+    let words = runtimes::filled(options.command.clone(), settings);
+    let mut words = words
+        .into_iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    match options.shell {
+        true => CommandLine::Line(words.next().unwrap_or_default()),
+        false => CommandLine::Words(words.collect()),
+    }
+}

@@ -1,0 +1,38 @@
+//! Texts of the progress.
+
+use hugewise_model::run::compare::{Progress, Running};
+use hugewise_model::run::trial::Trial;
+
+/// The first failure, shown before all trials have failed.
+pub(super) fn failure(trial: &Trial) -> String {
+    let mut text = format!(
+        "the workload failed while warming up ({}): {}",
+        trial.policy, trial.outcome
+    );
+    for line in trial.stderr_tail.iter().flat_map(|tail| tail.lines()) {
+        text.push_str("\n    ");
+        text.push_str(line);
+    }
+    text
+}
+
+/// The running estimate for the line of progress.
+pub(super) fn estimates(so_far: &Progress) -> String {
+    let estimates: Vec<String> = so_far.policies.iter().map(estimate).collect();
+    estimates.join(", ")
+}
+
+fn estimate(running: &Running) -> String {
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    match (running.estimate, running.low, running.high) {
+        (Some(ratio), Some(low), Some(high)) => format!(
+            "{} {:+.1} % ({:+.1} to {:+.1})",
+            running.policy,
+            percent(ratio),
+            percent(low),
+            percent(high)
+        ),
+        (Some(ratio), ..) => format!("{} {:+.1} %", running.policy, percent(ratio)),
+        _ => format!("{} ~", running.policy),
+    }
+}

@@ -1,0 +1,155 @@
+//! One trial: its policy in force, its workload run, its row.
+
+use anyhow::Result;
+use hugewise_linux::apply::Machine;
+use hugewise_linux::collect::TrialObservation;
+use hugewise_model::bench;
+use hugewise_model::run::plan::Plan;
+use hugewise_model::run::policy::Policy;
+use hugewise_model::run::policy::runtime::Answers;
+use hugewise_model::run::record::Header;
+use hugewise_model::run::timeline::join;
+use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
+use hugewise_model::run::trial::{Outcome, Trial};
+use hugewise_model::run::trial::{Pacing, Times};
+
+use super::{Flow, Place, Rounds};
+use crate::exit;
+use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::latency_files::{self, LatencyFiles};
+use crate::experiment::runtimes;
+
+/// What a trial brought, before it is a row of the record.
+struct TrialResult {
+    observed: TrialObservation,
+    pacing: Option<Pacing>,
+    timeline: Option<Timeline>,
+    /// The answers of the runtimes.
+    answers: Answers,
+}
+
+impl Rounds<'_> {
+    pub(super) fn trial(
+        &self,
+        header: &Header,
+        machine: &mut Machine,
+        place: Place,
+    ) -> Result<(Trial, Flow)> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let result = match self.prepare() {
+            Ok(()) => self.in_force(header, machine, place)?,
+            Err(error) => TrialResult {
+                observed: TrialObservation::not_run(Outcome::HookFailed { error }),
+                pacing: None,
+                timeline: None,
+                answers: Answers::new(),
+            },
+        };
+        let flow = if result.observed.interrupted || self.interrupt.asked() {
+            Flow::Stop
+        } else {
+            Flow::Go
+        };
+        let mut trial = row(place, policy, &header.plan, result.observed);
+        trial.pacing = result.pacing;
+        trial.timeline = result.timeline;
+        runtimes::note_answers(&mut trial, &policy.settings, result.answers);
+        if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
+            && trial.succeeded()
+        {
+            trial.outcome = Outcome::HookFailed { error };
+        }
+        Ok((trial, flow))
+    }
+
+    /// Puts the policy in force, runs the workload, and takes the policy back.
+    fn in_force(
+        &self,
+        header: &Header,
+        machine: &mut Machine,
+        place: Place,
+    ) -> Result<TrialResult> {
+        let policy = &header.plan.policies[place.slot.policy];
+        let realisation = &header.realisations[&policy.name];
+        let latency = self.options.latency.as_ref();
+        let files = LatencyFiles::before(latency, self.options.directory.as_deref());
+        let applied = machine.apply(realisation).map_err(|error| {
+            exit::refused(format!("applying policy `{}`: {error}", policy.name))
+        })?;
+        let identity = self.identity.as_ref();
+        let answers = self
+            .runtimes
+            .ask(self.options, policy, realisation, identity);
+        let mut observed = self.observe(header, place, &files)?;
+        drop(applied);
+        let (pacing, times) = self.read_latencies(&mut observed, files);
+        let timeline = timeline(&mut observed, &times);
+        runtimes::note_complaints(&mut observed, &policy.settings);
+        if let Some(fragmentation) = self.fragmentation {
+            fragmentation.judge(&mut observed);
+        }
+        if let (Some(output), Some(index)) = (&self.trial_output, place.index) {
+            output.write(index, &observed)?;
+        }
+        Ok(TrialResult {
+            observed,
+            pacing,
+            timeline,
+            answers,
+        })
+    }
+
+    /// What comes before a trial: `--prepare`, then the state of free memory.
+    fn prepare(&self) -> Result<(), String> {
+        self.hook("--prepare", self.options.prepare.as_deref())?;
+        self.fragmentation.map_or(Ok(()), Fragmentation::repair)
+    }
+
+    /// Adds the latencies of a trial to its readings.
+    fn read_latencies(
+        &self,
+        observed: &mut TrialObservation,
+        files: LatencyFiles,
+    ) -> (Option<Pacing>, Result<Times, Unrelated>) {
+        let Some(source) = self.options.latency.as_ref() else {
+            return (None, Err(Unrelated::NotAsked));
+        };
+        let reply = latency_files::read(source, &observed.output, files);
+        observed.readings.extend(reply.readings);
+        (reply.pacing, reply.times)
+    }
+}
+
+/// The trial second by second, for a server under load.
+fn timeline(observed: &mut TrialObservation, times: &Result<Times, Unrelated>) -> Option<Timeline> {
+    let seen = observed.served.as_mut()?.seen.take()?;
+    Some(join(&seen, times.as_ref().map_err(Unrelated::clone)))
+}
+
+/// The row of a trial.
+fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -> Trial {
+    let mut readings = observed.readings;
+    let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
+        .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());
+    let output = String::from_utf8_lossy(&observed.output);
+    for printed in &plan.printed {
+        readings.insert(printed.name.clone(), printed.read(&output));
+    }
+    if let Some(bench) = &plan.bench {
+        readings.extend(bench::read(bench, &observed.output));
+    }
+    Trial {
+        index: place.index.unwrap_or(0),
+        round: place.round,
+        policy: policy.name.clone(),
+        role: place.slot.role,
+        started_unix_ms: observed.started_unix_ms,
+        outcome: observed.outcome,
+        stderr_tail,
+        readings,
+        read_back: observed.read_back,
+        marks: observed.marks,
+        pacing: None,
+        timeline: None,
+    }
+}

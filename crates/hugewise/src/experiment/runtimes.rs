@@ -1,0 +1,117 @@
+//! Settings of runtimes: placeholders in the command, and how the runtimes answer.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use anyhow::Result;
+use hugewise_linux::apply::runtime;
+use hugewise_linux::apply::runtime::Start;
+use hugewise_linux::collect::TrialObservation;
+use hugewise_linux::machine::identity::Identity;
+use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::policy::runtime::placeholders::{fill, idle};
+use hugewise_model::run::policy::runtime::{Answers, complaints, not_taken};
+use hugewise_model::run::policy::{Policy, Settings, environment};
+use hugewise_model::run::trial::{Mark, Trial};
+
+use crate::exit;
+use crate::options::Options;
+
+/// What runtimes made of each policy, by its name, once they were asked.
+#[derive(Debug, Default)]
+pub struct Runtimes(RefCell<BTreeMap<String, Answers>>);
+
+impl Runtimes {
+    /// What the runtimes that a policy speaks to make of it. They are asked while it is in
+    /// force, and once, because they would say the same again.
+    pub fn ask(
+        &self,
+        options: &Options,
+        policy: &Policy,
+        realisation: &Realisation,
+        identity: Option<&Identity>,
+    ) -> Answers {
+        if let Some(known) = self.0.borrow().get(&policy.name) {
+            return known.clone();
+        }
+        let environment = environment(&realisation.environment, |name| std::env::var(name).ok());
+        let start = Start {
+            words: &filled_words(options, &policy.settings),
+            environment: &environment,
+            identity,
+            directory: options.directory.as_deref(),
+        };
+        let answers = runtime::ask(&policy.settings, start);
+        let mut known = self.0.borrow_mut();
+        known.insert(policy.name.clone(), answers.clone());
+        answers
+    }
+}
+
+/// The words that are executed under a policy: its values stand where the command has places.
+pub fn filled_words(options: &Options, settings: &Settings) -> Vec<OsString> {
+    filled(options.words(), settings)
+}
+
+/// The words of a command with its places filled; [`check_placeholders`] came before.
+pub fn filled(words: Vec<OsString>, settings: &Settings) -> Vec<OsString> {
+    words
+        .into_iter()
+        .map(
+            |word| match word.to_str().map(|text| fill(text, settings)) {
+                Some(Ok(filled)) => filled.into(),
+                // Refused before anything ran; a word that is no text has no places.
+                _ => word,
+            },
+        )
+        .collect()
+}
+
+/// Refuses a place without a value, and a value without a place.
+pub fn check_placeholders(words: &[OsString], policies: &[Policy]) -> Result<()> {
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    for policy in policies {
+        let missing = words.iter().find_map(|it| fill(it, &policy.settings).err());
+        if let Some(key) = missing {
+            return Err(exit::usage(format!(
+                "the command has {{{key}}}, and policy `{}` gives it no value; add {key}=VALUE",
+                policy.name
+            )));
+        }
+        if let Some(key) = idle(&words, &policy.settings).first() {
+            return Err(exit::usage(format!(
+                "policy `{}`: {key} is set on the command line; write {{{key}}} in the command \
+                 where its value belongs",
+                policy.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the answers of the runtimes to a trial.
+pub fn note_answers(trial: &mut Trial, settings: &Settings, answers: Answers) {
+    let refused = not_taken(settings, &answers).into_iter();
+    trial
+        .marks
+        .extend(refused.map(|detail| Mark::NotApplied { detail }));
+    trial.read_back.runtimes = answers;
+}
+
+/// Adds the complaints that runtimes printed while the trial ran.
+pub fn note_complaints(observed: &mut TrialObservation, settings: &Settings) {
+    if settings.runtimes.is_empty() {
+        return;
+    }
+    let log = observed.served.as_ref().map(|served| &served.log);
+    let printed = [&observed.stderr_tail, &observed.output].into_iter();
+    // A load speaks of itself: what a server says is in its log.
+    let printed: Vec<&Vec<u8>> = log.map_or_else(|| printed.collect(), |log| vec![log]);
+    let said: Vec<String> = printed.into_iter().flat_map(|it| complaints(it)).collect();
+    let marks = said.into_iter().map(|detail| Mark::NotApplied { detail });
+    observed.marks.extend(marks);
+}

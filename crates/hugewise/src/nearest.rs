@@ -1,0 +1,54 @@
+//! "Did you mean …?" for every word that must be one of a list.
+
+/// Words less alike than this are not suggested.
+const ALIKE: f64 = 0.75;
+
+/// So many words are listed beside a suggestion.
+const FEW: usize = 10;
+
+/// The known word that is most like the one that was typed, if any is like it.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known = known
+        .into_iter()
+        .map(|known| (likeness(word, known), known));
+    let best = known.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.filter(|(likeness, _)| *likeness >= ALIKE)
+        .map(|(_, known)| known)
+}
+
+/// Jaro's similarity, raised by a common beginning as Winkler does, but for words of any
+/// similarity: whoever types `walltime` means `wall_seconds`.
+fn likeness(one: &str, other: &str) -> f64 {
+    let similarity = strsim::jaro(one, other);
+    let pairs = one.chars().zip(other.chars()).take(4);
+    let common = pairs.take_while(|(one, other)| one == other).count();
+    similarity + 0.1 * common as f64 * (1.0 - similarity)
+}
+
+/// `did you mean …?`, and the known words where they are few or none is like the one typed.
+pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let all = format!("there are {}", known.join(", "));
+    match nearest(word, known.iter().copied()) {
+        Some(near) if known.len() <= FEW => format!("did you mean `{near}`? ({all})"),
+        Some(near) => format!("did you mean `{near}`?"),
+        None => all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_finds_its_word_and_another_word_finds_none() {
+        let known = ["wall_seconds", "minor_faults_total", "peak_rss_bytes"];
+        for word in ["wall_second", "wal_seconds", "wallseconds", "walltime"] {
+            assert_eq!(nearest(word, known), Some("wall_seconds"), "{word}");
+        }
+        assert_eq!(nearest("zebra", known), None);
+        assert_eq!(hint("zebra", ["a", "b"]), "there are a, b");
+        let both = "did you mean `brk`? (there are brk, mmap)";
+        assert_eq!(hint("sbrk", ["brk", "mmap"]), both);
+    }
+}

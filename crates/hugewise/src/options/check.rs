@@ -1,0 +1,64 @@
+//! Options that would make every trial fail, refused before anything runs: the failures of all
+//! trials would be later and less clear.
+
+use std::fs::File;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Options;
+use crate::{exit, program};
+
+/// Refuses what cannot work.
+pub fn check_workload(options: &Options) -> Result<()> {
+    let Some(program) = options.command.first() else {
+        return Err(exit::usage(
+            "no command to run; write: hugewise run -- COMMAND [ARGUMENTS]",
+        ));
+    };
+    if program.is_empty() {
+        return Err(exit::usage(
+            "the command is empty; write: hugewise run -- COMMAND [ARGUMENTS]",
+        ));
+    }
+    if options.timeout == Some(Duration::ZERO) {
+        return Err(exit::usage(
+            "--timeout 0 would kill every trial at once; leave it out for no limit",
+        ));
+    }
+    check_paths(options)?;
+    match (options.shell, options.command.len()) {
+        (true, 1) => Ok(()),
+        (true, _) => Err(exit::usage(
+            "--shell takes one line: put the command in quotes",
+        )),
+        // What comes before the trials may be what makes it.
+        (false, _) if options.makes_programs() => Ok(()),
+        (false, _) => program::find(program, options.directory.as_deref(), "--shell"),
+    }
+}
+
+fn check_paths(options: &Options) -> Result<()> {
+    if let Some(path) = &options.directory
+        && !path.is_dir()
+    {
+        return Err(exit::usage(format!(
+            "--directory {}: there is no such folder",
+            path.display()
+        )));
+    }
+    if let Some(path) = &options.stdin {
+        if path.is_dir() {
+            return Err(exit::usage(format!(
+                "--stdin {}: it is a folder; name a file",
+                path.display()
+            )));
+        }
+        // A FIFO would be opened for good, and swallow what its writer has to say.
+        if path.is_file() || !path.exists() {
+            File::open(path)
+                .map_err(|error| exit::usage(format!("--stdin {}: {error}", path.display())))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! `--service`: a server in the place of a command that ends.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::sys::cpu;
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::run::plan::service::{CommandLine, Ready, Service, StopSignal};
+
+use super::parse::parse_command_line;
+use super::{LoadUnder, Options, Processors, Switch};
+use crate::{exit, program};
+
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Flags of a server under load.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServerOptions {
+    /// Server to measure instead of a command (shell line)
+    ///
+    /// A trial starts it under the policy, waits until it is --ready, runs --load, and stops it.
+    /// Only its process tree is measured, while the load runs. In its line and in those of the
+    /// load, {port} is a free port and {dir} a temporary folder of the trial.
+    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
+    pub service: Option<CommandLine>,
+
+    /// When it is ready: tcp:PORT, http://…, log:REGEX, …
+    ///
+    /// `tcp:[HOST:]PORT` accepts a connection; http://HOST:PORT/PATH answers with a status from 200
+    /// to 399; log:REGEX matches what the server printed; exec:LINE succeeds, and is repeated until
+    /// it does. PORT may be {port}.
+    #[arg(long, value_name = "HOW", help_heading = "A server under load")]
+    pub ready: Option<Ready>,
+
+    /// Load generator; the trial lasts as long as it runs
+    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
+    pub load: Option<CommandLine>,
+
+    /// Load generator to run first, not measured
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        value_parser = parse_command_line,
+        help_heading = "A server under load"
+    )]
+    pub warm_up_load: Option<CommandLine>,
+
+    /// Time for the server to become ready [default: 60s]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "A server under load"
+    )]
+    pub ready_timeout: Option<Duration>,
+
+    /// Policy of the load: none, same [default: none]
+    ///
+    /// With `none` only the server runs under the policy; system settings apply to both.
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHICH",
+        help_heading = "A server under load"
+    )]
+    pub load_policy: Option<LoadUnder>,
+
+    /// Signal that stops the server [default: SIGTERM]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SIGNAL",
+        help_heading = "A server under load"
+    )]
+    pub stop_signal: Option<StopSignal>,
+
+    /// Command that stops the server (instead of a signal)
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        value_parser = parse_command_line,
+        help_heading = "A server under load"
+    )]
+    pub stop_command: Option<CommandLine>,
+
+    /// Time for the server to stop before it is killed [default: 10s]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "A server under load"
+    )]
+    pub grace: Option<Duration>,
+
+    /// CPUs of the server, e.g. 0-3,8
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LIST",
+        help_heading = "A server under load"
+    )]
+    pub service_cpus: Option<Processors>,
+
+    /// CPUs of the load, e.g. 4-7
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LIST",
+        help_heading = "A server under load"
+    )]
+    pub load_cpus: Option<Processors>,
+}
+
+impl Options {
+    /// The options with the server in the place of the command, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// A command beside a server, or what only a server could have.
+    pub fn complete(mut self) -> Result<Self> {
+        let Some(service) = self.server.service.clone() else {
+            return self.without_service();
+        };
+        if !self.command.is_empty() {
+            return Err(exit::usage(
+                "--service is the command: leave out what follows, or leave out --service",
+            ));
+        }
+        (self.shell, self.command) = match service {
+            CommandLine::Line(line) => (true, vec![line.into()]),
+            CommandLine::Words(words) => (false, words.into_iter().map(Into::into).collect()),
+        };
+        Ok(self)
+    }
+
+    /// Refuses what only a server could have.
+    fn without_service(self) -> Result<Self> {
+        let given = [
+            ("--ready", self.server.ready.is_some()),
+            ("--load", self.server.load.is_some()),
+            ("--warm-up-load", self.server.warm_up_load.is_some()),
+            ("--ready-timeout", self.server.ready_timeout.is_some()),
+            ("--load-policy", self.server.load_policy.is_some()),
+            ("--stop-signal", self.server.stop_signal.is_some()),
+            ("--stop-command", self.server.stop_command.is_some()),
+            ("--grace", self.server.grace.is_some()),
+            ("--service-cpus", self.server.service_cpus.is_some()),
+            ("--load-cpus", self.server.load_cpus.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(self),
+            Some((flag, _)) => Err(exit::usage(format!(
+                "{flag} needs --service LINE instead of a command"
+            ))),
+        }
+    }
+
+    /// How the server is driven, where there is one.
+    pub fn driven(&self) -> Result<Option<Service>> {
+        if self.server.service.is_none() {
+            return Ok(None);
+        }
+        let Some(ready) = self.server.ready.clone() else {
+            return Err(exit::usage(
+                "--service needs --ready, to know when the load may begin: for example --ready \
+                 tcp:{port}, with {port} in the server's line too",
+            ));
+        };
+        let Some(load) = self.server.load.clone() else {
+            return Err(exit::usage(
+                "--service needs --load, a command that sends it requests and ends",
+            ));
+        };
+        self.check_service()?;
+        Ok(Some(Service {
+            ready,
+            ready_timeout: self.server.ready_timeout.unwrap_or(READY_TIMEOUT),
+            warm_up_load: self.server.warm_up_load.clone(),
+            load,
+            load_policy: self.server.load_policy.map(Into::into).unwrap_or_default(),
+            stop_signal: self.server.stop_signal.unwrap_or_default(),
+            stop_command: self.server.stop_command.clone(),
+            grace: self.server.grace.unwrap_or(GRACE),
+            service_cpus: checked("--service-cpus", self.server.service_cpus.as_ref())?,
+            load_cpus: checked("--load-cpus", self.server.load_cpus.as_ref())?,
+        }))
+    }
+
+    /// The words that are executed: the command, or a shell with its line.
+    pub fn words(&self) -> Vec<OsString> {
+        let shell = ["/bin/sh", "-c"].map(OsString::from);
+        let shell = shell.into_iter().filter(|_| self.shell);
+        shell.chain(self.command.iter().cloned()).collect()
+    }
+
+    /// Whether a line of the user's own comes before the trials, and may make what they run.
+    pub fn makes_programs(&self) -> bool {
+        self.setup.is_some() || self.prepare.is_some()
+    }
+
+    /// Whether the shell finds it, as far as can be known beforehand.
+    fn is_there(&self, program: &str) -> bool {
+        let at = self
+            .directory
+            .as_deref()
+            .unwrap_or(Path::new(""))
+            .join(program);
+        let path = if program.contains('/') {
+            at.as_os_str()
+        } else {
+            OsStr::new(program)
+        };
+        self.makes_programs() || OF_THE_SHELL.contains(&program) || program::exists(path)
+    }
+
+    /// Refuses what would fail in every trial.
+    fn check_service(&self) -> Result<()> {
+        let lines = [
+            ("--service", self.server.service.as_ref()),
+            ("--load", self.server.load.as_ref()),
+            ("--warm-up-load", self.server.warm_up_load.as_ref()),
+            ("--stop-command", self.server.stop_command.as_ref()),
+        ];
+        let empty = |line: &Option<&CommandLine>| line.is_some_and(CommandLine::is_empty);
+        if let Some((flag, _)) = lines.iter().find(|(_, line)| empty(line)) {
+            return Err(exit::usage(format!("{flag} is empty; write a command")));
+        }
+        for (flag, line) in lines {
+            let program = line.and_then(CommandLine::program);
+            if let Some(program) = program.filter(|it| !self.is_there(it)) {
+                return Err(exit::usage(format!(
+                    "{flag}: there is no program `{program}`"
+                )));
+            }
+        }
+        if self.server.ready_timeout == Some(Duration::ZERO) {
+            return Err(exit::usage(
+                "--ready-timeout 0 is too short; leave it out for 60s",
+            ));
+        }
+        if self.exit_hold == Some(Switch::On) {
+            return Err(exit::usage(
+                "--exit-hold on needs a command; the memory of a server is read while the load \
+                 runs",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Words that a shell knows by itself, though no file has their name.
+const OF_THE_SHELL: [&str; 12] = [
+    "true", "false", "test", "[", "echo", "printf", "kill", "wait", "read", "command", "times",
+    "type",
+];
+
+/// Processors that are there.
+fn checked(flag: &str, asked: Option<&Processors>) -> Result<Option<Vec<u32>>> {
+    let Some(Processors(asked)) = asked else {
+        return Ok(None);
+    };
+    let online = cpu::read_online_members(&Root::real())?;
+    match asked.iter().find(|number| !online.contains(number)) {
+        Some(number) if !online.is_empty() => Err(exit::usage(format!(
+            "{flag}: CPU {number} is not online; {} are",
+            online.len()
+        ))),
+        _ => Ok(Some(asked.clone())),
+    }
+}

@@ -1,0 +1,204 @@
+//! Where files lie: records in the user's state folder, the undo journal in the machine's.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use hugewise_linux::apply::Machine;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::identity;
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::lock::{self, Hold};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::probe::{self, Environment};
+use hugewise_linux::undo::{self, Place};
+use hugewise_model::base::host::Host;
+use hugewise_model::run::policy::realise::Realisation;
+
+use crate::exit;
+
+/// The folder of the undo journal. The settings are the machine's, so there is one for all users.
+pub fn machine_state() -> PathBuf {
+    PathBuf::from("/var/lib/hugewise")
+}
+
+/// The folder of the lock: it must be writable for every user, and gone after a reboot.
+pub fn lock_folder() -> PathBuf {
+    let run_lock = Path::new("/run/lock");
+    if run_lock.is_dir() {
+        run_lock.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+/// Takes the machine for one experiment; a second one at the same time is refused.
+pub fn hold() -> Result<Hold> {
+    lock::hold(&lock_folder()).map_err(|error| match error.kind {
+        Kind::Busy { holder } => exit::refused(format!(
+            "another experiment is running on this machine{}; two at once would disturb each other",
+            holder.map_or_else(String::new, |pid| format!(" (process {pid})"))
+        )),
+        _ => error.into(),
+    })
+}
+
+/// Gets ready to write the machine's settings, and puts back what an earlier experiment left.
+pub fn begin(root: &Root, hold: Hold, wanted: &[&Realisation]) -> Result<Machine> {
+    let place = Place::new(root, &machine_state());
+    Machine::begin(hold, place, wanted).map_err(|error| {
+        exit::refused(match root_is_needed() {
+            Some(needed) => format!("nothing was run: {error}; {needed}"),
+            None => format!("nothing was run: {error}"),
+        })
+    })
+}
+
+/// Whether an experiment was cut short and its settings are still to be put back. While one
+/// runs its journal is there too, and it holds the lock.
+pub fn is_left_over() -> bool {
+    machine_state().join(undo::JOURNAL_FILE).exists() && lock::hold(&lock_folder()).is_ok()
+}
+
+/// The hint for an ordinary user where an experiment of root left settings changed.
+pub fn root_is_needed() -> Option<&'static str> {
+    (!identity::is_root() && machine_state().join(undo::JOURNAL_FILE).exists())
+        .then_some("only root can restore it: sudo hugewise doctor --undo")
+}
+
+/// The environment variables that matter to probing.
+pub fn environment() -> Environment {
+    let read = |name: &str| std::env::var(name).ok();
+    Environment {
+        sudo_uid: read("SUDO_UID"),
+        glibc_tunables: read("GLIBC_TUNABLES"),
+    }
+}
+
+/// The machine under our hands, as facts.
+pub fn host(root: &Root) -> Result<Host> {
+    Ok(probe::host(
+        root,
+        &probe::answers_without_tracing(root, environment())?,
+    )?)
+}
+
+/// The laboratory, which is installed beside this program.
+pub fn laboratory() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let path = own.with_file_name("hugewise-lab");
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(exit::usage(format!(
+        "this needs the program hugewise-lab in the same folder, and {} does not exist (cargo \
+         build -p hugewise-lab)",
+        path.display()
+    )))
+}
+
+/// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
+/// after the moment and the program. The folder is made, for `owner` where one is named.
+pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Result<PathBuf> {
+    let folder = state_home()?.join("hugewise");
+    make_folder(&folder, owner).map_err(|error| {
+        exit::usage(format!(
+            "making {} for the record: {error}; choose another place with --out FILE",
+            folder.display()
+        ))
+    })?;
+    let program = Path::new(program).file_name().map_or_else(
+        || "command".to_owned(),
+        |name| {
+            name.to_string_lossy()
+                .chars()
+                .filter(|c| is_plain(*c))
+                .take(40)
+                .collect()
+        },
+    );
+    let stamp = stamp(unix_ms);
+    let free = (0_u32..)
+        .map(|nth| match nth {
+            0 => folder.join(format!("{stamp}-{program}.jsonl")),
+            _ => folder.join(format!("{stamp}-{program}-{nth}.jsonl")),
+        })
+        .find(|path| !path.exists());
+    free.context("no free name for the record")
+}
+
+/// Makes a folder and those above it. Under sudo they may lie in the home of the invoking user,
+/// who must be able to write there the next time.
+fn make_folder(folder: &Path, owner: Option<&Identity>) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = folder.parent() {
+        make_folder(above, owner)?;
+    }
+    std::fs::create_dir(folder)?;
+    match owner {
+        Some(owner) => std::os::unix::fs::lchown(folder, Some(owner.uid), Some(owner.gid)),
+        None => Ok(()),
+    }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// A folder of the user's own: in one that is shared, somebody else could have prepared the names.
+fn state_home() -> Result<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .ok_or_else(|| {
+            exit::usage(
+                "neither HOME nor XDG_STATE_HOME is set, so there is no place for the record; \
+                 name one with --out FILE",
+            )
+        })
+}
+
+/// `20261121T054559Z`.
+pub fn stamp(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+/// Days since 1970 as a date of the Gregorian calendar, by counting from 1 March of year 0
+/// so that the leap day comes last.
+fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+    let days = days_since_1970 + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_have_their_names() {
+        assert_eq!(stamp(0), "19700101T000000Z");
+        assert_eq!(stamp(951_782_400_000), "20000229T000000Z");
+        assert_eq!(stamp(1_795_239_959_000), "20261121T054559Z");
+    }
+}

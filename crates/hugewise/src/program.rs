@@ -1,0 +1,59 @@
+//! The program that a command names: typing errors are the user's to mend, before anything runs.
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::exit;
+
+/// Refuses a command whose program cannot be found.
+pub fn check(command: &[OsString]) -> Result<()> {
+    match command.first() {
+        Some(program) if !program.is_empty() => find(program, None, "-- sh -c 'LINE'"),
+        _ => Err(exit::usage("the command is empty")),
+    }
+}
+
+/// Refuses a program that is not there or may not be run; `shell` is how the verb takes a line for
+/// the shell.
+pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()> {
+    let name = program.to_string_lossy();
+    if name.contains('/') {
+        return check_file(&directory.unwrap_or(Path::new("")).join(program));
+    }
+    if exists(program) {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "there is no program `{name}` on the PATH; a shell line needs {shell}"
+    )))
+}
+
+/// Whether there is a file for this command, by its path or on the `PATH`.
+pub fn exists(program: &OsStr) -> bool {
+    if program.to_string_lossy().contains('/') {
+        return Path::new(program).exists();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+}
+
+fn check_file(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => exit::usage(format!("there is no program {shown}")),
+        _ => exit::usage(format!("the program {shown}: {error}")),
+    })?;
+    if metadata.is_dir() {
+        return Err(exit::usage(format!("{shown} is a folder, not a program")));
+    }
+    if metadata.permissions().mode() & 0o111 == 0 {
+        return Err(exit::usage(format!(
+            "{shown} is not executable; if it is a program: chmod +x {shown}"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What `stat` and `misses` observe: a command that is started for it, a process, a cgroup or the
+//! whole machine.
+
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use hugewise_linux::machine::error::Kind;
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::observe::stat::subject::{Cgroup, Process, Subject};
+use hugewise_linux::spawn;
+use hugewise_linux::spawn::{
+    AtExit, End, ExitRequest, Launch, Output as Prints, Running, StartResult, Suspended,
+};
+use hugewise_model::base::units::parse_duration;
+use hugewise_model::observe::stat::Target;
+use hugewise_model::run::trial::Outcome;
+
+use crate::exit::{self, Exit};
+use crate::interrupt::Interrupt;
+use crate::{invoker, program};
+
+/// How soon a signal, or the end of a process, is noticed.
+pub const SOON: Duration = Duration::from_millis(50);
+
+/// Flags that name the target, and how long it is observed.
+#[derive(Debug, Args)]
+pub struct TargetFlags {
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+
+    /// Observe a process, its threads and descendants
+    #[arg(short, long, value_name = "PID")]
+    pub pid: Option<u32>,
+
+    /// Observe the whole machine
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Observe a cgroup, by its path below the mount point
+    #[arg(long, value_name = "GROUP")]
+    pub cgroup: Option<String>,
+
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Show the output of the command on stderr
+    #[arg(hide_short_help = true, long)]
+    pub show: bool,
+}
+
+impl TargetFlags {
+    /// The words of the command as text.
+    pub fn words(&self) -> Vec<String> {
+        let words = self.command.iter();
+        words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// Finds what runs already.
+    pub fn find(&self, root: &Root) -> Result<(Subject, Target)> {
+        if let Some(pid) = self.pid {
+            let process = Process::find(root, pid).map_err(|error| match error.kind {
+                Kind::NotFound => exit::usage(format!("-p {pid}: there is no such process")),
+                _ => error.into(),
+            })?;
+            let target = Target::Process {
+                pid,
+                comm: process.comm.clone(),
+            };
+            return Ok((Subject::Process(process), target));
+        }
+        if let Some(name) = &self.cgroup {
+            let group = Cgroup::find(root, name).map_err(|error| match error.kind {
+                Kind::NotFound => exit::usage(format!(
+                    "--cgroup {name}: no such folder below any mounted hierarchy of cgroups"
+                )),
+                _ => error.into(),
+            })?;
+            let target = Target::Cgroup { path: name.clone() };
+            return Ok((Subject::Cgroup(group), target));
+        }
+        Ok((Subject::Machine, Target::Machine))
+    }
+
+    /// Starts the command of the line, up to its exec.
+    pub fn start(&self) -> Result<Suspended> {
+        program::check(&self.command)?;
+        let launch = Launch {
+            identity: invoker::identity()?,
+            output: if self.show {
+                Prints::Show
+            } else {
+                Prints::Discard
+            },
+            at_exit: AtExit::Pass,
+            timeout: self.duration,
+            ..Launch::new(self.command.clone())
+        };
+        match spawn::start(&launch, &ExitRequest::default())? {
+            StartResult::Suspended(suspended) => Ok(suspended),
+            StartResult::NotStarted(error) => Err(exit::trial_failed(error)),
+        }
+    }
+}
+
+/// How the program ends after a command ended so.
+pub fn exit_of(outcome: Option<&Outcome>, interrupt: &Interrupt) -> Exit {
+    match outcome {
+        _ if interrupt.asked() => Exit::Interrupted,
+        // Timed out: the end that --duration asked for.
+        Some(Outcome::Exited { code: 0 } | Outcome::TimedOut) => Exit::Done,
+        _ => Exit::TrialFailed,
+    }
+}
+
+/// A command that runs under its keeper.
+pub struct Watched {
+    running: Running,
+    stopped: bool,
+    /// How it ended, once it has.
+    pub end: Option<End>,
+}
+
+impl Watched {
+    /// Lets the command run.
+    pub fn release(suspended: Suspended) -> Result<Self> {
+        Ok(Self {
+            running: suspended.release().context("releasing the command")?,
+            stopped: false,
+            end: None,
+        })
+    }
+
+    /// Ends the keeper: only then is the last of what it printed through.
+    pub fn close(self) {
+        drop(self.running.into_printed());
+    }
+
+    /// Waits for its end, but not long, and ends it when a signal asks for that.
+    pub fn wait(&mut self, time: Duration, interrupt: &Interrupt) -> Result<WaitResult> {
+        if interrupt.asked() && !self.stopped {
+            self.running.stop()?;
+            self.stopped = true;
+        }
+        self.end = self.running.wait(time.min(SOON))?;
+        Ok(match self.end {
+            Some(_) => WaitResult::Over,
+            None => WaitResult::Passed,
+        })
+    }
+}
+
+/// `--duration`.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit(Option<Instant>);
+
+impl Limit {
+    /// A limit that begins now; none where no time is named.
+    pub fn new(duration: Option<Duration>) -> Self {
+        Self(duration.and_then(|duration| Instant::now().checked_add(duration)))
+    }
+
+    /// Time that is left.
+    pub fn left(&self) -> Duration {
+        self.0.map_or(Duration::MAX, |end| {
+            end.saturating_duration_since(Instant::now())
+        })
+    }
+
+    /// Whether the time is over.
+    pub fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+}

@@ -1,0 +1,150 @@
+//! How much memory may be used without bringing the machine, or the cgroup, to its end.
+
+use std::fs;
+
+use crate::group::{Group, own_groups};
+use crate::missing::Reason;
+
+/// Of all memory, the part that is always left to others.
+const RESERVE_PARTS: u64 = 8;
+
+/// What may be used, and what sets the bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// What sets it, as people would look it up.
+    pub(crate) bound: String,
+}
+
+/// What may be used now: what the machine has available, and what every memory cgroup above
+/// this process has left, less an eighth of the machine's memory or of the cgroup's limit.
+///
+/// # Errors
+/// `/proc/meminfo` could not be read or does not tell.
+pub(crate) fn room() -> Result<Room, String> {
+    let text =
+        fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {error}"))?;
+    let field =
+        |name: &str| meminfo(&text, name).ok_or_else(|| format!("/proc/meminfo: no {name}"));
+    let (total, available) = (field("MemTotal")?, field("MemAvailable")?);
+    let machine = Room {
+        bytes: available.saturating_sub(total / RESERVE_PARTS),
+        bound: "MemAvailable".to_owned(),
+    };
+    let groups = own_groups();
+    let groups = groups.iter().flat_map(Group::and_above);
+    Ok(groups
+        .filter_map(|group| left(&group))
+        .chain([machine.clone()])
+        .min_by_key(|room| room.bytes)
+        .unwrap_or(machine))
+}
+
+/// Refuses what there is no room for, before any of it is taken.
+pub(crate) fn check(bytes: u64, of: &str) -> Result<(), Reason> {
+    let room = room().map_err(Reason::Unreadable)?;
+    if bytes <= room.bytes {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes >> 20;
+    Err(Reason::NotSupported(format!(
+        "{} MiB of memory for {of}; {} leaves {} MiB",
+        mib(bytes),
+        room.bound,
+        mib(room.bytes)
+    )))
+}
+
+/// Makes this process the first to be ended where memory runs out all the same.
+pub(crate) fn be_first_to_go() {
+    // Only a precaution: without it the kernel chooses by size, which is this process too.
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
+}
+
+/// Refuses what the pool of huge pages of a size cannot hold.
+pub(crate) fn check_pool(bytes: u64, page_bytes: usize) -> Result<(), Reason> {
+    let page = page_bytes as u64;
+    let folder = format!("/sys/kernel/mm/hugepages/hugepages-{}kB", page / 1024);
+    let read = |name: &str| {
+        let text = fs::read_to_string(format!("{folder}/{name}")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    let free = read("free_hugepages")
+        .ok_or_else(|| Reason::NotSupported(format!("a pool of huge pages of {page} bytes")))?;
+    let reserved = read("resv_hugepages").unwrap_or(0);
+    let free = free.saturating_sub(reserved);
+    let needed = bytes.div_ceil(page);
+    if needed > free {
+        return Err(Reason::NotSupported(format!(
+            "{needed} free huge pages of {} MiB: the pool has {free}, which hold {} MiB",
+            page >> 20,
+            free.saturating_mul(page) >> 20
+        )));
+    }
+    Ok(())
+}
+
+/// A field of `/proc/meminfo`, in bytes.
+fn meminfo(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// What a group leaves; one without a limit bounds nothing.
+fn left(group: &Group) -> Option<Room> {
+    let (limit, used) = group.limit().zip(group.used())?;
+    let used = used.saturating_sub(group.idle_cache().unwrap_or(0));
+    Some(Room {
+        bytes: limit
+            .saturating_sub(used)
+            .saturating_sub(limit / RESERVE_PARTS),
+        bound: group.limit_file().display().to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::tests::frozen;
+
+    #[test]
+    fn a_limit_leaves_what_is_not_used_but_an_eighth() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = |version, content| {
+            let group = frozen(folder.path(), version, content);
+            left(&group).map(|room| room.bytes)
+        };
+        let stat = "anon 1\ninactive_file 500\n";
+        let limited = bytes(2, ["8000\n", "3000\n", stat]);
+        assert_eq!(limited, Some(8000 - 2500 - 1000));
+        assert_eq!(bytes(2, ["max\n", "3000\n", ""]), None);
+        assert_eq!(bytes(1, ["8000\n", "7900\n", ""]), Some(0));
+    }
+
+    #[test]
+    fn this_machine_has_room_and_keeps_some() {
+        let text = fs::read_to_string("/proc/meminfo").unwrap();
+        let total = meminfo(&text, "MemTotal").unwrap();
+        let room = room().unwrap();
+        assert!(room.bytes <= total - total / RESERVE_PARTS, "{room:?}");
+    }
+
+    #[test]
+    fn there_is_room_for_a_page_and_not_for_everything() {
+        assert_eq!(check(4096, "a page"), Ok(()));
+        let refused = check(u64::MAX, "everything");
+        let Err(Reason::NotSupported(text)) = refused else {
+            panic!("must be refused");
+        };
+        assert!(text.contains("for everything; "), "{text}");
+    }
+
+    #[test]
+    fn a_pool_that_is_not_there_is_refused() {
+        assert!(check_pool(4096, 12_288).is_err());
+    }
+}

@@ -1,0 +1,312 @@
+//! Policies in force: files written after they are journalled, read back, put back.
+
+/// Free memory kept in a stated state of fragmentation.
+pub mod fragment;
+
+/// Settings of a policy as runtimes report them.
+pub mod runtime;
+
+use hugewise_model::run::policy::realise::{FileWrite, Realisation};
+
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::lock::Hold;
+use crate::undo::{
+    Change, Entry, Journal, LeftBehind, MIN_FREE, Ours, Place, UndoReport, Why, forget, is_setting,
+    restore, undo,
+};
+
+/// The machine's settings during an experiment. All that any policy writes is journalled;
+/// whatever is not applied just now has its original value.
+///
+/// Dropped, it puts everything back as far as it can; [`Machine::finish`] says how far.
+#[derive(Debug)]
+pub struct Machine {
+    place: Place,
+    entries: Vec<Entry>,
+    recovered: UndoReport,
+    _lock: Hold,
+}
+
+impl Machine {
+    /// Gets ready to apply any of `realisations`: puts back what an earlier experiment left,
+    /// reads what any of them writes and journals it. Where nothing is to be written there is
+    /// no journal, and no privilege is needed.
+    ///
+    /// # Errors
+    /// An earlier journal cannot be undone; a file cannot be read; the journal cannot be
+    /// written. Nothing of this experiment has been changed then.
+    pub fn begin(lock: Hold, place: Place, realisations: &[&Realisation]) -> Result<Self> {
+        let recovered = undo(&lock, &place)?;
+        refuse_refusals(&recovered)?;
+        let entries = read_entries(&place, realisations)?;
+        if !entries.is_empty() {
+            Journal::new(&place, entries.clone())?.save(&place)?;
+        }
+        Ok(Self {
+            place,
+            entries,
+            recovered,
+            _lock: lock,
+        })
+    }
+
+    /// What [`Machine::begin`] found of an earlier experiment and put back.
+    #[must_use]
+    pub fn recovered(&self) -> &UndoReport {
+        &self.recovered
+    }
+
+    /// Puts the files of one policy in force until the guard is released or dropped.
+    ///
+    /// # Errors
+    /// A file was changed by somebody else since the experiment began; the kernel refuses a
+    /// value or keeps another. What was written so far has been put back.
+    pub fn apply(&mut self, realisation: &Realisation) -> Result<Applied<'_>> {
+        self.refuse_drift()?;
+        let foreign = self.foreign_followers()?;
+        let mut applied = Applied {
+            machine: self,
+            written: Vec::new(),
+            noted: Vec::new(),
+            foreign,
+        };
+        for file in &realisation.files {
+            applied.write(file)?;
+        }
+        applied.note_followers()?;
+        Ok(applied)
+    }
+
+    /// The journalled files that do not have their original value although no policy is in
+    /// force: somebody else changed them.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn drift(&self) -> Result<Vec<LeftBehind>> {
+        let mut drifted = Vec::new();
+        for entry in &self.entries {
+            let found = self.place.value(&entry.path)?;
+            if found != entry.original {
+                drifted.push(entry.left(Some(found), Why::ChangedByOthers));
+            }
+        }
+        Ok(drifted)
+    }
+
+    /// A trial would not be what it is called if another policy's file had a foreign value.
+    fn refuse_drift(&self) -> Result<()> {
+        let drifted = self.drift()?;
+        match drifted.iter().find(|left| left.path != MIN_FREE) {
+            None => Ok(()),
+            Some(left) => Err(other("applying a policy", left.to_string())),
+        }
+    }
+
+    /// Ends the experiment: sees that all is as it was, and forgets the journal. The journal
+    /// stays where the kernel refused to take an old value back.
+    ///
+    /// # Errors
+    /// The journal cannot be removed.
+    pub fn finish(mut self) -> Result<Vec<LeftBehind>> {
+        self.put_back()
+    }
+
+    /// Guards have put back what they wrote; here it is done for the guards that failed. A
+    /// value that follows is only looked at: if it is not the old one, somebody chose it.
+    fn put_back(&mut self) -> Result<Vec<LeftBehind>> {
+        let entries = std::mem::take(&mut self.entries);
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let left_behind: Vec<LeftBehind> = entries
+            .iter()
+            .rev()
+            .filter_map(|entry| restore(&self.place, entry, entry.written()).err())
+            .collect();
+        forget(&self.place, &left_behind)?;
+        Ok(left_behind)
+    }
+
+    fn entry(&self, path: &str) -> Result<usize> {
+        let known = self.entries.iter().position(|entry| entry.path == path);
+        known.ok_or_else(|| {
+            let what = format!("/{path} is not among the files of this experiment");
+            other("applying a policy", what)
+        })
+    }
+
+    fn foreign_followers(&self) -> Result<Vec<usize>> {
+        let mut foreign = Vec::new();
+        for (at, entry) in self.followers() {
+            if self.place.value(&entry.path)? != entry.original {
+                foreign.push(at);
+            }
+        }
+        Ok(foreign)
+    }
+
+    fn followers(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter(|(_, entry)| entry.change == Change::Follows)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // The journal stays if this fails, and the next start puts back what is left.
+        let _ = self.put_back();
+    }
+}
+
+/// The files of one policy in force. Dropped, it puts them back; [`Machine::drift`] then tells
+/// what could not be.
+#[derive(Debug)]
+pub struct Applied<'a> {
+    machine: &'a mut Machine,
+    written: Vec<Reads>,
+    /// What the kernel made of the files that follow.
+    noted: Vec<Reads>,
+    /// Followers that were somebody else's already.
+    foreign: Vec<usize>,
+}
+
+/// A journalled file, by its place among them, and what it reads because of us.
+#[derive(Debug)]
+struct Reads {
+    entry: usize,
+    ours: Vec<String>,
+}
+
+impl Applied<'_> {
+    fn write(&mut self, file: &FileWrite) -> Result<()> {
+        let place = &self.machine.place;
+        let entry = self.machine.entry(&file.path)?;
+        // Known before it is written: a write that fails half-way is put back as well.
+        self.written.push(Reads {
+            entry,
+            ours: vec![file.value.clone()],
+        });
+        place.set(&file.path, &file.value)?;
+        let taken = place.value(&file.path)?;
+        if taken == file.value {
+            return Ok(());
+        }
+        let what = format!(
+            "/{}: `{}` was written, but it reads `{taken}`",
+            file.path, file.value
+        );
+        if let Some(last) = self.written.last_mut() {
+            last.ours.push(taken);
+        }
+        Err(other("applying a policy", what))
+    }
+
+    /// Remembers what the kernel made of the files that follow, to tell it from what others
+    /// make of them later.
+    fn note_followers(&mut self) -> Result<()> {
+        for (entry, follower) in self.machine.followers() {
+            let ours = vec![self.machine.place.value(&follower.path)?];
+            self.noted.push(Reads { entry, ours });
+        }
+        Ok(())
+    }
+
+    /// The files in the reverse order of writing, then those that follow them: only then has
+    /// the kernel computed its last value.
+    fn put_back(&self) {
+        if self.written.is_empty() {
+            return;
+        }
+        let machine = &*self.machine;
+        let disturbed: Vec<usize> = self.disturbed().collect();
+        let files = self
+            .written
+            .iter()
+            .rev()
+            .map(|Reads { entry, ours }| (&machine.entries[*entry], Ours::Values(ours)));
+        let followers = machine.followers().map(|(at, entry)| {
+            let free = !disturbed.contains(&at) && !self.foreign.contains(&at);
+            (entry, if free { Ours::Any } else { Ours::NOTHING })
+        });
+        for (entry, ours) in files.chain(followers) {
+            // What is left behind here is found again, and told, when the machine is finished.
+            let _ = restore(&machine.place, entry, ours);
+        }
+    }
+
+    /// The followers that no longer read what the kernel made of them.
+    fn disturbed(&self) -> impl Iterator<Item = usize> + '_ {
+        let machine = &*self.machine;
+        self.noted.iter().filter_map(|Reads { entry, ours }| {
+            let found = machine.place.value(&machine.entries[*entry].path).ok()?;
+            (!ours.contains(&found)).then_some(*entry)
+        })
+    }
+}
+
+impl Drop for Applied<'_> {
+    fn drop(&mut self) {
+        self.put_back();
+    }
+}
+
+/// An earlier experiment that cannot be undone would spoil this one.
+fn refuse_refusals(recovered: &UndoReport) -> Result<()> {
+    let refused = |left: &&LeftBehind| matches!(left.why, Why::Refused(_));
+    match recovered.left_behind.iter().find(refused) {
+        None => Ok(()),
+        Some(left) => Err(other("undoing an earlier experiment", left.to_string())),
+    }
+}
+
+/// What is to be journalled: all files that any policy writes, in the order of writing, after
+/// those that follow them.
+fn read_entries(place: &Place, realisations: &[&Realisation]) -> Result<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for file in realisations.iter().flat_map(|each| &each.files) {
+        add_write(place, &mut entries, file)?;
+    }
+    let modes = entries.iter().any(|entry| entry.path.ends_with("/enabled"));
+    if modes && place.root().path(MIN_FREE).exists() {
+        entries.insert(0, read_entry(place, MIN_FREE, Change::Follows)?);
+    }
+    Ok(entries)
+}
+
+fn add_write(place: &Place, entries: &mut Vec<Entry>, file: &FileWrite) -> Result<()> {
+    let known = entries.iter_mut().find(|entry| entry.path == file.path);
+    if let Some(Entry {
+        change: Change::Written(values),
+        ..
+    }) = known
+    {
+        if !values.contains(&file.value) {
+            values.push(file.value.clone());
+        }
+        return Ok(());
+    }
+    let change = Change::Written(vec![file.value.clone()]);
+    entries.push(read_entry(place, &file.path, change)?);
+    Ok(())
+}
+
+fn read_entry(place: &Place, path: &str, change: Change) -> Result<Entry> {
+    if !is_setting(path) {
+        let what = format!("/{path} is not a setting of huge pages");
+        return Err(other("journalling", what));
+    }
+    Ok(Entry {
+        path: path.to_owned(),
+        original: place.value(path)?,
+        change,
+    })
+}
+
+fn other(doing: &str, what: String) -> Error {
+    Error {
+        kind: Kind::Other(what),
+        doing: doing.to_owned(),
+        path: None,
+        source: None,
+    }
+}

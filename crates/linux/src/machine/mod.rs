@@ -1,0 +1,28 @@
+//! The machine and this process on it.
+
+/// Clocks.
+pub mod clock;
+
+/// Errors: the kind, the action and the path.
+pub mod error;
+
+/// User and groups of the workload.
+pub mod identity;
+
+/// One experiment at a time on a machine.
+pub mod lock;
+
+/// Files that hold one number.
+pub mod number;
+
+/// A process that is not our child.
+pub mod process;
+
+/// The machine as files, real or frozen.
+pub mod root;
+
+/// Signal disposition and sender.
+pub mod signal;
+
+/// The terminal at stdout.
+pub mod terminal;

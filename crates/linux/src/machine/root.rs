@@ -1,0 +1,92 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::machine::error::{Error, Result};
+
+/// The machine as files: the real one at `/`, or a frozen one in a folder.
+///
+/// Readers take a `Root` and paths relative to it (`proc/meminfo`, `sys/kernel/mm/…`), so every
+/// test can run against a machine that was captured elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    path: PathBuf,
+}
+
+impl Root {
+    /// The running machine.
+    #[must_use]
+    pub fn real() -> Self {
+        Self {
+            path: PathBuf::from("/"),
+        }
+    }
+
+    /// A machine in a folder that holds `proc/` and `sys/`.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Whether this is the running machine: only then do system calls speak of it.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        self.path == Path::new("/")
+    }
+
+    /// The path of a file, given relative to the root.
+    #[must_use]
+    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        debug_assert!(
+            relative.as_ref().is_relative(),
+            "{}",
+            relative.as_ref().display()
+        );
+        self.path.join(relative)
+    }
+
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// The file is not there, may not be read, or the kernel failed.
+    pub fn read(&self, relative: impl AsRef<Path>) -> Result<Vec<u8>> {
+        let path = self.path(relative);
+        fs::read(&path).map_err(|error| Error::io("reading", &path, error))
+    }
+
+    /// The text of a small file, trimmed; bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// As [`Root::read`].
+    pub fn read_trimmed(&self, relative: impl AsRef<Path>) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.read(relative)?)
+            .trim()
+            .to_owned())
+    }
+
+    /// The names in a folder, sorted; names that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// The folder is not there or may not be read.
+    pub fn list(&self, relative: impl AsRef<Path>) -> Result<Vec<String>> {
+        let path = self.path(relative);
+        let entries = fs::read_dir(&path).map_err(|error| Error::io("listing", &path, error))?;
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// A machine made of these files, which is gone with the folder.
+#[cfg(test)]
+pub(crate) fn machine_of(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, content) in files {
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().expect("a path below the root")).expect("a folder");
+        fs::write(file, content).expect("a file");
+    }
+    let root = Root::at(folder.path());
+    (folder, root)
+}

@@ -1,0 +1,262 @@
+//! Reading one address space while its process runs on.
+//!
+//! All files are opened first: each keeps the address space that it was opened on, even if the
+//! process ends, executes another program, or its number is used again. Afterwards the
+//! process is looked at again; if it is not the same any more, what was read is thrown away.
+
+use std::fmt;
+use std::fs::File;
+use std::time::Duration;
+
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::address_space::{Mapping, Process, Sort, Source, Sources, Space};
+
+use crate::machine::error::{Error, Kind};
+use crate::machine::root::Root;
+use crate::proc::pid_stat::{PidStat, read_pid_stat, read_thread_stat};
+
+mod blocks;
+mod classify;
+mod find;
+mod frames;
+mod pages;
+mod process;
+mod reach;
+mod settings;
+pub(crate) mod smaps;
+
+pub use find::{find_named, list_of_cgroup, list_processes};
+pub use settings::read_settings;
+pub use smaps::parse_mappings;
+
+use blocks::Sizes;
+use process::{read_process, sort};
+
+/// The right that reading another process's memory map needs (`PTRACE_MODE_READ`,
+/// Documentation/filesystems/proc.rst).
+const GRANT: &str = "the same user id, or CAP_SYS_PTRACE";
+/// How often a process that changes while it is read is read again.
+const ATTEMPTS: u32 = 3;
+
+/// The depth of a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Mappings and how their pages are mapped.
+    Pages,
+    /// The folios of small pages besides, where that is permitted, for at most this long.
+    Frames(Duration),
+}
+
+/// Why an address space could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// There is no such process.
+    Gone,
+    /// It ended while it was read.
+    Ended,
+    /// It executed another program each time it was read.
+    Replaced,
+    /// Its mappings changed each time they were read, so that they overlapped.
+    Restless,
+    /// The kernel refuses.
+    NotPermitted {
+        /// The least right that would help.
+        grant: &'static str,
+    },
+    /// Its files could not be read or understood.
+    Failed(Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => write!(f, "there is no such process"),
+            Self::Ended => write!(f, "it ended while it was read"),
+            Self::Replaced => write!(f, "it executed another program each time it was read"),
+            Self::Restless => write!(f, "its mappings changed each time they were read"),
+            Self::NotPermitted { grant } => write!(f, "the kernel refuses; needs {grant}"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        let gone = error
+            .source
+            .as_ref()
+            .is_some_and(|source| source.raw_os_error() == Some(libc::ESRCH));
+        match error.kind {
+            Kind::NotFound => Self::Gone,
+            Kind::NotPermitted => Self::NotPermitted { grant: GRANT },
+            _ if gone => Self::Gone,
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// Reads the address space of a process on a machine whose base pages have `page_bytes`.
+/// `huge_bytes` is the size of a PMD-mapped huge page, where the kernel has them.
+///
+/// Threads of the kernel and zombies have none: they come back without mappings.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_space(
+    root: &Root,
+    pid: u32,
+    page_bytes: u64,
+    huge_bytes: Option<u64>,
+    depth: Depth,
+) -> Result<Space, ReadError> {
+    let sizes = sizes(page_bytes, huge_bytes);
+    let mut last = ReadError::Replaced;
+    for _ in 0..ATTEMPTS {
+        match attempt(root, pid, sizes, depth) {
+            Err(again @ (ReadError::Replaced | ReadError::Restless)) => last = again,
+            done => return done,
+        }
+    }
+    Err(last)
+}
+
+fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, ReadError> {
+    let before = read_pid_stat(root, pid)?;
+    let mut process = read_process(root, pid, &before)?;
+    let Some(folder) = folder_with_memory(root, pid, &before) else {
+        return Ok(without_memory(process, sizes));
+    };
+    let read = read_mapped(root, pid, &folder, sizes, depth);
+    match read_pid_stat(root, pid) {
+        Err(_) => return Err(ReadError::Ended),
+        Ok(after) if after.started_ticks != before.started_ticks => return Err(ReadError::Ended),
+        // Every exec chooses another address for the stack.
+        Ok(after) if after.stack_address != before.stack_address => {
+            return Err(ReadError::Replaced);
+        }
+        Ok(after) if sort(&after) != sort(&before) => return Err(ReadError::Ended),
+        Ok(_) => {}
+    }
+    let tables = process.page_table_bytes.take();
+    process.page_table_bytes =
+        tables.filter(|_| tables == process::read_page_table_bytes(root, pid));
+    let (mappings, read_with) = read?;
+    if mappings.is_empty() {
+        return Err(ReadError::Ended);
+    }
+    Ok(Space {
+        process,
+        page_bytes: sizes.page,
+        huge_bytes: sizes.huge,
+        read_with,
+        mappings,
+    })
+}
+
+/// One page of a table of the lowest level holds an entry of eight bytes for each page it maps:
+/// what one such table maps is what a PMD maps.
+fn sizes(page_bytes: u64, huge_bytes: Option<u64>) -> Sizes {
+    Sizes {
+        page: page_bytes,
+        huge: huge_bytes.unwrap_or(page_bytes * (page_bytes / 8)),
+    }
+}
+
+/// The folder below `/proc` whose files show the memory: the process's own, or, when its first
+/// thread has ended and others live on, that of one of these.
+fn folder_with_memory(root: &Root, pid: u32, stat: &PidStat) -> Option<String> {
+    match sort(stat) {
+        Sort::Program => Some(format!("proc/{pid}")),
+        Sort::KernelThread => None,
+        Sort::Zombie => {
+            let tasks = root.list(format!("proc/{pid}/task")).ok()?;
+            let living = tasks.into_iter().find(|task| {
+                task.parse().is_ok_and(|task| {
+                    read_thread_stat(root, pid, task).is_ok_and(|stat| sort(&stat) == Sort::Program)
+                })
+            })?;
+            Some(format!("proc/{living}"))
+        }
+    }
+}
+
+fn without_memory(process: Process, sizes: Sizes) -> Space {
+    let what = match process.sort {
+        Sort::KernelThread => "a kernel thread has no address space",
+        Sort::Zombie | Sort::Program => "it has ended; its memory is gone",
+    };
+    let none = || {
+        Source::Missing(Missing::NotSupported {
+            what: what.to_owned(),
+        })
+    };
+    Space {
+        process,
+        page_bytes: sizes.page,
+        huge_bytes: sizes.huge,
+        read_with: Sources {
+            smaps: none(),
+            page_scan: none(),
+            page_map: none(),
+            frames: none(),
+        },
+        mappings: Vec::new(),
+    }
+}
+
+fn read_mapped(
+    root: &Root,
+    pid: u32,
+    folder: &str,
+    sizes: Sizes,
+    depth: Depth,
+) -> Result<(Vec<Mapping>, Sources), ReadError> {
+    let (mut text, smaps) = open_mappings(root, folder)?;
+    let pagemap = open(root, &format!("{folder}/pagemap"));
+    let mounts = classify::Mounts::read(root, pid);
+    let path = root.path(format!("{folder}/smaps"));
+    let mut mappings = smaps::read_mappings(&mut text)
+        .map_err(|error| Error::io("reading", &path, error))?
+        .map_err(|what| Error::malformed(&path, what))?;
+    if mappings.windows(2).any(|pair| pair[0].end > pair[1].start) {
+        return Err(ReadError::Restless);
+    }
+    for mapping in &mut mappings {
+        classify::classify(mapping, &mounts, sizes.page);
+    }
+    let none = |why: Missing| Sources {
+        smaps,
+        page_scan: Source::Missing(why.clone()),
+        page_map: Source::Missing(why.clone()),
+        frames: Source::Missing(why),
+    };
+    let sources = match pagemap {
+        Ok(pagemap) => {
+            let mut sources = none(Missing::NotAsked);
+            pages::read_pages(&pagemap, &mut mappings, sizes, &mut sources);
+            if let Depth::Frames(longest) = depth {
+                sources.frames = frames::read_frames(root, &pagemap, &mut mappings, sizes, longest);
+            }
+            sources
+        }
+        Err(error) => none(error.into_missing(GRANT)),
+    };
+    Ok((mappings, sources))
+}
+
+/// `smaps`, or `maps` where the kernel was built without it (CONFIG_PROC_PAGE_MONITOR).
+fn open_mappings(root: &Root, folder: &str) -> Result<(File, Source), ReadError> {
+    match open(root, &format!("{folder}/smaps")) {
+        Ok(file) => Ok((file, Source::Read)),
+        Err(error) if error.kind == Kind::NotFound => {
+            let maps = open(root, &format!("{folder}/maps"))?;
+            Ok((maps, Source::Missing(error.into_missing(GRANT))))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open(root: &Root, path: &str) -> Result<File, Error> {
+    let path = root.path(path);
+    File::open(&path).map_err(|error| Error::io("opening", &path, error))
+}

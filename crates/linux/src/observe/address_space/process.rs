@@ -1,0 +1,73 @@
+//! Facts of a process: `/proc/PID/stat`, `/proc/PID/status` and its program.
+
+use std::fs::File;
+use std::io::Read;
+
+use hugewise_model::base::missing::Fact;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::address_space::{Process, Sort, WordSize};
+
+use crate::machine::error::{Error, Result};
+use crate::machine::root::Root;
+use crate::proc::pid_stat::PidStat;
+use crate::proc::status::read_status;
+use crate::proc::tree;
+
+/// Whether the process has memory of its own.
+pub(super) fn sort(stat: &PidStat) -> Sort {
+    match stat {
+        stat if stat.is_kernel_thread() => Sort::KernelThread,
+        stat if stat.is_dead() => Sort::Zombie,
+        _ => Sort::Program,
+    }
+}
+
+/// Reads the facts of a process.
+///
+/// # Errors
+/// The process is gone, or its files could not be understood.
+pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Process> {
+    let status = read_status(root, pid)?;
+    Ok(Process {
+        pid,
+        parent: stat.parent,
+        started_ticks: stat.started_ticks,
+        command: stat.command.clone(),
+        uid: status.uid,
+        threads: stat.threads,
+        children: tree::read_children(root, pid).len() as u64,
+        forked: stat.is_forked(),
+        sort: sort(stat),
+        word_size: read_word_size(root, pid, sort(stat)),
+        thp_enabled: status.thp_enabled,
+        page_table_bytes: status.page_table_bytes,
+    })
+}
+
+/// `VmPTE` of `/proc/PID/status`, in bytes; `None` where it cannot be read.
+pub(super) fn read_page_table_bytes(root: &Root, pid: u32) -> Option<u64> {
+    read_status(root, pid).ok()?.page_table_bytes
+}
+
+/// From the fifth byte of its program, which is an ELF file (binfmt_elf has no other).
+fn read_word_size(root: &Root, pid: u32, sort: Sort) -> Fact<WordSize> {
+    if sort != Sort::Program {
+        return Err(Missing::NotSupported {
+            what: "a process without a program".to_owned(),
+        });
+    }
+    let path = root.path(format!("proc/{pid}/exe"));
+    let mut head = [0; 5];
+    File::open(&path)
+        .and_then(|mut file| file.read_exact(&mut head))
+        .map_err(|error| {
+            Error::io("reading", &path, error).into_missing("the same user id, or CAP_SYS_PTRACE")
+        })?;
+    match head {
+        [0x7f, b'E', b'L', b'F', 1] => Ok(WordSize::Bits32),
+        [0x7f, b'E', b'L', b'F', 2] => Ok(WordSize::Bits64),
+        _ => Err(Missing::Unreadable {
+            error: format!("{} is not an ELF file", path.display()),
+        }),
+    }
+}

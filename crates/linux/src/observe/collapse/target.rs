@@ -1,0 +1,209 @@
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileExt;
+
+use hugewise_model::base::missing::Missing;
+
+use super::{Advise, Covers, Life, Lives, Reread, State};
+use crate::machine::process::Process;
+use crate::spawn::page_scan::{self, HUGE, PageFilter, ZERO};
+
+/// A running process whose memory is to be made huge. All descriptors belong to the process
+/// and the address space that were there when it was opened, so that a number that is used
+/// again, or a program that is executed meanwhile, is never taken for them.
+#[derive(Debug)]
+pub struct Target {
+    process: Process,
+    /// `/proc/PID/maps` of that address space: empty once it is gone.
+    maps: File,
+    /// `/proc/PID/pagemap` of that address space.
+    pagemap: File,
+}
+
+/// Why a process cannot be collapsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// There is none of that number, or it has ended, or it is a thread of the kernel.
+    #[error("no running program has process id {pid}")]
+    NoProcess {
+        /// The number.
+        pid: u32,
+    },
+    /// The kernel refuses.
+    #[error("making another process's memory huge needs {grant}")]
+    NotPermitted {
+        /// What to grant.
+        grant: String,
+    },
+    /// This kernel cannot.
+    #[error("not on this machine: {what}")]
+    NotSupported {
+        /// What is absent.
+        what: String,
+    },
+}
+
+/// What to grant after EPERM or EACCES. Two rights are asked for, in this order
+/// (process_madvise, mm/madvise.c): first whether the caller may read the process, then whether
+/// it may change how well it runs. Root in a container is not enough: the second counts in the
+/// first user namespace only.
+pub(super) fn grant(error: i32) -> &'static str {
+    match error {
+        libc::EPERM => "CAP_SYS_NICE (in the first user namespace)",
+        _ => {
+            "CAP_SYS_NICE and, for a process of another user, CAP_SYS_PTRACE and \
+             CAP_DAC_READ_SEARCH (in the first user namespace)"
+        }
+    }
+}
+
+/// Only the owner of the process may open the page map (mode 0400), whatever else is granted; it
+/// proves the fate of each range.
+const GRANT_OF_PAGE_MAP: &str =
+    "CAP_DAC_READ_SEARCH, to read the page map of another user's process";
+
+impl Target {
+    /// Opens a process, after asking the kernel whether its memory may be made huge by us.
+    ///
+    /// # Errors
+    /// See [`Unusable`].
+    pub fn open(pid: u32) -> Result<Self, Unusable> {
+        let gone = || Unusable::NoProcess { pid };
+        let process = Process::open(pid).map_err(|_| gone())?;
+        let asked = advise(&process, &[]);
+        match asked {
+            Ok(()) => {}
+            Err(error @ (libc::EPERM | libc::EACCES)) => {
+                let grant = grant(error).to_owned();
+                return Err(Unusable::NotPermitted { grant });
+            }
+            Err(libc::ESRCH) => return Err(gone()),
+            Err(_) => {
+                return Err(Unusable::NotSupported {
+                    what: "process_madvise(MADV_COLLAPSE) (Linux 6.1)".to_owned(),
+                });
+            }
+        }
+        let open = |name: &str| {
+            File::open(format!("/proc/{pid}/{name}")).map_err(|error| match error.raw_os_error() {
+                Some(libc::EACCES | libc::EPERM) => Unusable::NotPermitted {
+                    grant: GRANT_OF_PAGE_MAP.to_owned(),
+                },
+                _ => gone(),
+            })
+        };
+        let target = Self {
+            maps: open("maps")?,
+            pagemap: open("pagemap")?,
+            process,
+        };
+        // The number may have been used again between the two: then the held process has
+        // ended.
+        match target.life() {
+            Life::Same => Ok(target),
+            Life::Replaced | Life::Ended => Err(gone()),
+        }
+    }
+}
+
+/// All of a file from its beginning; what cannot be read is left out.
+fn read_again(file: &File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = file.read_at(&mut chunk, bytes.len() as u64) {
+        bytes.extend_from_slice(&chunk[..count]);
+    }
+    bytes
+}
+
+impl Advise for Target {
+    fn collapse(&self, stretch: Range<u64>) -> Result<(), i32> {
+        let length = usize::try_from(stretch.end - stretch.start).map_err(|_| libc::EINVAL)?;
+        let start = usize::try_from(stretch.start).map_err(|_| libc::EINVAL)?;
+        let part = libc::iovec {
+            iov_base: std::ptr::without_provenance_mut(start),
+            iov_len: length,
+        };
+        advise(&self.process, &[part])
+    }
+}
+
+/// `process_madvise(MADV_COLLAPSE)`; the error's number. No parts at all ask only whether it
+/// is permitted.
+fn advise(process: &Process, parts: &[libc::iovec]) -> Result<(), i32> {
+    // SAFETY: the kernel reads as many parts as it is told of; their addresses are those of the
+    // other process, where collapsing changes neither content nor access.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_process_madvise,
+            process.as_fd().as_raw_fd(),
+            parts.as_ptr(),
+            parts.len(),
+            libc::MADV_COLLAPSE,
+            0,
+        )
+    };
+    if result >= 0 {
+        return Ok(());
+    }
+    let error = std::io::Error::last_os_error();
+    Err(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+impl Reread for Target {
+    fn state(&self, range: Range<u64>) -> State {
+        let wanted = PageFilter {
+            with: HUGE,
+            without: ZERO,
+            returned: HUGE,
+            ..PageFilter::default()
+        };
+        let mut huge = 0;
+        let scanned = page_scan::scan_span(&self.pagemap, range.clone(), wanted, |region| {
+            huge += region.end - region.start;
+        });
+        match scanned {
+            Ok(()) if huge >= range.end - range.start => State::Huge,
+            Err(Missing::NotSupported { .. }) => State::Unknown,
+            _ => State::Small,
+        }
+    }
+}
+
+impl Covers for Target {
+    fn is_mapped(&self, range: Range<u64>) -> bool {
+        let bytes = read_again(&self.maps);
+        let mut reached = range.start;
+        for (_, line) in crate::proc::lines(&bytes) {
+            let span = line.split_whitespace().next().and_then(|span| {
+                let (start, end) = span.split_once('-')?;
+                let address = |text| u64::from_str_radix(text, 16).ok();
+                Some(address(start)?..address(end)?)
+            });
+            match span {
+                Some(span) if span.contains(&reached) => reached = span.end,
+                _ => {}
+            }
+        }
+        reached >= range.end
+    }
+}
+
+impl Lives for Target {
+    /// An address space that nobody uses any more has no mappings to list: its process ended or
+    /// executed another program. A parent that shares it (vfork) would keep it in use; then
+    /// what is left of it is still what was planned for.
+    fn life(&self) -> Life {
+        if self.process.has_ended() {
+            return Life::Ended;
+        }
+        let mut first = [0_u8; 1];
+        match self.maps.read_at(&mut first, 0) {
+            Ok(1) => Life::Same,
+            // Between its last thread's farewell and its end it has no memory either.
+            _ if self.process.has_ended() => Life::Ended,
+            _ => Life::Replaced,
+        }
+    }
+}

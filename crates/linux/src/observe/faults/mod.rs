@@ -1,0 +1,272 @@
+//! Page faults of a program, from perf software events.
+//!
+//! `PERF_COUNT_SW_PAGE_FAULTS` fires when the architecture's handler begins
+//! (arch/x86/mm/fault.c, arch/arm64/mm/fault.c), `_MIN` or `_MAJ` when `handle_mm_fault` is
+//! through (`mm_account_fault`, mm/memory.c). Both carry thread and address, so that a pair is
+//! a latency. What has no registers of a program has no event: `MAP_POPULATE`,
+//! `MADV_POPULATE_*`, get_user_pages; those are in `ru_minflt` only.
+//!
+//! What is done, and why not the obvious:
+//!
+//! * One ring on each processor. A ring for an inherited event on any processor is `EINVAL`.
+//! * No event group: groups switched on as such lose counts on some kernels while their times
+//!   say that they ran all the time.
+//! * The call chain is taken at the end of a fault, not at its start: it would be inside the
+//!   latency. Taking it costs as much as the two other samples of a fault together, however short
+//!   it is: a walk ends where it reads what is no frame, and that read is a fault of its own, in
+//!   vain (`perf_callchain_user`, arch/x86/events/core.c). So chains come from events of their
+//!   own (`chains.rs`): of all faults at first, and of one in many when there have been enough.
+//! * `PERF_SAMPLE_DATA_PAGE_SIZE` at the end has the kernel look up, at that moment, how large
+//!   the page is that maps the address: whether a fault made a huge page is read, not guessed.
+//!   It needs no privilege (Linux 5.11).
+//! * `PERF_SAMPLE_PHYS_ADDR` is looked up without the zero pages (`gup_fast` refuses special
+//!   entries), so that 0 tells them from memory. It needs what kernel mode needs.
+
+mod chains;
+mod decode;
+mod folio;
+mod huge_zero;
+mod open;
+mod physical;
+mod target;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::{Conditions, Counted, Event, Known, Modes};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::machine::clock::monotonic_ns;
+use crate::machine::error::{Error, Kind, Result};
+use crate::perf::access::SampleAccess;
+use crate::perf::heap;
+use crate::perf::order::Order;
+use crate::perf::sample::{self, Record};
+use chains::Chains;
+pub(in crate::observe) use decode::event as announced;
+use decode::{FaultSample, decode};
+use open::{OpenEvent, Rings, Role};
+use physical::PhysicalLookup;
+
+pub use target::{Target, TaskSet};
+
+/// The least grant that lets an ordinary user watch processes of their own.
+pub const LEAST_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 2";
+/// The least grant that shows faults in kernel mode and tells zero pages apart.
+pub const FULL_GRANT: &str = "CAP_PERFMON, or kernel.perf_event_paranoid at most 1";
+
+/// Events of a program, being recorded. Dropping it closes them all; the kernel keeps nothing.
+#[derive(Debug)]
+pub struct Faults {
+    // Rings first: they are unmapped before their events are closed.
+    rings: Rings,
+    opened: Vec<Vec<OpenEvent>>,
+    roles: HashMap<u64, Role>,
+    access: SampleAccess,
+    every: u64,
+    order: Order<Event>,
+    chains: Chains,
+    looked_up: PhysicalLookup,
+    /// Records that could not be understood, and the first sentence about them.
+    malformed: Option<(u64, String)>,
+    /// Events whose task is gone, which poll(2) would report forever.
+    hung_up: Vec<bool>,
+}
+
+impl Faults {
+    /// Opens the events and maps the rings. `every` is 1 for every fault; larger numbers look
+    /// at one in so many, without their latencies.
+    ///
+    /// # Errors
+    /// The kernel refuses ([`LEAST_GRANT`]), has no such events, or the process is gone.
+    pub fn open(target: &Target, cpus: &[u32], every: u64, host: &Host) -> Result<Self> {
+        let access = SampleAccess::FULL
+            .negotiate(|access| open::on_ourselves(access).map(drop))
+            .map_err(|(_, error)| refused(error))?;
+        let opened = open::open_all(target, cpus, access, every)?;
+        let rings = open::map_rings(&opened, host.page_bytes)?;
+        let mut order = Order::default();
+        if let Target::Running(_) = target {
+            // Only now, because a record without a ring is nowhere.
+            let all = opened.iter().flatten();
+            all.filter(|one| one.role.is_on_from_the_start())
+                .for_each(OpenEvent::enable);
+            order.begin(target.known_mappings());
+        }
+        let all = opened.iter().flatten();
+        // A minor end may bear the identity of an event that takes its chain; see `Chains`.
+        let roles = all.map(|one| (one.id, one.role.of_events())).collect();
+        Ok(Self {
+            hung_up: vec![false; rings.events.len() + rings.chains.len()],
+            chains: Chains::of(rings.events.len()),
+            looked_up: PhysicalLookup::on(host, access),
+            rings,
+            opened,
+            roles,
+            access,
+            every,
+            order,
+            malformed: None,
+        })
+    }
+
+    /// Fills in what the events can tell.
+    pub fn describe(&self, conditions: &mut Conditions) {
+        conditions.modes = self.access.modes;
+        conditions.every = self.every;
+        conditions.page_size = known(self.access.page_size, || Missing::NotSupported {
+            what: "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)".to_owned(),
+        });
+        self.looked_up.describe(conditions);
+        conditions.physical = known(self.access.modes == Modes::All, || Missing::NotPermitted {
+            grant: FULL_GRANT.to_owned(),
+        });
+    }
+
+    /// Waits until a ring is half full, `limit` at most; much less where folios are asked
+    /// for, which must not be gone by then.
+    pub fn wait(&mut self, limit: Duration) {
+        const BEFORE_FOLIOS_GO: Duration = Duration::from_millis(1);
+        let limit = if self.looked_up.asks_for_folios() {
+            limit.min(BEFORE_FOLIOS_GO)
+        } else {
+            limit
+        };
+        let owners: Vec<(usize, &OpenEvent)> = open::owners(&self.opened)
+            .enumerate()
+            .filter(|(index, _)| !self.hung_up[*index])
+            .collect();
+        let mut polled: Vec<PollFd<'_>> = owners
+            .iter()
+            .map(|(_, owner)| PollFd::from_borrowed_fd(owner.fd.as_fd(), PollFlags::IN))
+            .collect();
+        let limit = Timespec {
+            tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        };
+        // Interrupted: the caller looks at its flags and comes again.
+        let _ = poll(&mut polled, Some(&limit));
+        let gone: Vec<usize> = polled
+            .iter()
+            .zip(&owners)
+            .filter(|(polled, _)| polled.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+            .map(|(_, (index, _))| *index)
+            .collect();
+        for index in gone {
+            self.hung_up[index] = true;
+        }
+    }
+
+    /// Empties the rings and gives what is old enough to be in order of time.
+    pub fn drain(&mut self, take: impl FnMut(Event)) {
+        let read_since = monotonic_ns();
+        self.empty_rings();
+        self.order.release(read_since, take);
+        if self.chains.are_enough() {
+            self.take_few_chains();
+        }
+    }
+
+    fn empty_rings(&mut self) {
+        let layouts = |id| {
+            self.roles
+                .get(&id)
+                .map(|role| role.layout(self.access, self.every))
+        };
+        for (cpu, ring) in self.rings.events.iter_mut().enumerate() {
+            ring.drain(|bytes| match sample::parse_record(bytes, layouts) {
+                Ok(Record::Sample(sample)) => {
+                    match self.roles.get(&sample.id).map(|role| decode(sample, *role)) {
+                        Some(FaultSample::Start(start)) => self.order.hold(Some(start)),
+                        Some(FaultSample::End(mut end)) => {
+                            self.looked_up.complete(&mut end);
+                            self.chains.end(cpu, end);
+                        }
+                        None => {}
+                    }
+                }
+                Ok(record) => {
+                    let event = announced(record);
+                    let heap = event.as_ref().and_then(heap::after_exec);
+                    self.order.hold(event);
+                    self.order.hold(heap);
+                }
+                Err(sentence) => note(&mut self.malformed, sentence),
+            });
+        }
+        let layout = |_| Some(Role::Chains.layout(self.access, self.every));
+        for (cpu, ring) in self.rings.chains.iter_mut().enumerate() {
+            ring.drain(|bytes| match sample::parse_record(bytes, layout) {
+                Ok(Record::Sample(sample)) => self.chains.chain(cpu, sample.into()),
+                // That some were lost is seen in how many there are.
+                Ok(_) => {}
+                Err(sentence) => note(&mut self.malformed, sentence),
+            });
+        }
+        for cpu in 0..self.rings.events.len() {
+            self.chains.join(cpu, &mut self.order);
+        }
+    }
+
+    /// What is in the rings is still of every fault, and is read before the few begin.
+    fn take_few_chains(&mut self) {
+        let of = |role| {
+            let all = self.opened.iter().flatten();
+            all.filter(move |one| one.role == role)
+        };
+        of(Role::Chains).for_each(OpenEvent::disable);
+        self.empty_rings();
+        self.chains.are_few();
+        let all = self.opened.iter().flatten();
+        all.filter(|one| one.role == Role::FewChains)
+            .for_each(OpenEvent::enable);
+    }
+
+    /// Switches the events off, empties the rings for the last time and reads the counters.
+    pub fn finish(&mut self, mut take: impl FnMut(Event)) -> Counted {
+        self.opened.iter().flatten().for_each(OpenEvent::disable);
+        self.drain(&mut take);
+        self.chains.finish(&mut self.order);
+        self.order.release_all(take);
+        open::read_counters(&self.opened, self.access)
+    }
+
+    /// How many records were not understood, and what the first of them was.
+    #[must_use]
+    pub fn malformed(&self) -> Option<(u64, &str)> {
+        self.malformed
+            .as_ref()
+            .map(|(count, first)| (*count, first.as_str()))
+    }
+}
+
+fn known(yes: bool, why_not: impl FnOnce() -> Missing) -> Known {
+    if yes {
+        Known::Yes
+    } else {
+        Known::No(why_not())
+    }
+}
+
+fn note(malformed: &mut Option<(u64, String)>, sentence: String) {
+    malformed.get_or_insert((0, sentence)).0 += 1;
+}
+
+/// The error of opening an event.
+fn refused(error: io::Error) -> Error {
+    let kind = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => Kind::NotPermitted,
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Kind::NotFound,
+        _ => Kind::Other(String::new()),
+    };
+    Error {
+        kind,
+        doing: "opening page fault events".to_owned(),
+        path: None,
+        source: Some(error),
+    }
+}

@@ -1,0 +1,350 @@
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+
+use hugewise_model::observe::faults::{Counted, Modes};
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag};
+
+use super::refused;
+use super::target::Target;
+use crate::machine::error::{Error, Kind, Result};
+use crate::perf::access::{FORMAT_LOST, SAMPLE_DATA_PAGE_SIZE, SampleAccess};
+use crate::perf::open::announce;
+use crate::perf::ring::{IOC_SET_OUTPUT, Ring};
+use crate::perf::sample::Layout;
+
+/// `_IO('$', 0)`.
+const IOC_ENABLE: libc::Ioctl = 0x2400;
+/// `_IO('$', 1)`.
+const IOC_DISABLE: libc::Ioctl = 0x2401;
+/// `_IOR('$', 7, __u64 *)`.
+const IOC_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
+
+/// The purpose of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Faults begun; it also carries mappings, births and ends.
+    Starts,
+    /// Faults served without I/O.
+    Minor,
+    /// Faults served with I/O.
+    Major,
+    /// The call chain of every fault without I/O.
+    Chains,
+    /// The call chain of one in [`FEW`] of them.
+    FewChains,
+}
+
+/// Of how many faults one has its call chain taken, once enough were taken of all. A prime, so
+/// that it is in step with no program's own rounds.
+pub(super) const FEW: u64 = 61;
+
+impl Role {
+    /// The events that are opened. Where one fault in N is looked at, each of them brings its call
+    /// chain.
+    fn all(every: u64) -> &'static [Self] {
+        const ALL: [Role; 5] = [
+            Role::Starts,
+            Role::Minor,
+            Role::Major,
+            Role::Chains,
+            Role::FewChains,
+        ];
+        if every == 1 { &ALL } else { &ALL[..3] }
+    }
+
+    pub(super) fn layout(self, access: SampleAccess, every: u64) -> Layout {
+        let end = Layout {
+            stack: every > 1 || self == Self::Major,
+            physical: access.modes == Modes::All,
+            page_size: access.page_size,
+            ..Layout::default()
+        };
+        match self {
+            Self::Starts => Layout::default(),
+            Self::Minor | Self::Major => end,
+            Self::Chains | Self::FewChains => Layout {
+                stack: true,
+                ..Layout::default()
+            },
+        }
+    }
+
+    /// Few chains begin when all are enough.
+    pub(super) fn is_on_from_the_start(self) -> bool {
+        self != Self::FewChains
+    }
+
+    /// Into which of the two rings of its processor it writes.
+    fn takes_chains(self) -> bool {
+        matches!(self, Self::Chains | Self::FewChains)
+    }
+
+    /// Whose a sample is that lies in a ring of events.
+    pub(super) fn of_events(self) -> Self {
+        if self.takes_chains() {
+            Self::Minor
+        } else {
+            self
+        }
+    }
+
+    fn software(self) -> Software {
+        match self {
+            Self::Starts => Software::PAGE_FAULTS,
+            Self::Minor | Self::Chains | Self::FewChains => Software::PAGE_FAULTS_MIN,
+            Self::Major => Software::PAGE_FAULTS_MAJ,
+        }
+    }
+
+    /// Every how many faults a sample is written. Starts and ends cannot be thinned out alike,
+    /// because each counts for itself on each processor; so there are no starts then.
+    fn period(self, every: u64) -> u64 {
+        match self {
+            Self::Starts if every > 1 => 0,
+            Self::FewChains => FEW,
+            _ => every,
+        }
+    }
+}
+
+/// An open event.
+#[derive(Debug)]
+pub(super) struct OpenEvent {
+    pub(super) fd: OwnedFd,
+    pub(super) role: Role,
+    pub(super) id: u64,
+}
+
+impl OpenEvent {
+    fn new(builder: &Builder<'_>, role: Role) -> io::Result<Self> {
+        let fd = builder.build()?.into_raw_fd();
+        // SAFETY: the descriptor was just given up by its owner.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let mut id = 0_u64;
+        // SAFETY: the ioctl writes one u64 to the place.
+        if unsafe { libc::ioctl(fd.as_raw_fd(), IOC_ID, &raw mut id) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { fd, role, id })
+    }
+
+    /// Also for those who were born meanwhile.
+    pub(super) fn enable(&self) {
+        // SAFETY: an ioctl without argument. If it fails the task is gone, and so are its events.
+        unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ENABLE, 0) };
+    }
+
+    pub(super) fn disable(&self) {
+        // SAFETY: as above.
+        unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_DISABLE, 0) };
+    }
+
+    /// Sends its records to the ring of another event on the same processor.
+    fn write_into(&self, leader: &Self) -> io::Result<()> {
+        let (fd, to) = (self.fd.as_raw_fd(), leader.fd.as_raw_fd());
+        // SAFETY: an ioctl on our own descriptors.
+        match unsafe { libc::ioctl(fd, IOC_SET_OUTPUT, to) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Its value and the count of its lost samples, where the access includes that.
+    fn read(&self, access: SampleAccess) -> io::Result<(u64, Option<u64>)> {
+        let mut words = [0_u64; 2];
+        let wanted = if access.lost { 16 } else { 8 };
+        // SAFETY: the buffer holds at least as many bytes as are asked for.
+        let got = unsafe { libc::read(self.fd.as_raw_fd(), words.as_mut_ptr().cast(), wanted) };
+        if usize::try_from(got) == Ok(wanted) {
+            Ok((words[0], access.lost.then_some(words[1])))
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}
+
+fn builder<'a>(role: Role, access: SampleAccess, every: u64) -> Builder<'a> {
+    let mut builder = Builder::new(role.software());
+    let layout = role.layout(access, every);
+    let mut wanted = SampleFlag::IDENTIFIER | SampleFlag::TID | SampleFlag::TIME | SampleFlag::ADDR;
+    wanted.set(SampleFlag::CALLCHAIN, layout.stack);
+    wanted.set(SampleFlag::PHYS_ADDR, layout.physical);
+    builder
+        .exclude_kernel(access.modes == Modes::User)
+        .exclude_callchain_kernel(true)
+        .sample(wanted)
+        .sample_period(role.period(every))
+        .sample_id_all(true)
+        .clockid(Clock::MONOTONIC);
+    let attributes = builder.attrs_mut();
+    attributes.read_format = if access.lost { FORMAT_LOST } else { 0 };
+    if layout.page_size {
+        attributes.sample_type |= SAMPLE_DATA_PAGE_SIZE;
+    }
+    builder
+}
+
+/// An event with everything in it, on this thread, switched off.
+pub(super) fn on_ourselves(access: SampleAccess) -> io::Result<OpenEvent> {
+    let mut builder = builder(Role::Minor, access, 1);
+    OpenEvent::new(builder.observe_self().any_cpu(), Role::Minor)
+}
+
+/// Opens everything, by processor; the starts of the first thread lead there, and own the ring.
+pub(super) fn open_all(
+    target: &Target,
+    cpus: &[u32],
+    access: SampleAccess,
+    every: u64,
+) -> Result<Vec<Vec<OpenEvent>>> {
+    let tids = target.tids();
+    let open_cpu = |&cpu: &u32| {
+        let mut of_cpu = Vec::with_capacity(tids.len() * Role::all(every).len());
+        for &tid in &tids {
+            match open_thread(target, tid, cpu, access, every) {
+                Ok(opened) => of_cpu.extend(opened),
+                // A thread that has ended meanwhile.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => {
+                    return Err(with_hint(
+                        error,
+                        tids.len() * cpus.len() * Role::all(every).len(),
+                    ));
+                }
+            }
+        }
+        if of_cpu.is_empty() {
+            return Err(refused(io::Error::from_raw_os_error(libc::ESRCH)));
+        }
+        Ok(of_cpu)
+    };
+    cpus.iter().map(open_cpu).collect()
+}
+
+fn with_hint(error: io::Error, descriptors: usize) -> Error {
+    if error.raw_os_error() != Some(libc::EMFILE) {
+        return refused(error);
+    }
+    Error {
+        kind: Kind::Other(format!(
+            "this needs {descriptors} file descriptors, more than the limit; raise it: ulimit -n {}",
+            descriptors + 100
+        )),
+        doing: "opening page fault events".to_owned(),
+        path: None,
+        source: None,
+    }
+}
+
+fn open_thread(
+    target: &Target,
+    tid: u32,
+    cpu: u32,
+    access: SampleAccess,
+    every: u64,
+) -> io::Result<Vec<OpenEvent>> {
+    let number = i32::try_from(tid).map_err(io::Error::other)?;
+    let open = |role: Role| {
+        let mut builder = builder(role, access, every);
+        builder
+            .observe_pid(number)
+            .one_cpu(cpu as usize)
+            .inherit(true);
+        if role == Role::Starts {
+            announce(&mut builder);
+        }
+        if let Target::BeforeExec { .. } = target
+            && role.is_on_from_the_start()
+        {
+            builder.enable_on_exec(true);
+        }
+        // `inherit` may touch it.
+        builder.attrs_mut().read_format = if access.lost { FORMAT_LOST } else { 0 };
+        OpenEvent::new(&builder, role)
+    };
+    Role::all(every).iter().copied().map(open).collect()
+}
+
+/// Rings, each in the order of the processors.
+#[derive(Debug)]
+pub(super) struct Rings {
+    /// Of beginnings, ends and everything else.
+    pub(super) events: Vec<Ring>,
+    /// Of call chains; none where each end brings its own.
+    pub(super) chains: Vec<Ring>,
+}
+
+/// The events that own rings: those of [`Rings::events`], then those of [`Rings::chains`].
+pub(super) fn owners(opened: &[Vec<OpenEvent>]) -> impl Iterator<Item = &OpenEvent> {
+    let of_events = opened
+        .iter()
+        .filter_map(|of_cpu| owner(of_cpu, Role::Starts));
+    of_events.chain(
+        opened
+            .iter()
+            .filter_map(|of_cpu| owner(of_cpu, Role::Chains)),
+    )
+}
+
+/// Whose ring events of a role write into.
+fn owner(of_cpu: &[OpenEvent], role: Role) -> Option<&OpenEvent> {
+    let chains = role.takes_chains();
+    of_cpu.iter().find(|one| one.role.takes_chains() == chains)
+}
+
+/// The largest ring that is tried on each processor.
+const LARGEST_RING: usize = 8 << 20;
+/// The smallest.
+const SMALLEST_RING: usize = 64 << 10;
+
+/// Maps the rings on each processor, all of one size, as large as is granted.
+pub(super) fn map_rings(opened: &[Vec<OpenEvent>], page_bytes: u64) -> Result<Rings> {
+    let page_bytes = usize::try_from(page_bytes).unwrap_or(SMALLEST_RING);
+    let mut bytes = LARGEST_RING;
+    let mut rings = loop {
+        let rings: io::Result<Vec<Ring>> = owners(opened)
+            .map(|owner| Ring::map(owner.fd.as_fd(), page_bytes, bytes))
+            .collect();
+        match rings {
+            Ok(rings) => break rings,
+            Err(_) if bytes > SMALLEST_RING.max(page_bytes) => bytes /= 2,
+            Err(error) => return Err(refused(error)),
+        }
+    };
+    for of_cpu in opened {
+        for one in of_cpu {
+            match owner(of_cpu, one.role) {
+                Some(owner) if owner.id != one.id => one.write_into(owner).map_err(refused)?,
+                _ => {}
+            }
+        }
+    }
+    let chains = rings.split_off(opened.len());
+    Ok(Rings {
+        events: rings,
+        chains,
+    })
+}
+
+/// The sums over all threads and processors. What cannot be read any more is not counted.
+pub(super) fn read_counters(opened: &[Vec<OpenEvent>], access: SampleAccess) -> Counted {
+    let mut counted = Counted {
+        lost: access.lost.then_some(0),
+        ..Counted::default()
+    };
+    for one in opened.iter().flatten() {
+        let Ok((value, lost)) = one.read(access) else {
+            continue;
+        };
+        match one.role {
+            Role::Starts => counted.starts += value,
+            Role::Minor => counted.minor += value,
+            Role::Major => counted.major += value,
+            // They count again what was counted.
+            Role::Chains | Role::FewChains => continue,
+        }
+        counted.lost = counted.lost.zip(lost).map(|(sum, more)| sum + more);
+    }
+    counted
+}

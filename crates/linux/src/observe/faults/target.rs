@@ -1,0 +1,81 @@
+use std::collections::BTreeSet;
+
+use hugewise_model::observe::faults::Event;
+
+use crate::machine::error::Result;
+use crate::machine::root::Root;
+use crate::perf::maps;
+use crate::proc::tree;
+
+/// The target of the events.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A process that is about to exec: nothing before that is seen.
+    BeforeExec {
+        /// The process.
+        pid: u32,
+    },
+    /// Threads that run already, and whatever they give birth to.
+    Running(TaskSet),
+}
+
+/// The processes and threads of a tree, at one moment.
+#[derive(Clone, Debug)]
+pub struct TaskSet {
+    root: Root,
+    /// Processes, the oldest first.
+    pub pids: BTreeSet<u32>,
+    /// Threads.
+    pub tids: BTreeSet<u32>,
+}
+
+impl TaskSet {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// There is no such process.
+    pub fn of(root: &Root, pid: u32) -> Result<Self> {
+        let mut pids = tree::read_descendants(root, pid);
+        pids.insert(pid);
+        root.list(format!("proc/{pid}/task"))?;
+        let mut tids = BTreeSet::new();
+        for pid in &pids {
+            // A descendant that ends meanwhile has nothing more to show.
+            let names = root.list(format!("proc/{pid}/task")).unwrap_or_default();
+            tids.extend(names.iter().filter_map(|name| name.parse::<u32>().ok()));
+        }
+        Ok(Self {
+            root: root.clone(),
+            pids,
+            tids,
+        })
+    }
+
+    /// Threads that exist now and did not then.
+    #[must_use]
+    pub fn newcomers(&self, pid: u32) -> usize {
+        Self::of(&self.root, pid).map_or(0, |now| now.tids.difference(&self.tids).count())
+    }
+}
+
+impl Target {
+    /// The mappings that are there already, as events from before everything else.
+    pub(super) fn known_mappings(&self) -> Vec<Event> {
+        match self {
+            Self::BeforeExec { .. } => Vec::new(),
+            Self::Running(crowd) => crowd
+                .pids
+                .iter()
+                .flat_map(|&pid| maps::read(&crowd.root, pid))
+                .map(Event::Map)
+                .collect(),
+        }
+    }
+
+    pub(super) fn tids(&self) -> Vec<u32> {
+        match self {
+            Self::BeforeExec { pid } => vec![*pid],
+            Self::Running(crowd) => crowd.tids.iter().copied().collect(),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Observing processes that run, beside or instead of trials.
+
+/// Accessed bits of page table entries: which memory a process uses.
+pub mod accessed_bits;
+
+/// One address space: its process, its mappings and how their pages are mapped.
+pub mod address_space;
+
+/// Making the memory of a running process huge.
+pub mod collapse;
+
+/// Page faults of a program, one by one.
+pub mod faults;
+
+/// Memory accesses of a command, one by one.
+pub mod memory_trace;
+
+/// Counters of a command, a process, a cgroup or the machine, by interval.
+pub mod stat;
+
+/// Sampled TLB misses: where in memory, and in which code.
+pub mod tlb_misses;

@@ -1,0 +1,312 @@
+//! Counters of the kernel, from one reading to the next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::metric::Scope;
+use hugewise_model::run::trial::Reading;
+
+use super::memory::{Memory, read_group};
+use super::subject::Subject;
+use super::usage::UsageObserver;
+use crate::machine::error::{Error, Kind, Result as KernelResult};
+use crate::machine::root::Root;
+use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
+use crate::proc::vmstat::read_vmstat;
+
+type Events = Result<BTreeMap<String, u64>, Missing>;
+type Value = Result<f64, Missing>;
+
+/// Counters of `/proc/vmstat` that are shown, all of the machine.
+const EVENTS: [&str; 9] = [
+    "thp_fault_alloc",
+    "thp_fault_fallback",
+    "thp_collapse_alloc",
+    "thp_split_pmd",
+    "compact_stall",
+    "compact_success",
+    "compact_fail",
+    "compact_migrate_scanned",
+    "compact_daemon_wake",
+];
+
+/// Counters that `memory.stat` of a version 2 cgroup keeps too (mm/memcontrol.c).
+const OF_GROUPS: [&str; 2] = ["thp_fault_alloc", "thp_collapse_alloc"];
+
+/// Reads the kernel's counters.
+#[derive(Debug)]
+pub(super) struct Kernel<'a> {
+    root: &'a Root,
+    subject: Subject,
+    page_bytes: u64,
+    huge_bytes: Option<u64>,
+    khugepaged: Option<u32>,
+    memory: Memory,
+    usage: Option<UsageObserver<'a>>,
+    before: Look,
+}
+
+/// One reading.
+#[derive(Clone, Debug)]
+struct Look {
+    machine: Events,
+    group: Events,
+    khugepaged_ns: Result<u64, Missing>,
+}
+
+impl<'a> Kernel<'a> {
+    pub(super) fn begin(root: &'a Root, host: &Host, subject: Subject, interval: Duration) -> Self {
+        let khugepaged = find_khugepaged(root);
+        let before = look(root, &subject, khugepaged);
+        Self {
+            root,
+            page_bytes: host.page_bytes,
+            huge_bytes: host.pmd_bytes(),
+            khugepaged,
+            memory: Memory::new(interval),
+            usage: subject
+                .usage_scope()
+                .map(|scope| UsageObserver::begin(root, scope)),
+            before,
+            subject,
+        }
+    }
+
+    /// Within an interval, `now` after the begin: reads a process that may end before its end.
+    /// A command leaves its usage with its keeper.
+    pub(super) fn read_between(&mut self, now: Duration) {
+        if let (Subject::Process(_), Some(usage)) = (&self.subject, &mut self.usage) {
+            usage.read_between(now);
+        }
+    }
+
+    /// The scope of each reading.
+    pub(super) fn scopes(&self) -> BTreeMap<String, Scope> {
+        let own = match &self.subject {
+            Subject::Machine => Scope::Machine,
+            Subject::Cgroup(_) => Scope::Group,
+            Subject::Command { .. } | Subject::Process(_) => Scope::Tree,
+        };
+        let events = EVENTS.iter().map(|event| {
+            let scope = if self.of_group(event) {
+                Scope::Group
+            } else {
+                Scope::Machine
+            };
+            (format!("{event}_total"), scope)
+        });
+        let machine = ["khugepaged_seconds", "free_huge_pages_total"];
+        let owned = [
+            "minor_faults_total",
+            "major_faults_total",
+            "huge_ratio",
+            self.memory_name(),
+        ];
+        events
+            .chain(machine.map(|name| (name.to_owned(), Scope::Machine)))
+            .chain(owned.map(|name| (name.to_owned(), own)))
+            .collect()
+    }
+
+    /// Notes for the reader.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self.subject {
+            Subject::Cgroup(_) => {
+                vec!["for a cgroup, huge_ratio counts anonymous memory alone".to_owned()]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn memory_name(&self) -> &'static str {
+        match self.subject {
+            Subject::Cgroup(_) => "anon_bytes",
+            _ => "rss_bytes",
+        }
+    }
+
+    fn of_group(&self, event: &str) -> bool {
+        let group = self.before.group.as_ref();
+        OF_GROUPS.contains(&event) && group.is_ok_and(|stat| stat.contains_key(event))
+    }
+
+    /// Growth since the last call, and the state of what does not grow.
+    pub(super) fn grown(&mut self) -> BTreeMap<String, Reading> {
+        let now = look(self.root, &self.subject, self.khugepaged);
+        let mut values: Vec<(String, Value)> = Vec::new();
+        for event in EVENTS {
+            let value = if self.of_group(event) {
+                growth(&self.before.group, &now.group, event, "memory.stat")
+            } else {
+                growth(&self.before.machine, &now.machine, event, "/proc/vmstat")
+            };
+            values.push((format!("{event}_total"), value));
+        }
+        let (minor, major) = self.faults(&now);
+        values.push(("minor_faults_total".to_owned(), minor));
+        values.push(("major_faults_total".to_owned(), major));
+        values.push(("khugepaged_seconds".to_owned(), self.khugepaged(&now)));
+        values.push(("free_huge_pages_total".to_owned(), self.free()));
+        values.extend(self.memory());
+        self.before = now;
+        let named = values.into_iter();
+        named.map(|(name, value)| (name, value.into())).collect()
+    }
+
+    fn faults(&mut self, now: &Look) -> (Value, Value) {
+        match &self.subject {
+            Subject::Machine => of_stat(&self.before.machine, &now.machine, "/proc/vmstat"),
+            Subject::Cgroup(_) => of_stat(&self.before.group, &now.group, "memory.stat"),
+            Subject::Command { .. } | Subject::Process(_) => {
+                match self.usage.as_mut().and_then(UsageObserver::growth) {
+                    Some(used) => (Ok(used.minor_faults as f64), Ok(used.major_faults as f64)),
+                    None => (Err(Missing::TooShort), Err(Missing::TooShort)),
+                }
+            }
+        }
+    }
+
+    fn khugepaged(&self, now: &Look) -> Value {
+        let (before, now) = (
+            self.before.khugepaged_ns.clone()?,
+            now.khugepaged_ns.clone()?,
+        );
+        Ok(now.saturating_sub(before) as f64 / 1e9)
+    }
+
+    fn free(&self) -> Value {
+        let huge_bytes = self.huge_bytes.ok_or_else(|| Missing::NotSupported {
+            what: "transparent huge pages".to_owned(),
+        })?;
+        let blocks = read_buddyinfo(self.root).map_err(|error| error.into_missing("root"))?;
+        Ok(free_huge_pages(&blocks, self.page_bytes, huge_bytes) as f64)
+    }
+
+    fn memory(&mut self) -> [(String, Value); 2] {
+        let share = self.memory.read(self.root, &self.subject);
+        let all = share.clone().map(|share| share.of_bytes as f64);
+        let huge = share.and_then(|share| match share.of_bytes {
+            0 => Err(Missing::NotSupported {
+                what: "memory in use".to_owned(),
+            }),
+            all => Ok((share.huge_bytes as f64 / all as f64).min(1.0)),
+        });
+        [
+            (self.memory_name().to_owned(), all),
+            ("huge_ratio".to_owned(), huge),
+        ]
+    }
+}
+
+fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
+    let group = match subject {
+        Subject::Cgroup(group) => read_group(root, group),
+        _ => Err(Missing::NotAsked),
+    };
+    Look {
+        machine: read_vmstat(root).map_err(|error| error.into_missing("root")),
+        group,
+        khugepaged_ns: khugepaged_ns(root, khugepaged),
+    }
+}
+
+fn growth(before: &Events, now: &Events, event: &str, file: &str) -> Value {
+    let (before, now) = (before.as_ref(), now.as_ref());
+    let (before, now) = (before.map_err(Clone::clone)?, now.map_err(Clone::clone)?);
+    let known = before.get(event).zip(now.get(event));
+    known
+        .map(|(before, now)| now.saturating_sub(*before) as f64)
+        .ok_or_else(|| Missing::NotSupported {
+            what: format!("{event} in {file}"),
+        })
+}
+
+/// `pgfault` counts all faults, those that waited for I/O (`pgmajfault`) too.
+fn of_stat(before: &Events, now: &Events, file: &str) -> (Value, Value) {
+    let all = growth(before, now, "pgfault", file);
+    let major = growth(before, now, "pgmajfault", file);
+    let minor = all.and_then(|all| Ok((all - major.clone()?).max(0.0)));
+    (minor, major)
+}
+
+/// The kernel's thread; there is none in a container of its own process numbers, nor without
+/// transparent huge pages.
+fn find_khugepaged(root: &Root) -> Option<u32> {
+    let mut names = root.list("proc").ok()?.into_iter();
+    names.find_map(|name| {
+        let pid: u32 = name.parse().ok()?;
+        let comm = root.read_trimmed(format!("proc/{pid}/comm")).ok()?;
+        (comm == "khugepaged").then_some(pid)
+    })
+}
+
+/// The first number of `/proc/PID/schedstat`: time on a processor, in nanoseconds.
+fn khugepaged_ns(root: &Root, pid: Option<u32>) -> Result<u64, Missing> {
+    let absent = || Missing::NotSupported {
+        what: "the kernel thread khugepaged".to_owned(),
+    };
+    let read = |pid: u32| -> KernelResult<u64> {
+        let path = format!("proc/{pid}/schedstat");
+        let text = root.read_trimmed(&path)?;
+        let first = text.split_whitespace().next().unwrap_or_default();
+        first
+            .parse()
+            .map_err(|_| Error::malformed(&root.path(&path), format!("`{text}`")))
+    };
+    read(pid.ok_or_else(absent)?).map_err(|error| match error.kind {
+        Kind::NotFound => absent(),
+        _ => error.into_missing("root"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::observe::stat::READINGS;
+
+    use super::*;
+
+    fn events(pairs: &[(&str, u64)]) -> Events {
+        Ok(pairs
+            .iter()
+            .map(|(name, n)| ((*name).to_owned(), *n))
+            .collect())
+    }
+
+    #[test]
+    fn every_reading_is_explained() {
+        let root = Root::real();
+        let (subject, huge) = (Subject::Machine, Some(2 << 20));
+        let mut kernel = Kernel {
+            page_bytes: 4096,
+            huge_bytes: huge,
+            khugepaged: None,
+            memory: Memory::new(Duration::from_secs(1)),
+            before: look(&root, &subject, None),
+            usage: None,
+            root: &root,
+            subject,
+        };
+        let explained = |name: &String| READINGS.iter().any(|reading| reading.name == name);
+        assert!(kernel.grown().keys().all(explained));
+        assert!(kernel.scopes().keys().all(explained));
+    }
+
+    #[test]
+    fn faults_without_io_are_all_less_those_with() {
+        let before = events(&[("pgfault", 100), ("pgmajfault", 10)]);
+        let now = events(&[("pgfault", 150), ("pgmajfault", 12)]);
+        assert_eq!(of_stat(&before, &now, "x"), (Ok(48.0), Ok(2.0)));
+    }
+
+    #[test]
+    fn a_counter_that_is_not_there_is_not_zero() {
+        let none = events(&[]);
+        let why = growth(&none, &none, "compact_stall", "/proc/vmstat").unwrap_err();
+        assert_eq!(
+            why.to_string(),
+            "not on this machine: compact_stall in /proc/vmstat"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Observing a command, a process, a cgroup or the machine, interval by interval.
+//!
+//! Counters of the hardware take turns within each interval ([`perf`](crate::perf)); what the
+//! kernel counts by itself is read at its end. Without hardware counters only the first is missing.
+
+use std::time::{Duration, Instant};
+
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::{Hardware, Header, Interval, Mode, Target, derive};
+
+use crate::machine::clock::{nanoseconds, unix_ms};
+use crate::machine::root::Root;
+use crate::perf::count::Counters;
+use crate::perf::open::PerfOpen;
+use crate::probe::Grants;
+
+/// What one running process does, as rates.
+pub mod activity;
+mod kernel;
+mod memory;
+
+/// The plan of the events to count.
+pub mod plan;
+
+/// The subject of an observation.
+pub mod subject;
+
+/// Resource usage of processes, from one reading to the next.
+pub mod usage;
+
+/// Page walks of a process that is watched for something else, too.
+pub mod walks;
+
+use kernel::Kernel;
+use plan::Events;
+use subject::Subject;
+
+/// The longest turn of a group: programs change, and every group is to see every phase.
+const LONGEST_TURN: Duration = Duration::from_millis(50);
+/// The shortest: switching costs some system calls a thread.
+const SHORTEST_TURN: Duration = Duration::from_millis(1);
+
+/// Parameters of an observation.
+#[derive(Clone, Debug)]
+pub struct StatRequest {
+    /// The subject.
+    pub subject: Subject,
+    /// The same as a recording names it.
+    pub target: Target,
+    /// Length of an interval.
+    pub interval: Duration,
+    /// In which modes the hardware counts; `None` is as many as are permitted.
+    pub mode: Option<Mode>,
+    /// Which events.
+    pub events: Events,
+    /// Name and version of the program.
+    pub program: String,
+}
+
+/// The result of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitResult {
+    /// The time has passed.
+    Passed,
+    /// The subject has ended, or whoever waits wants no more.
+    Over,
+}
+
+/// An observation that goes on. Dropping it closes all counters.
+#[derive(Debug)]
+pub struct Observation<'a> {
+    header: Header,
+    counters: Option<Counters>,
+    kernel: Kernel<'a>,
+    interval: Duration,
+    turn: Duration,
+    begun: Instant,
+    next: u64,
+    last: Duration,
+}
+
+impl<'a> Observation<'a> {
+    /// Opens the counters and takes the first look. Of a command, the counters begin at its exec.
+    #[must_use]
+    pub fn begin(root: &'a Root, host: &Host, opener: &dyn PerfOpen, wanted: &StatRequest) -> Self {
+        let found = attach(root, opener, wanted);
+        let turns = found.as_ref().map_or(1, |found| found.plan().turns());
+        let turn = turn(wanted.interval, turns);
+        let kernel = Kernel::begin(root, host, wanted.subject.clone(), wanted.interval);
+        let mut notes = found
+            .as_ref()
+            .map_or_else(|_| Vec::new(), |_| plan::notes(root));
+        notes.extend(kernel.notes());
+        let header = Header {
+            program: wanted.program.clone(),
+            started_unix_ms: unix_ms(),
+            kernel: host.kernel.clone(),
+            arch: host.arch.clone(),
+            cpu_model: host.cpu_model.clone(),
+            page_bytes: host.page_bytes,
+            huge_bytes: host.pmd_bytes(),
+            target: wanted.target.clone(),
+            interval_ns: nanoseconds(wanted.interval),
+            hardware: hardware(found.as_ref(), turn, host),
+            scopes: kernel.scopes(),
+            notes,
+        };
+        Self {
+            header,
+            counters: found.ok(),
+            kernel,
+            interval: wanted.interval,
+            turn,
+            begun: Instant::now(),
+            next: 0,
+            last: Duration::ZERO,
+        }
+    }
+
+    /// Subject and method of the observation.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Time counts from now: a command was released.
+    pub fn released(&mut self) {
+        self.begun = Instant::now();
+    }
+
+    /// Waits until the interval is over, giving every group its turns meanwhile. `wait` waits for
+    /// the time that it is given, or less.
+    pub fn next(&mut self, mut wait: impl FnMut(Duration) -> WaitResult) -> (Interval, WaitResult) {
+        let end = self
+            .interval
+            .saturating_mul(u32::try_from(self.next + 1).unwrap_or(u32::MAX));
+        let mut state = WaitResult::Passed;
+        let mut turn_began = self.begun.elapsed();
+        loop {
+            let now = self.begun.elapsed();
+            if state == WaitResult::Over || now >= end {
+                break;
+            }
+            self.kernel.read_between(now);
+            let of_turn = (turn_began + self.turn).saturating_sub(now);
+            state = wait(of_turn.min(end.saturating_sub(now)));
+            let now = self.begun.elapsed();
+            if state == WaitResult::Passed && now >= turn_began + self.turn && now < end {
+                turn_began = now;
+                self.counters.iter_mut().for_each(Counters::next_turn);
+            }
+        }
+        (self.close(), state)
+    }
+
+    fn close(&mut self) -> Interval {
+        let mut counts = Vec::new();
+        if let Some(counters) = &mut self.counters {
+            counts = counters.collect();
+            // The next interval begins with the next group, not always with the same.
+            counters.next_turn();
+        }
+        let now = self.begun.elapsed();
+        let interval = Interval {
+            index: self.next,
+            start_ns: nanoseconds(self.last),
+            end_ns: nanoseconds(now),
+            derived: derive(&counts, self.header.hardware.missing()),
+            counts,
+            readings: self.kernel.grown(),
+        };
+        self.next += 1;
+        self.last = now;
+        interval
+    }
+}
+
+fn attach(root: &Root, opener: &dyn PerfOpen, wanted: &StatRequest) -> Result<Counters, Missing> {
+    let plan = plan::plan(root, opener, wanted.mode, &wanted.events)?;
+    let target = wanted.subject.target(root)?;
+    let grants = Grants::read(root);
+    match Counters::attach(opener, plan.clone(), &target, &grants) {
+        // Our own thread may be counted in kernel mode, and another's not: user mode, then.
+        Err(Missing::NotPermitted { .. }) if wanted.mode.is_none() => {
+            let mut plan = plan;
+            plan.permitted.mode = Mode::User;
+            Counters::attach(opener, plan, &target, &grants)
+        }
+        other => other,
+    }
+}
+
+fn hardware(found: Result<&Counters, &Missing>, turn: Duration, host: &Host) -> Hardware {
+    match found {
+        Err(missing) => Hardware::Missing {
+            missing: missing.clone(),
+        },
+        Ok(counters) => Hardware::Counting {
+            mode: counters.plan().permitted.mode,
+            pmus: counters.plan().pmus(),
+            turn_ns: nanoseconds(turn),
+            refused: counters.plan().refused.clone(),
+            walk_cycles: plan::walk_cycles(counters.plan(), host),
+        },
+    }
+}
+
+/// Every group gets at least one turn in an interval.
+fn turn(interval: Duration, turns: usize) -> Duration {
+    let turns = u32::try_from(turns.max(1)).unwrap_or(u32::MAX);
+    (interval / turns).clamp(SHORTEST_TURN, LONGEST_TURN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_group_has_a_turn_in_an_interval() {
+        let ms = Duration::from_millis;
+        assert_eq!(turn(ms(1000), 3), ms(50));
+        assert_eq!(turn(ms(100), 5), ms(20));
+        assert_eq!(turn(ms(10), 0), ms(10));
+        assert_eq!(turn(ms(1), 4), ms(1));
+    }
+}

@@ -1,0 +1,233 @@
+//! What this machine can count of what is wanted.
+
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::stat::{Mode, Refused, WalkCycles};
+
+use crate::machine::error::Error;
+use crate::machine::root::Root;
+use crate::perf::count::{Plan, SourceGroups};
+use crate::perf::events::Event;
+use crate::perf::events::sources::{Source, read_sources};
+use crate::perf::fit::{Chosen, Permitted, fit, general, missing, permitted};
+use crate::perf::open::{Code, CountTarget, PerfOpen, Request, Start};
+use crate::probe::Grants;
+
+/// Which events are wanted beside cycles and instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// Walks, their cycles and page sizes.
+    Usual,
+    /// Walks and their cycles alone: few enough for one or two groups.
+    Walks,
+    /// All that the processor's table has.
+    All,
+    /// These, by their kind or by their name in `perf list`.
+    Named(Vec<String>),
+}
+
+impl Events {
+    fn wants(&self, source: &Source, event: &Event) -> bool {
+        let Some(family) = source.family else {
+            return false;
+        };
+        match self {
+            Self::All => true,
+            Self::Usual => family.is_usual(event),
+            Self::Walks => {
+                let walks = [
+                    "dtlb_walks",
+                    "dtlb_load_walks",
+                    "dtlb_store_walks",
+                    "itlb_walks",
+                ];
+                let cycles = event.kind.ends_with("_active") || event.kind.ends_with("_pending");
+                family.is_usual(event) && (cycles || walks.contains(&event.kind.as_str()))
+            }
+            Self::Named(names) => {
+                let known = names.iter().filter_map(|name| family.find(name));
+                known.into_iter().any(|known| known == event)
+            }
+        }
+    }
+
+    /// Names that no source of the machine knows.
+    #[must_use]
+    pub fn unknown<'a>(&'a self, sources: &[Source]) -> Vec<&'a str> {
+        let Self::Named(names) = self else {
+            return Vec::new();
+        };
+        let general = ["cycles", "instructions"];
+        let known = |name: &str| {
+            let families = sources.iter().filter_map(|source| source.family);
+            general.contains(&name) || families.into_iter().any(|f| f.find(name).is_some())
+        };
+        let names = names.iter().map(String::as_str);
+        names.filter(|name| !known(name)).collect()
+    }
+}
+
+/// Finds out which modes are permitted and which groups fit, by trying on the calling thread.
+///
+/// # Errors
+/// There is nothing to count, or it is not permitted.
+pub fn plan(
+    root: &Root,
+    opener: &dyn PerfOpen,
+    mode: Option<Mode>,
+    events: &Events,
+) -> Result<Plan, Missing> {
+    let grants = Grants::read(root);
+    let sources = sources(root)?;
+    let mut planned = Vec::new();
+    let mut refused = Vec::new();
+    let mut last = Missing::NoHardware;
+    let mut modes = None;
+    for source in &sources {
+        let [cycles, _] = general(source);
+        match permitted(opener, cycles.code, mode, &grants) {
+            Ok(found) => {
+                let (groups, unfit) = groups(opener, source, found, events, &grants);
+                refused.extend(unfit);
+                modes.get_or_insert(found);
+                planned.push(SourceGroups {
+                    name: source.name.clone(),
+                    family: source.family.map(|family| family.name.clone()),
+                    groups,
+                });
+            }
+            Err(missing) => last = missing,
+        }
+    }
+    let permitted = modes.ok_or(last)?;
+    Ok(Plan {
+        permitted,
+        sources: planned,
+        refused,
+    })
+}
+
+/// The groups of one source, and what of the wanted events it cannot count.
+fn groups(
+    opener: &dyn PerfOpen,
+    source: &Source,
+    found: Permitted,
+    events: &Events,
+    grants: &Grants,
+) -> (Vec<Vec<Chosen>>, Vec<Refused>) {
+    let all = source.family.map_or(&[][..], |family| &family.events[..]);
+    let (lacked, wanted): (Vec<&Event>, Vec<&Event>) = all
+        .iter()
+        .filter(|one| events.wants(source, one))
+        .partition(|one| source.lacks(one));
+    let mut refused: Vec<Refused> = lacked.into_iter().map(lacking).collect();
+    let fitted = fit(opener, source, found, &wanted, grants);
+    refused.extend(fitted.refused);
+    (fitted.groups, refused)
+}
+
+/// The event sources of the processors.
+///
+/// # Errors
+/// `/proc/cpuinfo` could not be read.
+pub fn sources(root: &Root) -> Result<Vec<Source>, Missing> {
+    read_sources(root).map_err(|error: Error| error.into_missing("root"))
+}
+
+/// An event that the processor says it does not have.
+fn lacking(event: &Event) -> Refused {
+    Refused {
+        kind: event.kind.clone(),
+        event: event.name.clone(),
+        missing: not_here(),
+    }
+}
+
+fn not_here() -> Missing {
+    Missing::NotSupported {
+        what: "this event on this processor".to_owned(),
+    }
+}
+
+/// Whether one event of a source can be counted here, by trying.
+///
+/// # Errors
+/// Why not.
+pub fn try_event(
+    root: &Root,
+    opener: &dyn PerfOpen,
+    source: &Source,
+    event: &Event,
+) -> Result<Mode, Missing> {
+    let Some(family) = source.family else {
+        return Err(Missing::NoHardware);
+    };
+    let code = Code {
+        source: source.number,
+        config: event.config(family.arch()),
+    };
+    let tried = try_code(root, opener, source, code);
+    match source.lacks(event) {
+        true => tried.and(Err(not_here())),
+        false => tried,
+    }
+}
+
+/// The same for any code.
+///
+/// # Errors
+/// Why not.
+pub fn try_code(
+    root: &Root,
+    opener: &dyn PerfOpen,
+    source: &Source,
+    code: Code,
+) -> Result<Mode, Missing> {
+    let grants = Grants::read(root);
+    let [cycles, _] = general(source);
+    let permitted = permitted(opener, cycles.code, None, &grants)?;
+    let request = Request {
+        events: &[code],
+        observed: CountTarget::Caller,
+        mode: permitted.mode,
+        guests: permitted.guests,
+        start: Start::Switched,
+    };
+    match opener.open(&request) {
+        Ok(_) => Ok(permitted.mode),
+        // That there is hardware is known: what is refused now is this event.
+        Err(refusal) => Err(match missing(&refusal.error, permitted.mode, &grants) {
+            Missing::NoHardware | Missing::Unreadable { .. } => not_here(),
+            other => other,
+        }),
+    }
+}
+
+/// What the cycles of page walks hold: Skylake leaves the second dimension of nested paging out.
+#[must_use]
+pub fn walk_cycles(plan: &Plan, host: &Host) -> WalkCycles {
+    let skylake = |source: &SourceGroups| source.family.as_deref() == Some("skylake");
+    if host.hypervisor.is_some() && plan.sources.iter().any(skylake) {
+        WalkCycles::WithoutNested
+    } else {
+        WalkCycles::Whole
+    }
+}
+
+/// What else holds counters, in words for the reader.
+#[must_use]
+pub fn notes(root: &Root) -> Vec<String> {
+    let mut notes = Vec::new();
+    let watchdog = root.read_trimmed("proc/sys/kernel/nmi_watchdog");
+    if watchdog.is_ok_and(|state| state == "1") {
+        notes.push(
+            "the NMI watchdog may hold one counter of each processor \
+             (kernel.nmi_watchdog=0 frees it)"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

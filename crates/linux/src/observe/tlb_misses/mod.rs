@@ -1,0 +1,326 @@
+//! Where misses of the TLB come from: the hardware samples the addresses of accesses, and each miss
+//! among them becomes a [`Miss`](hugewise_model::observe::misses::Miss) with its page and its place in the
+//! code.
+//!
+//! Three sorts of hardware do that, each in its own form: Intel's PEBS, where an event that
+//! retired and missed is a sample; AMD's IBS, where every sample is an operation and only the
+//! raw registers say what it did; Arm's SPE, which writes packets into an area of its own. What
+//! is not asked of PEBS, and why: `PERF_SAMPLE_DATA_SRC` would repeat what the event says already,
+//! a load or a store that missed, and `PERF_SAMPLE_WEIGHT` is how long the load took, not how long
+//! its translation did.
+//!
+//! The decoders were held against the documented forms. No processor of the three sorts was at
+//! hand.
+
+mod aux;
+mod decoded;
+mod ibs;
+mod open;
+mod page_now;
+mod sampler;
+mod spe;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults as fault;
+use hugewise_model::observe::faults::Known;
+use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, Own};
+
+use crate::machine::clock::monotonic_ns;
+use crate::machine::root::Root;
+use crate::observe::faults::{self, TaskSet};
+use crate::perf::access::SampleAccess;
+use crate::perf::open::{Start, Switch};
+use crate::perf::order::Order;
+use crate::perf::sample::{self, Piece, Record, Sample};
+use crate::perf::{heap, maps};
+use decoded::{executed, retired, walked};
+use page_now::PageNow;
+
+pub use open::{Kernel, Request, SampleOpen, SampleScope, Samples};
+pub use sampler::{Instrument, explain, find};
+
+/// The target of the samples.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A process that is about to exec.
+    BeforeExec {
+        /// The process.
+        pid: u32,
+    },
+    /// Threads that run already, and whatever they give birth to.
+    Running(TaskSet),
+    /// Whatever runs.
+    Machine,
+    /// What runs of a cgroup, by its folder.
+    Cgroup(Arc<File>),
+}
+
+/// Samples of a target, being taken. Dropping it closes all events; the kernel keeps nothing.
+pub struct Misses {
+    streams: Vec<Stream>,
+    order: Order<Event>,
+    pages: Option<PageNow>,
+    samples: u64,
+    without_address: u64,
+    /// Records that could not be understood, and the first sentence about them.
+    malformed: Option<(u64, String)>,
+}
+
+/// The events of one instrument on one processor.
+struct Stream {
+    samples: Box<dyn Samples>,
+    means: Means,
+    access: SampleAccess,
+    identities: HashMap<u64, usize>,
+}
+
+impl std::fmt::Debug for Misses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Misses")
+            .field("streams", &self.streams.len())
+            .field("samples", &self.samples)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Misses {
+    /// Opens every instrument on its processors, and begins, or waits for the exec.
+    ///
+    /// # Errors
+    /// The kernel's word: the target is gone (`ESRCH`), or may not be observed. SPE does not say
+    /// which process an address belongs to, so that it takes no target of several programs.
+    pub fn open(
+        root: &Root,
+        host: &Host,
+        opener: &dyn SampleOpen,
+        instruments: &[Instrument],
+        target: &Target,
+        cpus: &[u32],
+    ) -> io::Result<Self> {
+        let mut streams = Vec::new();
+        for instrument in instruments {
+            let own = |cpu: &&u32| {
+                let cpus = instrument.cpus.as_ref();
+                cpus.is_none_or(|cpus| cpus.contains(cpu))
+            };
+            for &cpu in cpus.iter().filter(own) {
+                streams.push(stream(opener, instrument, target, cpu, host)?);
+            }
+        }
+        if streams.is_empty() {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        let mut order = Order::default();
+        if !matches!(target, Target::BeforeExec { .. }) {
+            for stream in &mut streams {
+                stream.samples.switch(Switch::On);
+            }
+            order.begin(known_mappings(root, target));
+        }
+        let unsaid = instruments.iter().any(|one| !one.access.page_size);
+        Ok(Self {
+            streams,
+            order,
+            pages: unsaid.then(|| PageNow::on(root, host)),
+            samples: 0,
+            without_address: 0,
+            malformed: None,
+        })
+    }
+
+    /// Empties the rings and gives what is old enough to be in order of time.
+    pub fn drain(&mut self, take: impl FnMut(Event)) {
+        let read_since = monotonic_ns();
+        for index in 0..self.streams.len() {
+            self.drain_stream(index);
+        }
+        self.order.release(read_since, take);
+    }
+
+    fn drain_stream(&mut self, index: usize) {
+        let mut records = Vec::new();
+        self.streams[index]
+            .samples
+            .drain(&mut |bytes| records.push(bytes.to_vec()));
+        for bytes in records {
+            if let Err(sentence) = self.record(index, &bytes) {
+                self.malformed.get_or_insert((0, sentence)).0 += 1;
+            }
+        }
+    }
+
+    fn record(&mut self, index: usize, bytes: &[u8]) -> Result<(), String> {
+        let stream = &self.streams[index];
+        let layout = open::layout(stream.means, stream.access);
+        let known = |id| stream.identities.contains_key(&id).then_some(layout);
+        match sample::parse_record(bytes, known)? {
+            Record::Sample(sample) => self.sample(index, &sample),
+            Record::Aux(piece) => self.piece(index, piece),
+            other => {
+                self.happened(other);
+                Ok(())
+            }
+        }
+    }
+
+    /// Something that is no sample: a mapping, a birth, an end.
+    fn happened(&mut self, record: Record<'_>) {
+        let event = faults::announced(record);
+        if let (Some(pages), Some(fault::Event::Exec { pid, .. })) = (&mut self.pages, &event) {
+            pages.forget(*pid);
+        }
+        let heap = event.as_ref().and_then(heap::after_exec);
+        self.order.hold(event.map(Event::Space));
+        self.order.hold(heap.map(Event::Space));
+    }
+
+    fn sample(&mut self, index: usize, sample: &Sample) -> Result<(), String> {
+        self.samples += 1;
+        let stream = &self.streams[index];
+        let miss = match stream.means {
+            // The second event is that of stores.
+            Means::Pebs => Some(match stream.identities.get(&sample.id) {
+                Some(0) => retired(sample, Access::Load),
+                _ => retired(sample, Access::Store),
+            }),
+            Means::Ibs => executed(sample)?,
+            Means::Spe => None,
+        };
+        if let Some(miss) = miss {
+            self.miss(miss);
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, index: usize, piece: Piece) -> Result<(), String> {
+        let trace = self.streams[index].samples.trace(piece.offset, piece.bytes);
+        let mut operations = Vec::new();
+        let parsed = spe::parse_trace(&trace, |operation| operations.push(operation));
+        self.samples += operations.len() as u64;
+        for operation in operations {
+            if operation.walked && operation.memory {
+                self.miss(walked(&operation, piece));
+            }
+        }
+        parsed
+    }
+
+    /// The kernel writes address 0 where the hardware recorded none.
+    fn miss(&mut self, mut miss: Miss) {
+        if miss.address == 0 {
+            self.without_address += 1;
+            return;
+        }
+        if let (None, Some(pages)) = (miss.page_bytes, &mut self.pages) {
+            miss.page_bytes = pages.bytes(miss.pid, miss.address);
+        }
+        self.order.hold(Some(Event::Own(Own::Miss(miss))));
+    }
+
+    /// Switches the events off and gives out all that is left; the counts.
+    pub fn finish(&mut self, mut take: impl FnMut(Event)) -> Closing {
+        for stream in &mut self.streams {
+            stream.samples.switch(Switch::Off);
+        }
+        self.drain(&mut take);
+        self.order.release_all(take);
+        let lost = self.streams.iter_mut().map(|stream| stream.samples.lost());
+        Closing {
+            wall_ns: 0,
+            outcome: None,
+            samples: self.samples,
+            without_address: self.without_address,
+            lost: lost.sum(),
+            malformed: self.malformed.as_ref().map_or(0, |(count, _)| *count),
+        }
+    }
+
+    /// The first sentence about a record that could not be understood.
+    #[must_use]
+    pub fn malformed(&self) -> Option<&str> {
+        self.malformed.as_ref().map(|(_, first)| first.as_str())
+    }
+}
+
+/// Fills in what the instruments can tell; those of several sorts of processors are alike.
+pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
+    let Some(first) = instruments.first() else {
+        return;
+    };
+    conditions.means = first.means;
+    conditions.sampled.clone_from(&first.sampled);
+    conditions.every = first.every;
+    conditions.modes = first.access.modes;
+    conditions.page_size = match (first.access.page_size, first.means) {
+        // Of SPE each page is looked up when its packet is read.
+        (true, _) | (_, Means::Spe) => Known::Yes,
+        (false, _) => Known::No(Missing::NotSupported {
+            what: "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)".to_owned(),
+        }),
+    };
+}
+
+fn stream(
+    opener: &dyn SampleOpen,
+    instrument: &Instrument,
+    target: &Target,
+    cpu: u32,
+    host: &Host,
+) -> io::Result<Stream> {
+    let several = matches!(target, Target::Machine | Target::Cgroup(_));
+    if several && instrument.means == Means::Spe {
+        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    }
+    let threads: Vec<u32> = match target {
+        Target::BeforeExec { pid } => vec![*pid],
+        Target::Running(crowd) => crowd.tids.iter().copied().collect(),
+        Target::Machine | Target::Cgroup(_) => Vec::new(),
+    };
+    let request = Request {
+        means: instrument.means,
+        events: &instrument.events,
+        cpu,
+        scope: match target {
+            Target::BeforeExec { .. } | Target::Running(_) => SampleScope::Threads(&threads),
+            Target::Machine => SampleScope::All,
+            Target::Cgroup(folder) => SampleScope::Cgroup(folder),
+        },
+        start: match target {
+            Target::BeforeExec { .. } => Start::AtExec,
+            _ => Start::Switched,
+        },
+        access: instrument.access,
+        every: instrument.every,
+        page_bytes: usize::try_from(host.page_bytes).unwrap_or(usize::MAX),
+    };
+    let samples = opener.open(&request)?;
+    Ok(Stream {
+        identities: samples.identities().into_iter().collect(),
+        samples,
+        means: instrument.means,
+        access: instrument.access,
+    })
+}
+
+/// What is mapped already, as events from before everything else.
+fn known_mappings(root: &Root, target: &Target) -> Vec<Event> {
+    let pids: Vec<u32> = match target {
+        Target::BeforeExec { .. } => Vec::new(),
+        Target::Running(crowd) => crowd.pids.iter().copied().collect(),
+        Target::Machine | Target::Cgroup(_) => {
+            let names = root.list("proc").unwrap_or_default();
+            names.iter().filter_map(|name| name.parse().ok()).collect()
+        }
+    };
+    let maps = pids.into_iter().flat_map(|pid| maps::read(root, pid));
+    maps.map(|map| Event::Space(fault::Event::Map(map)))
+        .collect()
+}

@@ -1,0 +1,300 @@
+//! The samplers of miss addresses that this machine has, found by trying.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use hugewise_model::base::host::Host;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::Modes;
+use hugewise_model::observe::misses::{Absence, Means};
+
+use super::Target;
+use super::open::{Request, SampleOpen, SampleScope};
+use crate::machine::number;
+use crate::machine::root::Root;
+use crate::perf::access::SampleAccess;
+use crate::perf::events::sources::{Source, read_sources};
+use crate::perf::events::{Addresses, Family};
+use crate::perf::open::{Code, Start};
+use crate::probe::Grants;
+use crate::sys::cpu;
+
+const DEVICES: &str = "sys/bus/event_source/devices";
+
+/// A sampler of addresses on this machine.
+#[derive(Clone, Debug)]
+pub struct Instrument {
+    /// By which means.
+    pub means: Means,
+    /// What is sampled, for people.
+    pub sampled: String,
+    /// What its samples contain.
+    pub access: SampleAccess,
+    /// Every how many events a sample is taken.
+    pub every: u64,
+    /// What is opened; for PEBS loads first, then stores.
+    pub(super) events: Vec<Code>,
+    /// On which processors; `None` is on all.
+    pub(super) cpus: Option<BTreeSet<u32>>,
+}
+
+/// Finds the instruments of this machine, one for each sort of processors. `every` is the
+/// user's wish; each means has a rate of its own otherwise.
+///
+/// # Errors
+/// There is none that may be used, and what would help.
+pub fn find(
+    root: &Root,
+    host: &Host,
+    opener: &dyn SampleOpen,
+    every: Option<u64>,
+) -> Result<Vec<Instrument>, Box<Absence>> {
+    let absent = |means, missing| Box::new(absence(host, means, missing));
+    let sources = read_sources(root).map_err(|error| absent(None, error.into_missing("root")))?;
+    let mut found = Vec::new();
+    let mut why = None;
+    for source in &sources {
+        let Some(family) = source.family else {
+            let what = "a table of events for this processor".to_owned();
+            why.get_or_insert((None, Missing::NotSupported { what }));
+            continue;
+        };
+        match on_source(root, source, family, opener, every) {
+            Ok(instruments) => found.extend(instruments),
+            Err(missing) => {
+                why.get_or_insert((Some(family.addresses.means), missing));
+            }
+        }
+    }
+    match (found.is_empty(), why) {
+        (false, _) => Ok(found),
+        (true, Some((means, missing))) => Err(absent(means, missing)),
+        (true, None) => Err(absent(None, Missing::NoHardware)),
+    }
+}
+
+/// Whether these events of the source can be opened on ourselves, and how well.
+fn on_source(
+    root: &Root,
+    source: &Source,
+    family: &Family,
+    opener: &dyn SampleOpen,
+    every: Option<u64>,
+) -> Result<Vec<Instrument>, Missing> {
+    let addresses = &family.addresses;
+    let asked = match addresses.means {
+        Means::Pebs => vec![pebs(root, source, family, addresses)],
+        Means::Ibs => devices(root, "ibs_op", Means::Ibs)?,
+        Means::Spe => devices(root, "arm_spe", Means::Spe)?,
+    };
+    let grants = Grants::read(root);
+    let tried = asked.into_iter().map(|mut instrument| {
+        instrument.every = period(instrument.means, every);
+        instrument.access = negotiate(opener, &instrument, &grants)?;
+        Ok(instrument)
+    });
+    tried.collect()
+}
+
+/// Kinds of event of the processors' own source.
+fn pebs(root: &Root, source: &Source, family: &Family, addresses: &Addresses) -> Instrument {
+    let kinds = addresses.events.iter();
+    let events: Vec<_> = kinds.filter_map(|kind| family.find(kind)).collect();
+    let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+    let code = |event: &&crate::perf::events::Event| Code {
+        source: source.number,
+        config: event.config(family.arch()),
+    };
+    Instrument {
+        sampled: names.join(" and "),
+        events: events.iter().map(code).collect(),
+        cpus: cpus(root, &source.name),
+        ..blank(Means::Pebs)
+    }
+}
+
+fn blank(means: Means) -> Instrument {
+    Instrument {
+        means,
+        sampled: String::new(),
+        access: SampleAccess::FULL,
+        every: 0,
+        events: Vec::new(),
+        cpus: None,
+    }
+}
+
+/// Event sources of their own: `ibs_op`; `arm_spe_0` and more where there are several sorts of
+/// processors.
+fn devices(root: &Root, name: &str, means: Means) -> Result<Vec<Instrument>, Missing> {
+    let names = root.list(DEVICES).unwrap_or_default();
+    let numbers = names.iter().filter(|found| found.starts_with(name));
+    let found: Vec<Instrument> = numbers
+        .filter_map(|found| {
+            let number = number::read(root, format!("{DEVICES}/{found}/type")).ok()?;
+            Some(Instrument {
+                sampled: match means {
+                    Means::Spe => "executed operations, those kept that walked".to_owned(),
+                    _ => "executed operations".to_owned(),
+                },
+                events: vec![Code {
+                    source: u32::try_from(number).ok()?,
+                    config: 0,
+                }],
+                cpus: cpus(root, found),
+                ..blank(means)
+            })
+        })
+        .collect();
+    if found.is_empty() {
+        return Err(Missing::NotSupported {
+            what: format!("{} (the event source {name})", means.title()),
+        });
+    }
+    Ok(found)
+}
+
+/// The processors that a source names as its own.
+fn cpus(root: &Root, source: &str) -> Option<BTreeSet<u32>> {
+    let lists = ["cpus", "cpumask"].map(|file| format!("{DEVICES}/{source}/{file}"));
+    let members: BTreeSet<u32> = lists
+        .iter()
+        .filter_map(|path| cpu::parse_members(&root.read(path).ok()?).ok())
+        .flatten()
+        .collect();
+    (!members.is_empty()).then_some(members)
+}
+
+/// Every how many events a sample is taken unless something else is wished: a prime for misses,
+/// so that no loop is met in step; for operations so many that a sample costs little beside them
+/// (IBS takes multiples of 16 only, and makes them uneven itself).
+fn period(means: Means, wished: Option<u64>) -> u64 {
+    match means {
+        Means::Pebs => wished.unwrap_or(1009),
+        Means::Ibs => wished.unwrap_or(100_000).next_multiple_of(16),
+        Means::Spe => wished.unwrap_or(4096),
+    }
+}
+
+/// The largest access that the kernel grants.
+fn negotiate(
+    opener: &dyn SampleOpen,
+    instrument: &Instrument,
+    grants: &Grants,
+) -> Result<SampleAccess, Missing> {
+    // What SPE writes does not go by the kernel, which could look the page up.
+    let wished = SampleAccess {
+        page_size: instrument.means != Means::Spe,
+        ..SampleAccess::FULL
+    };
+    let granted = wished.negotiate(|access| {
+        let request = Request {
+            means: instrument.means,
+            events: &instrument.events,
+            cpu: 0,
+            scope: SampleScope::Caller,
+            start: Start::Switched,
+            access,
+            every: instrument.every,
+            page_bytes: 0,
+        };
+        opener.open(&request).map(drop)
+    });
+    granted.map_err(|(smallest, error)| refused(smallest, &error, instrument.means, grants))
+}
+
+/// What a refusal of the smallest access means.
+fn refused(smallest: SampleAccess, error: &io::Error, means: Means, grants: &Grants) -> Missing {
+    match error.raw_os_error() {
+        // Without the filter of younger kernels IBS cannot leave a mode out, and all modes were
+        // refused before.
+        Some(libc::EINVAL) if means == Means::Ibs && smallest.modes == Modes::User => {
+            Missing::NotPermitted {
+                grant: grants.perf_kernel(),
+            }
+        }
+        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
+            grant: grants.perf_user(),
+        },
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Missing::NoHardware,
+        _ => Missing::Unreadable {
+            error: format!("perf_event_open: {error}"),
+        },
+    }
+}
+
+/// What a refusal to open the instruments on a target means; `None` where the target is gone.
+#[must_use]
+pub fn explain(
+    root: &Root,
+    host: &Host,
+    means: Means,
+    target: &Target,
+    error: &io::Error,
+) -> Option<Absence> {
+    let grants = Grants::read(root);
+    let several = matches!(target, Target::Machine | Target::Cgroup(_));
+    let missing = match error.raw_os_error() {
+        Some(libc::ESRCH) => return None,
+        Some(libc::EACCES | libc::EPERM) if several => Missing::NotPermitted {
+            grant: grants.perf_machine(),
+        },
+        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
+            grant: grants.perf_user(),
+        },
+        Some(libc::EMFILE | libc::ENFILE) => Missing::NotPermitted {
+            grant: "more open files (ulimit -n)".to_owned(),
+        },
+        Some(libc::EOPNOTSUPP) if several && means == Means::Spe => Missing::NotSupported {
+            what: "SPE of several programs at once; name a process or a command".to_owned(),
+        },
+        _ => Missing::Unreadable {
+            error: format!("perf_event_open: {error}"),
+        },
+    };
+    Some(absence(host, Some(means), missing))
+}
+
+/// What would help, most likely first.
+fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
+    let mut helps = Vec::new();
+    match (&missing, &host.hypervisor) {
+        (Missing::NotPermitted { grant }, _) => helps.push(format!("grant {grant}")),
+        (_, Some(hypervisor)) => helps.push(format!(
+            "run on bare metal: this is a virtual machine ({hypervisor}), and few pass {} on to \
+             their guests",
+            means.map_or("such sampling", Means::title)
+        )),
+        (_, None) => helps.extend(on_metal(means)),
+    }
+    helps.push(
+        "hugewise simulate -- COMMAND: a simulated TLB, which needs no counters, shows \
+         which mappings miss"
+            .to_owned(),
+    );
+    helps.push("hugewise inspect -p PID: which memory is not huge".to_owned());
+    Absence::new(means, missing, helps)
+}
+
+fn on_metal(means: Option<Means>) -> Vec<String> {
+    let help = match means {
+        Some(Means::Pebs) => {
+            "a kernel with CONFIG_PERF_EVENTS, and a processor whose \
+                              counters are not switched off (nmi_watchdog and firmware)"
+        }
+        Some(Means::Ibs) => {
+            "a kernel with CONFIG_PERF_EVENTS, and IBS not switched off in the \
+                             firmware (its flag `ibs` in /proc/cpuinfo)"
+        }
+        Some(Means::Spe) => {
+            "the kernel module arm_spe_pmu (modprobe arm_spe_pmu), a firmware \
+                             that names the unit, and the kernel's pages in one address space \
+                             with the program's (kpti=off)"
+        }
+        None => {
+            "a processor with PEBS (Intel since Haswell), IBS (AMD Zen) or SPE (Arm \
+                 Neoverse)"
+        }
+    };
+    vec![help.to_owned()]
+}

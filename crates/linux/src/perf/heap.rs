@@ -1,0 +1,22 @@
+use hugewise_model::observe::faults::Event;
+
+use crate::machine::root::Root;
+use crate::proc::pid_stat::read_pid_stat;
+
+/// Where brk(2) begins in a process that has just become another program. The kernel announces
+/// the first such mapping as memory without a name, because at that moment it is not yet part
+/// of what it calls the heap (`vma_is_initial_heap`, include/linux/mm.h).
+///
+/// `None` where the process is gone already, or not that far yet.
+pub(crate) fn after_exec(event: &Event) -> Option<Event> {
+    let Event::Exec { time_ns, pid, .. } = event else {
+        return None;
+    };
+    let stat = read_pid_stat(&Root::real(), *pid).ok()?;
+    let address = Some(stat.heap_address).filter(|&address| address > 0)?;
+    Some(Event::Heap {
+        time_ns: *time_ns,
+        pid: *pid,
+        address,
+    })
+}

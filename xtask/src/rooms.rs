@@ -1,0 +1,112 @@
+//! Whether the rooms of each crate still form a line: which module imports which, without a cycle.
+//!
+//! The edges come from the paths in the code that is built, `use` or not; tests and the words of
+//! documentation do not count. A parent may name its children and they may name it: that is one
+//! room. Between rooms of one folder, an import in both directions is a cycle.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use graph::Graph;
+use source::Crate;
+
+mod graph;
+mod source;
+
+/// What a module of the model may import besides itself. The spine imports no instrument, and
+/// text imports nothing but its ground.
+const LAYERS: [(&str, &[&str]); 6] = [
+    ("base", &[]),
+    ("text", &["base"]),
+    ("run", &["base", "text"]),
+    ("doctor", &["base", "text"]),
+    ("observe", &["base", "text", "run"]),
+    ("loadgen", &["base", "run"]),
+];
+/// The crate that has these layers.
+const LAYERED: &str = "model";
+
+/// Modules whose own modules must not form a cycle either.
+const INNER: [(&str, &str); 4] = [
+    ("hugewise", "cmd"),
+    ("hugewise", "experiment"),
+    ("model", "observe"),
+    ("model", "run"),
+];
+
+/// Arguments of `rooms`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Also print every edge between the top-level modules of this crate, as in `crates/NAME`
+    #[arg(long, value_name = "NAME")]
+    edges: Option<String>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// A cycle, an import against the layers, or a source that cannot be read.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut faults = Vec::new();
+    for (name, folder) in crates()? {
+        let krate = source::read_crate(&folder.join("src"))
+            .with_context(|| format!("reading the modules of {name}"))?;
+        if arguments.edges.as_deref() == Some(&name) {
+            krate.graph(&[]).print();
+        }
+        faults.extend(check(&name, &krate));
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    bail!("the rooms are not in order:\n{}", faults.join("\n"))
+}
+
+/// The crates of the workspace, by the name of their folder.
+fn crates() -> Result<Vec<(String, PathBuf)>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = vec![("xtask".to_owned(), root.join("xtask"))];
+    for entry in std::fs::read_dir(root.join("crates")).context("reading crates/")? {
+        let entry = entry.context("reading crates/")?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        found.push((name, entry.path()));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn check(name: &str, krate: &Crate) -> Vec<String> {
+    let mut faults = Vec::new();
+    let top = krate.graph(&[]);
+    faults.extend(cycles(name, &top));
+    for (module, allowed) in LAYERS.iter().filter(|_| name == LAYERED) {
+        faults.extend(absent(name, module, &top));
+        faults.extend(breaches(module, allowed, &top));
+    }
+    for (_, module) in INNER.iter().filter(|(krate, _)| *krate == name) {
+        faults.extend(absent(name, module, &top));
+        let inner = krate.graph(&[module]);
+        faults.extend(cycles(&format!("{name}::{module}"), &inner));
+    }
+    faults
+}
+
+/// A rule for a module that is not there holds for nothing.
+fn absent(name: &str, module: &str, top: &Graph) -> Option<String> {
+    (!top.has(module)).then(|| format!("{name}: a rule is about `{module}`, which is no module"))
+}
+
+fn cycles(name: &str, graph: &Graph) -> Vec<String> {
+    let describe = |cycle: Vec<String>| format!("{name}: a cycle:\n  {}", cycle.join("\n  "));
+    graph.cycles().into_iter().map(describe).collect()
+}
+
+fn breaches(module: &str, allowed: &[&str], top: &Graph) -> Vec<String> {
+    top.edges_of(module)
+        .filter(|edge| !allowed.contains(&edge.to.as_str()))
+        .map(|edge| format!("{LAYERED}: a layer is broken: {edge}"))
+        .collect()
+}

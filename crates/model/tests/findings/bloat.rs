@@ -87,7 +87,7 @@ fn growth_beyond_the_huge_pages_is_not_theirs() {
         "memory-bloat",
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %), with 32.0 MiB huge against 0: more than the huge pages can have added
+            thp=always: peak memory rose by 332 MiB (+40.9 %), with 32 MiB huge against 0: more than the huge pages can have added
         "#]],
     );
 }

@@ -33,7 +33,7 @@ fn no_effect_has_a_reason() {
         (
             with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]),
             expect![[r#"
-                thp=always: no page was huge under either (51,200 against 51,200 minor faults): its largest process never held more than 1.14 MiB, which is less than one huge page (2.00 MiB)
+                thp=always: no page was huge under either (51,200 against 51,200 minor faults): its largest process never held more than 1.14 MiB, which is less than one huge page (2 MiB)
             "#]],
         ),
         (

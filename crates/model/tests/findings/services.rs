@@ -129,7 +129,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: processes shared 200 MiB, as after a fork, and at least 55.0 MiB of it (27.5 %) was copied under writes, 60.0 MiB under as-is; 96 huge mappings were split on the machine, 0 under as-is: a write to a huge page that is shared splits its mapping, so that what was huge is small afterwards
+            thp=always: processes shared 200 MiB, as after a fork, and at least 55 MiB of it (27.5 %) was copied under writes, 60 MiB under as-is; 96 huge mappings were split on the machine, 0 under as-is: a write to a huge page that is shared splits its mapping, so that what was huge is small afterwards
         "#]],
     );
     says(
@@ -137,7 +137,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: processes shared 200 MiB, as after a fork, and at least 55.0 MiB of it (27.5 %) was copied under writes, 60.0 MiB under as-is; 0 huge mappings were split on the machine, 0 under as-is: its huge pages were not what was written to, or were copied whole (Linux before 5.8)
+            thp=always: processes shared 200 MiB, as after a fork, and at least 55 MiB of it (27.5 %) was copied under writes, 60 MiB under as-is; 0 huge mappings were split on the machine, 0 under as-is: its huge pages were not what was written to, or were copied whole (Linux before 5.8)
         "#]],
     );
     let seen_once = [
@@ -270,22 +270,22 @@ fn stacks_that_became_resident_whole_are_named() {
             stacks(110.0, 60.0, 96.0),
             Outcome::Shown,
             expect![[r#"
-            thp=always: the stacks of 60 threads hold 110 MiB instead of 4.00 MiB (1.83 MiB each), 96.0 MiB of it huge: a stack that is made a huge page is resident whole, and stays so when a guard page splits it
-        "#]],
+                thp=always: the stacks of 60 threads hold 110 MiB instead of 4 MiB (1.83 MiB each), 96 MiB of it huge: a stack that is made a huge page is resident whole, and stays so when a guard page splits it
+            "#]],
         ),
         (
             stacks(110.0, 900.0, 0.0),
             Outcome::CannotTell,
             expect![[r#"
-                thp=always: the stacks of 900 threads hold 110 MiB instead of 4.00 MiB, but there were also more threads: 60 before
+                thp=always: the stacks of 900 threads hold 110 MiB instead of 4 MiB, but there were also more threads: 60 before
             "#]],
         ),
         (
             stacks(4.0, 60.0, 0.0),
             Outcome::NotShown,
             expect![[r#"
-            thp=always: the stacks of 60 threads hold 4.00 MiB instead of 4.00 MiB
-        "#]],
+                thp=always: the stacks of 60 threads hold 4 MiB instead of 4 MiB
+            "#]],
         ),
     ] {
         says(&under(here), id, outcome, &expected);

@@ -114,15 +114,15 @@ fn values_that_are_alike_are_not_drawn() {
         "peak_rss_bytes",
         80,
         &expect![[r#"
-        peak memory of each trial
+            peak memory of each trial
 
-                           least    median      most  trials  failed  marked
-        as-is           4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
-        as-is, control  4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
-        thp=always      4.00 KiB  4.00 KiB  4.00 KiB      10       1       1
+                            least   25 %  median   75 %   most  trials  failed  marked
+            as-is           4 KiB  4 KiB   4 KiB  4 KiB  4 KiB      10       0       0
+            as-is, control  4 KiB  4 KiB   4 KiB  4 KiB  4 KiB      10       0       0
+            thp=always      4 KiB  4 KiB   4 KiB  4 KiB  4 KiB      10       1       1
 
-        All of them are alike.
-    "#]],
+            All of them are alike.
+        "#]],
     );
 }
 

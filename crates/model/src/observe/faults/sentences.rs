@@ -125,17 +125,18 @@ impl Shape {
         else {
             return String::new();
         };
-        let after = match *forks {
-            1 => "a fork".to_owned(),
-            _ => format!("{} forks", count(*forks)),
-        };
+        let (copies, time, span) = (count(*copies), duration(*time_ns), duration(*span_ns));
+        let what = "a copy, or reuse of the last copy";
+        if *forks == 1 {
+            return format!(
+                "{copies} first touches of a page after a fork ({time}, within {span}): {what}."
+            );
+        }
         format!(
-            "{} first touches of a page after {after} ({}): a copy, or reuse of the last copy. \
-             Most after one fork: {} within {}.",
-            count(*copies),
-            duration(*time_ns),
-            count(*largest),
-            duration(*span_ns)
+            "{copies} first touches of a page after {} forks ({time}): {what}. Most after one \
+             fork: {} within {span}.",
+            count(*forks),
+            count(*largest)
         )
     }
 
@@ -163,9 +164,15 @@ impl Shape {
                 }
             )
         };
-        let place = site.as_ref().map_or_else(String::new, |site| {
-            format!(" {} of them in {site}.", count(*at_site))
-        });
+        let place = site
+            .as_ref()
+            .map_or_else(String::new, |site| match at_site == faults {
+                true => format!(" All in {site}."),
+                false => format!(
+                    " {} of them in {site}, more than anywhere else.",
+                    count(*at_site)
+                ),
+            });
         let pages = if *faults == 1 { "page" } else { "pages" };
         format!(
             "{} {pages} faulted twice (second faults: {}): {why}. Writing first saves one of the \
@@ -188,7 +195,11 @@ impl Shape {
         };
         let huge = conditions.pmd_bytes.map_or_else(String::new, bytes_text);
         let small = bytes_text(conditions.page_bytes);
-        let blocks = if *ranges == 1 { "block" } else { "blocks" };
+        let blocks = if *ranges == 1 {
+            "block was"
+        } else {
+            "blocks were"
+        };
         let partly = match ranges - full {
             0 => String::new(),
             partly => format!(", {} of them by half or more", count(partly)),

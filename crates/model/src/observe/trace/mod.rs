@@ -6,12 +6,12 @@ use crate::base::histogram::Row;
 use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
 
+mod document;
 /// What can be traced, and by which means.
 pub mod points;
-mod render;
 
+pub use document::csv_head;
 pub use points::Preset;
-pub use render::{csv_head, render_csv, render_markdown, render_text, render_window};
 
 /// Name and version of a [`Trace`] as JSON.
 pub const FORMAT: &str = "hugewise-trace 1";

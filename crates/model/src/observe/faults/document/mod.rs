@@ -78,7 +78,7 @@ impl Summary {
         let most = self.kinds.first().filter(|_| self.kinds.len() > 1);
         most.map_or_else(String::new, |most| {
             let part = share(most.row.time_ns, self.total.time_ns);
-            format!(", {part} of that in {}", most.label)
+            format!(", mostly {} ({part})", most.label)
         })
     }
 
@@ -96,7 +96,7 @@ impl Summary {
         });
         match small {
             Some((ranges, faults, shape)) => format!(
-                "Huge pages would spare up to {} of the faults. {}",
+                "Huge pages would spare up to {} of the faults: {}",
                 share(faults.saturating_sub(ranges), self.total.faults),
                 shape.sentence(&self.conditions)
             ),

@@ -48,7 +48,7 @@ fn equal_pages_are_no_effect() {
     let equal = same_pages(|trial, _| read(trial, "huge_anon_peak_bytes", 8_388_608.0));
     let reason = &the_table(&equal).verdict.reasons["always"];
     assert!(
-        reason.starts_with("as much was huge under both (huge pages seen: 8.00 MiB); 51,2"),
+        reason.starts_with("as much was huge under both (huge pages seen: 8 MiB); 51,2"),
         "{reason}"
     );
     assert_eq!(

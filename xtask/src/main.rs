@@ -7,6 +7,7 @@ mod bpf;
 mod calibrate;
 mod capture;
 mod confusion;
+mod docs;
 mod program;
 mod rooms;
 mod test;
@@ -26,6 +27,8 @@ enum Task {
     Capture(capture::Args),
     /// Plants each reason why memory is not huge and writes what was reported.
     Confusion(confusion::Arguments),
+    /// Writes the reference pages from the tables of the program.
+    Docs(docs::Arguments),
     /// Checks that the modules of each crate import one another in one direction.
     Rooms(rooms::Arguments),
     /// Runs all tests, and those that failed once more, alone.
@@ -41,6 +44,7 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(arguments) => calibrate::run(&arguments),
         Task::Capture(arguments) => capture::run(&arguments),
         Task::Confusion(arguments) => confusion::run(&arguments),
+        Task::Docs(arguments) => docs::run(&arguments),
         Task::Rooms(arguments) => rooms::run(&arguments),
         Task::Test(arguments) => test::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),

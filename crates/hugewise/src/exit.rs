@@ -1,47 +1,8 @@
-//! How the program ends: exit codes, and the errors that choose them.
+//! The errors that choose how the program ends.
 
 use std::fmt;
-use std::process::ExitCode;
 
-/// Exit codes, as the manual lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// Done.
-    Done,
-    /// Something failed that is neither the user's nor the workload's doing.
-    Internal,
-    /// The command line or a file that it names is wrong.
-    Usage,
-    /// A trial failed; the report says which and how.
-    TrialFailed,
-    /// Not possible on this machine, or another experiment is running.
-    Refused,
-    /// A `--fail-if` condition holds.
-    Gate,
-    /// A signal ended the experiment early; what was measured is reported.
-    Interrupted,
-}
-
-impl Exit {
-    /// The number.
-    pub fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Internal => 1,
-            Self::Usage => 2,
-            Self::TrialFailed => 3,
-            Self::Refused => 4,
-            Self::Gate => 5,
-            Self::Interrupted => 130,
-        }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
-    }
-}
+pub use hugewise_model::base::exit::Exit;
 
 /// An error that knows how the program should end.
 #[derive(Debug)]

@@ -9,7 +9,6 @@ mod file;
 mod forecast;
 mod interrupt;
 mod invoker;
-mod nearest;
 mod options;
 mod output;
 mod paths;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::{Args, Command};
 
-use crate::nearest::hint;
 use crate::{exit, output};
+use hugewise_model::text::suggest::hint;
 
 /// Flags of `man`.
 #[derive(Debug, Args)]

@@ -16,9 +16,9 @@ use hugewise_model::run::timeline::render_text as render_timeline;
 use crate::exit::{self, Exit};
 use crate::experiment::plan::check_gates;
 use crate::experiment::report::{self, GateState};
-use crate::nearest::nearest;
 use crate::options::parse_share;
 use crate::output::{self, Format, Output};
+use hugewise_model::text::suggest::nearest;
 
 use crate::experiment::recorder;
 

@@ -8,6 +8,7 @@ use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::units::bytes_text;
+use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::record::Header;
 use hugewise_model::run::trial::{Mark, Reading};
 
@@ -61,7 +62,9 @@ impl<'a> Fragmentation<'a> {
 
     /// Marks a trial that did not begin in the state.
     pub fn judge(&self, observed: &mut TrialObservation) {
-        let share = observed.readings.get("fragmented_before_ratio");
+        let share = observed
+            .readings
+            .get(MetricId::FragmentedBeforeRatio.name());
         if let Some(Reading::Value { value }) = share
             && *value < f64::from(self.percent) / 100.0 - TOLERANCE
         {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::gate::Gate;
-use hugewise_model::run::metric;
+use hugewise_model::run::metric::{self, MetricId};
 use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
 use hugewise_model::run::plan::{LatencySource, Place};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
@@ -14,8 +14,8 @@ use hugewise_model::run::policy::{Policy, cross, defaults};
 use crate::exit;
 use crate::experiment::latency_files::FOLDER;
 use crate::experiment::runtimes;
-use crate::nearest::{hint, nearest};
 use crate::options::{Options, Streams, check_workload};
+use hugewise_model::text::suggest::{hint, nearest};
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -143,7 +143,7 @@ impl Options {
             .as_ref()
             .and_then(LatencySource::verdict_metric);
         let asked = self.verdict_metric.as_deref();
-        let name = asked.or(of_latency).unwrap_or("wall_seconds");
+        let name = asked.or(of_latency).unwrap_or(MetricId::WallSeconds.name());
         if is_known(name, &self.metric) {
             Ok(name.to_owned())
         } else {
@@ -174,7 +174,7 @@ pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric]) -> Result<()> {
 /// A hint for a metric that does not exist.
 fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
     let printed = printed.iter().map(|printed| printed.name.as_str());
-    let known = metric::METRICS.iter().map(|metric| &*metric.name);
+    let known = MetricId::ALL.iter().map(|id| id.name());
     match nearest(name, known.chain(printed)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),

@@ -12,7 +12,7 @@ use toml::Value;
 
 use super::Options;
 use crate::exit;
-use crate::nearest::hint;
+use hugewise_model::text::suggest::hint;
 
 /// The verb that takes a file.
 const VERB: &str = "run";

@@ -9,7 +9,7 @@ use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::LatencySource;
 use hugewise_model::run::plan::PrintedMetric;
-use hugewise_model::run::policy::{Axis, Policy};
+use hugewise_model::run::policy::{Axis, Policy, offered_keys};
 
 mod check;
 mod choices;
@@ -23,19 +23,28 @@ pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share};
 pub use server::ServerOptions;
 
+/// The keys of a policy come from their table.
+fn policy_help() -> String {
+    format!(
+        "Policy to try, as thp=never; repeat for more\n\n\
+         In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: {}. java.NAME takes + or - for a flag \
+         that is on or off; postgres.NAME and redis.NAME fill {{postgres.NAME}} in the command. \
+         `as-is` is the machine as it is. The first policy is the baseline unless --baseline \
+         names another. Without any: the machine as it is, thp=never, and what else is reachable.",
+        offered_keys()
+    )
+}
+
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Options {
     /// Policy to try, e.g. thp=never; repeat for more
-    ///
-    /// In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: thp=never|madvise|always|inherit, defrag=…, mthp=64k:always+2m:inherit,
-    /// zero_page=0|1, khugepaged.FILE=N,
-    /// malloc=default|thp|hugetlb|jemalloc|mimalloc|tcmalloc, env.NAME=VALUE; java.FLAG=+|-|VALUE,
-    /// go.NAME, glibc.TUNABLE, jemalloc.NAME, mimalloc.NAME, tcmalloc.NAME; postgres.NAME and
-    /// redis.NAME fill {postgres.NAME} in the command. `as-is` is the
-    /// machine as it is. The first policy is the baseline unless --baseline names another.
-    /// Without any: the machine as it is, thp=never, and what else is reachable.
-    #[arg(long = "policy", value_name = "POLICY", help_heading = "What to try")]
+    #[arg(
+        long = "policy",
+        value_name = "POLICY",
+        help_heading = "What to try",
+        long_help = policy_help()
+    )]
     pub policy: Vec<Policy>,
 
     /// Try all combinations, e.g. thp=always,never; repeat for more keys

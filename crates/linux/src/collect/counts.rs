@@ -6,8 +6,8 @@
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
 use hugewise_model::observe::stat::{Count, Tally, derive};
+use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::trial::Reading;
 
 use crate::machine::root::Root;
@@ -75,19 +75,8 @@ pub(super) struct TrialCounts<'a> {
 }
 
 impl TrialCounts<'_> {
-    /// A reading of the table of metrics, where it is one of ours.
-    pub(super) fn value(&self, name: &str, host: &Host) -> Option<Value> {
-        Some(match name {
-            "cycles_total" => self.total(CYCLES),
-            "instructions_total" => self.total(INSTRUCTIONS),
-            "dtlb_walks_total" => self.data_walks(),
-            "itlb_walks_total" => self.total("itlb_walks"),
-            "data_walk_cycles_ratio" | "code_walk_cycles_ratio" => self.walk_cycles(name, host),
-            _ => return None,
-        })
-    }
-
-    fn data_walks(&self) -> Value {
+    /// Page walks for data.
+    pub(super) fn data_walks(&self) -> Value {
         let both = || Ok(self.total("dtlb_load_walks")? + self.total("dtlb_store_walks")?);
         match self.total("dtlb_walks") {
             Err(Missing::NotSupported { .. }) => both(),
@@ -96,7 +85,7 @@ impl TrialCounts<'_> {
     }
 
     /// How often an event happened in the whole trial.
-    fn total(&self, kind: &str) -> Value {
+    pub(super) fn total(&self, kind: &str) -> Value {
         let plan = self.plan.clone()?;
         let mut tallies = self.counts.iter().filter(|count| count.kind == kind);
         let first = tallies.next().ok_or_else(|| absent(plan, kind))?;
@@ -112,15 +101,21 @@ impl TrialCounts<'_> {
         }
     }
 
+    /// Share of cycles with a page walk for data under way.
+    pub(super) fn data_walk_cycles(&self, host: &Host) -> Value {
+        self.walk_cycles(MetricId::DataWalkCyclesRatio, &["dtlb", "dtlb_load"], host)
+    }
+
+    /// Share of cycles with a page walk for code under way.
+    pub(super) fn code_walk_cycles(&self, host: &Host) -> Value {
+        self.walk_cycles(MetricId::CodeWalkCyclesRatio, &["itlb"], host)
+    }
+
     /// A share within the group, which holds also for a part of the time.
-    fn walk_cycles(&self, name: &str, host: &Host) -> Value {
+    fn walk_cycles(&self, id: MetricId, sides: &[&str], host: &Host) -> Value {
         let plan = self.plan.clone()?;
-        let sides: &[&str] = match name {
-            "code_walk_cycles_ratio" => &["itlb"],
-            _ => &["dtlb", "dtlb_load"],
-        };
         walk_cycles(plan, host).bound()?;
-        match derive(&self.counts, None).remove(name) {
+        match derive(&self.counts, None).remove(id.name()) {
             Some(Reading::Value { value }) => Ok(value),
             Some(Reading::Missing {
                 missing: Missing::NotSupported { what },
@@ -171,6 +166,7 @@ fn whole(first: &Tally, running_ns: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use hugewise_model::observe::stat::Mode;
+    use hugewise_model::observe::stat::kind::CYCLES;
 
     use super::*;
     use crate::perf::count::SourceGroups;

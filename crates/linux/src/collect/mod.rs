@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::base::host::{Host, ThpDisable};
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::metric::METRICS;
+use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading};
 
@@ -103,13 +103,13 @@ impl TrialObservation {
     /// A trial in which nothing ran.
     #[must_use]
     pub fn not_run(outcome: Outcome) -> Self {
-        let nothing = |name: &str| (name.to_owned(), Reading::missing(Missing::TrialFailed));
+        let nothing = |id: &MetricId| (id.to_string(), Reading::missing(Missing::TrialFailed));
         Self {
             started_unix_ms: unix_ms(),
             outcome,
             stderr_tail: Vec::new(),
             output: Vec::new(),
-            readings: METRICS.iter().map(|metric| nothing(&metric.name)).collect(),
+            readings: MetricId::ALL.iter().map(nothing).collect(),
             read_back: ReadBack::default(),
             marks: Vec::new(),
             survivors: 0,

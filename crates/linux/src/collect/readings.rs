@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::metric::METRICS;
+use hugewise_model::observe::stat::kind::{CYCLES, INSTRUCTIONS};
+use hugewise_model::run::metric::MetricId as Id;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{ReadBack, Reading};
 
@@ -13,8 +14,9 @@ use super::counts::TrialCounts;
 use super::machine::Machine;
 use super::marks::Circumstances;
 use super::sampler::{Mean, Samples};
-use super::service_evidence::{self, ServiceEvidence};
+use super::service_evidence::ServiceEvidence;
 use super::sharing::Sharing;
+use super::stacks::Stacks;
 use super::stalls::Seconds;
 use crate::proc::buddyinfo::{free_huge_pages, small_block_share};
 use crate::proc::smaps_rollup::Rollup;
@@ -41,91 +43,114 @@ impl Evidence<'_> {
     /// One reading for every metric of the table and for every watched folio size.
     pub(super) fn readings(&self, sizes: &[u64]) -> BTreeMap<String, Reading> {
         let mut values = self.folios(sizes);
-        let table = METRICS.iter().map(|metric| &*metric.name);
-        values.extend(table.map(|name| (name.to_owned(), self.value(name))));
+        let table = Id::ALL.iter();
+        values.extend(table.map(|&id| (id.to_string(), self.value(id))));
         let readings = values.into_iter();
         readings
             .map(|(name, value)| (name, Reading::from(value)))
             .collect()
     }
 
-    fn value(&self, name: &str) -> Value {
-        service_evidence::value(self.driven.as_ref(), self.account, name)
-            .or_else(|| self.of_tree(name))
-            .or_else(|| self.of_memory(name))
-            .or_else(|| self.of_machine(name))
-            .or_else(|| self.counted.value(name, self.host))
-            .or_else(|| self.stalls.of(name))
-            .unwrap_or_else(|| self.event(name))
+    /// Where each reading comes from.
+    fn value(&self, id: Id) -> Value {
+        let usage = &self.account.usage;
+        let seconds = |ns: u64| Ok(ns as f64 / 1e9);
+        match id {
+            Id::WallSeconds => seconds(self.account.wall_ns),
+            Id::UserSeconds => seconds(usage.user_ns),
+            Id::SystemSeconds => seconds(usage.system_ns),
+            Id::MinorFaultsTotal => Ok(usage.minor_faults as f64),
+            Id::MajorFaultsTotal => Ok(usage.major_faults as f64),
+            Id::VoluntarySwitchesTotal => self.switches(usage.voluntary_switches),
+            Id::InvoluntarySwitchesTotal => self.switches(usage.involuntary_switches),
+            Id::SamplesTotal => Ok(self.samples.count as f64),
+            Id::SamplingRatio => Ok(self.samples.cost_seconds / self.samples.span_seconds),
+
+            Id::ServiceReadySeconds => Ok(self.driven()?.ready.as_secs_f64()),
+            Id::ServiceUseRatio => self.driven().map(|_| self.by_wall(usage.cpu_ns())),
+            Id::LoadUseRatio => Ok(self.by_wall(self.driven()?.load_cpu_ns)),
+            Id::ThreadStacksBytes => Ok(self.stacks()?.resident as f64),
+            Id::ThreadStacksHugeBytes => Ok(self.stacks()?.huge as f64),
+            Id::ThreadsTotal => Ok(self.stacks()?.threads as f64),
+
+            Id::PeakRssBytes => self.peak_rss().map(|bytes| bytes as f64),
+            Id::PeakTreeRssBytes => self.peak_tree_rss(),
+            Id::PeakTreePssBytes => self.peak_tree_pss(),
+            Id::CgroupPeakBytes => self.cgroup_peak.clone().map(|bytes| bytes as f64),
+            Id::RssMeanBytes => self.mean(|mean| mean.rss),
+            Id::AnonPeakBytes => self.peak(|sum| sum.anon_bytes),
+            Id::ForkSharedPeakBytes => self.sharing(Sharing::shared_peak),
+            Id::ForkCopiedBytes => self.sharing(Sharing::copied),
+            Id::HugeAnonPeakBytes => self.peak(|sum| sum.huge_anon_bytes),
+            Id::HugeAnonMeanBytes => self.mean(|mean| mean.huge_anon),
+            Id::HugeAnonExitBytes => self.at_exit(|sum| sum.huge_anon_bytes),
+            Id::HugeFilePeakBytes => self.peak(|sum| sum.huge_file_bytes),
+            Id::HugeFileMeanBytes => self.mean(|mean| mean.huge_file),
+            Id::HugeFileExitBytes => self.at_exit(|sum| sum.huge_file_bytes),
+            Id::HugeShmemPeakBytes => self.peak(|sum| sum.huge_shmem_bytes),
+            Id::HugeShmemMeanBytes => self.mean(|mean| mean.huge_shmem),
+            Id::HugeShmemExitBytes => self.at_exit(|sum| sum.huge_shmem_bytes),
+            Id::HugetlbPeakBytes => self.peak(|sum| sum.hugetlb_bytes),
+            Id::HugetlbMeanBytes => self.mean(|mean| mean.hugetlb),
+            Id::HugetlbExitBytes => self.at_exit(|sum| sum.hugetlb_bytes),
+            Id::HugeZeroExitBytes => self.huge_zero_at_exit(),
+
+            Id::CyclesTotal => self.counted.total(CYCLES),
+            Id::InstructionsTotal => self.counted.total(INSTRUCTIONS),
+            Id::DtlbWalksTotal => self.counted.data_walks(),
+            Id::ItlbWalksTotal => self.counted.total("itlb_walks"),
+            Id::DataWalkCyclesRatio => self.counted.data_walk_cycles(self.host),
+            Id::CodeWalkCyclesRatio => self.counted.code_walk_cycles(self.host),
+
+            Id::DirectCompactionSeconds
+            | Id::DirectReclaimSeconds
+            | Id::CgroupReclaimSeconds
+            | Id::ZeroingSeconds
+            | Id::SplitSeconds
+            | Id::PageFaultSeconds
+            | Id::CopyOnWriteSeconds
+            | Id::MmapLockWaitSeconds => self.stalls.of(id),
+
+            Id::StealSeconds => self.ticks(|time| time.steal_ticks),
+            Id::OtherBusySeconds => self.other_busy(),
+            Id::FreeHugePagesBeforeTotal => self.free(self.before),
+            Id::FreeHugePagesAfterTotal => self.free(self.after),
+            Id::FragmentedBeforeRatio => self.fragmented(),
+            Id::KhugepagedCollapsedTotal => self.collapsed(),
+
+            Id::SwappedPagesTotal => self.growth("pswpin", |it| matches!(it, "pswpin" | "pswpout")),
+            Id::AllocstallTotal => self.growth("allocstall", |it| it.starts_with("allocstall")),
+            Id::ThpFaultAllocTotal
+            | Id::ThpFaultFallbackTotal
+            | Id::ThpFaultFallbackChargeTotal
+            | Id::ThpCollapseAllocTotal
+            | Id::ThpCollapseAllocFailedTotal
+            | Id::ThpSplitPmdTotal
+            | Id::ThpSplitPageTotal
+            | Id::ThpSplitPageFailedTotal
+            | Id::ThpDeferredSplitPageTotal
+            | Id::ThpZeroPageAllocTotal
+            | Id::CompactStallTotal
+            | Id::CompactSuccessTotal
+            | Id::CompactFailTotal => self.event(id),
+        }
     }
 
-    fn of_tree(&self, name: &str) -> Option<Value> {
-        let usage = self.account.usage;
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        Some(Ok(match name {
-            "wall_seconds" => seconds(self.account.wall_ns),
-            "user_seconds" => seconds(usage.user_ns),
-            "system_seconds" => seconds(usage.system_ns),
-            "minor_faults_total" => usage.minor_faults as f64,
-            "major_faults_total" => usage.major_faults as f64,
-            "voluntary_switches_total" => return Some(self.switches(usage.voluntary_switches)),
-            "involuntary_switches_total" => return Some(self.switches(usage.involuntary_switches)),
-            "samples_total" => self.samples.count as f64,
-            "sampling_ratio" => self.samples.cost_seconds / self.samples.span_seconds,
-            _ => return None,
-        }))
+    fn driven(&self) -> Result<&ServiceEvidence, Missing> {
+        self.driven.as_ref().ok_or(Missing::NotAsked)
+    }
+
+    /// Processor time as a share of the wall time.
+    fn by_wall(&self, cpu_ns: u64) -> f64 {
+        cpu_ns as f64 / self.account.wall_ns as f64
+    }
+
+    fn stacks(&self) -> Result<&Stacks, Missing> {
+        self.driven()?.stacks.as_ref().map_err(Clone::clone)
     }
 
     fn switches(&self, number: u64) -> Value {
         self.account.switches.clone().map(|()| number as f64)
-    }
-
-    fn of_memory(&self, name: &str) -> Option<Value> {
-        Some(match name {
-            "peak_rss_bytes" => self.peak_rss().map(|bytes| bytes as f64),
-            "peak_tree_rss_bytes" => self.peak_tree_rss(),
-            "peak_tree_pss_bytes" => self.peak_tree_pss(),
-            "cgroup_peak_bytes" => self.cgroup_peak.clone().map(|bytes| bytes as f64),
-            "rss_mean_bytes" => self.mean(|mean| mean.rss),
-            "anon_peak_bytes" => self.peak(|sum| sum.anon_bytes),
-            "fork_shared_peak_bytes" => self.sharing(Sharing::shared_peak),
-            "fork_copied_bytes" => self.sharing(Sharing::copied),
-            "huge_zero_exit_bytes" => self
-                .exit()
-                .and_then(|exit| exit.huge_zero_bytes.clone())
-                .map(|bytes| bytes as f64),
-            _ => return self.of_kind(name),
-        })
-    }
-
-    /// The four kinds of huge memory, each as peak, mean and at exit.
-    fn of_kind(&self, name: &str) -> Option<Value> {
-        type Kind = (&'static str, fn(&Rollup) -> u64, fn(&Mean) -> f64);
-        const KINDS: [Kind; 4] = [
-            (
-                "huge_anon",
-                |sum| sum.huge_anon_bytes,
-                |mean| mean.huge_anon,
-            ),
-            (
-                "huge_file",
-                |sum| sum.huge_file_bytes,
-                |mean| mean.huge_file,
-            ),
-            (
-                "huge_shmem",
-                |sum| sum.huge_shmem_bytes,
-                |mean| mean.huge_shmem,
-            ),
-            ("hugetlb", |sum| sum.hugetlb_bytes, |mean| mean.hugetlb),
-        ];
-        let (prefix, bytes, mean) = KINDS.iter().find(|(kind, ..)| name.starts_with(kind))?;
-        Some(match name.strip_prefix(prefix)? {
-            "_peak_bytes" => self.peak(*bytes),
-            "_mean_bytes" => self.mean(*mean),
-            "_exit_bytes" => self.exit_rollup().map(|rollup| bytes(&rollup) as f64),
-            _ => return None,
-        })
     }
 
     fn exit(&self) -> Result<&ExitReading, Missing> {
@@ -134,6 +159,15 @@ impl Evidence<'_> {
 
     fn exit_rollup(&self) -> Result<Rollup, Missing> {
         self.exit()?.rollup.clone()
+    }
+
+    fn at_exit(&self, bytes: fn(&Rollup) -> u64) -> Value {
+        self.exit_rollup().map(|rollup| bytes(&rollup) as f64)
+    }
+
+    fn huge_zero_at_exit(&self) -> Value {
+        let bytes = self.exit()?.huge_zero_bytes.clone()?;
+        Ok(bytes as f64)
     }
 
     /// The largest of the samples and the exit reading. Without samples the exit reading alone
@@ -203,18 +237,6 @@ impl Evidence<'_> {
         }
     }
 
-    fn of_machine(&self, name: &str) -> Option<Value> {
-        Some(match name {
-            "steal_seconds" => self.ticks(|time| time.steal_ticks),
-            "other_busy_seconds" => self.other_busy(),
-            "free_huge_pages_before_total" => self.free(self.before),
-            "free_huge_pages_after_total" => self.free(self.after),
-            "fragmented_before_ratio" => self.fragmented(),
-            "khugepaged_collapsed_total" => self.collapsed(),
-            _ => return None,
-        })
-    }
-
     fn ticks(&self, field: fn(&crate::proc::stat::MachineTime) -> u64) -> Value {
         let (before, after) = (self.before.time.clone()?, self.after.time.clone()?);
         let ticks = field(&after).saturating_sub(field(&before));
@@ -254,14 +276,10 @@ impl Evidence<'_> {
         })
     }
 
-    /// The growth of a counter of `/proc/vmstat`.
-    fn event(&self, name: &str) -> Value {
-        let event = name.strip_suffix("_total").unwrap_or(name);
-        match event {
-            "allocstall" => self.growth(event, |found| found.starts_with("allocstall")),
-            "swapped_pages" => self.growth("pswpin", |found| matches!(found, "pswpin" | "pswpout")),
-            _ => self.growth(event, |found| found == event),
-        }
+    /// The growth of the counter of `/proc/vmstat` that the metric is named after.
+    fn event(&self, id: Id) -> Value {
+        let event = id.name().trim_end_matches("_total");
+        self.growth(event, |found| found == event)
     }
 
     /// The growth of all counters that are wanted, known to people as `event`.
@@ -330,12 +348,12 @@ impl Evidence<'_> {
                 * f64::from(self.host.cpus.max(1)),
             tick_seconds: 1.0 / ticks_per_second() as f64,
             other_busy_seconds: known(self.other_busy()),
-            steal_seconds: known(self.value("steal_seconds")),
+            steal_seconds: known(self.value(Id::StealSeconds)),
             free_huge_pages: whole(self.free(self.before)),
             huge_bytes: self.host.pmd_bytes(),
             peak_rss_bytes: self.peak_rss().ok(),
             major_faults: self.account.usage.major_faults,
-            swapped_pages: whole(self.value("swapped_pages_total")).unwrap_or(0),
+            swapped_pages: whole(self.value(Id::SwappedPagesTotal)).unwrap_or(0),
             expected,
             read_back,
             files_after,

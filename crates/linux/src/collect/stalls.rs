@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::trace::points::{Point, points};
+use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::trial::timeline::LONG_NS;
 
 use crate::bpf::{LongStall, PointWindow, Totals, Tracer};
@@ -13,19 +14,35 @@ use crate::machine::root::Root;
 
 /// Each metric with the point that it sums up, and whether that point is passed so rarely that
 /// watching it costs nothing worth mentioning.
-const CAUSES: [(&str, &str, Frequency); 8] = [
+const CAUSES: [(MetricId, &str, Frequency); 8] = [
     (
-        "direct_compaction_seconds",
+        MetricId::DirectCompactionSeconds,
         "direct_compaction",
         Frequency::Rare,
     ),
-    ("direct_reclaim_seconds", "direct_reclaim", Frequency::Rare),
-    ("cgroup_reclaim_seconds", "cgroup_reclaim", Frequency::Rare),
-    ("zeroing_seconds", "zeroing", Frequency::Rare),
-    ("split_seconds", "split_mapping", Frequency::Rare),
-    ("page_fault_seconds", "fault", Frequency::Often),
-    ("copy_on_write_seconds", "copy_on_write", Frequency::Often),
-    ("mmap_lock_wait_seconds", "mmap_lock_wait", Frequency::Often),
+    (
+        MetricId::DirectReclaimSeconds,
+        "direct_reclaim",
+        Frequency::Rare,
+    ),
+    (
+        MetricId::CgroupReclaimSeconds,
+        "cgroup_reclaim",
+        Frequency::Rare,
+    ),
+    (MetricId::ZeroingSeconds, "zeroing", Frequency::Rare),
+    (MetricId::SplitSeconds, "split_mapping", Frequency::Rare),
+    (MetricId::PageFaultSeconds, "fault", Frequency::Often),
+    (
+        MetricId::CopyOnWriteSeconds,
+        "copy_on_write",
+        Frequency::Often,
+    ),
+    (
+        MetricId::MmapLockWaitSeconds,
+        "mmap_lock_wait",
+        Frequency::Often,
+    ),
 ];
 
 /// How often a point is passed.
@@ -108,7 +125,7 @@ impl Stalls {
             let now = self.totals.get(index).copied().unwrap_or_default();
             let before = before.get(index).copied().unwrap_or(now);
             ticks.extend(known.map(|(metric, _, _)| Tick {
-                metric,
+                metric: *metric,
                 total_ns: now.total_ns.saturating_sub(before.total_ns),
                 dropped: now.dropped.saturating_sub(before.dropped),
                 long,
@@ -154,7 +171,7 @@ impl Stalls {
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     /// Its metric.
-    pub(super) metric: &'static str,
+    pub(super) metric: MetricId,
     /// Time in it, of those that ended.
     pub(super) total_ns: u64,
     /// Those that were long.
@@ -176,28 +193,25 @@ fn seconds(window: &PointWindow) -> std::result::Result<f64, Missing> {
 
 /// Stalls of one trial, by metric.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seconds(BTreeMap<&'static str, std::result::Result<f64, Missing>>);
+pub(super) struct Seconds(BTreeMap<MetricId, std::result::Result<f64, Missing>>);
 
 impl Seconds {
-    /// The reading of a metric; `None` where it is not one of stalls.
-    pub(super) fn of(&self, metric: &str) -> Option<std::result::Result<f64, Missing>> {
-        let (name, _, _) = CAUSES.iter().find(|(name, _, _)| *name == metric)?;
-        let reading = self.0.get(name).cloned();
-        Some(reading.unwrap_or(Err(Missing::NotAsked)))
+    /// The reading of a metric; one that there is none of where nothing was traced for it.
+    pub(super) fn of(&self, metric: MetricId) -> std::result::Result<f64, Missing> {
+        let reading = self.0.get(&metric).cloned();
+        reading.unwrap_or(Err(Missing::NotAsked))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use hugewise_model::base::histogram::durations::Durations;
-    use hugewise_model::run::metric;
 
     use super::*;
 
     #[test]
-    fn every_cause_is_a_metric_and_a_point() {
-        for (name, point, _) in CAUSES {
-            assert!(metric::find(name).is_some(), "{name}");
+    fn every_cause_is_a_point() {
+        for (_, point, _) in CAUSES {
             assert!(points().iter().any(|known| known.name == point), "{point}");
         }
     }
@@ -218,7 +232,6 @@ mod tests {
     #[test]
     fn what_was_not_asked_for_says_so() {
         let nothing = Seconds::default();
-        assert_eq!(nothing.of("zeroing_seconds"), Some(Err(Missing::NotAsked)));
-        assert_eq!(nothing.of("wall_seconds"), None);
+        assert_eq!(nothing.of(MetricId::ZeroingSeconds), Err(Missing::NotAsked));
     }
 }

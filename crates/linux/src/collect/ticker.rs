@@ -151,9 +151,9 @@ impl<'a> Ticker<'a> {
     fn add(&mut self, ticks: &[Tick], second: &mut Second) {
         for tick in ticks {
             let seconds = tick.total_ns as f64 / 1e9;
-            second.stalls.insert(tick.metric.to_owned(), seconds);
+            second.stalls.insert(tick.metric.to_string(), seconds);
             let long = tick.long.iter().map(|long| (long.begun_ns, long.ns));
-            self.seen.add_stalls(tick.metric, long);
+            self.seen.add_stalls(tick.metric.name(), long);
             self.seen.lost += tick.dropped;
         }
     }

@@ -11,7 +11,7 @@ use crate::base::units::bytes_text;
 pub type Fact<T> = Result<T, Missing>;
 
 /// Why something was not measured. Each reason knows the least grant that would help.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, strum::EnumIter)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Missing {
     /// The kernel refused; `grant` is the least privilege that would help.

@@ -1,5 +1,7 @@
 //! What everything else stands on: units, reasons for absence, the machine, histograms, recordings.
 
+/// Exit codes.
+pub mod exit;
 /// Names by pattern, as people type them.
 pub mod glob;
 /// Durations as histograms, and what can be said from them.

@@ -1,6 +1,7 @@
 //! Units: what a number counts, and sizes and durations as people type them (`64K`, `2M`, `10s`)
 //! and as they read them.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Bytes in a KiB.
@@ -26,7 +27,7 @@ pub enum Unit {
     /// So many a second.
     PerSecond,
     /// What the user called it.
-    Other(String),
+    Other(Cow<'static, str>),
 }
 
 impl Unit {

@@ -13,6 +13,7 @@ use crate::run::compare::medians::{Medians, arm_trials};
 use crate::run::metric::cell_label as label;
 use crate::run::metric::cell_label::{varies, word};
 use crate::run::metric::cells as metric;
+use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::PageKind;
 use crate::run::record::Record;
 use crate::run::report::{CellRow, CellView, Conclusions, Report};
@@ -117,8 +118,11 @@ fn harness(record: &Record) -> Option<String> {
         let seconds = medians.get(baseline, &Cell::harness().reading(name)).ok()?;
         Some(quantity(&Unit::Seconds, seconds))
     };
-    let mut costs = vec![format!("Reading the clock took {}", took("timer_seconds")?)];
-    costs.extend(took("empty_seconds").map(|it| format!("an empty pass {it}")));
+    let mut costs = vec![format!(
+        "Reading the clock took {}",
+        took(CellMetric::TimerSeconds.name())?
+    )];
+    costs.extend(took(CellMetric::EmptySeconds.name()).map(|it| format!("an empty pass {it}")));
     let place = nodes(record).map(|it| format!("; measured on NUMA node {it}"));
     Some(format!(
         "{}{}.",
@@ -129,7 +133,7 @@ fn harness(record: &Record) -> Option<String> {
 
 /// The NUMA nodes on which trials were measured, in order.
 fn nodes(record: &Record) -> Option<String> {
-    let name = Cell::harness().reading("node_total");
+    let name = Cell::harness().reading(CellMetric::NodeTotal.name());
     let readings = record.trials.iter().filter_map(|trial| trial.value(&name));
     let nodes: BTreeSet<u64> = readings.map(|node| node as u64).collect();
     let nodes: Vec<String> = nodes.iter().map(u64::to_string).collect();

@@ -7,7 +7,7 @@ use super::{
     memtier, pgbench, redis, wrk,
 };
 use crate::base::missing::Missing;
-use crate::run::metric::requests::{DISTRIBUTION, ERRORS, REQUESTS, THROUGHPUT, quantile_end};
+use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::plan::LatencySource;
 use crate::run::plan::Reader;
 use crate::run::stats::Quantile;
@@ -75,16 +75,19 @@ fn expected(reader: &Reader) -> Vec<String> {
         Reader::Wrk => [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::Max]
             .iter()
             .map(quantile)
-            .chain([THROUGHPUT.to_owned()])
+            .chain([RequestMetric::Throughput.to_string()])
             .collect(),
         Reader::Wrk2 => Quantile::ALL
             .iter()
             .filter(|it| **it != Quantile::P95)
             .map(quantile)
-            .chain([THROUGHPUT.to_owned()])
+            .chain([RequestMetric::Throughput.to_string()])
             .collect(),
-        Reader::Memtier => vec![DISTRIBUTION.to_owned(), THROUGHPUT.to_owned()],
-        _ => vec![DISTRIBUTION.to_owned()],
+        Reader::Memtier => vec![
+            RequestMetric::Latency.to_string(),
+            RequestMetric::Throughput.to_string(),
+        ],
+        _ => vec![RequestMetric::Latency.to_string()],
     }
 }
 
@@ -182,27 +185,34 @@ fn readings(told: &Told) -> BTreeMap<String, Reading> {
 
 fn of_load(load: &Load) -> Vec<(String, Reading)> {
     let prefix = prefix(load);
-    let named = |what: &str, reading| (format!("{prefix}{what}"), reading);
+    let called = |what: &str, reading| (format!("{prefix}{what}"), reading);
+    let named = |what: RequestMetric, reading| called(what.name(), reading);
     let mut readings = match &load.latency {
         None => Vec::new(),
         Some(Latency::Counted(all)) => {
             vec![named(
-                DISTRIBUTION,
+                RequestMetric::Latency,
                 Reading::Histogram {
                     histogram: all.clone(),
                 },
             )]
         }
-        Some(Latency::Values(values)) => vec![named(DISTRIBUTION, one_or_many(values))],
+        Some(Latency::Values(values)) => vec![named(RequestMetric::Latency, one_or_many(values))],
         Some(Latency::Quantiles(quantiles)) => quantiles
             .iter()
-            .map(|(quantile, seconds)| named(&quantile_end(*quantile), Reading::of(*seconds)))
+            .map(|(quantile, seconds)| called(&quantile_end(*quantile), Reading::of(*seconds)))
             .collect(),
     };
     if !load.throughput.is_empty() {
-        readings.push(named(THROUGHPUT, one_or_many(&load.throughput)));
+        readings.push(named(
+            RequestMetric::Throughput,
+            one_or_many(&load.throughput),
+        ));
     }
-    let counts = [(REQUESTS, load.requests), (ERRORS, load.errors)];
+    let counts = [
+        (RequestMetric::Requests, load.requests),
+        (RequestMetric::Errors, load.errors),
+    ];
     readings.extend(
         counts
             .into_iter()

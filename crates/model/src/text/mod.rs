@@ -12,6 +12,8 @@ pub mod markdown;
 pub mod number;
 /// A document as text for a terminal.
 pub mod plain_text;
+/// What a mistyped word was meant to be.
+pub mod suggest;
 /// Lines of a width.
 pub mod wrap;
 

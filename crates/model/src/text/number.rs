@@ -56,7 +56,7 @@ impl Scaler {
             Unit::Other(name) => {
                 return Self {
                     factor: 1.0,
-                    suffix: name.clone(),
+                    suffix: name.clone().into_owned(),
                 };
             }
         };

@@ -7,6 +7,7 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::Line;
 use hugewise_model::run::trial::{Mark, Reading};
 use serde_json::Value;
+use strum::IntoEnumIterator;
 
 use crate::sample;
 
@@ -58,36 +59,11 @@ fn no_field_of_a_record_is_undocumented() {
 }
 
 pub(super) fn marks() -> Vec<Mark> {
-    let text = || "x".to_owned();
-    vec![
-        Mark::SettingDrifted {
-            path: text(),
-            expected: text(),
-            found: text(),
-        },
-        Mark::OtherLoad { permille: 1 },
-        Mark::Steal { permille: 1 },
-        Mark::Fragmented { free_huge_pages: 1 },
-        Mark::ColdCache { major_faults: 1 },
-        Mark::Swapped { pages: 1 },
-        Mark::NotApplied { detail: text() },
-    ]
+    Mark::iter().collect()
 }
 
 pub(super) fn missing() -> Vec<Missing> {
-    let text = || "x".to_owned();
-    vec![
-        Missing::NotPermitted { grant: text() },
-        Missing::NotSupported { what: text() },
-        Missing::NoHardware,
-        Missing::TooShort,
-        Missing::Unreadable { error: text() },
-        Missing::BelowFloor { floor: 1 },
-        Missing::NotPrinted,
-        Missing::NotAsked,
-        Missing::TrialFailed,
-        Missing::NotRun,
-    ]
+    Missing::iter().collect()
 }
 
 /// Names of fields, and the words that stand for kinds. Maps from names or sizes to things are

@@ -7,7 +7,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::activity::{ActivityObserver, Rates};
 use hugewise_model::observe::collapse::Measured;
 use hugewise_model::run::compare::{FEWEST_WINDOWS, Windows, windows};
-use hugewise_model::run::metric::Better;
+use hugewise_model::run::metric::rates::RateMetric;
 
 use crate::exit;
 use crate::interrupt::Interrupt;
@@ -22,24 +22,16 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(200);
 /// The smallest difference of practical interest, as in `run`.
 const THRESHOLD: f64 = 0.01;
 
-/// One metric: its name, which direction is good, and where it stands in the rates.
-type Metric = (&'static str, Better, fn(&Rates) -> f64);
-
-const METRICS: [Metric; 5] = [
-    ("processor_use_ratio", Better::Lower, |rates| {
-        rates.processor
-    }),
-    ("system_use_ratio", Better::Lower, |rates| rates.system),
-    ("minor_faults_per_second", Better::Lower, |rates| {
-        rates.minor_faults
-    }),
-    ("major_faults_per_second", Better::Lower, |rates| {
-        rates.major_faults
-    }),
-    ("resident_bytes", Better::Lower, |rates| {
-        rates.resident_bytes
-    }),
-];
+/// What a metric is of a window.
+fn value(metric: RateMetric, rates: &Rates) -> f64 {
+    match metric {
+        RateMetric::ProcessorUseRatio => rates.processor,
+        RateMetric::SystemUseRatio => rates.system,
+        RateMetric::MinorFaultsPerSecond => rates.minor_faults,
+        RateMetric::MajorFaultsPerSecond => rates.major_faults,
+        RateMetric::ResidentBytes => rates.resident_bytes,
+    }
+}
 
 /// How it is measured.
 #[derive(Clone, Copy, Debug)]
@@ -93,13 +85,16 @@ impl Measurement {
 
     /// After against before.
     pub(super) fn compare(self, before: &[Rates], after: &[Rates]) -> Measured {
-        let column = |side: &[Rates], get: fn(&Rates) -> f64| side.iter().map(get).collect();
-        let samples = METRICS.map(|(metric, better, get)| Windows {
-            metric: metric.to_owned(),
-            better,
-            before: column(before, get),
-            after: column(after, get),
-        });
+        let windows_of = |&metric: &RateMetric| {
+            let column = |side: &[Rates]| side.iter().map(|rates| value(metric, rates)).collect();
+            Windows {
+                metric: metric.to_string(),
+                better: metric.metric().better,
+                before: column(before),
+                after: column(after),
+            }
+        };
+        let samples: Vec<Windows> = RateMetric::ALL.iter().map(windows_of).collect();
         Measured {
             windows: u32::try_from(before.len().min(after.len())).unwrap_or(u32::MAX),
             window_seconds: self.window.as_secs_f64(),

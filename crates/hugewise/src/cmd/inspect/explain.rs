@@ -4,8 +4,8 @@ use anyhow::Result;
 use hugewise_model::observe::inspect::reasons::Code;
 
 use crate::exit::{self, Exit};
-use crate::nearest::nearest;
 use crate::output;
+use hugewise_model::text::suggest::nearest;
 
 /// Explains a reason, or lists all.
 pub(super) fn explain(name: &str) -> Result<Exit> {

@@ -6,7 +6,7 @@ use hugewise_linux::tlb::{named, read_tlb};
 use hugewise_model::observe::simulation::{Paging, Processor};
 
 use crate::exit;
-use crate::nearest::hint;
+use hugewise_model::text::suggest::hint;
 
 /// The name of the processor of this machine.
 const OWN: &str = "own";

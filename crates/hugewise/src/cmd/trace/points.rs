@@ -5,7 +5,7 @@ use hugewise_linux::proc::kallsyms::Functions;
 use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
 
 use crate::exit;
-use crate::nearest::nearest;
+use hugewise_model::text::suggest::nearest;
 
 /// The points behind the words, each once, in the order of the table.
 pub(super) fn chosen(words: &[String], functions: &Functions) -> Result<Vec<Point>> {

@@ -6,7 +6,6 @@ use hugewise_linux::collect::TrialObservation;
 use hugewise_model::bench;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Policy;
-use hugewise_model::run::policy::runtime::Answers;
 use hugewise_model::run::record::Header;
 use hugewise_model::run::timeline::join;
 use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
@@ -19,15 +18,6 @@ use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::runtimes;
 
-/// What a trial brought, before it is a row of the record.
-struct TrialResult {
-    observed: TrialObservation,
-    pacing: Option<Pacing>,
-    timeline: Option<Timeline>,
-    /// The answers of the runtimes.
-    answers: Answers,
-}
-
 impl Rounds<'_> {
     pub(super) fn trial(
         &self,
@@ -36,24 +26,18 @@ impl Rounds<'_> {
         place: Place,
     ) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
-        let result = match self.prepare() {
+        let (mut trial, interrupted) = match self.prepare() {
             Ok(()) => self.in_force(header, machine, place)?,
-            Err(error) => TrialResult {
-                observed: TrialObservation::not_run(Outcome::HookFailed { error }),
-                pacing: None,
-                timeline: None,
-                answers: Answers::new(),
-            },
+            Err(error) => {
+                let observed = TrialObservation::not_run(Outcome::HookFailed { error });
+                (row(place, policy, &header.plan, observed), false)
+            }
         };
-        let flow = if result.observed.interrupted || self.interrupt.asked() {
+        let flow = if interrupted || self.interrupt.asked() {
             Flow::Stop
         } else {
             Flow::Go
         };
-        let mut trial = row(place, policy, &header.plan, result.observed);
-        trial.pacing = result.pacing;
-        trial.timeline = result.timeline;
-        runtimes::note_answers(&mut trial, &policy.settings, result.answers);
         if let Err(error) = self.closing_hook("--conclude", self.options.conclude.as_deref())
             && trial.succeeded()
         {
@@ -62,13 +46,14 @@ impl Rounds<'_> {
         Ok((trial, flow))
     }
 
-    /// Puts the policy in force, runs the workload, and takes the policy back.
+    /// Puts the policy in force, runs the workload, and takes the policy back; and whether the
+    /// trial was interrupted.
     fn in_force(
         &self,
         header: &Header,
         machine: &mut Machine,
         place: Place,
-    ) -> Result<TrialResult> {
+    ) -> Result<(Trial, bool)> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let latency = self.options.latency.as_ref();
@@ -91,12 +76,14 @@ impl Rounds<'_> {
         if let (Some(output), Some(index)) = (&self.trial_output, place.index) {
             output.write(index, &observed)?;
         }
-        Ok(TrialResult {
-            observed,
+        let interrupted = observed.interrupted;
+        let mut trial = Trial {
             pacing,
             timeline,
-            answers,
-        })
+            ..row(place, policy, &header.plan, observed)
+        };
+        runtimes::note_answers(&mut trial, &policy.settings, answers);
+        Ok((trial, interrupted))
     }
 
     /// What comes before a trial: `--prepare`, then the state of free memory.

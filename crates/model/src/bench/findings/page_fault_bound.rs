@@ -8,6 +8,7 @@
 use super::cells::{Part, largest_part};
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
+use crate::run::metric::cells::CellMetric;
 
 /// See the module.
 #[derive(Debug)]
@@ -35,7 +36,9 @@ impl Rule for PageFaultBound {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(Part { is_good, text }) = largest_part(look, "kernel", "kernel_ratio")? else {
+    let Some(Part { is_good, text }) =
+        largest_part(look, "kernel", CellMetric::KernelRatio.name())?
+    else {
         return Ok(Said::Nothing);
     };
     Ok(if is_good {

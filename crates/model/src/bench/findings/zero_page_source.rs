@@ -10,6 +10,7 @@ use crate::base::units::Unit;
 use crate::run::cells::Cell;
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
+use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::{PageKind, pages_name};
 use crate::text::number::quantity;
 
@@ -42,7 +43,7 @@ impl Rule for ZeroPageSource {
 /// From this share of its source on, a cell measured the zero page.
 const HALF: f64 = 0.5;
 const SOURCE: &str = "source";
-const RATE: &str = "rate_bytes_per_second";
+const RATE: &str = CellMetric::RateBytesPerSecond.name();
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let Some(bench) = of_suite(look.ground, "memory") else {

@@ -8,6 +8,7 @@
 use super::cells::{Part, largest_part};
 use crate::run::findings::ground::{Absent, Ground, Look, Said};
 use crate::run::findings::{Finding, Rule};
+use crate::run::metric::cells::CellMetric;
 
 /// See the module.
 #[derive(Debug)]
@@ -36,7 +37,9 @@ impl Rule for ZeroingBound {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Some(Part { is_good, text }) = largest_part(look, "zeroing", "zeroing_ratio")? else {
+    let Some(Part { is_good, text }) =
+        largest_part(look, "zeroing", CellMetric::ZeroingRatio.name())?
+    else {
         return Ok(Said::Nothing);
     };
     Ok(if is_good {

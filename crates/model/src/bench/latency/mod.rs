@@ -7,6 +7,7 @@ use crate::base::units::{KIB, MIB};
 use crate::run::cells::Bench;
 use crate::run::cells::Cell;
 use crate::run::compare::medians::{Medians, arm_trials};
+use crate::run::metric::cells::CellMetric;
 use crate::run::metric::cells::PageKind;
 use crate::run::metric::cells::pages_name;
 use crate::run::policy::Policy;
@@ -29,7 +30,7 @@ pub use price::{Price, prices};
 pub use told::{Told, told};
 
 /// The metric of a cell.
-const METRIC: &str = "latency_seconds";
+const METRIC: &str = CellMetric::LatencySeconds.name();
 /// The buffer in which the lines lie.
 const BUFFER: &str = "lines";
 

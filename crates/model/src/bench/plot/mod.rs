@@ -102,7 +102,7 @@ pub fn charts(record: &Record) -> Vec<Chart> {
     let chart = |group: Group<'_>| Chart {
         title: title(bench, &group.others),
         across: suite.axes[group.axis].name.to_owned(),
-        unit: of_cell(suite.primary()).map_or(Unit::Seconds, |metric| metric.unit),
+        unit: of_cell(suite.primary()).map_or(Unit::Seconds, |metric| metric.unit.clone()),
         lines: lines(record, suite, &group),
     };
     let charts = groups(bench).into_iter().map(chart);

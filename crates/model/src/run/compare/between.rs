@@ -9,17 +9,18 @@ use std::fmt::Display;
 
 use crate::base::host::{Host, ThpSettings};
 use crate::base::missing::Fact;
-use crate::base::missing::Missing;
 use crate::base::units::MIB;
 use crate::run::compare::effect::{Effect, Level};
-use crate::run::compare::rounds::{Arm, Rounds, numbers};
-use crate::run::compare::rows::{Family, Row, family, finish};
+use crate::run::compare::medians::middles;
+use crate::run::compare::rounds::{Arm, Rounds};
+use crate::run::compare::rows::{Estimate, Family, family, finish};
 use crate::run::compare::verdict::word;
 use crate::run::compare::{
-    Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, columns,
+    Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, columns,
 };
 use crate::run::metric::Better;
 use crate::run::record::Record;
+use crate::run::trial::Trial;
 
 /// Whether records of different circumstances may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ struct Two<'a> {
     before: Judged<'a>,
     after: Judged<'a>,
     policies: Vec<&'a str>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl<'a> Two<'a> {
@@ -79,7 +80,9 @@ impl<'a> Two<'a> {
         }
         let warnings = match differences.is_empty() {
             true => Vec::new(),
-            false => vec![format!("circumstances differ: {}", differences.join("; "))],
+            false => vec![Warning::Circumstances {
+                differences: differences.to_vec(),
+            }],
         };
         Ok(Self {
             before,
@@ -89,21 +92,21 @@ impl<'a> Two<'a> {
         })
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<Estimate> {
         columns::names(&[self.before.record, self.after.record])
             .iter()
             .flat_map(|metric| self.policies.iter().map(|policy| self.row(metric, policy)))
             .collect()
     }
 
-    fn row(&self, metric: &str, policy: &str) -> Row {
+    fn row(&self, metric: &str, policy: &str) -> Estimate {
         let (a, mut warnings) = sample(&self.before.rounds, policy, metric);
         let (b, more) = sample(&self.after.rounds, policy, metric);
         warnings.extend(more);
         warnings.extend(self.warnings.iter().cloned());
         let effect = Effect::of_samples(&a, &b, self.after.level.alpha());
         let better = columns::better(self.after.record, metric).unwrap_or(Better::Neither);
-        Row {
+        Estimate {
             metric: metric.to_owned(),
             statistic: Statistic::Center,
             policy: policy.to_owned(),
@@ -156,19 +159,15 @@ impl<'a> Two<'a> {
 }
 
 /// The typical value of each trial that succeeded and was read, and why others were not.
-fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<String>) {
-    let (mut values, mut failed, mut why) = (Vec::new(), 0, None::<Missing>);
-    for trial in rounds.trials(Arm::Policy(policy)) {
-        match numbers(trial, metric) {
-            _ if !trial.succeeded() => failed += 1,
-            Ok(numbers) => values.extend(numbers.middle()),
-            Err(missing) => why = Some(missing),
-        }
-    }
-    let failures = (failed > 0).then(|| format!("{failed} failed trials are left out"));
+fn sample(rounds: &Rounds, policy: &str, metric: &str) -> (Vec<f64>, Vec<Warning>) {
+    let trials = rounds.trials(Arm::Policy(policy));
+    let (read, failed): (Vec<&Trial>, Vec<&Trial>) = trials.partition(|trial| trial.succeeded());
+    let (values, why) = middles(read, metric);
+    let failed = failed.len() as u32;
+    let failures = (failed > 0).then_some(Warning::FailedTrials { trials: failed });
     let warnings = failures
         .into_iter()
-        .chain(why.map(|why| why.to_string()))
+        .chain(why.map(Warning::NotRead))
         .collect();
     (values, warnings)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::run::metric;
+use crate::run::metric::MetricId;
 use crate::run::metric::{Better, METRICS};
 use crate::run::record::Record;
 use crate::run::trial::Reading;
@@ -56,7 +57,7 @@ pub(super) fn better(record: &Record, name: &str) -> Option<Better> {
 
 /// Whether the tails over rounds of single numbers are worth rows of their own.
 pub(super) fn has_tails(record: &Record, name: &str) -> bool {
-    name == "wall_seconds"
+    name == MetricId::WallSeconds.name()
         || record
             .header
             .plan

@@ -3,6 +3,7 @@
 use crate::base::units::Unit;
 use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::metric;
+use crate::run::metric::MetricId;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::median;
@@ -33,11 +34,11 @@ pub(super) fn no_effect(
         return None;
     }
     let typical = |metric: &str| typical(rounds, metric, &baseline.name, &policy.name);
-    let (faults, policy_faults) = typical("minor_faults_total")?;
+    let (faults, policy_faults) = typical(MetricId::MinorFaultsTotal.name())?;
     if (policy_faults - faults).abs() > FAULTS * faults {
         return None;
     }
-    let kinds = kinds(record);
+    let kinds = huge_kinds(record);
     let read: Vec<Kind<'_>> = kinds
         .iter()
         .filter_map(|&kind| typical(kind).map(|(a, b)| (kind, a, b)))
@@ -45,11 +46,11 @@ pub(super) fn no_effect(
     if !read.iter().any(|(kind, ..)| kind.starts_with("huge_anon_")) {
         return None;
     }
-    let rss = typical("peak_rss_bytes").map_or(0.0, |(a, b)| a.max(b));
+    let rss = typical(MetricId::PeakRssBytes.name()).map_or(0.0, |(a, b)| a.max(b));
     let pmd = record.header.host.pmd_bytes().unwrap_or(0) as f64;
     let allowed = pmd.max(0.01 * rss);
     // What lived between two samples was still counted when it was made.
-    let (huge, policy_huge) = typical("thp_fault_alloc_total").unwrap_or_default();
+    let (huge, policy_huge) = typical(MetricId::ThpFaultAllocTotal.name()).unwrap_or_default();
     if (policy_huge - huge).abs() * pmd > allowed {
         return None;
     }
@@ -94,7 +95,7 @@ fn pages(read: &[Kind<'_>], farthest: &Kind<'_>, allowed: f64) -> String {
 }
 
 /// The metrics that tell how much memory was huge.
-fn kinds(record: &Record) -> std::collections::BTreeSet<&str> {
+pub(crate) fn huge_kinds(record: &Record) -> std::collections::BTreeSet<&str> {
     let is_kind = |name: &&str| {
         let huge = name.starts_with("huge_") || name.starts_with("hugetlb_");
         let folio = name.starts_with("mthp_")

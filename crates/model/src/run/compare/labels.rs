@@ -23,7 +23,7 @@ pub(crate) fn metric_of(record: &Record, name: &str) -> Metric {
     Metric {
         name: name.to_owned().into(),
         label: name.to_owned().into(),
-        unit: printed.map_or_else(|| Unit::Other(String::new()), |it| unit_of(&it.unit)),
+        unit: printed.map_or_else(|| Unit::Other("".into()), |it| unit_of(&it.unit)),
         better: printed.map_or(Better::Neither, |printed| printed.better),
         scope: Scope::Tree,
         shown: Shown::Always,
@@ -36,7 +36,7 @@ fn unit_of(name: &str) -> Unit {
     match name {
         "B" => Unit::Bytes,
         "s" => Unit::Seconds,
-        other => Unit::Other(plain(other)),
+        other => Unit::Other(plain(other).into()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
+use crate::run::compare::rounds::numbers;
 use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Role, Trial};
@@ -34,7 +35,7 @@ impl<'a> Medians<'a> {
             for name in good.iter().flat_map(|trial| trial.readings.keys()) {
                 cells
                     .entry((policy.name.as_str(), name.as_str()))
-                    .or_insert_with(|| middle_reading(&good, name));
+                    .or_insert_with(|| middle(&good, name));
             }
         }
         Self { cells, without }
@@ -44,8 +45,11 @@ impl<'a> Medians<'a> {
     ///
     /// # Errors
     /// Why there is none: the first reason that a trial gave.
-    pub fn get(&self, policy: &str, metric: &str) -> Result<f64, Missing> {
-        match (self.cells.get(&(policy, metric)), self.without.get(policy)) {
+    pub fn get(&self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Missing> {
+        match (
+            self.cells.get(&(policy, metric.as_ref())),
+            self.without.get(policy),
+        ) {
             (Some(cell), _) => cell.clone(),
             (None, Some(why)) => Err(why.clone()),
             (None, None) => Err(Missing::NotAsked),
@@ -61,15 +65,26 @@ pub fn arm_trials<'a>(record: &'a Record, policy: &str) -> impl Iterator<Item = 
         .filter(move |trial| trial.role == Role::Arm && trial.policy == policy)
 }
 
-fn middle_reading(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {
-    let mut values = Vec::new();
-    let mut why = None;
-    for reading in trials.iter().filter_map(|trial| trial.readings.get(metric)) {
-        match reading.middle() {
-            Ok(value) => values.push(value),
+/// The typical value of each trial that was read, its number or the median of its numbers; and
+/// the first reason why another was not.
+pub(super) fn middles<'a>(
+    trials: impl IntoIterator<Item = &'a Trial>,
+    metric: &str,
+) -> (Vec<f64>, Option<Missing>) {
+    let (mut values, mut why) = (Vec::new(), None);
+    for trial in trials {
+        match numbers(trial, metric) {
+            Ok(numbers) => values.extend(numbers.middle()),
             Err(missing) => why = why.or(Some(missing)),
         }
     }
+    (values, why)
+}
+
+fn middle(trials: &[&Trial], metric: &str) -> Result<f64, Missing> {
+    let asked = trials.iter().copied();
+    let asked = asked.filter(|trial| trial.readings.contains_key(metric));
+    let (values, why) = middles(asked, metric);
     median(&values).ok_or_else(|| why.unwrap_or(Missing::NotAsked))
 }
 

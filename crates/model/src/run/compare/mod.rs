@@ -10,7 +10,7 @@ use crate::run::stats::Quantile;
 
 mod between;
 mod columns;
-mod coverage;
+pub(crate) mod coverage;
 mod effect;
 /// What comparisons and metrics are called.
 pub(crate) mod labels;
@@ -25,6 +25,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod warning;
 mod windows;
 
 pub use between::{Across, between};
@@ -33,6 +34,7 @@ pub use progress::{Progress, Running, progress};
 pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, table};
+pub use warning::Warning;
 pub use windows::{FEWEST_WINDOWS, Windows, windows};
 
 /// Why records cannot be compared.
@@ -47,12 +49,12 @@ pub enum CompareError {
         known: String,
     },
     /// A metric that neither the table nor the plan knows.
-    #[error("no metric is called `{name}`; this record has: {known}")]
+    #[error("no metric is called `{name}`; {hint}")]
     UnknownMetric {
         /// What was asked for.
         name: String,
-        /// The metrics of the record.
-        known: String,
+        /// What was meant, or the metrics of the record.
+        hint: String,
     },
     /// A threshold that is no share.
     #[error("a threshold of {threshold} is not a share; write 0.01 for 1 %")]
@@ -75,7 +77,7 @@ pub enum CompareError {
 }
 
 /// Everything that was compared in one record, or between two.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Table {
     /// One per metric, statistic and policy other than the baseline; metrics in the order of
     /// [`crate::run::metric::METRICS`], then printed metrics; policies in the order of the plan.
@@ -87,7 +89,7 @@ pub struct Table {
 }
 
 /// One metric under one policy against the same metric under the baseline.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Comparison {
     /// Name of the metric.
     pub metric: String,
@@ -123,8 +125,8 @@ pub struct Comparison {
     /// About how many more rounds would settle it, when it is `cannot_tell` and more would help.
     pub more_rounds: Option<u32>,
     /// What travels with the number: failed trials left out, marked trials, missing readings.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 impl Comparison {
@@ -188,7 +190,7 @@ pub enum Change {
 }
 
 /// The A/A control.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Control {
     /// The second run of the baseline against the first.
     pub comparison: Comparison,

@@ -2,8 +2,8 @@
 
 use crate::run::compare::effect::{Effect, Level};
 use crate::run::compare::rounds::{Pairs, numbers};
-use crate::run::compare::rows::{Family, Row, scale, tail_effect};
-use crate::run::compare::{Scale, Statistic};
+use crate::run::compare::rows::{Estimate, Family, scale, tail_effect};
+use crate::run::compare::{Scale, Statistic, Warning};
 use crate::run::record::Record;
 use crate::run::stats::quantile::fewest_values;
 use crate::run::stats::{Quantile, Sample, tail};
@@ -27,14 +27,14 @@ pub(super) struct Percentile {
     effect: Option<Effect>,
     /// Whether its interval may decide.
     family: Family,
-    warning: Option<String>,
+    warning: Option<Warning>,
     n: u32,
 }
 
 impl Percentile {
     /// The row beside that of the metric's centre.
-    pub(super) fn row(self, center: &Row) -> Row {
-        Row {
+    pub(super) fn row(self, center: &Estimate) -> Estimate {
+        Estimate {
             statistic: Statistic::Quantile(self.quantile),
             effect: self.effect,
             family: self.family,
@@ -88,14 +88,15 @@ fn without_interval(effect: Effect) -> Effect {
     }
 }
 
-/// The sentence for a percentile that too few requests stand behind.
-fn too_few(pairs: &Pairs, quantile: Quantile) -> Option<String> {
+/// The warning of a percentile that too few requests stand behind.
+fn too_few(pairs: &Pairs, quantile: Quantile) -> Option<Warning> {
     let needed = fewest_values(quantile.share());
     let (a, b) = pairs.counts();
     let fewest = a.min(b);
-    (fewest < needed && pairs.n() > 0).then(|| {
-        let percent = quantile.label();
-        format!("{percent} needs {needed} requests under each policy, and {fewest} were measured")
+    (fewest < needed && pairs.n() > 0).then_some(Warning::TooFewRequests {
+        quantile,
+        needed: needed as u64,
+        measured: fewest as u64,
     })
 }
 
@@ -115,11 +116,10 @@ fn sure(pairs: &Pairs, quantile: Quantile, effect: Option<Effect>) -> Percentile
         let policy = unsure(&mut policies, effect.policy_value);
         let coarsest = baseline.max(policy);
         if coarsest > COARSE {
-            let percent = quantile.label();
-            warning = Some(format!(
-                "{percent} is known to within {:.0} % only: the source's values are that far apart",
-                (coarsest * 100.0).ceil()
-            ));
+            warning = Some(Warning::Coarse {
+                quantile,
+                share: coarsest,
+            });
         }
         widened(effect, baseline, policy)
     });

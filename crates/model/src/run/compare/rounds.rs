@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
+use crate::run::compare::Warning;
 use crate::run::record::Record;
 use crate::run::stats::Sample;
 use crate::run::stats::tail::Round;
-use crate::run::trial::{Mark, Reading, Role, Trial};
+use crate::run::trial::{Mark, Outcome, Reading, Role, Trial};
 
 /// One column of trials in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,11 +114,11 @@ pub(super) struct Pairs<'a> {
 }
 
 /// What is not in a comparison, and what casts doubt on the rest.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct LeftOut {
     cut_off: u32,
     failed: u32,
-    failure: Option<String>,
+    failure: Option<Outcome>,
     missing: u32,
     why: Option<Missing>,
     marked: u32,
@@ -130,7 +131,7 @@ impl<'a> Pairs<'a> {
             self.left_out.failed += 1;
             self.left_out
                 .failure
-                .get_or_insert_with(|| failed.outcome.to_string());
+                .get_or_insert_with(|| failed.outcome.clone());
             return;
         }
         match (numbers(a, metric), numbers(b, metric)) {
@@ -180,43 +181,27 @@ impl<'a> Pairs<'a> {
     }
 
     /// What travels with the numbers.
-    pub(super) fn warnings(&self) -> Vec<String> {
-        let left_out = &self.left_out;
-        let mut warnings = Vec::new();
-        if let Some(failure) = &left_out.failure {
-            let count = left_out.failed;
-            warnings.push(format!(
-                "{} left out: a trial failed ({failure})",
-                rounds(count)
-            ));
-        }
-        if let Some(why) = &left_out.why {
-            warnings.push(if self.rounds.is_empty() {
-                why.to_string()
-            } else {
-                format!("{} left out: {why}", rounds(left_out.missing))
-            });
-        }
-        if let Some(mark) = &left_out.mark {
-            let of = 2 * self.rounds.len();
-            warnings.push(format!(
-                "{} of {of} trials are marked, the first: {mark}",
-                left_out.marked
-            ));
-        }
-        if left_out.cut_off > 0 {
-            warnings.push(format!(
-                "{} left out: cut off before its last trial",
-                rounds(left_out.cut_off)
-            ));
-        }
-        warnings
-    }
-}
-
-fn rounds(count: u32) -> String {
-    match count {
-        1 => "1 round is".to_owned(),
-        _ => format!("{count} rounds are"),
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        let left_out = self.left_out.clone();
+        let failed = left_out.failure.map(|first| Warning::FailedRounds {
+            rounds: left_out.failed,
+            first,
+        });
+        let unread = left_out.why.map(|why| match self.rounds.is_empty() {
+            true => Warning::NotRead(why),
+            false => Warning::UnreadRounds {
+                rounds: left_out.missing,
+                why,
+            },
+        });
+        let marked = left_out.mark.map(|first| Warning::Marked {
+            trials: left_out.marked,
+            of: 2 * self.rounds.len(),
+            first,
+        });
+        let rounds = left_out.cut_off;
+        let cut_off = (rounds > 0).then_some(Warning::CutOff { rounds });
+        let all = [failed, unread, marked, cut_off];
+        all.into_iter().flatten().collect()
     }
 }

@@ -3,8 +3,9 @@
 use crate::base::units::Unit;
 use crate::run::compare::effect::{Effect, Level, on, scale_of};
 use crate::run::compare::rounds::Pairs;
-use crate::run::compare::{Change, Comparison, Scale, Statistic};
+use crate::run::compare::{Change, Comparison, Scale, Statistic, Warning};
 use crate::run::metric;
+use crate::run::metric::cells;
 use crate::run::metric::requests::suffix_metric;
 use crate::run::metric::{Better, Metric, Shown};
 use crate::run::stats::{Quantile, holm, tail};
@@ -36,7 +37,7 @@ pub(super) enum Family {
 
 /// A row before its correction.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct Estimate {
     pub(super) metric: String,
     pub(super) statistic: Statistic,
     pub(super) policy: String,
@@ -44,7 +45,7 @@ pub(super) struct Row {
     pub(super) family: Family,
     pub(super) effect: Option<Effect>,
     pub(super) n: u32,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// The family of a row about the centre of `metric`.
@@ -59,7 +60,7 @@ pub(super) fn family(
         Family::Verdict
     } else if better == Better::Neither || is_constant {
         Family::Untested
-    } else if metric.starts_with("bench/") {
+    } else if cells::split(metric).is_some() {
         Family::Cells
     } else if metric::find(metric).is_some_and(|metric| is_latency(&metric)) {
         Family::Latency
@@ -117,7 +118,7 @@ pub(super) fn tail_effect(
 }
 
 /// Corrects each family after Holm and says what may be said.
-pub(super) fn finish(rows: Vec<Row>, level: Level) -> Vec<Comparison> {
+pub(super) fn finish(rows: Vec<Estimate>, level: Level) -> Vec<Comparison> {
     let mut adjusted: Vec<Option<f64>> = vec![None; rows.len()];
     for family in [
         Family::Verdict,
@@ -148,7 +149,7 @@ pub(super) fn finish(rows: Vec<Row>, level: Level) -> Vec<Comparison> {
         .collect()
 }
 
-impl Row {
+impl Estimate {
     fn finish(self, level: Level, p: Option<f64>) -> Comparison {
         let effect = self.effect;
         let change = effect.map_or(Change::CannotTell, |effect| effect.change(level, p));

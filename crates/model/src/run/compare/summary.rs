@@ -1,10 +1,9 @@
 //! One policy by itself, compared with nothing.
 
-use crate::run::compare::rounds::numbers;
+use crate::run::compare::medians::{arm_trials, middles};
 use crate::run::record::Record;
 use crate::run::stats::ALPHA;
 use crate::run::stats::quantile::{median, median_interval};
-use crate::run::trial::Role;
 
 /// The typical value of one metric under one policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,12 +27,8 @@ pub struct Summary {
 /// within rounds are safe from drift.
 #[must_use]
 pub fn summary(record: &Record, policy: &str, metric: &str) -> Option<Summary> {
-    let values: Vec<f64> = record
-        .trials
-        .iter()
-        .filter(|trial| trial.policy == policy && trial.role == Role::Arm && trial.succeeded())
-        .filter_map(|trial| numbers(trial, metric).ok()?.middle())
-        .collect();
+    let trials = arm_trials(record, policy).filter(|trial| trial.succeeded());
+    let (values, _) = middles(trials, metric);
     let interval = median_interval(&values, ALPHA);
     Some(Summary {
         median: median(&values)?,

@@ -3,7 +3,7 @@
 use crate::run::compare::effect::{Effect, Level};
 use crate::run::compare::percentiles::percentiles;
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
-use crate::run::compare::rows::{Family, Row, family, finish, tails};
+use crate::run::compare::rows::{Estimate, Family, family, finish, tails};
 use crate::run::compare::verdict::Evidence;
 use crate::run::compare::{Change, CompareError, Comparison, Control, Statistic, Table, columns};
 use crate::run::metric::Better;
@@ -12,6 +12,7 @@ use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::Quantile;
 use crate::run::trial::Reading;
+use crate::text::suggest::nearest;
 
 /// What may be asked otherwise than the plan had it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -107,14 +108,14 @@ impl<'a> Judged<'a> {
     }
 
     /// All rows about one metric.
-    fn rows(&self, metric: &str) -> Vec<Row> {
+    fn rows(&self, metric: &str) -> Vec<Estimate> {
         let policies = self.policies();
         policies
             .flat_map(|policy| self.policy_rows(metric, &policy.name))
             .collect()
     }
 
-    fn policy_rows(&self, metric: &str, policy: &str) -> Vec<Row> {
+    fn policy_rows(&self, metric: &str, policy: &str) -> Vec<Estimate> {
         let arms = (Arm::Policy(&self.baseline.name), Arm::Policy(policy));
         let pairs = self.rounds.pairs(metric, arms.0, arms.1);
         let center = self.center(metric, policy, &pairs);
@@ -128,7 +129,7 @@ impl<'a> Judged<'a> {
         let tails = self
             .tails(metric, &pairs)
             .into_iter()
-            .map(|(quantile, effect)| Row {
+            .map(|(quantile, effect)| Estimate {
                 metric: metric.to_owned(),
                 statistic: Statistic::Quantile(quantile),
                 policy: policy.to_owned(),
@@ -142,7 +143,7 @@ impl<'a> Judged<'a> {
                 n: pairs.n(),
                 warnings: center.warnings.clone(),
             });
-        let tails: Vec<Row> = tails.collect();
+        let tails: Vec<Estimate> = tails.collect();
         std::iter::once(center).chain(tails).collect()
     }
 
@@ -156,10 +157,10 @@ impl<'a> Judged<'a> {
         tails(pairs, self.level, self.record.header.plan.seed)
     }
 
-    fn center(&self, metric: &str, policy: &str, pairs: &Pairs) -> Row {
+    fn center(&self, metric: &str, policy: &str, pairs: &Pairs) -> Estimate {
         let effect = Effect::of_pairs(&pairs.centers(), self.level.alpha());
         let better = columns::better(self.record, metric).unwrap_or(Better::Neither);
-        Row {
+        Estimate {
             metric: metric.to_owned(),
             statistic: Statistic::Center,
             policy: policy.to_owned(),
@@ -200,7 +201,7 @@ impl<'a> Judged<'a> {
         self.conclude(self.policies().map(row).collect())
     }
 
-    fn conclude(&self, rows: Vec<Row>) -> Table {
+    fn conclude(&self, rows: Vec<Estimate>) -> Table {
         let comparisons: Vec<Comparison> = finish(rows, self.level);
         let control = self.control();
         let evidence = Evidence {
@@ -231,9 +232,13 @@ fn unknown_policy(record: &Record, name: &str) -> CompareError {
 }
 
 fn unknown_metric(record: &Record, name: &str) -> CompareError {
-    let known = columns::names(&[record]).join(", ");
+    let known = columns::names(&[record]);
+    let hint = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("this record has: {}", known.join(", ")),
+    };
     CompareError::UnknownMetric {
         name: name.to_owned(),
-        known,
+        hint,
     }
 }

@@ -13,6 +13,10 @@ use experiment::{fast, plan, read, record_of, row, the_table, wobble};
 
 use crate::run::trial::Reading;
 
+fn texts(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn a_plain_experiment_has_a_plain_answer() {
     let table = the_table(&record_of(plan(), 25, fast));

@@ -6,8 +6,8 @@
 //! differs there already was not steady, and its comparison says so and claims nothing.
 
 use crate::run::compare::effect::{Effect, Level};
-use crate::run::compare::rows::{Row, family, finish};
-use crate::run::compare::{Change, Comparison, Statistic};
+use crate::run::compare::rows::{Estimate, family, finish};
+use crate::run::compare::{Change, Comparison, Statistic, Warning};
 use crate::run::metric::Better;
 
 /// The windows of one metric.
@@ -45,17 +45,15 @@ pub fn windows(samples: &[Windows], threshold: f64) -> Vec<Comparison> {
         if is_unsteady(&one.before, level) {
             comparison.change = Change::CannotTell;
             comparison.more_rounds = None;
-            comparison
-                .warnings
-                .push("it was not steady before: the first half differs from the second".into());
+            comparison.warnings.push(Warning::Unsteady);
         }
     }
     comparisons
 }
 
-fn row(one: &Windows, level: Level) -> Row {
+fn row(one: &Windows, level: Level) -> Estimate {
     let effect = Effect::of_samples(&one.before, &one.after, level.alpha());
-    Row {
+    Estimate {
         metric: one.metric.clone(),
         statistic: Statistic::Center,
         policy: AFTER.to_owned(),
@@ -115,7 +113,7 @@ mod tests {
         let after: Vec<f64> = (8..16).map(|step| 1.0 + f64::from(step) * 0.1).collect();
         let comparison = compared(drifting, after);
         assert_eq!(comparison.change, Change::CannotTell);
-        assert!(comparison.warnings[0].contains("not steady"));
+        assert!(comparison.warnings == [Warning::Unsteady]);
     }
 
     #[test]

@@ -10,15 +10,16 @@ use super::coverage;
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct CheaperWalks;
 
-const WALKS: &str = "dtlb_walks_total";
-const SHARE: &str = "data_walk_cycles_ratio";
-const CYCLES: &str = "cycles_total";
+const WALKS: MetricId = MetricId::DtlbWalksTotal;
+const SHARE: MetricId = MetricId::DataWalkCyclesRatio;
+const CYCLES: MetricId = MetricId::CyclesTotal;
 
 impl Rule for CheaperWalks {
     fn id(&self) -> &'static str {
@@ -58,7 +59,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 fn fewer(look: &mut Look<'_, '_>, walks: &str) -> Result<Said, Absent> {
-    if look.change("wall_seconds") != Some(Change::Lower) {
+    if look.change(MetricId::WallSeconds) != Some(Change::Lower) {
         return Ok(Said::NotShown(format!(
             "{walks}, but wall time did not clearly fall"
         )));

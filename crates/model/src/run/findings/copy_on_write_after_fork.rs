@@ -11,16 +11,17 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct CopyOnWriteAfterFork;
 
-const SHARED: &str = "fork_shared_peak_bytes";
-const COPIED: &str = "fork_copied_bytes";
-const SPLITS: &str = "thp_split_pmd_total";
-const STALLED: &str = "copy_on_write_seconds";
+const SHARED: MetricId = MetricId::ForkSharedPeakBytes;
+const COPIED: MetricId = MetricId::ForkCopiedBytes;
+const SPLITS: MetricId = MetricId::ThpSplitPmdTotal;
+const STALLED: MetricId = MetricId::CopyOnWriteSeconds;
 
 impl Rule for CopyOnWriteAfterFork {
     fn id(&self) -> &'static str {
@@ -47,7 +48,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // Where no sharing was seen, or could be, there is no question.
     let shared = look.median_or_missing(SHARED).unwrap_or(0.0);
-    if shared < huge_page || look.here("huge_anon_peak_bytes")? < huge_page {
+    if shared < huge_page || look.here(MetricId::HugeAnonPeakBytes)? < huge_page {
         return Ok(Said::Nothing);
     }
     look.noted(SHARED, shared);

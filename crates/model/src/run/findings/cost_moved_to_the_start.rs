@@ -9,13 +9,14 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct CostMovedToTheStart;
 
-const READY: &str = "service_ready_seconds";
-const FAULTS: &str = "minor_faults_total";
+const READY: MetricId = MetricId::ServiceReadySeconds;
+const FAULTS: MetricId = MetricId::MinorFaultsTotal;
 
 impl Rule for CostMovedToTheStart {
     fn id(&self) -> &'static str {

@@ -1,17 +1,18 @@
 //! How much of a program's memory was huge, by kind, under two policies.
 
 use super::ground::{Absent, Look, told};
+use crate::run::metric::MetricId;
 
 /// The kinds of huge memory that are measured as bytes at their peak.
-const KINDS: &[&str] = &[
-    "huge_anon_peak_bytes",
-    "huge_file_peak_bytes",
-    "huge_shmem_peak_bytes",
-    "hugetlb_peak_bytes",
+const KINDS: &[MetricId] = &[
+    MetricId::HugeAnonPeakBytes,
+    MetricId::HugeFilePeakBytes,
+    MetricId::HugeShmemPeakBytes,
+    MetricId::HugetlbPeakBytes,
 ];
 
 /// Huge pages made at faults, by anybody on the machine.
-const HUGE_FAULTS: &str = "thp_fault_alloc_total";
+const HUGE_FAULTS: MetricId = MetricId::ThpFaultAllocTotal;
 
 /// How much was huge, in bytes.
 pub(super) struct Coverage {
@@ -56,7 +57,7 @@ impl Coverage {
 pub(super) fn compare(look: &mut Look<'_, '_>) -> Result<Coverage, Absent> {
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(0) as f64;
     let peak = look
-        .both("peak_rss_bytes")
+        .both(MetricId::PeakRssBytes)
         .map_or(0.0, |(there, here)| there.max(here));
     let allowed = huge_page.max(0.01 * peak);
     let mut coverage = Coverage {

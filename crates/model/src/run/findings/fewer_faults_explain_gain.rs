@@ -10,6 +10,7 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
 
@@ -41,27 +42,27 @@ impl Rule for FewerFaultsExplainGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let fell = |metric: &str| look.change_by_itself(metric) == Some(Change::Lower);
-    let gained = look.change("wall_seconds") == Some(Change::Lower);
-    if !gained || !fell("minor_faults_total") {
+    let fell = |metric: MetricId| look.change_by_itself(metric) == Some(Change::Lower);
+    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
+    if !gained || !fell(MetricId::MinorFaultsTotal) {
         return Ok(Said::Nothing);
     }
-    let system_fell = fell("system_seconds");
-    let (faults_before, faults) = look.both("minor_faults_total")?;
-    let (wall_before, wall) = look.both("wall_seconds")?;
-    let (system_before, system) = look.both("system_seconds")?;
+    let system_fell = fell(MetricId::SystemSeconds);
+    let (faults_before, faults) = look.both(MetricId::MinorFaultsTotal)?;
+    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
+    let (system_before, system) = look.both(MetricId::SystemSeconds)?;
     let (gain, saved) = (wall_before - wall, system_before - system);
     let faults = format!(
         "{}: {} faults became {}",
         look.policy,
-        told("minor_faults_total", faults_before),
-        told("minor_faults_total", faults)
+        told(MetricId::MinorFaultsTotal, faults_before),
+        told(MetricId::MinorFaultsTotal, faults)
     );
     if !system_fell || gain <= 0.0 {
         return Ok(Said::NotShown(format!(
             "{faults}, but kernel time did not clearly fall ({} and {})",
-            told("system_seconds", system_before),
-            told("system_seconds", system)
+            told(MetricId::SystemSeconds, system_before),
+            told(MetricId::SystemSeconds, system)
         )));
     }
     let part = if runs_alone(look) {
@@ -71,12 +72,12 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         format!(
             ", wall time by {}; kernel time is summed over threads that ran side by side, so that \
              its share of the gain cannot be told",
-            told("wall_seconds", gain)
+            told(MetricId::WallSeconds, gain)
         )
     };
     Ok(Said::Shown(format!(
         "{faults}, and kernel time fell by about {}{part}",
-        told("system_seconds", saved)
+        told(MetricId::SystemSeconds, saved)
     )))
 }
 
@@ -98,27 +99,31 @@ fn runs_alone(look: &mut Look<'_, '_>) -> bool {
 
 /// Processor time over wall time.
 fn processors_used(trial: &Trial) -> Option<f64> {
-    let busy = trial.value("user_seconds")? + trial.value("system_seconds")?;
-    Some(busy / trial.value("wall_seconds").filter(|&wall| wall > 0.0)?)
+    let busy = trial.value(MetricId::UserSeconds)? + trial.value(MetricId::SystemSeconds)?;
+    Some(
+        busy / trial
+            .value(MetricId::WallSeconds)
+            .filter(|&wall| wall > 0.0)?,
+    )
 }
 
 /// How much of the gain was kernel time, and what is left.
 fn part(gain: f64, saved: f64, rest: &str) -> String {
-    let gained = told("wall_seconds", gain);
+    let gained = told(MetricId::WallSeconds, gain);
     if saved > gain {
-        let lost = told("wall_seconds", saved - gain);
+        let lost = told(MetricId::WallSeconds, saved - gain);
         return format!(", more than the {gained} gained, as {lost} were lost elsewhere");
     }
     format!(
         ": about {:.0} % of the {gained} gained. The other {} or so are {rest}",
         100.0 * saved / gain,
-        told("wall_seconds", gain - saved)
+        told(MetricId::WallSeconds, gain - saved)
     )
 }
 
 /// What the gain that was not kernel time may be.
 fn rest(look: &Look<'_, '_>) -> &'static str {
-    match look.median_or_missing("dtlb_walks_total") {
+    match look.median_or_missing(MetricId::DtlbWalksTotal) {
         Ok(_) => {
             "cheaper translation, other effects in user mode or less waiting: the finding on page \
              walks bounds the first"

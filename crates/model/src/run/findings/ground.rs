@@ -46,7 +46,8 @@ pub(crate) struct Absent {
 
 impl<'a> Ground<'a> {
     /// What people call a metric of this record.
-    pub(crate) fn label(&self, metric: &str) -> String {
+    pub(crate) fn label(&self, metric: impl AsRef<str>) -> String {
+        let metric = metric.as_ref();
         let found = find_metric(self.record.header.plan.bench.as_ref(), metric);
         found.map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
     }
@@ -105,16 +106,20 @@ impl<'a> Ground<'a> {
     }
 
     /// The comparison of a metric's middle under a policy with the baseline.
-    pub(crate) fn comparison(&self, metric: &str, policy: &str) -> Option<&'a Comparison> {
+    pub(crate) fn comparison(
+        &self,
+        metric: impl AsRef<str>,
+        policy: &str,
+    ) -> Option<&'a Comparison> {
         self.table.comparisons.iter().find(|comparison| {
-            comparison.metric == metric
+            comparison.metric == metric.as_ref()
                 && comparison.policy == policy
                 && comparison.statistic == Statistic::Center
         })
     }
 
     /// How a metric changed from the baseline to a policy, by its own interval.
-    pub(crate) fn change_by_itself(&self, metric: &str, policy: &str) -> Option<Change> {
+    pub(crate) fn change_by_itself(&self, metric: impl AsRef<str>, policy: &str) -> Option<Change> {
         let comparison = self.comparison(metric, policy)?;
         Some(comparison.by_itself(self.table.verdict.threshold))
     }
@@ -197,6 +202,7 @@ impl<'a> Ground<'a> {
             text,
             evidence: look.evidence.0,
             explanation: rule.explain(),
+            answers: rule.answers(),
         })
     }
 }
@@ -210,36 +216,38 @@ pub(crate) struct Look<'g, 'a> {
 
 impl Look<'_, '_> {
     /// The median under this policy.
-    pub(crate) fn here(&mut self, metric: &str) -> Result<f64, Absent> {
+    pub(crate) fn here(&mut self, metric: impl AsRef<str>) -> Result<f64, Absent> {
         let policy = self.policy;
         self.median(policy, metric)
     }
 
     /// The median under the baseline.
-    pub(crate) fn there(&mut self, metric: &str) -> Result<f64, Absent> {
+    pub(crate) fn there(&mut self, metric: impl AsRef<str>) -> Result<f64, Absent> {
         let baseline = self.ground.baseline();
         self.median(baseline, metric)
     }
 
     /// The median under the baseline, then under this policy.
-    pub(crate) fn both(&mut self, metric: &str) -> Result<(f64, f64), Absent> {
+    pub(crate) fn both(&mut self, metric: impl AsRef<str>) -> Result<(f64, f64), Absent> {
+        let metric = metric.as_ref();
         Ok((self.there(metric)?, self.here(metric)?))
     }
 
     /// The median under this policy, or why there is none, without a note of it.
-    pub(crate) fn median_or_missing(&self, metric: &str) -> Result<f64, Missing> {
-        self.ground.medians.get(self.policy, metric)
+    pub(crate) fn median_or_missing(&self, metric: impl AsRef<str>) -> Result<f64, Missing> {
+        self.ground.medians.get(self.policy, metric.as_ref())
     }
 
     /// Notes a figure of this policy that was read before.
-    pub(crate) fn noted(&mut self, metric: &str, value: f64) -> f64 {
+    pub(crate) fn noted(&mut self, metric: impl AsRef<str>, value: f64) -> f64 {
         let policy = self.policy;
-        self.evidence.reading(metric, policy, value);
+        self.evidence.reading(metric.as_ref(), policy, value);
         value
     }
 
     /// The median under any policy.
-    pub(crate) fn median(&mut self, policy: &str, metric: &str) -> Result<f64, Absent> {
+    pub(crate) fn median(&mut self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Absent> {
+        let metric = metric.as_ref();
         let value = self
             .ground
             .medians
@@ -254,7 +262,7 @@ impl Look<'_, '_> {
     }
 
     /// How the metric changed from the baseline to this policy, among all comparisons.
-    pub(crate) fn change(&self, metric: &str) -> Option<Change> {
+    pub(crate) fn change(&self, metric: impl AsRef<str>) -> Option<Change> {
         self.ground
             .comparison(metric, self.policy)
             .map(|comparison| comparison.change)
@@ -263,7 +271,7 @@ impl Look<'_, '_> {
     /// The same by its own interval. It is for what explains an answer or a reading: the
     /// correction for many comparisons guards the answers, and would hide that 54,000 faults
     /// became 600 until the last look.
-    pub(crate) fn change_by_itself(&self, metric: &str) -> Option<Change> {
+    pub(crate) fn change_by_itself(&self, metric: impl AsRef<str>) -> Option<Change> {
         self.ground.change_by_itself(metric, self.policy)
     }
 
@@ -284,8 +292,8 @@ pub struct Evidence(pub(crate) Map<String, Value>);
 
 impl Evidence {
     /// A reading, by metric and policy.
-    pub(crate) fn reading(&mut self, metric: &str, policy: &str, value: f64) {
-        let by_policy = self.0.entry(metric).or_insert_with(|| json!({}));
+    pub(crate) fn reading(&mut self, metric: impl AsRef<str>, policy: &str, value: f64) {
+        let by_policy = self.0.entry(metric.as_ref()).or_insert_with(|| json!({}));
         if let Value::Object(by_policy) = by_policy {
             by_policy.insert(policy.to_owned(), json!(value));
         }
@@ -308,14 +316,15 @@ impl Evidence {
 }
 
 /// A value as people read it, by the unit of its metric.
-pub(crate) fn told(metric: &str, value: f64) -> String {
-    match metric::find(metric) {
+pub(crate) fn told(metric: impl AsRef<str>, value: f64) -> String {
+    match metric::find(metric.as_ref()) {
         Some(metric) => quantity(&metric.unit, value),
         None => crate::text::number::three_digits(value),
     }
 }
 
 /// What people call a metric; [`Ground::label`] names cells of benches too.
-pub(crate) fn label(metric: &str) -> String {
+pub(crate) fn label(metric: impl AsRef<str>) -> String {
+    let metric = metric.as_ref();
     metric::find(metric).map_or_else(|| metric.to_owned(), |metric| metric.label.into_owned())
 }

@@ -13,6 +13,7 @@ use super::ground::{Absent, Look, Said, told};
 use super::{Finding, Ground, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
@@ -55,8 +56,10 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     };
     // Without this reading the question does not arise; other rules say that it is missing.
-    let huge_bytes = look.here("huge_anon_peak_bytes").unwrap_or(0.0);
-    if huge_bytes < LEAST_HUGE_BYTES || huge_bytes < LEAST_SHARE * look.here("peak_rss_bytes")? {
+    let huge_bytes = look.here(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
+    if huge_bytes < LEAST_HUGE_BYTES
+        || huge_bytes < LEAST_SHARE * look.here(MetricId::PeakRssBytes)?
+    {
         return Ok(Said::Nothing);
     }
     let baseline = quarters(look, look.ground.baseline());
@@ -74,11 +77,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         "{}: kernel time was {} in the quickest quarter of the trials and {} in the slowest, for \
          the same {} of huge pages{dearer}",
         look.policy,
-        told("system_seconds", low),
-        told("system_seconds", high),
-        told("huge_anon_peak_bytes", huge_bytes)
+        told(MetricId::SystemSeconds, low),
+        told(MetricId::SystemSeconds, high),
+        told(MetricId::HugeAnonPeakBytes, huge_bytes)
     );
-    let stalls = look.here("compact_stall_total")? + look.here("allocstall_total")?;
+    let stalls = look.here(MetricId::CompactStallTotal)? + look.here(MetricId::AllocstallTotal)?;
     Ok(if stalls > 0.0 {
         Said::CannotTell(format!(
             "{lead}; the machine also compacted or reclaimed memory"
@@ -100,7 +103,7 @@ fn dearer(look: &mut Look<'_, '_>, huge_bytes: f64, seconds: f64) -> String {
     let each = seconds * page as f64 / huge_bytes;
     look.evidence
         .figure("system_seconds_more_for_each_huge_page", each);
-    format!(" ({} more for each)", told("system_seconds", each))
+    format!(" ({} more for each)", told(MetricId::SystemSeconds, each))
 }
 
 /// Kernel time in the middle of the quickest and of the slowest quarter of a policy's
@@ -108,7 +111,7 @@ fn dearer(look: &mut Look<'_, '_>, huge_bytes: f64, seconds: f64) -> String {
 fn quarters(look: &Look<'_, '_>, policy: &str) -> Option<(f64, f64)> {
     let trials = arm_trials(look.ground.record, policy).filter(|trial| trial.succeeded());
     let mut values: Vec<f64> = trials
-        .filter_map(|trial| trial.value("system_seconds"))
+        .filter_map(|trial| trial.value(MetricId::SystemSeconds))
         .collect();
     values.sort_by(f64::total_cmp);
     let count = values.len();

@@ -7,6 +7,7 @@
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// See the module.
@@ -41,8 +42,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         return Ok(Said::Nothing);
     }
     let (made, refused) = match (
-        look.here("thp_fault_alloc_total"),
-        look.here("thp_fault_fallback_total"),
+        look.here(MetricId::ThpFaultAllocTotal),
+        look.here(MetricId::ThpFaultFallbackTotal),
     ) {
         (Ok(made), Ok(refused)) if made + refused > 0.0 => (made, refused),
         _ => return Ok(Said::Nothing),
@@ -52,8 +53,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let lead = format!(
         "{}: {} of {} huge faults on the machine were refused ({} %)",
         look.policy,
-        told("thp_fault_fallback_total", refused),
-        told("thp_fault_fallback_total", made + refused),
+        told(MetricId::ThpFaultFallbackTotal, refused),
+        told(MetricId::ThpFaultFallbackTotal, made + refused),
         percent(share)
     );
     if share < NOTABLE {
@@ -65,20 +66,20 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 fn cgroup_part(look: &mut Look<'_, '_>) -> String {
-    match look.here("thp_fault_fallback_charge_total") {
+    match look.here(MetricId::ThpFaultFallbackChargeTotal) {
         Ok(charge) if charge > 0.0 => format!(
             ", {} of them by the limit of a memory cgroup",
-            told("thp_fault_fallback_charge_total", charge)
+            told(MetricId::ThpFaultFallbackChargeTotal, charge)
         ),
         _ => String::new(),
     }
 }
 
 fn free_before(look: &mut Look<'_, '_>) -> String {
-    match look.here("free_huge_pages_before_total") {
+    match look.here(MetricId::FreeHugePagesBeforeTotal) {
         Ok(free) => format!(
             "; {} huge pages were free before",
-            told("free_huge_pages_before_total", free)
+            told(MetricId::FreeHugePagesBeforeTotal, free)
         ),
         Err(_) => String::new(),
     }

@@ -9,15 +9,16 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::text::number::percent_change;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct KhugepagedFilledGaps;
 
-const COLLAPSED: &str = "khugepaged_collapsed_total";
-const PEAK: &str = "peak_rss_bytes";
-const FAULTED: &str = "thp_fault_alloc_total";
+const COLLAPSED: MetricId = MetricId::KhugepagedCollapsedTotal;
+const PEAK: MetricId = MetricId::PeakRssBytes;
+const FAULTED: MetricId = MetricId::ThpFaultAllocTotal;
 
 impl Rule for KhugepagedFilledGaps {
     fn id(&self) -> &'static str {

@@ -9,6 +9,7 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::units::MIB;
+use crate::run::metric::MetricId;
 use crate::text::number::{percent, three_digits};
 
 /// See the module.
@@ -38,17 +39,17 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let (Some(pace), Ok((kind, peak)), true) = (pace(look), candidates(look), allowed(look)) else {
         return Ok(Said::Nothing);
     };
-    let seen = look.here("huge_anon_peak_bytes")?;
+    let seen = look.here(MetricId::HugeAnonPeakBytes)?;
     let huge_page = look.ground.host().pmd_bytes().unwrap_or(u64::MAX) as f64;
     // What lived between two samples was still counted when it was made, perhaps by others.
-    let made = look.here("thp_fault_alloc_total").unwrap_or(0.0) * huge_page;
+    let made = look.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * huge_page;
     if peak < huge_page
         || seen.max(made) * 2.0 >= peak
-        || look.here("thp_collapse_alloc_total")? > 0.0
+        || look.here(MetricId::ThpCollapseAllocTotal)? > 0.0
     {
         return Ok(Said::Nothing);
     }
-    let ran = look.here("wall_seconds")?;
+    let ran = look.here(MetricId::WallSeconds)?;
     let needed = peak / pace;
     look.evidence.figure("khugepaged_bytes_per_second", pace);
     look.evidence.figure("khugepaged_seconds_needed", needed);
@@ -60,7 +61,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         "{}: {} of {}{kind} was huge, and nothing was collapsed: khugepaged passes over at most {} MiB/s here",
         look.policy,
         part,
-        told("peak_rss_bytes", peak),
+        told(MetricId::PeakRssBytes, peak),
         three_digits(pace / MIB as f64)
     );
     Ok(if needed > ran {
@@ -68,7 +69,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
             "{lead} and would need at least {}; the {} ran {}",
             long_time(needed),
             look.ground.runner(),
-            told("wall_seconds", ran)
+            told(MetricId::WallSeconds, ran)
         ))
     } else {
         Said::NotShown(format!("{lead}, and may have had the time"))
@@ -78,8 +79,8 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// What khugepaged may take at most: anonymous memory, because shared memory and files have
 /// settings of their own; all that was resident where that was not read.
 fn candidates(look: &mut Look<'_, '_>) -> Result<(&'static str, f64), Absent> {
-    let all = look.here("peak_rss_bytes")?;
-    Ok(match look.here("anon_peak_bytes") {
+    let all = look.here(MetricId::PeakRssBytes)?;
+    Ok(match look.here(MetricId::AnonPeakBytes) {
         Ok(anonymous) if anonymous < all => (" of anonymous memory", anonymous),
         _ => ("", all),
     })
@@ -104,7 +105,7 @@ fn pace(look: &Look<'_, '_>) -> Option<f64> {
 
 fn long_time(seconds: f64) -> String {
     if seconds < 120.0 {
-        told("wall_seconds", seconds)
+        told(MetricId::WallSeconds, seconds)
     } else {
         format!("{} min", three_digits(seconds / 60.0))
     }

@@ -8,6 +8,7 @@
 
 use super::ground::{Absent, Ground, Look, Said};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// See the module.
@@ -18,8 +19,8 @@ pub(super) struct LoadWasTheLimit;
 /// processor time ticks a hundred times a second, and there are always short waits.
 const FULL: f64 = 0.9;
 
-const LOAD: &str = "load_use_ratio";
-const SERVICE: &str = "service_use_ratio";
+const LOAD: MetricId = MetricId::LoadUseRatio;
+const SERVICE: MetricId = MetricId::ServiceUseRatio;
 
 impl Rule for LoadWasTheLimit {
     fn id(&self) -> &'static str {

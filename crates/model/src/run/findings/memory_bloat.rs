@@ -9,10 +9,11 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::text::number::percent_change;
 
-const PEAK: &str = "peak_rss_bytes";
-const HUGE: &str = "huge_anon_peak_bytes";
+const PEAK: MetricId = MetricId::PeakRssBytes;
+const HUGE: MetricId = MetricId::HugeAnonPeakBytes;
 
 /// See the module.
 #[derive(Debug)]

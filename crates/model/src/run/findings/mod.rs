@@ -84,6 +84,9 @@ pub struct Finding {
     /// What the rule claims and what would refute it.
     #[serde(skip)]
     pub explanation: &'static str,
+    /// Whether the answer to the question of the experiment tells it.
+    #[serde(skip)]
+    pub answers: bool,
 }
 
 impl Finding {
@@ -119,6 +122,10 @@ pub trait Rule: Sync {
     /// choosing, so that its time as a whole says nothing: such rules are not asked there.
     fn explains_programs(&self) -> bool {
         true
+    }
+    /// Whether what it shows is the reason of an answer, and told with it.
+    fn answers(&self) -> bool {
+        false
     }
     /// What it says of one experiment: one finding for each policy that it has something to
     /// say about, or one for the whole.

@@ -13,6 +13,8 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
+use crate::run::compare::coverage::huge_kinds;
+use crate::run::metric::MetricId;
 use crate::text::number::whole;
 
 /// See the module.
@@ -22,6 +24,10 @@ pub(super) struct PolicyHadNoEffect;
 impl Rule for PolicyHadNoEffect {
     fn id(&self) -> &'static str {
         "policy-had-no-effect"
+    }
+
+    fn answers(&self) -> bool {
+        true
     }
 
     fn explain(&self) -> &'static str {
@@ -48,29 +54,29 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 
 fn reason(look: &mut Look<'_, '_>) -> Result<String, Absent> {
     let covered = coverage::compare(look)?;
-    let (before, faults) = look.both("minor_faults_total")?;
+    let (before, faults) = look.both(MetricId::MinorFaultsTotal)?;
     if covered.here > 0.0 || covered.there > 0.0 {
         return Ok(covered.told(look.ground.baseline()));
     }
     let verdict = &look.ground.table.verdict;
-    if let Some(other_kind) = verdict.reasons.get(look.policy)
-        && !other_kind.starts_with(NONE)
-    {
-        return Ok(other_kind.clone());
+    let of_another_kind = huge_kinds(look.ground.record).into_iter().any(|kind| {
+        let policies = [look.policy, look.ground.baseline()].into_iter();
+        let mut bytes = policies.map(|policy| look.ground.medians.get(policy, kind));
+        bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
+    });
+    if let Some(reason) = verdict.reasons.get(look.policy).filter(|_| of_another_kind) {
+        return Ok(reason.clone());
     }
     let why = match too_small(look)? {
         Some(why) => why,
         None => why_none(look)?,
     };
     Ok(format!(
-        "{NONE} ({} against {} minor faults): {why}",
+        "no page was huge under either ({} against {} minor faults): {why}",
         whole(faults),
         whole(before)
     ))
 }
-
-/// How the verdict begins, too, when nothing of any kind was huge.
-const NONE: &str = "no page was huge under either";
 
 /// Why none was huge, by the wider of the two modes: what it does not give, the narrower does
 /// not either.
@@ -112,14 +118,14 @@ fn too_small(look: &mut Look<'_, '_>) -> Result<Option<String>, Absent> {
     let Some(huge_page) = look.ground.host().pmd_bytes() else {
         return Ok(Some("this kernel has no transparent huge pages".to_owned()));
     };
-    let (there, here) = look.both("peak_rss_bytes")?;
+    let (there, here) = look.both(MetricId::PeakRssBytes)?;
     let peak = there.max(here);
     look.evidence.figure("huge_page_bytes", huge_page);
     Ok((peak < huge_page as f64).then(|| {
         format!(
             "its largest process never held more than {}, which is less than one huge page ({})",
-            told("peak_rss_bytes", peak),
-            told("peak_rss_bytes", huge_page as f64)
+            told(MetricId::PeakRssBytes, peak),
+            told(MetricId::PeakRssBytes, huge_page as f64)
         )
     }))
 }
@@ -129,10 +135,10 @@ const MOSTLY_OTHER: f64 = 0.5;
 
 /// `enabled` decides over anonymous memory alone. Records of before that was read say nothing.
 fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<String> {
-    let peak = look.median(policy, "peak_rss_bytes").ok()?;
+    let peak = look.median(policy, MetricId::PeakRssBytes).ok()?;
     // Of the whole tree, so that it is no less than that of the largest process.
-    let anonymous = look.median(policy, "anon_peak_bytes").ok()?;
-    let usual = look.median(policy, "rss_mean_bytes").ok()?;
+    let anonymous = look.median(policy, MetricId::AnonPeakBytes).ok()?;
+    let usual = look.median(policy, MetricId::RssMeanBytes).ok()?;
     // A peak that lies between two samples is in neither of the latter: where they missed it,
     // nothing is said.
     if anonymous > MOSTLY_OTHER * peak.min(usual) || usual < peak / 2.0 {
@@ -144,18 +150,18 @@ fn mostly_no_anonymous_memory(look: &mut Look<'_, '_>, policy: &str) -> Option<S
         "no more than {} were seen to be anonymous memory, for which these policies decide, of the \
          {} of its largest process; shared memory is huge by shmem_enabled ({shared} here) or from \
          a hugetlb pool, that of files by their file system",
-        told("anon_peak_bytes", anonymous),
-        told("peak_rss_bytes", peak),
+        told(MetricId::AnonPeakBytes, anonymous),
+        told(MetricId::PeakRssBytes, peak),
     ))
 }
 
 fn unfit(look: &mut Look<'_, '_>, policy: &str) -> Result<String, Absent> {
-    let refused = look.median(policy, "thp_fault_fallback_total")?;
+    let refused = look.median(policy, MetricId::ThpFaultFallbackTotal)?;
     if refused > 0.0 {
         return Ok(format!(
             "under {policy} {} huge faults were refused on the machine for want of a free huge \
              block or by the limit of a cgroup, or no mapping of this program was fit for one",
-            told("thp_fault_fallback_total", refused)
+            told(MetricId::ThpFaultFallbackTotal, refused)
         ));
     }
     Ok(format!(

@@ -9,6 +9,7 @@
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
@@ -38,26 +39,26 @@ impl Rule for ReadFirstZeroPage {
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let policy = look.policy;
-    let zero = look.here("huge_zero_exit_bytes");
+    let zero = look.here(MetricId::HugeZeroExitBytes);
     if let Ok(zero) = zero
         && zero > 0.0
     {
         return Ok(Said::Shown(format!(
             "{policy}: {} still mapped the shared huge zero page at exit: memory that was read and \
              never written; no speed of reading it is that of memory",
-            told("huge_zero_exit_bytes", zero)
+            told(MetricId::HugeZeroExitBytes, zero)
         )));
     }
     if !a_write_splits(&look.ground.host().kernel) || !many_splits(look) {
         return Ok(Said::Nothing);
     }
     zero?;
-    let splits = look.here("thp_split_pmd_total")?;
+    let splits = look.here(MetricId::ThpSplitPmdTotal)?;
     Ok(Said::CannotTell(format!(
         "{policy}: {} huge mappings were split on the machine, which may account for half of the \
          faults: reading before writing does that on this kernel, and so do munmap, mprotect or \
          MADV_DONTNEED of a part, and fork",
-        told("thp_split_pmd_total", splits)
+        told(MetricId::ThpSplitPmdTotal, splits)
     )))
 }
 
@@ -79,8 +80,8 @@ fn many_splits(look: &mut Look<'_, '_>) -> bool {
     let host = look.ground.host();
     let pages = host.pmd_bytes().unwrap_or(0) as f64 / host.page_bytes.max(1) as f64;
     match (
-        look.here("thp_split_pmd_total"),
-        look.here("minor_faults_total"),
+        look.here(MetricId::ThpSplitPmdTotal),
+        look.here(MetricId::MinorFaultsTotal),
     ) {
         (Ok(splits), Ok(faults)) => splits >= FEW_SPLITS && splits * pages * 2.0 >= faults,
         _ => false,

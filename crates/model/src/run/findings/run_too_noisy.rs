@@ -83,6 +83,7 @@ fn judge(id: &str, ground: &Ground<'_>, control: &Control) -> Finding {
     };
     Finding {
         explanation: RunTooNoisy.explain(),
+        answers: false,
         id: id.to_owned(),
         policy: None,
         outcome,

@@ -61,6 +61,7 @@ impl SlowRequestsStalled {
     fn cannot(&self, why: &Unrelated) -> Finding {
         Finding {
             explanation: self.explain(),
+            answers: false,
             id: self.id().to_owned(),
             policy: None,
             outcome: Outcome::CannotTell,
@@ -82,6 +83,7 @@ impl SlowRequestsStalled {
         let figures = figures.map(|(name, value)| (name.to_owned(), value));
         Finding {
             explanation: self.explain(),
+            answers: false,
             id: self.id().to_owned(),
             policy: Some(policy.to_owned()),
             outcome: if shown {

@@ -11,16 +11,17 @@
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct StallsExplainLoss;
 
 /// Work on memory that an allocation does itself when nothing fit is free.
-const STALLS: [&str; 3] = [
-    "direct_compaction_seconds",
-    "direct_reclaim_seconds",
-    "cgroup_reclaim_seconds",
+const STALLS: [MetricId; 3] = [
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
 ];
 
 /// Share of the loss from which on stalls are a cause worth naming.
@@ -46,10 +47,10 @@ impl Rule for StallsExplainLoss {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    if look.change("wall_seconds") != Some(Change::Higher) {
+    if look.change(MetricId::WallSeconds) != Some(Change::Higher) {
         return Ok(Said::Nothing);
     }
-    let (wall_before, wall) = look.both("wall_seconds")?;
+    let (wall_before, wall) = look.both(MetricId::WallSeconds)?;
     let loss = wall - wall_before;
     let risen = risen(look)?;
     let Some(risen) = risen.filter(|_| loss > 0.0) else {
@@ -57,7 +58,11 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     };
     let stalled: f64 = risen.iter().map(|(_, seconds)| seconds).sum();
     look.evidence.figure("stalls_share_of_loss", stalled / loss);
-    let lead = format!("{}: {} were lost", look.policy, told("wall_seconds", loss));
+    let lead = format!(
+        "{}: {} were lost",
+        look.policy,
+        told(MetricId::WallSeconds, loss)
+    );
     if stalled < WORTH * loss {
         return Ok(Said::NotShown(format!(
             "{lead}, and hardly any of it in compaction or reclaim"
@@ -66,7 +71,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let list: Vec<String> = risen
         .iter()
         .filter(|(_, seconds)| *seconds > 0.0)
-        .map(|(metric, seconds)| format!("{} {}", told(metric, *seconds), label(metric)))
+        .map(|(metric, seconds)| format!("{} {}", told(*metric, *seconds), label(*metric)))
         .collect();
     Ok(Said::Shown(format!(
         "{lead}, and the program spent {} more, for allocations of its own: the kernel had \
@@ -76,7 +81,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 }
 
 /// By how much each stall that was timed rose; `None` where none was timed under both policies.
-fn risen(look: &mut Look<'_, '_>) -> Result<Option<Vec<(&'static str, f64)>>, Absent> {
+fn risen(look: &mut Look<'_, '_>) -> Result<Option<Vec<(MetricId, f64)>>, Absent> {
     let mut risen = Vec::new();
     for metric in STALLS {
         let baseline = look.ground.medians.get(look.ground.baseline(), metric);

@@ -12,14 +12,15 @@ use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::missing::Missing;
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct ThreadStacksGrew;
 
-const STACKS: &str = "thread_stacks_bytes";
-const HUGE: &str = "thread_stacks_huge_bytes";
-const THREADS: &str = "threads_total";
+const STACKS: MetricId = MetricId::ThreadStacksBytes;
+const HUGE: MetricId = MetricId::ThreadStacksHugeBytes;
+const THREADS: MetricId = MetricId::ThreadsTotal;
 
 impl Rule for ThreadStacksGrew {
     fn id(&self) -> &'static str {

@@ -11,14 +11,15 @@
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
 use crate::base::missing::Missing;
+use crate::run::metric::MetricId;
 use crate::text::number::percent;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Translation;
 
-const DATA: &str = "data_walk_cycles_ratio";
-const CODE: &str = "code_walk_cycles_ratio";
+const DATA: MetricId = MetricId::DataWalkCyclesRatio;
+const CODE: MetricId = MetricId::CodeWalkCyclesRatio;
 
 impl Rule for Translation {
     fn id(&self) -> &'static str {
@@ -86,15 +87,15 @@ fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
          measured: {missing}"
     );
     let counted = (
-        look.median_or_missing("dtlb_walks_total"),
-        look.median_or_missing("instructions_total"),
+        look.median_or_missing(MetricId::DtlbWalksTotal),
+        look.median_or_missing(MetricId::InstructionsTotal),
     );
     let (Ok(walks), Ok(instructions)) = counted else {
         look.evidence.figure("missing", missing.to_string());
         return Said::CannotTell(why);
     };
-    let walks = look.noted("dtlb_walks_total", walks);
-    let instructions = look.noted("instructions_total", instructions);
+    let walks = look.noted(MetricId::DtlbWalksTotal, walks);
+    let instructions = look.noted(MetricId::InstructionsTotal, instructions);
     let rate = if instructions > 0.0 {
         walks / instructions * 1000.0
     } else {
@@ -103,6 +104,6 @@ fn untold(look: &mut Look<'_, '_>, missing: &Missing) -> Said {
     look.evidence.figure("dtlb_walks_per_kinst", rate);
     Said::CannotTell(format!(
         "{why}; there were {} walks for data, {rate:.2} for 1000 instructions",
-        told("dtlb_walks_total", walks)
+        told(MetricId::DtlbWalksTotal, walks)
     ))
 }

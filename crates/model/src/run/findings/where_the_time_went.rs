@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 use crate::run::trial::{Role, Trial};
 use crate::text::number::MINUS;
 
@@ -26,25 +27,25 @@ use crate::text::number::MINUS;
 pub(super) struct WhereTheTimeWent;
 
 /// All page faults, the causes in them included.
-const FAULTS: &str = "page_fault_seconds";
+const FAULTS: MetricId = MetricId::PageFaultSeconds;
 
 /// A part of page faults, in which some of the causes may lie: it would count twice.
-const COPIES: &str = "copy_on_write_seconds";
+const COPIES: MetricId = MetricId::CopyOnWriteSeconds;
 
 /// Not a part: a thread that waits does not use the processor, and threads wait side by side.
-const LOCK_WAITS: &str = "mmap_lock_wait_seconds";
+const LOCK_WAITS: MetricId = MetricId::MmapLockWaitSeconds;
 
 /// What threads waited for the lock may lie in page faults; more than this share of them is too
 /// much to call the rest time of a processor.
 const NEGLIGIBLE: f64 = 0.1;
 
 /// Parts of kernel time that may be timed.
-const CAUSES: [&str; 5] = [
-    "direct_compaction_seconds",
-    "direct_reclaim_seconds",
-    "cgroup_reclaim_seconds",
-    "zeroing_seconds",
-    "split_seconds",
+const CAUSES: [MetricId; 5] = [
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
+    MetricId::ZeroingSeconds,
+    MetricId::SplitSeconds,
 ];
 
 impl Rule for WhereTheTimeWent {
@@ -70,7 +71,7 @@ impl Rule for WhereTheTimeWent {
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     let decided = matches!(
-        look.change("wall_seconds"),
+        look.change(MetricId::WallSeconds),
         Some(Change::Lower | Change::Higher)
     );
     let pairs = pairs(look);
@@ -102,7 +103,7 @@ struct Parts {
     wall: f64,
     user: f64,
     system: f64,
-    causes: Vec<(&'static str, f64)>,
+    causes: Vec<(MetricId, f64)>,
     /// Page faults, with the causes in them; `None` where they were not timed, or where the
     /// causes lay outside of them.
     faults: Option<f64>,
@@ -119,8 +120,8 @@ enum Kernel {
 impl Parts {
     /// `None` where nothing was timed.
     fn of(pairs: &[(&Trial, &Trial)]) -> Option<Self> {
-        let difference = |metric: &str| mean_difference(pairs, metric);
-        let causes: Vec<(&'static str, f64)> = CAUSES
+        let difference = |metric: MetricId| mean_difference(pairs, metric);
+        let causes: Vec<(MetricId, f64)> = CAUSES
             .into_iter()
             .filter_map(|cause| Some((cause, difference(cause)?)))
             .collect();
@@ -131,9 +132,9 @@ impl Parts {
         let faults = difference(FAULTS).filter(|_| hold);
         (!causes.is_empty() || faults.is_some()).then_some(())?;
         Some(Self {
-            wall: difference("wall_seconds")?,
-            user: difference("user_seconds")?,
-            system: difference("system_seconds")?,
+            wall: difference(MetricId::WallSeconds)?,
+            user: difference(MetricId::UserSeconds)?,
+            system: difference(MetricId::SystemSeconds)?,
             causes,
             faults,
         })
@@ -169,7 +170,7 @@ impl Parts {
     fn words(&self) -> Vec<String> {
         let changed = self.causes.iter().filter(|(_, seconds)| *seconds != 0.0);
         changed
-            .map(|(cause, seconds)| format!("{} {}", label(cause), signed(*seconds)))
+            .map(|(cause, seconds)| format!("{} {}", label(*cause), signed(*seconds)))
             .collect()
     }
 }
@@ -248,8 +249,8 @@ impl Beside {
 /// Whether the causes of a trial can have been in its page faults: they took no longer. Where
 /// they did, some of them were system calls, and nobody knows how much. Nor does anybody where
 /// threads waited long for a lock.
-fn faults_hold(trial: &Trial, causes: &[(&str, f64)]) -> bool {
-    let seconds = causes.iter().filter_map(|(cause, _)| trial.value(cause));
+fn faults_hold(trial: &Trial, causes: &[(MetricId, f64)]) -> bool {
+    let seconds = causes.iter().filter_map(|(cause, _)| trial.value(*cause));
     let waited = trial.value(LOCK_WAITS).unwrap_or(0.0);
     trial
         .value(FAULTS)
@@ -283,7 +284,7 @@ fn pairs<'a>(look: &Look<'_, 'a>) -> Vec<(&'a Trial, &'a Trial)> {
 
 /// The mean over the rounds; `None` where a single reading is missing, because the parts would
 /// then be means of different rounds.
-fn mean_difference(pairs: &[(&Trial, &Trial)], metric: &str) -> Option<f64> {
+fn mean_difference(pairs: &[(&Trial, &Trial)], metric: MetricId) -> Option<f64> {
     let differences = pairs
         .iter()
         .map(|(base, here)| Some(here.value(metric)? - base.value(metric)?));
@@ -297,5 +298,5 @@ fn signed(seconds: f64) -> String {
         more if more > 0.0 => "+".to_owned(),
         _ => String::new(),
     };
-    format!("{sign}{}", told("wall_seconds", seconds.abs()))
+    format!("{sign}{}", told(MetricId::WallSeconds, seconds.abs()))
 }

@@ -11,6 +11,7 @@ use crate::run::compare::labels::{effect_of, label_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
 use crate::run::metric;
 use crate::run::metric::Better;
+use crate::run::metric::MetricId;
 use crate::run::metric::requests::suffix_metric;
 
 /// See the module.
@@ -19,16 +20,16 @@ pub(super) struct WinWithALoss;
 
 /// What counts as a loss beside tails and what the workload prints. The sampled peaks of a tree do
 /// not: samples are fewer where pages are small, so that small pages would seem to take less.
-const COSTS: &[&str] = &[
-    "peak_rss_bytes",
-    "cgroup_peak_bytes",
-    "major_faults_total",
-    "swapped_pages_total",
-    "allocstall_total",
-    "compact_stall_total",
-    "direct_compaction_seconds",
-    "direct_reclaim_seconds",
-    "cgroup_reclaim_seconds",
+const COSTS: &[MetricId] = &[
+    MetricId::PeakRssBytes,
+    MetricId::CgroupPeakBytes,
+    MetricId::MajorFaultsTotal,
+    MetricId::SwappedPagesTotal,
+    MetricId::AllocstallTotal,
+    MetricId::CompactStallTotal,
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
 ];
 
 impl Rule for WinWithALoss {
@@ -88,7 +89,7 @@ fn is_loss(ground: &Ground<'_>, comparison: &Comparison) -> bool {
     let counts = comparison.statistic != Statistic::Center
         || printed.is_some()
         || suffix_metric(&comparison.metric).is_some()
-        || COSTS.contains(&comparison.metric.as_str());
+        || COSTS.iter().any(|cost| cost.name() == comparison.metric);
     let better = match printed {
         Some(printed) => printed.better,
         None => metric::find(&comparison.metric).map_or(Better::Neither, |metric| metric.better),

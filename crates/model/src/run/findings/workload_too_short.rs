@@ -7,6 +7,7 @@
 
 use super::ground::{Absent, Ground, Look, Said, told};
 use super::{Finding, Rule};
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Rule for WorkloadTooShort {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let Ok(wall) = look.here("wall_seconds") else {
+    let Ok(wall) = look.here(MetricId::WallSeconds) else {
         return Ok(Said::Nothing);
     };
     if wall >= SHORT_SECONDS {
@@ -49,14 +50,14 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
     } else {
         "may be a good part"
     };
-    let samples = match look.here("samples_total") {
-        Ok(samples) => format!(" (here: {})", told("samples_total", samples)),
+    let samples = match look.here(MetricId::SamplesTotal) {
+        Ok(samples) => format!(" (here: {})", told(MetricId::SamplesTotal, samples)),
         Err(_) => String::new(),
     };
     Ok(Said::Shown(format!(
         "a trial takes {} under {}: starting and ending the program {part} of it, and its memory is \
          sampled a few times at most{samples}",
-        told("wall_seconds", wall),
+        told(MetricId::WallSeconds, wall),
         look.policy
     )))
 }

@@ -11,6 +11,7 @@
 use super::ground::{Absent, Ground, Look, Said, label, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
+use crate::run::metric::MetricId;
 
 /// See the module.
 #[derive(Debug)]
@@ -36,25 +37,25 @@ impl Rule for ZeroingAteTheGain {
 }
 
 fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
-    let halved = look.change_by_itself("minor_faults_total") == Some(Change::Lower);
-    let gained = look.change("wall_seconds") == Some(Change::Lower);
-    let (faults_before, faults) = match look.both("minor_faults_total") {
+    let halved = look.change_by_itself(MetricId::MinorFaultsTotal) == Some(Change::Lower);
+    let gained = look.change(MetricId::WallSeconds) == Some(Change::Lower);
+    let (faults_before, faults) = match look.both(MetricId::MinorFaultsTotal) {
         Ok(values) if halved => values,
         _ => return Ok(Said::Nothing),
     };
     if faults * 2.0 > faults_before {
         return Ok(Said::Nothing);
     }
-    let (before, after) = look.both("system_seconds")?;
+    let (before, after) = look.both(MetricId::SystemSeconds)?;
     let lead = format!(
         "{}: {} faults became {}, and kernel time went from {} to {}",
         look.policy,
-        told("minor_faults_total", faults_before),
-        told("minor_faults_total", faults),
-        told("system_seconds", before),
-        told("system_seconds", after)
+        told(MetricId::MinorFaultsTotal, faults_before),
+        told(MetricId::MinorFaultsTotal, faults),
+        told(MetricId::SystemSeconds, before),
+        told(MetricId::SystemSeconds, after)
     );
-    match look.change_by_itself("system_seconds") {
+    match look.change_by_itself(MetricId::SystemSeconds) {
         Some(change @ (Change::NoDifference | Change::Higher)) => {
             let (much, cost) = match change {
                 Change::Higher => ("more than", cost(look, after - before)),
@@ -78,15 +79,15 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
 /// How much more kernel time there is for each huge fault. Its cost is that and the part of the
 /// faults that it saved; other programs' huge faults are counted too.
 fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
-    match look.here("thp_fault_alloc_total") {
+    match look.here(MetricId::ThpFaultAllocTotal) {
         Ok(huge) if huge > 0.0 && growth > 0.0 => {
             let cost = growth / huge;
             look.evidence
                 .figure("kernel_growth_per_huge_fault_seconds", cost);
             format!(
                 "; that is {} more kernel time for each of the machine's {} huge faults",
-                told("system_seconds", cost),
-                told("thp_fault_alloc_total", huge)
+                told(MetricId::SystemSeconds, cost),
+                told(MetricId::ThpFaultAllocTotal, huge)
             )
         }
         _ => String::new(),
@@ -96,11 +97,17 @@ fn cost(look: &mut Look<'_, '_>, growth: f64) -> String {
 /// What clearing took, and compaction and reclaim for the program's own allocations, where that
 /// was timed.
 fn timed(look: &mut Look<'_, '_>) -> String {
-    let mut text = match look.here("zeroing_seconds") {
-        Ok(seconds) => format!("; clearing them took {}", told("zeroing_seconds", seconds)),
+    let mut text = match look.here(MetricId::ZeroingSeconds) {
+        Ok(seconds) => format!(
+            "; clearing them took {}",
+            told(MetricId::ZeroingSeconds, seconds)
+        ),
         Err(_) => "; clearing them is the usual cost".to_owned(),
     };
-    for metric in ["direct_compaction_seconds", "direct_reclaim_seconds"] {
+    for metric in [
+        MetricId::DirectCompactionSeconds,
+        MetricId::DirectReclaimSeconds,
+    ] {
         if let Ok(seconds) = look.here(metric)
             && seconds > 0.0
         {
@@ -114,8 +121,8 @@ fn timed(look: &mut Look<'_, '_>) -> String {
 fn others(look: &mut Look<'_, '_>) -> String {
     let mut text = timed(look);
     for (metric, what) in [
-        ("compact_stall_total", "compaction"),
-        ("allocstall_total", "reclaim"),
+        (MetricId::CompactStallTotal, "compaction"),
+        (MetricId::AllocstallTotal, "reclaim"),
     ] {
         if let Ok(stalls) = look.here(metric)
             && stalls > 0.0

@@ -11,80 +11,75 @@ use crate::base::units::Unit;
 use crate::run::cells::Cell;
 use crate::run::metric::{Better, Metric, Scope, Shown};
 
-/// What can be measured in a cell: name, label, unit, good direction, meaning.
-type Row = (&'static str, &'static str, Unit, Better, &'static str);
-
-/// The table. Names end in their unit.
 #[rustfmt::skip]
-static ROWS: &[Row] = &[
-    ("rate_bytes_per_second", "speed", Unit::BytesPerSecond, Better::Higher,
-        "Bytes that the suite counts, by the time of the median repeat."),
-    ("latency_seconds", "latency", Unit::Seconds, Better::Lower,
-        "Time of one load that the next one waits for, in the fastest repeat: what disturbs can \
-         only add."),
-    ("time_seconds", "time", Unit::Seconds, Better::Lower,
-        "Time of the whole operation on the monotonic clock, in the median repeat."),
-    ("time_per_gib_seconds", "time a GiB", Unit::Seconds, Better::Lower,
-        "Time of bringing memory in, for each GiB of it, in the median repeat."),
-    ("later_time_per_gib_seconds", "writing it then", Unit::Seconds, Better::Lower,
-        "Time of one store to every page afterwards, for each GiB, in the median repeat."),
-    ("later_faults_total", "faults then", Unit::Count, Better::Lower,
-        "Page faults of those stores: none where the memory had really been brought in."),
-    ("operations_per_second", "operations", Unit::PerSecond, Better::Higher,
-        "Operations that ended, by the time that they took."),
-    ("later_operations_per_second", "second half", Unit::PerSecond, Better::Higher,
-        "Operations of the second half alone, in which hardly any memory is new."),
-    ("huge_ratio", "huge share", Unit::Ratio, Better::Neither,
-        "Part of the memory that was mapped by huge pages afterwards."),
-    ("fork_seconds", "fork", Unit::Seconds, Better::Lower,
-        "Time of the call of fork in the parent."),
-    ("added_bytes", "memory added", Unit::Bytes, Better::Lower,
-        "Growth of what parent and child hold together (Pss), from before the fork to the end."),
-    ("p50_seconds", "median", Unit::Seconds, Better::Lower,
-        "Median duration of one operation."),
-    ("p99_seconds", "p99", Unit::Seconds, Better::Lower,
-        "99th percentile of the duration of one operation."),
-    ("p999_seconds", "p99.9", Unit::Seconds, Better::Lower,
-        "99.9th percentile of the duration of one operation."),
-    ("max_seconds", "longest", Unit::Seconds, Better::Lower,
-        "Longest duration of one operation."),
-    ("faults_total", "faults", Unit::Count, Better::Lower,
-        "Page faults of the process meanwhile, minor and major (getrusage)."),
-    ("splits_total", "splits", Unit::Count, Better::Lower,
-        "Growth of vmstat thp_split_pmd meanwhile: other programs are in it."),
-    ("huge_bytes", "huge afterwards", Unit::Bytes, Better::Neither,
-        "Memory that was mapped by huge pages afterwards."),
-    ("resident_bytes", "resident", Unit::Bytes, Better::Lower,
-        "Growth of the resident set of the process."),
-    ("system_seconds", "system time", Unit::Seconds, Better::Lower,
-        "Time in the kernel meanwhile (getrusage)."),
-    ("kernel_ratio", "kernel share", Unit::Ratio, Better::Lower,
-        "Time in the kernel, by the time that all of it took."),
-    ("zeroing_ratio", "zeroing share", Unit::Ratio, Better::Lower,
-        "Time of clearing the memory that came in, by the time that all of it took: its bytes at \
-         the speed at which the same process clears memory that is there. An estimate from below."),
-    ("fragmented_ratio", "free in small blocks", Unit::Ratio, Better::Neither,
-        "Part of free memory in blocks smaller than a huge page (/proc/buddyinfo), before."),
-    ("later_fragmented_ratio", "the same afterwards", Unit::Ratio, Better::Neither,
-        "Part of free memory in small blocks once the state was let go."),
-    ("reaching_seconds", "time of reaching it", Unit::Seconds, Better::Lower,
-        "Time of bringing free memory to the state."),
-    ("kept_bytes", "kept", Unit::Bytes, Better::Neither,
-        "Memory that is held so that free memory stays in small blocks."),
-    ("stalls_total", "compactions", Unit::Count, Better::Lower,
-        "Growth of vmstat compact_stall meanwhile: other programs are in it."),
-    ("repeats_total", "repeats", Unit::Count, Better::Neither,
-        "Repeats of the measurement in this trial, of which the median was taken."),
-    ("spread_ratio", "spread of repeats", Unit::Ratio, Better::Neither,
-        "Longest repeat less the shortest, by the median one."),
-    ("timer_seconds", "reading the clock", Unit::Seconds, Better::Neither,
-        "Time of one reading of the clock: an error of two of them is in each repeat."),
-    ("empty_seconds", "empty pass", Unit::Seconds, Better::Neither,
-        "Time of one pass of the measuring loop that calls a function which returns at once: \
-         it is in each pass, and is not subtracted."),
-    ("node_total", "NUMA node", Unit::Count, Better::Neither,
-        "Number of the NUMA node on whose processor the measuring began."),
-];
+metrics! {
+    /// What can be measured in a cell of a bench.
+    pub enum CellMetric in CELL_METRICS;
+    RateBytesPerSecond "rate_bytes_per_second" "speed" BytesPerSecond Higher Main OnRequest
+        "Bytes that the suite counts, by the time of the median repeat.";
+    LatencySeconds "latency_seconds" "latency" Seconds Lower Main OnRequest
+        "Time of one load that the next one waits for, in the fastest repeat: what disturbs can only add.";
+    TimeSeconds "time_seconds" "time" Seconds Lower Main OnRequest
+        "Time of the whole operation on the monotonic clock, in the median repeat.";
+    TimePerGibSeconds "time_per_gib_seconds" "time a GiB" Seconds Lower Main OnRequest
+        "Time of bringing memory in, for each GiB of it, in the median repeat.";
+    LaterTimePerGibSeconds "later_time_per_gib_seconds" "writing it then" Seconds Lower Main OnRequest
+        "Time of one store to every page afterwards, for each GiB, in the median repeat.";
+    LaterFaultsTotal "later_faults_total" "faults then" Count Lower Main OnRequest
+        "Page faults of those stores: none where the memory had really been brought in.";
+    OperationsPerSecond "operations_per_second" "operations" PerSecond Higher Main OnRequest
+        "Operations that ended, by the time that they took.";
+    LaterOperationsPerSecond "later_operations_per_second" "second half" PerSecond Higher Main OnRequest
+        "Operations of the second half alone, in which hardly any memory is new.";
+    HugeRatio "huge_ratio" "huge share" Ratio Neither Main OnRequest
+        "Part of the memory that was mapped by huge pages afterwards.";
+    ForkSeconds "fork_seconds" "fork" Seconds Lower Main OnRequest
+        "Time of the call of fork in the parent.";
+    AddedBytes "added_bytes" "memory added" Bytes Lower Main OnRequest
+        "Growth of what parent and child hold together (Pss), from before the fork to the end.";
+    P50Seconds "p50_seconds" "median" Seconds Lower Main OnRequest
+        "Median duration of one operation.";
+    P99Seconds "p99_seconds" "p99" Seconds Lower Main OnRequest
+        "99th percentile of the duration of one operation.";
+    P999Seconds "p999_seconds" "p99.9" Seconds Lower Main OnRequest
+        "99.9th percentile of the duration of one operation.";
+    MaxSeconds "max_seconds" "longest" Seconds Lower Main OnRequest
+        "Longest duration of one operation.";
+    FaultsTotal "faults_total" "faults" Count Lower Main OnRequest
+        "Page faults of the process meanwhile, minor and major (getrusage).";
+    SplitsTotal "splits_total" "splits" Count Lower Main OnRequest
+        "Growth of vmstat thp_split_pmd meanwhile: other programs are in it.";
+    HugeBytes "huge_bytes" "huge afterwards" Bytes Neither Main OnRequest
+        "Memory that was mapped by huge pages afterwards.";
+    ResidentBytes "resident_bytes" "resident" Bytes Lower Main OnRequest
+        "Growth of the resident set of the process.";
+    SystemSeconds "system_seconds" "system time" Seconds Lower Main OnRequest
+        "Time in the kernel meanwhile (getrusage).";
+    KernelRatio "kernel_ratio" "kernel share" Ratio Lower Main OnRequest
+        "Time in the kernel, by the time that all of it took.";
+    ZeroingRatio "zeroing_ratio" "zeroing share" Ratio Lower Main OnRequest
+        "Time of clearing the memory that came in, by the time that all of it took: its bytes at the speed at which the same process clears memory that is there. An estimate from below.";
+    FragmentedRatio "fragmented_ratio" "free in small blocks" Ratio Neither Main OnRequest
+        "Part of free memory in blocks smaller than a huge page (/proc/buddyinfo), before.";
+    LaterFragmentedRatio "later_fragmented_ratio" "the same afterwards" Ratio Neither Main OnRequest
+        "Part of free memory in small blocks once the state was let go.";
+    ReachingSeconds "reaching_seconds" "time of reaching it" Seconds Lower Main OnRequest
+        "Time of bringing free memory to the state.";
+    KeptBytes "kept_bytes" "kept" Bytes Neither Main OnRequest
+        "Memory that is held so that free memory stays in small blocks.";
+    StallsTotal "stalls_total" "compactions" Count Lower Main OnRequest
+        "Growth of vmstat compact_stall meanwhile: other programs are in it.";
+    RepeatsTotal "repeats_total" "repeats" Count Neither Main OnRequest
+        "Repeats of the measurement in this trial, of which the median was taken.";
+    SpreadRatio "spread_ratio" "spread of repeats" Ratio Neither Main OnRequest
+        "Longest repeat less the shortest, by the median one.";
+    TimerSeconds "timer_seconds" "reading the clock" Seconds Neither Main OnRequest
+        "Time of one reading of the clock: an error of two of them is in each repeat.";
+    EmptySeconds "empty_seconds" "empty pass" Seconds Neither Main OnRequest
+        "Time of one pass of the measuring loop that calls a function which returns at once: it is in each pass, and is not subtracted.";
+    NodeTotal "node_total" "NUMA node" Count Neither Main OnRequest
+        "Number of the NUMA node on whose processor the measuring began.";
+}
 
 /// How the pages of a buffer are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,7 +149,7 @@ pub fn pages_name(buffer: &str, kind: PageKind) -> String {
 #[must_use]
 pub fn pages_of(metric: &str) -> Option<(&str, PageKind)> {
     let (buffer, kind) = metric.strip_suffix("_bytes")?.split_once('_')?;
-    let known = ROWS.iter().any(|(name, ..)| *name == metric);
+    let known = metric.parse::<CellMetric>().is_ok();
     (!known && is_buffer(buffer)).then_some((buffer, kind.parse().ok()?))
 }
 
@@ -166,22 +161,15 @@ pub fn split(name: &str) -> Option<(&str, &str)> {
 
 /// A metric of the table by its name without a cell.
 #[must_use]
-pub fn of_cell(name: &str) -> Option<Metric> {
-    let row = ROWS.iter().find(|(known, ..)| *known == name)?;
-    let (name, label, unit, better, doc) = row;
-    Some(metric(name, label, unit.clone(), *better, doc))
+pub fn of_cell(name: &str) -> Option<&'static Metric> {
+    name.parse::<CellMetric>().ok().map(CellMetric::metric)
 }
 
 /// A metric of the family by its whole name.
 pub(crate) fn find(name: &str) -> Option<Metric> {
     let (cell, last) = split(name)?;
     cell.parse::<Cell>().ok()?;
-    let found = of_cell(last).or_else(|| {
-        let (buffer, kind) = pages_of(last)?;
-        let label = format!("{buffer}: {kind}");
-        let doc = format!("Bytes of the buffer `{buffer}` of kind `{kind}` once it was measured.");
-        Some(metric(last, &label, Unit::Bytes, Better::Neither, &doc))
-    })?;
+    let found = of_cell(last).cloned().or_else(|| pages_metric(last))?;
     Some(Metric {
         name: Cow::Owned(name.to_owned()),
         label: Cow::Owned(format!("{cell}: {}", found.label)),
@@ -189,16 +177,20 @@ pub(crate) fn find(name: &str) -> Option<Metric> {
     })
 }
 
-fn metric(name: &str, label: &str, unit: Unit, better: Better, doc: &str) -> Metric {
-    Metric {
+/// The bytes of one kind of page under one buffer, as a metric without its cell.
+fn pages_metric(name: &str) -> Option<Metric> {
+    let (buffer, kind) = pages_of(name)?;
+    Some(Metric {
         name: Cow::Owned(name.to_owned()),
-        label: Cow::Owned(label.to_owned()),
-        unit,
-        better,
+        label: Cow::Owned(format!("{buffer}: {kind}")),
+        unit: Unit::Bytes,
+        better: Better::Neither,
         scope: Scope::Main,
         shown: Shown::OnRequest,
-        doc: Cow::Owned(doc.to_owned()),
-    }
+        doc: Cow::Owned(format!(
+            "Bytes of the buffer `{buffer}` of kind `{kind}` once it was measured."
+        )),
+    })
 }
 
 #[cfg(test)]
@@ -206,13 +198,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_end_in_their_unit() {
-        let mut seen = std::collections::BTreeSet::new();
-        for (name, _, unit, _, doc) in ROWS {
-            assert!(seen.insert(name), "{name} twice");
-            assert!(name.ends_with(unit.suffix().unwrap()), "{name}");
-            assert!(doc.ends_with('.'), "{name}");
-            assert_eq!(pages_of(name), None, "{name} reads as pages");
+    fn no_row_reads_as_pages() {
+        for metric in CELL_METRICS {
+            assert_eq!(pages_of(&metric.name), None, "{}", metric.name);
         }
     }
 

@@ -4,80 +4,55 @@ use super::{Better, Metric, Scope, Shown};
 use crate::base::units::Unit;
 use crate::run::stats::Quantile;
 
-/// The metric of requests that were counted one by one.
-pub const DISTRIBUTION: &str = "latency_seconds";
-pub(crate) const THROUGHPUT: &str = "throughput_per_second";
-pub(crate) const REQUESTS: &str = "requests_total";
-pub(crate) const ERRORS: &str = "request_errors_total";
-
-/// What a metric of a reader means, without its name: the same at every end of a name.
-struct Meaning {
-    label: String,
-    unit: Unit,
-    better: Better,
-    shown: Shown,
-    doc: &'static str,
+#[rustfmt::skip]
+metrics! {
+    /// What a source of `--latency` gives besides quantiles; the name of a benchmark may stand
+    /// before each, as in `set_latency_seconds`.
+    pub enum RequestMetric in REQUEST_METRICS;
+    Latency "latency_seconds" "latency" Seconds Lower Tree Always
+        "How long requests took, as the source of --latency counted them.";
+    Throughput "throughput_per_second" "throughput" Other("1/s") Higher Tree Always
+        "Requests answered per second, as the source of --latency tells.";
+    Errors "request_errors_total" "failed requests" Count Lower Tree WhenNonZero
+        "Requests that failed, timed out or were skipped, as the source of --latency tells.";
+    Requests "requests_total" "requests" Count Neither Tree OnRequest
+        "Requests that were answered and measured.";
 }
 
 /// A metric that a reader gives, by its name; the names of benchmarks are part of it.
 #[must_use]
 pub fn suffix_metric(name: &str) -> Option<Metric> {
-    let (end, meaning) = meanings()
+    let rows = REQUEST_METRICS.iter().cloned();
+    let metric = Quantile::ALL
+        .map(quantile_metric)
         .into_iter()
-        .find(|(end, _)| ends_with_word(name, end))?;
-    let prefix = name[..name.len() - end.len()].trim_end_matches('_');
-    let label = match prefix {
-        "" => meaning.label,
-        prefix => format!("{prefix}: {}", meaning.label),
-    };
+        .chain(rows)
+        .find(|metric| ends_with_word(name, &metric.name))?;
+    let prefix = name[..name.len() - metric.name.len()].trim_end_matches('_');
     Some(Metric {
         name: name.to_owned().into(),
-        label: label.into(),
-        unit: meaning.unit,
-        better: meaning.better,
-        scope: Scope::Tree,
-        shown: meaning.shown,
-        doc: meaning.doc.into(),
+        label: match prefix {
+            "" => metric.label,
+            prefix => format!("{prefix}: {}", metric.label).into(),
+        },
+        ..metric
     })
 }
 
-/// Every end that the name of a reader's metric can have.
-fn meanings() -> Vec<(String, Meaning)> {
-    let mut all: Vec<_> = Quantile::ALL.map(quantile_meaning).into();
-    all.extend(plain_meanings().map(|(end, meaning)| (end.to_owned(), meaning)));
-    all
-}
-
-fn quantile_meaning(quantile: Quantile) -> (String, Meaning) {
-    let meaning = Meaning {
-        label: format!("latency, {}", quantile.label()),
+fn quantile_metric(quantile: Quantile) -> Metric {
+    Metric {
+        name: quantile_end(quantile).into(),
+        label: format!("latency, {}", quantile.label()).into(),
         unit: Unit::Seconds,
         better: Better::Lower,
+        scope: Scope::Tree,
         shown: Shown::Always,
-        doc: "As the source printed it for each trial: compared trial by trial, not merged.",
-    };
-    (quantile_end(quantile), meaning)
+        doc: "As the source printed it for each trial: compared trial by trial, not merged.".into(),
+    }
 }
 
 pub(crate) fn quantile_end(quantile: Quantile) -> String {
     format!("latency_{}_seconds", quantile.word())
-}
-
-#[rustfmt::skip]
-fn plain_meanings() -> [(&'static str, Meaning); 4] {
-    [
-        (DISTRIBUTION, "latency", Unit::Seconds, Better::Lower, Shown::Always,
-            "How long requests took, as the source of --latency counted them."),
-        (THROUGHPUT, "throughput", Unit::Other("1/s".to_owned()), Better::Higher, Shown::Always,
-            "Requests answered per second, as the source of --latency tells."),
-        (ERRORS, "failed requests", Unit::Count, Better::Lower, Shown::WhenNonZero,
-            "Requests that failed, timed out or were skipped, as the source of --latency tells."),
-        (REQUESTS, "requests", Unit::Count, Better::Neither, Shown::OnRequest,
-            "Requests that were answered and measured."),
-    ]
-    .map(|(end, label, unit, better, shown, doc)| {
-        (end, Meaning { label: label.to_owned(), unit, better, shown, doc })
-    })
 }
 
 /// Where a reader's metric stands among its own in a table: by load, then what was answered
@@ -85,9 +60,10 @@ fn plain_meanings() -> [(&'static str, Meaning); 4] {
 #[must_use]
 pub fn order(name: &str) -> Option<(String, usize)> {
     let quantiles = Quantile::ALL.map(quantile_end);
-    let plain = [THROUGHPUT, DISTRIBUTION].map(str::to_owned);
-    let ends = plain.into_iter().chain(quantiles);
-    let ends = ends.chain([ERRORS, REQUESTS].map(str::to_owned));
+    let plain = |metric: RequestMetric| metric.name().to_owned();
+    let before = [RequestMetric::Throughput, RequestMetric::Latency].map(plain);
+    let after = [RequestMetric::Errors, RequestMetric::Requests].map(plain);
+    let ends = before.into_iter().chain(quantiles).chain(after);
     let (place, end) = ends
         .enumerate()
         .find(|(_, end)| ends_with_word(name, end))?;

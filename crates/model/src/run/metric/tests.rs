@@ -2,11 +2,14 @@ use super::*;
 
 #[test]
 fn names_are_unique_and_end_in_their_unit() {
-    let mut seen = std::collections::BTreeSet::new();
-    for metric in METRICS {
-        assert!(seen.insert(&metric.name), "{} twice", metric.name);
-        let suffix = metric.unit.suffix();
-        let suffix = suffix.expect("the table has no unit of its own");
+    for table in FAMILIES {
+        let names: std::collections::BTreeSet<_> =
+            table.metrics.iter().map(|metric| &metric.name).collect();
+        assert_eq!(names.len(), table.metrics.len(), "{}", table.names);
+    }
+    for metric in FAMILIES.iter().flat_map(|table| table.metrics) {
+        // A unit that is written out has the suffix of a rate.
+        let suffix = metric.unit.suffix().unwrap_or("_per_second");
         assert!(
             metric.name.ends_with(suffix),
             "{} lacks {suffix}",
@@ -21,6 +24,17 @@ fn names_are_unique_and_end_in_their_unit() {
         );
         assert!(metric.doc.ends_with('.'), "{}", metric.name);
     }
+}
+
+#[test]
+fn an_id_is_its_row_and_its_name() {
+    for id in MetricId::ALL {
+        assert_eq!(id.name().parse(), Ok(*id));
+        assert_eq!(id.metric().name, id.name());
+        let json = serde_json::to_value(id).unwrap();
+        assert_eq!(json, id.name());
+    }
+    assert_eq!("wall_second".parse::<MetricId>(), Err(UnknownMetric));
 }
 
 #[test]

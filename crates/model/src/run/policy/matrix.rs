@@ -51,7 +51,7 @@ pub fn cross(axes: &[Axis]) -> Result<Vec<Policy>, ParseError> {
     check_size(axes)?;
     let rows = axes
         .iter()
-        .fold(vec![Settings::default()], |rows, axis| extend(&rows, axis));
+        .try_fold(vec![Settings::default()], |rows, axis| extend(&rows, axis))?;
     Ok(rows.into_iter().map(named_by_itself).collect())
 }
 
@@ -80,27 +80,20 @@ fn check_size(axes: &[Axis]) -> Result<(), ParseError> {
     })
 }
 
-fn extend(rows: &[Settings], axis: &Axis) -> Vec<Settings> {
+fn extend(rows: &[Settings], axis: &Axis) -> Result<Vec<Settings>, ParseError> {
     rows.iter()
         .flat_map(|row| axis.values.iter().map(|value| merged(row, value)))
         .collect()
 }
 
-/// Both settings; the keys of axes differ, so nothing is overwritten.
-fn merged(row: &Settings, value: &Settings) -> Settings {
+/// Both settings; the keys of axes differ, so nothing is set twice.
+fn merged(row: &Settings, value: &Settings) -> Result<Settings, ParseError> {
     let mut both = row.clone();
-    both.thp = value.thp.or(both.thp);
-    both.defrag = value.defrag.or(both.defrag);
-    both.mthp.extend(&value.mthp);
-    both.zero_page = value.zero_page.or(both.zero_page);
-    both.khugepaged.extend(value.khugepaged.clone());
-    both.malloc = value.malloc.or(both.malloc);
-    for (&runtime, named) in &value.runtimes {
-        let both = both.runtimes.entry(runtime).or_default();
-        both.extend(named.clone());
+    for entry in value.entries() {
+        both.set_entry(&entry)
+            .map_err(|problem| ParseError::new(&entry.to_string(), problem))?;
     }
-    both.env.extend(value.env.clone());
-    both
+    Ok(both)
 }
 
 fn named_by_itself(settings: Settings) -> Policy {

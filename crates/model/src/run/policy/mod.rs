@@ -3,17 +3,18 @@
 //! A policy is data. How it is reached on a given host (by which means, or why it cannot be)
 //! is decided in [`realise`](mod@crate::run::policy::realise), and carried out by `hugewise-linux::apply`.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 /// Which policies are tried when the user names none.
 pub mod defaults;
 /// The variables a workload is started with.
 pub mod environment;
+/// One row of the table of keys, and what is done with it.
+mod key;
+/// What can be set: the table of keys.
+pub mod keys;
 /// Several keys crossed.
 pub mod matrix;
-mod nearest;
 pub mod parse;
 pub mod realise;
 /// Settings of runtimes and allocators, and whether they were taken.
@@ -26,10 +27,13 @@ mod words;
 
 pub use defaults::{defaults, unreached};
 pub use environment::environment;
+pub use key::{Acts, Key, offered_keys};
+pub use keys::Settings;
 pub use matrix::{Axis, cross};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::warnings;
+pub use words::{Defrag, Malloc, SizeMode, Thp, Toggle};
 
 /// One memory setting to try, with the name under which it is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -50,124 +54,6 @@ impl Policy {
             settings: Settings::default(),
         }
     }
-}
-
-/// What a policy sets; everything absent stays as the machine has it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields, default)]
-pub struct Settings {
-    /// `thp=`: anonymous transparent huge pages of the PMD size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thp: Option<Thp>,
-    /// `defrag=`: how hard a fault tries for a huge page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub defrag: Option<Defrag>,
-    /// `mthp=`: per-size modes, by size in KiB.
-    #[serde(
-        skip_serializing_if = "BTreeMap::is_empty",
-        with = "crate::base::missing::number_keys"
-    )]
-    pub mthp: BTreeMap<u64, SizeMode>,
-    /// `zero_page=`: whether a read fault maps the shared huge zero page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zero_page: Option<Toggle>,
-    /// `khugepaged.FILE=`: by file name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub khugepaged: BTreeMap<String, u64>,
-    /// `malloc=`: the allocator, or what glibc's allocator is told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub malloc: Option<Malloc>,
-    /// `java.NAME=` and its kind: by runtime, then by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub runtimes: RuntimeSettings,
-    /// `env.NAME=`: environment variables.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-}
-
-impl Settings {
-    /// Whether two policies differ in nothing but how the kernel backs pages. Only then may
-    /// equal coverage be called "no effect"; an allocator or a variable may act otherwise.
-    #[must_use]
-    pub fn differs_only_in_pages(&self, other: &Self) -> bool {
-        self.malloc.unwrap_or_default() == other.malloc.unwrap_or_default()
-            && self.runtimes == other.runtimes
-            && self.env == other.env
-    }
-}
-
-/// `thp=`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-pub enum Thp {
-    /// No huge page for this program.
-    Never,
-    /// Huge pages where the program asks for them.
-    Madvise,
-    /// Huge pages wherever one fits.
-    Always,
-    /// What the machine has.
-    Inherit,
-}
-
-/// `defrag=`, the values of the sysfs file.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-pub enum Defrag {
-    /// Compact and reclaim in every fault.
-    Always,
-    /// Wake the background threads only.
-    Defer,
-    /// Compact for advised memory, wake the background threads for the rest.
-    #[serde(rename = "defer+madvise")]
-    DeferMadvise,
-    /// Compact for advised memory, nothing for the rest.
-    Madvise,
-    /// Nothing.
-    Never,
-}
-
-/// The mode of one folio size, the values of `hugepages-<N>kB/enabled`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-pub enum SizeMode {
-    /// Everywhere.
-    Always,
-    /// What the global file says.
-    Inherit,
-    /// Advised memory.
-    Madvise,
-    /// Nowhere.
-    Never,
-}
-
-/// A setting that is on or off.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-pub enum Toggle {
-    /// 0.
-    Off,
-    /// 1.
-    On,
-}
-
-/// `malloc=`.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-pub enum Malloc {
-    /// Whatever the program uses by itself.
-    #[default]
-    Default,
-    /// `glibc.malloc.hugetlb=1`: advise the heap.
-    Thp,
-    /// `glibc.malloc.hugetlb=2`: the heap from a hugetlb pool.
-    Hugetlb,
-    /// libjemalloc, preloaded.
-    Jemalloc,
-    /// libmimalloc, preloaded.
-    Mimalloc,
-    /// libtcmalloc, preloaded.
-    Tcmalloc,
 }
 
 #[cfg(test)]

@@ -1,25 +1,19 @@
 //! Policies from text and back: `[NAME:]KEY=VALUE[,KEY=VALUE…]`.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt;
 use std::str::FromStr;
 
-use super::runtime::{Runtime, key};
-use super::words::Word;
+use super::key::{begins_with_key, not_a_pair};
 use super::{Policy, Settings};
-use keys::{begins_with_key, is_file_name, is_variable, not_a_pair, unknown_key};
-use values::{mthp_text, parse_mthp, parse_number, parse_word};
 
-mod keys;
 #[cfg(test)]
 pub(super) mod tests;
 mod values;
 
-pub(super) use values::{kib_text, one_of};
+pub(super) use values::{kib_text, mthp_text, one_of, parse_mthp, parse_number, parse_word};
 
 /// The name and the text of the policy that sets nothing.
-const AS_IS: &str = "as-is";
+pub(super) const AS_IS: &str = "as-is";
 
 /// Why a text is no policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,42 +75,13 @@ impl FromStr for Settings {
 }
 
 impl fmt::Display for Settings {
-    /// The canonical text: keys in the order of the fields, `as-is` when there are none.
+    /// The canonical text: keys in the order of the table, `as-is` when there are none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self.pairs();
+        let pairs: Vec<String> = self.entries().map(|entry| entry.to_string()).collect();
         if pairs.is_empty() {
             return f.write_str(AS_IS);
         }
         f.write_str(&pairs.join(","))
-    }
-}
-
-impl Settings {
-    /// `KEY=VALUE` for each thing set, in canonical order.
-    fn pairs(&self) -> Vec<String> {
-        let mut pairs = Vec::new();
-        pairs.extend(self.thp.map(|it| format!("thp={}", it.word())));
-        pairs.extend(self.defrag.map(|it| format!("defrag={}", it.word())));
-        if !self.mthp.is_empty() {
-            pairs.push(format!("mthp={}", mthp_text(&self.mthp)));
-        }
-        pairs.extend(self.zero_page.map(|it| format!("zero_page={}", it.word())));
-        pairs.extend(
-            self.khugepaged
-                .iter()
-                .map(|(file, number)| format!("khugepaged.{file}={number}")),
-        );
-        pairs.extend(self.malloc.map(|it| format!("malloc={}", it.word())));
-        pairs.extend(
-            self.runtime_settings()
-                .map(|(runtime, name, value)| format!("{}={value}", key(runtime, name))),
-        );
-        pairs.extend(
-            self.env
-                .iter()
-                .map(|(name, value)| format!("env.{name}={value}")),
-        );
-        pairs
     }
 }
 
@@ -171,70 +136,8 @@ fn split_pair(text: &str) -> (&str, Option<&str>) {
 }
 
 fn set_pair(settings: &mut Settings, pair: &str) -> Result<(), String> {
-    let (key, value) = pair
-        .split_once('=')
-        .ok_or_else(|| not_a_pair(pair.trim()))?;
-    match key {
-        "thp" => set_once(&mut settings.thp, key, parse_word(key, value)?),
-        "defrag" => set_once(&mut settings.defrag, key, parse_word(key, value)?),
-        "zero_page" => set_once(&mut settings.zero_page, key, parse_word(key, value)?),
-        "malloc" => set_once(&mut settings.malloc, key, parse_word(key, value)?),
-        "mthp" if settings.mthp.is_empty() => {
-            settings.mthp = parse_mthp(value)?;
-            Ok(())
-        }
-        "mthp" => Err(twice(key)),
-        _ => set_named(settings, key, value),
+    match pair.split_once('=') {
+        Some((key, value)) => settings.set(key, value),
+        None => Err(not_a_pair(pair.trim())),
     }
-}
-
-/// The keys that carry a name: `khugepaged.FILE`, `env.NAME` and those of runtimes.
-fn set_named(settings: &mut Settings, key: &str, value: &str) -> Result<(), String> {
-    if let Some((runtime, name)) = Runtime::of_key(key) {
-        let value = runtime.check(key, value)?;
-        let named = settings.runtimes.entry(runtime).or_default();
-        return insert_once(named, key, name.to_owned(), value);
-    }
-    match key.split_once('.') {
-        Some(("khugepaged", file)) if is_file_name(file) => {
-            let number = parse_number(key, value)?;
-            insert_once(&mut settings.khugepaged, key, file.to_owned(), number)
-        }
-        Some(("env", name)) if is_variable(name) => {
-            if value.contains('\0') {
-                return Err(format!("`{key}`: a value may not hold a NUL"));
-            }
-            insert_once(&mut settings.env, key, name.to_owned(), value.to_owned())
-        }
-        Some(("env", _)) => Err(format!(
-            "`{key}` does not name a variable; write env.NAME=VALUE"
-        )),
-        _ => Err(unknown_key(key)),
-    }
-}
-
-fn set_once<T>(place: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(twice(key)),
-    }
-}
-
-fn insert_once<K: Ord, V>(
-    map: &mut BTreeMap<K, V>,
-    what: &str,
-    key: K,
-    value: V,
-) -> Result<(), String> {
-    match map.entry(key) {
-        Entry::Vacant(place) => {
-            place.insert(value);
-            Ok(())
-        }
-        Entry::Occupied(_) => Err(twice(what)),
-    }
-}
-
-fn twice(key: &str) -> String {
-    format!("`{key}` is set twice")
 }

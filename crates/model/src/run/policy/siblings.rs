@@ -1,50 +1,37 @@
 //! Policies that set the same but for the huge pages.
 
-use super::runtime::Runtime;
-use super::{Malloc, Settings};
+use super::Settings;
 
-/// Settings of runtimes that decide about huge pages and nothing else.
-const OF_PAGES: [(Runtime, &[&str]); 7] = [
-    (
-        Runtime::Java,
-        &[
-            "UseTransparentHugePages",
-            "UseLargePages",
-            "LargePageSizeInBytes",
-        ],
-    ),
-    (Runtime::Go, &["disablethp"]),
-    (Runtime::Jemalloc, &["thp", "metadata_thp"]),
-    (Runtime::Mimalloc, &["allow_large_os_pages"]),
-    (Runtime::Glibc, &["malloc.hugetlb"]),
-    (Runtime::Postgres, &["huge_pages"]),
-    (Runtime::Redis, &["disable-thp"]),
+/// Keys of the program that decide about huge pages and nothing else; `malloc=thp` only advises
+/// the heap.
+const OF_PAGES: [&str; 11] = [
+    "malloc=thp",
+    "java.UseTransparentHugePages",
+    "java.UseLargePages",
+    "java.LargePageSizeInBytes",
+    "go.disablethp",
+    "jemalloc.thp",
+    "jemalloc.metadata_thp",
+    "mimalloc.allow_large_os_pages",
+    "glibc.malloc.hugetlb",
+    "postgres.huge_pages",
+    "redis.disable-thp",
 ];
 
 impl Settings {
     /// Whether both set the same, as far as it is not about huge pages: what else they do to a
-    /// program, they do alike. `malloc=thp` only advises the heap.
+    /// program, they do alike.
     #[must_use]
     pub fn is_sibling_of(&self, other: &Self) -> bool {
-        self.besides_pages() == other.besides_pages()
+        self.besides_pages().eq(other.besides_pages())
     }
 
-    /// What is left without all that decides about huge pages.
-    fn besides_pages(&self) -> Self {
-        let heap = |malloc: &Malloc| !matches!(malloc, Malloc::Thp | Malloc::Default);
-        let mut runtimes = self.runtimes.clone();
-        for (runtime, names) in OF_PAGES {
-            if let Some(settings) = runtimes.get_mut(&runtime) {
-                settings.retain(|name, _| !names.contains(&name.as_str()));
-            }
-        }
-        runtimes.retain(|_, settings| !settings.is_empty());
-        Self {
-            malloc: self.malloc.filter(heap),
-            env: self.env.clone(),
-            runtimes,
-            ..Self::default()
-        }
+    /// What is set of the program that does not only decide about huge pages.
+    fn besides_pages(&self) -> impl Iterator<Item = String> {
+        self.of_program().filter(|pair| {
+            let key = pair.split('=').next().unwrap_or_default();
+            !OF_PAGES.contains(&key) && !OF_PAGES.contains(&pair.as_str())
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 use super::defaults::mode_in_force;
-use super::parse::kib_text;
+use super::key::{Acts, Key};
+use super::keys::KEYS;
+use super::parse::{kib_text, one_of};
 use super::realise::{Reach, ThpPrctl, realise};
 use super::{Malloc, Policy, Runtime, Settings, Thp};
 use crate::base::host::Host;
@@ -48,13 +50,14 @@ fn sizes_text(sizes: impl IntoIterator<Item = u64>) -> String {
 }
 
 fn idle_under_never(settings: &Settings) -> Option<String> {
-    let kernel = settings.defrag.is_some()
-        || settings.zero_page.is_some()
-        || !settings.khugepaged.is_empty();
-    (settings.thp == Some(Thp::Never) && kernel).then(|| {
-        "under thp=never the program gets no huge page on which defrag, zero_page or \
-         khugepaged could act"
-            .to_owned()
+    let making = KEYS.iter().filter(|key| key.acts == Acts::Making);
+    let is_set = making
+        .clone()
+        .any(|key| key.entries(settings).next().is_some());
+    (settings.thp == Some(Thp::Never) && is_set).then(|| {
+        let keys: Vec<&str> = making.map(Key::word).collect();
+        let keys = one_of(&keys);
+        format!("under thp=never the program gets no huge page on which {keys} could act")
     })
 }
 

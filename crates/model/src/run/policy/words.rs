@@ -1,99 +1,165 @@
-use super::{Defrag, Malloc, SizeMode, Thp, Toggle};
+//! Values that are words.
 
-/// A value that is written as one of a few words.
-pub(super) trait Word: Copy + 'static {
-    /// Every value, in the order in which it is offered.
-    const ALL: &'static [Self];
+use std::str::FromStr;
 
-    /// The word, which for kernel settings is also what the sysfs file takes.
-    fn word(self) -> &'static str;
+use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
-    /// The value that `text` names.
-    fn from_word(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|each| each.word() == text)
+/// A value that is written as one of a few words, which for kernel settings are also what the
+/// sysfs file takes.
+pub(super) trait Word: VariantArray + Copy + Into<&'static str> + FromStr {
+    /// The word.
+    fn word(self) -> &'static str {
+        self.into()
     }
 
-    /// Every word.
+    /// Every word, in the order in which it is offered.
     fn words() -> Vec<&'static str> {
-        Self::ALL.iter().map(|each| each.word()).collect()
+        Self::VARIANTS.iter().map(|each| each.word()).collect()
     }
 }
 
-impl Word for Thp {
-    const ALL: &'static [Self] = &[Self::Never, Self::Madvise, Self::Always, Self::Inherit];
+impl<T: VariantArray + Copy + Into<&'static str> + FromStr> Word for T {}
 
-    fn word(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Madvise => "madvise",
-            Self::Always => "always",
-            Self::Inherit => "inherit",
-        }
-    }
+/// `thp=`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Thp {
+    /// No huge page for this program.
+    Never,
+    /// Huge pages where the program asks for them.
+    Madvise,
+    /// Huge pages wherever one fits.
+    Always,
+    /// What the machine has.
+    Inherit,
 }
 
-impl Word for Defrag {
-    const ALL: &'static [Self] = &[
-        Self::Always,
-        Self::Defer,
-        Self::DeferMadvise,
-        Self::Madvise,
-        Self::Never,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Defer => "defer",
-            Self::DeferMadvise => "defer+madvise",
-            Self::Madvise => "madvise",
-            Self::Never => "never",
-        }
-    }
+/// `defrag=`, the values of the sysfs file.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Defrag {
+    /// Compact and reclaim in every fault.
+    Always,
+    /// Wake the background threads only.
+    Defer,
+    /// Compact for advised memory, wake the background threads for the rest.
+    #[serde(rename = "defer+madvise")]
+    #[strum(serialize = "defer+madvise")]
+    DeferMadvise,
+    /// Compact for advised memory, nothing for the rest.
+    Madvise,
+    /// Nothing.
+    Never,
 }
 
-impl Word for SizeMode {
-    const ALL: &'static [Self] = &[Self::Always, Self::Inherit, Self::Madvise, Self::Never];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Inherit => "inherit",
-            Self::Madvise => "madvise",
-            Self::Never => "never",
-        }
-    }
+/// The mode of one folio size, the values of `hugepages-<N>kB/enabled`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum SizeMode {
+    /// Everywhere.
+    Always,
+    /// What the global file says.
+    Inherit,
+    /// Advised memory.
+    Madvise,
+    /// Nowhere.
+    Never,
 }
 
-impl Word for Toggle {
-    const ALL: &'static [Self] = &[Self::Off, Self::On];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Off => "0",
-            Self::On => "1",
-        }
-    }
+/// A setting that is on or off.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Toggle {
+    /// 0.
+    #[strum(serialize = "0")]
+    Off,
+    /// 1.
+    #[strum(serialize = "1")]
+    On,
 }
 
-impl Word for Malloc {
-    const ALL: &'static [Self] = &[
-        Self::Default,
-        Self::Thp,
-        Self::Hugetlb,
-        Self::Jemalloc,
-        Self::Mimalloc,
-        Self::Tcmalloc,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Thp => "thp",
-            Self::Hugetlb => "hugetlb",
-            Self::Jemalloc => "jemalloc",
-            Self::Mimalloc => "mimalloc",
-            Self::Tcmalloc => "tcmalloc",
-        }
-    }
+/// `malloc=`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Malloc {
+    /// Whatever the program uses by itself.
+    #[default]
+    Default,
+    /// `glibc.malloc.hugetlb=1`: advise the heap.
+    Thp,
+    /// `glibc.malloc.hugetlb=2`: the heap from a hugetlb pool.
+    Hugetlb,
+    /// libjemalloc, preloaded.
+    Jemalloc,
+    /// libmimalloc, preloaded.
+    Mimalloc,
+    /// libtcmalloc, preloaded.
+    Tcmalloc,
 }

@@ -7,6 +7,7 @@ use crate::run::compare::labels::{label_with_scope, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Change, Comparison, Statistic, summary};
 use crate::run::findings::{Finding, Outcome};
+use crate::run::metric::MetricId;
 use crate::run::metric::{Better, Metric};
 use crate::run::plan::service::CommandLine;
 use crate::run::record::StopReason;
@@ -171,7 +172,7 @@ impl Effect {
     /// `is 4.2 % higher in p99 (worse) than`.
     fn said(&self, metric: &Metric) -> String {
         let label = sentence_label(metric);
-        let is_time = metric.name == "wall_seconds";
+        let is_time = metric.name == MetricId::WallSeconds.name();
         let worth = match (metric.better, self.rises) {
             (Better::Neither, _) => "",
             (Better::Lower, false) | (Better::Higher, true) => " (better)",
@@ -248,7 +249,7 @@ fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
 
 /// Of a bench, which number of which cell decides.
 fn of_cell(metric: &Metric) -> String {
-    if metric.name.starts_with("bench/") {
+    if metric.is_of_cell() {
         format!(" in {}", sentence_label(metric))
     } else {
         String::new()
@@ -352,7 +353,7 @@ fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str
 
 /// Whether a finding is part of an answer, so that it need not be said again below.
 pub(super) fn is_said(finding: &Finding) -> bool {
-    finding.id == "policy-had-no-effect" && finding.outcome == Outcome::Shown
+    finding.answers && finding.outcome == Outcome::Shown
 }
 
 #[cfg(test)]

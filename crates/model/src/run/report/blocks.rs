@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Report;
 use super::notes::{DIFFERENCE, MACHINE, Notes};
-use super::rows::{Row, rows};
+use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::labels::effect_text;
 use crate::run::compare::medians::arm_trials;
@@ -39,7 +39,7 @@ enum Detail {
     Test,
 }
 
-impl Row<'_> {
+impl MetricRow<'_> {
     fn cells(&self, arms: &Range<usize>, detail: Detail, notes: &Notes) -> Vec<Cell> {
         let label = Cell::plain(self.short_label());
         if let Some(missing) = self.absent() {
@@ -67,7 +67,7 @@ impl Row<'_> {
     fn short_label(&self) -> String {
         match self.metric.scope {
             Scope::Machine => format!("{} {MACHINE}", shortened(&self.label, LABEL_WIDTH - 2)),
-            _ if self.metric.name.starts_with("bench/") => shortened(&self.label, CELL_WIDTH),
+            _ if self.metric.is_of_cell() => shortened(&self.label, CELL_WIDTH),
             _ => shortened(&self.label, LABEL_WIDTH),
         }
     }
@@ -202,7 +202,7 @@ pub(super) fn blocks(
 
 /// What the blocks of one section share.
 struct Layout<'a, 'n> {
-    rows: Vec<Row<'a>>,
+    rows: Vec<MetricRow<'a>>,
     names: Vec<String>,
     wanted: &'static [Detail],
     width: usize,
@@ -258,7 +258,7 @@ fn detail(columns: usize, verbose: Verbosity) -> &'static [Detail] {
 
 /// One policy alone: the middle with its interval, the smallest and the largest reading; of a
 /// percentile, that of all requests, and those of the trials.
-fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
+fn single(rows: &[MetricRow<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     let middles = rows.iter().all(|row| row.statistic == Statistic::Center);
     let value = if middles { "median" } else { "estimate" };
     let heading = ["", value, "95 % interval", "smallest", "largest"];
@@ -283,7 +283,7 @@ fn single(rows: &[Row<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
 
 /// The interval of a median over trials, which few trials do not have, and percentiles of all
 /// requests together neither: theirs is that of a comparison.
-fn interval(row: &Row<'_>, column: &Column<'_>, readings: &[f64], scaler: &Scaler) -> String {
+fn interval(row: &MetricRow<'_>, column: &Column<'_>, readings: &[f64], scaler: &Scaler) -> String {
     let found = match row.statistic {
         Statistic::Center => summary(column.record, column.policy, &row.metric.name)
             .and_then(|summary| summary.low.zip(summary.high)),
@@ -297,7 +297,7 @@ fn interval(row: &Row<'_>, column: &Column<'_>, readings: &[f64], scaler: &Scale
 }
 
 /// What the trials said, one by one.
-fn readings(column: &Column<'_>, row: &Row<'_>) -> Vec<f64> {
+fn readings(column: &Column<'_>, row: &MetricRow<'_>) -> Vec<f64> {
     let metric = &row.metric.name;
     if let Statistic::Quantile(quantile) = row.statistic {
         return percentile_of_each(column.record, column.policy, metric, quantile);

@@ -11,8 +11,9 @@ use super::service::service;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
-use crate::run::compare::Statistic;
 use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::compare::{Statistic, Warning};
+use crate::run::metric::MetricId;
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
 use crate::text::grid::Grid;
@@ -159,23 +160,23 @@ fn doubts_of(record: &Record) -> Vec<String> {
 fn travelling(report: &Report<'_>) -> Vec<String> {
     let metric = &report.table.verdict.metric;
     let deciding = report.table.comparisons.iter();
-    let mut by_warning: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut by_warning: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for comparison in
         deciding.filter(|it| it.metric == *metric && it.statistic == Statistic::Center)
     {
         for warning in comparison
             .warnings
             .iter()
-            .filter(|it| !it.contains("are marked"))
+            .filter(|it| !matches!(it, Warning::Marked { .. }))
         {
             by_warning
-                .entry(warning)
+                .entry(warning.to_string())
                 .or_default()
                 .push(plain(&comparison.policy));
         }
     }
-    let line = |(warning, policies): (&str, Vec<String>)| {
-        format!("Note on {}: {}.", policies.join(", "), plain(warning))
+    let line = |(warning, policies): (String, Vec<String>)| {
+        format!("Note on {}: {}.", policies.join(", "), plain(&warning))
     };
     by_warning.into_iter().map(line).collect()
 }
@@ -288,7 +289,7 @@ fn circumstances_of(record: &Record) -> String {
 fn fragmented(record: &Record) -> Option<String> {
     let percent = record.header.plan.fragment?;
     let trials = record.trials.iter();
-    let shares = trials.filter_map(|trial| trial.value("fragmented_before_ratio"));
+    let shares = trials.filter_map(|trial| trial.value(MetricId::FragmentedBeforeRatio));
     let (low, high) = shares.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), share| {
         (low.min(share), high.max(share))
     });

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::Report;
-use crate::run::compare::Statistic;
+use crate::run::compare::{Statistic, Warning};
+use crate::run::metric::requests::suffix_metric;
 use crate::run::plan::{LatencySource, Reader};
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
@@ -37,7 +38,7 @@ fn unread(report: &Report<'_>, source: &LatencySource) -> Option<String> {
     let why = first
         .readings
         .iter()
-        .filter(|(name, _)| crate::run::metric::requests::suffix_metric(name).is_some())
+        .filter(|(name, _)| suffix_metric(name).is_some())
         .find_map(|(_, reading)| match reading {
             Reading::Missing { missing } => Some(missing.to_string()),
             _ => None,
@@ -95,15 +96,10 @@ fn warnings(report: &Report<'_>) -> Vec<String> {
     let rows = report.table.comparisons.iter();
     let tails = rows.filter(|row| row.statistic != Statistic::Center);
     let own: BTreeSet<(String, String)> = tails
-        .flat_map(|row| {
-            row.warnings
-                .iter()
-                .map(|it| (row.metric.clone(), it.clone()))
-        })
-        .filter(|(metric, warning)| {
-            crate::run::metric::requests::suffix_metric(metric).is_some()
-                && !warning.contains("marked")
-        })
+        .filter(|row| suffix_metric(&row.metric).is_some())
+        .flat_map(|row| row.warnings.iter().map(|it| (&row.metric, it)))
+        .filter(|(_, warning)| !matches!(warning, Warning::Marked { .. }))
+        .map(|(metric, warning)| (metric.clone(), warning.to_string()))
         .collect();
     let named = |(metric, warning): &(String, String)| {
         let metric = crate::run::compare::labels::metric_of(report.record, metric);

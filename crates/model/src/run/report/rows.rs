@@ -19,7 +19,7 @@ use crate::text::number::Scaler;
 use crate::text::wrap::plain;
 
 /// One metric under every policy.
-pub(super) struct Row<'a> {
+pub(super) struct MetricRow<'a> {
     pub(super) metric: Metric,
     /// The property of the metric's sample.
     pub(super) statistic: Statistic,
@@ -41,7 +41,7 @@ pub(super) fn rows<'a>(
     report: &'a Report<'_>,
     section: &Section<'_>,
     verbose: Verbosity,
-) -> Vec<Row<'a>> {
+) -> Vec<MetricRow<'a>> {
     let medians: Vec<Medians<'_>> = section
         .columns
         .iter()
@@ -57,14 +57,14 @@ pub(super) fn rows<'a>(
             let metric = metric_of(report.record, &named.metric);
             let row = row(report, section, &medians, metric, Statistic::Center);
             let label = named.label;
-            (named.decides, Row { label, ..row })
+            (named.decides, MetricRow { label, ..row })
         });
         let shown = rows.filter(|(decides, row)| *decides || all || row.is_somewhere_above_zero());
         let mut rows = shown.map(|(_, row)| row).collect::<Vec<_>>();
         share_prefixes(&mut rows);
         return rows;
     }
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<MetricRow<'a>> = Vec::new();
     for name in metric_names(report) {
         let metric = metric_of(report.record, &name);
         for statistic in statistics(report, &name) {
@@ -79,8 +79,8 @@ pub(super) fn rows<'a>(
 }
 
 /// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.
-fn share_prefixes(rows: &mut [Row<'_>]) {
-    let kind = |row: &Row<'_>| {
+fn share_prefixes(rows: &mut [MetricRow<'_>]) {
+    let kind = |row: &MetricRow<'_>| {
         let (_, name) = split(&row.metric.name)?;
         (row.metric.unit == Unit::Count).then(|| name.to_owned())
     };
@@ -156,7 +156,7 @@ fn row<'a>(
     medians: &[Medians<'_>],
     metric: Metric,
     statistic: Statistic,
-) -> Row<'a> {
+) -> MetricRow<'a> {
     let find = |policy: &str| {
         report.table.comparisons.iter().find(|comparison| {
             comparison.metric == metric.name
@@ -176,7 +176,7 @@ fn row<'a>(
         (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
-    Row {
+    MetricRow {
         counted,
         statistic,
         values: section.columns.iter().enumerate().map(value).collect(),
@@ -204,7 +204,7 @@ fn is_counted(record: &Record, metric: &str) -> bool {
     readings.any(|reading| matches!(reading, Reading::Histogram { .. }))
 }
 
-impl Row<'_> {
+impl MetricRow<'_> {
     fn is_shown(&self, statistic: Statistic, verbose: Verbosity) -> bool {
         let asked = |value: &Result<f64, Missing>| {
             !matches!(value, Err(Missing::NotAsked | Missing::NotRun))

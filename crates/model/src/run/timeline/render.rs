@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::base::units::Unit;
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::timeline::Second;
@@ -14,11 +15,11 @@ use crate::text::number::Scaler;
 use crate::text::wrap::{plain, wrapped};
 
 /// What does not hold another of them: a stall is in one of these at a time.
-const APART: [&str; 4] = [
-    "direct_compaction_seconds",
-    "direct_reclaim_seconds",
-    "cgroup_reclaim_seconds",
-    "zeroing_seconds",
+const APART: [MetricId; 4] = [
+    MetricId::DirectCompactionSeconds,
+    MetricId::DirectReclaimSeconds,
+    MetricId::CgroupReclaimSeconds,
+    MetricId::ZeroingSeconds,
 ];
 
 /// A column: its head, its unit, and what it shows of a second.
@@ -55,7 +56,9 @@ fn columns() -> [Column; 8] {
             Some(second.huge_bytes? as f64)
         }),
         column("stalled", Unit::Seconds, |second, length| {
-            let timed = APART.iter().filter_map(|metric| second.stalls.get(*metric));
+            let timed = APART
+                .iter()
+                .filter_map(|metric| second.stalls.get(metric.name()));
             timed
                 .copied()
                 .reduce(|sum, one| sum + one)

@@ -61,8 +61,8 @@ pub struct Trial {
 impl Trial {
     /// The value of one metric, where it was read as a single number.
     #[must_use]
-    pub fn value(&self, metric: &str) -> Option<f64> {
-        match self.readings.get(metric) {
+    pub fn value(&self, metric: impl AsRef<str>) -> Option<f64> {
+        match self.readings.get(metric.as_ref()) {
             Some(Reading::Value { value }) => Some(*value),
             _ => None,
         }

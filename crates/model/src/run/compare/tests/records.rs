@@ -1,6 +1,7 @@
 //! Two records against each other.
 
 use super::experiment::{fast, plan, read, record_of, row};
+use super::texts;
 use crate::run::compare::*;
 
 #[test]
@@ -32,5 +33,8 @@ fn two_records_compare_only_in_like_circumstances() {
     );
     let table = between(&a, &b, Across::Allowed).expect("allowed");
     let warning = "circumstances differ: kernel: 6.18.0 → 6.19.0";
-    assert_eq!(row(&table, "wall_seconds", "never").warnings, [warning]);
+    assert_eq!(
+        texts(&row(&table, "wall_seconds", "never").warnings),
+        [warning]
+    );
 }

@@ -1,6 +1,7 @@
 //! Percentiles of requests: merged, called with the stated error, and covered by their interval.
 
 use super::experiment::{plan, policy, read, record_of};
+use super::texts;
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::compare::{Change, Comparison, Options, PERCENTILES, Statistic, percentile, table};
 use crate::run::plan::{Plan, Slot};
@@ -174,7 +175,7 @@ fn too_few_requests_are_said_with_the_number_needed() {
         (Change::CannotTell, None, None)
     );
     assert_eq!(
-        tail.warnings,
+        texts(&tail.warnings),
         ["p99.9 needs 10000 requests under each policy, and 3600 were measured"]
     );
 }
@@ -200,7 +201,9 @@ fn what_a_source_does_not_tell_widens_the_interval() {
         (Change::Higher, Change::CannotTell)
     );
     assert!(
-        listed.warnings[0].contains("known to within 12 % only"),
+        listed.warnings[0]
+            .to_string()
+            .contains("known to within 12 % only"),
         "{:?}",
         listed.warnings
     );

@@ -1,6 +1,7 @@
 //! Trials that failed, were cut off, were marked, or in which the policy was not in force.
 
 use super::experiment::{fast, plan, read, record_of, row, the_table, wobble};
+use super::texts;
 use crate::base::missing::Missing;
 use crate::run::compare::*;
 use crate::run::trial::{Mark, Outcome, Reading, Role, Trial};
@@ -18,7 +19,7 @@ fn a_failed_trial_takes_its_pair_out() {
     let wall = row(&table, "wall_seconds", "always");
     assert_eq!(wall.n, 11);
     assert_eq!(
-        wall.warnings,
+        texts(&wall.warnings),
         ["1 round is left out: a trial failed (killed by signal 11)"]
     );
     assert_eq!(row(&table, "wall_seconds", "again").n, 12);
@@ -54,7 +55,10 @@ fn what_was_not_read_is_a_row_with_its_reason() {
     let row = row(&table, "cgroup_peak_bytes", "always");
     assert_eq!((row.n, row.ratio, row.low, row.p), (0, None, None, None));
     assert_eq!((row.change, row.more_rounds), (Change::CannotTell, None));
-    assert_eq!(row.warnings, ["this machine has no hardware counters"]);
+    assert_eq!(
+        texts(&row.warnings),
+        ["this machine has no hardware counters"]
+    );
 }
 
 #[test]
@@ -68,7 +72,7 @@ fn a_round_that_was_cut_off_is_left_out() {
     let wall = row(&table, "wall_seconds", "always");
     assert_eq!((wall.n, row(&table, "wall_seconds", "again").n), (10, 10));
     assert_eq!(
-        wall.warnings,
+        texts(&wall.warnings),
         ["1 round is left out: cut off before its last trial"]
     );
 }
@@ -84,10 +88,7 @@ fn marks_travel_with_the_number() {
     let table = the_table(&record);
     let wall = row(&table, "wall_seconds", "always");
     let want = "4 of 20 trials are marked, the first: the hypervisor took 2.5 % of the time";
-    assert_eq!(
-        (wall.n, wall.warnings.as_slice()),
-        (10, &[want.to_owned()][..])
-    );
+    assert_eq!((wall.n, texts(&wall.warnings)), (10, vec![want.to_owned()]));
 }
 
 #[test]

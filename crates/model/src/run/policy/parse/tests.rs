@@ -1,10 +1,12 @@
-use proptest::collection::btree_map;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
 
 use super::*;
-use crate::run::policy::{SizeMode, Thp};
+use crate::run::policy::keys::KEYS;
+use crate::run::policy::words::Word;
+use crate::run::policy::{Runtime, SizeMode, Thp};
 
 fn parsed(text: &str) -> Policy {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -71,7 +73,7 @@ fn faults_say_what_was_expected() {
         ("thp=never,defrg=never", "unknown key `defrg`"),
         ("defrg=never", "did you mean `defrag`"),
         ("khugpaged.x=1", "did you mean `khugepaged.FILE`"),
-        ("khugepaged.../x=1", "unknown key"),
+        ("khugepaged.../x=1", "write khugepaged.FILE="),
         ("khugepaged.pages_to_scan=-1", "whole number"),
         ("thp=never,thp=always", "`thp` is set twice"),
         ("env.A=1,env.A=2", "`env.A` is set twice"),
@@ -82,7 +84,7 @@ fn faults_say_what_was_expected() {
         ("mthp=64:always", "power of two"),
         ("mthp=64k:alwys", "did you mean `always`"),
         ("zero_page=yes", "expected 0 or 1"),
-        ("env.1=x", "does not name a variable"),
+        ("env.1=x", "write env.NAME="),
         ("thp=never,", "expected KEY=VALUE"),
     ] {
         let said = fault(text);
@@ -94,7 +96,7 @@ fn faults_say_what_was_expected() {
 }
 
 fn word<W: Word + fmt::Debug>() -> impl Strategy<Value = W> {
-    select(W::ALL)
+    select(W::VARIANTS)
 }
 
 /// Settings of all kinds, sensible or not.
@@ -102,13 +104,20 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
     let size = (0_u32..22).prop_map(|shift| 1_u64 << shift);
     // A comma that a key follows cannot be typed inside a value, so it is not made here.
     let value = "[ -+.-~\u{e4}]{0,6}(,[ -+.-<>-~]{0,4})?";
+    let words: Vec<(&str, String)> = KEYS
+        .iter()
+        .filter(|key| key.values().contains('|') && !key.values().contains(':'))
+        .flat_map(|key| {
+            key.values()
+                .split('|')
+                .map(|word| (key.name, word.to_owned()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
     (
-        option::of(word()),
-        option::of(word()),
+        vec(select(words), 0..4),
         btree_map(size, word(), 0..3),
-        option::of(word()),
         btree_map("[a-z_][a-z0-9_]{0,9}", any::<u64>(), 0..3),
-        option::of(word()),
         btree_map(
             word::<Runtime>(),
             btree_map("[A-Za-z_.-]{1,5}", "[0-9]{1,4}", 1..3),
@@ -116,21 +125,23 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
         ),
         btree_map("[A-Za-z_][A-Za-z0-9_]{0,5}", value, 0..3),
     )
-        .prop_map(
-            |(thp, defrag, mthp, zero_page, khugepaged, malloc, runtimes, env)| Settings {
-                thp,
-                defrag,
+        .prop_map(|(words, mthp, khugepaged, runtimes, env)| {
+            let env = env.into_iter();
+            let mut settings = Settings {
                 mthp,
-                zero_page,
                 khugepaged,
-                malloc,
                 runtimes,
                 env: env
-                    .into_iter()
                     .map(|(name, value)| (name, value.trim().to_owned()))
                     .collect(),
-            },
-        )
+                ..Settings::default()
+            };
+            for (key, word) in words {
+                // A key that comes twice keeps its last value: the error says only that.
+                let _ = settings.set(key, &word);
+            }
+            settings
+        })
 }
 
 proptest! {

@@ -2,35 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use super::insert_once;
 use crate::base::units::{GIB, KIB, MIB, parse_size};
 use crate::run::policy::SizeMode;
-use crate::run::policy::nearest::suggestion;
 use crate::run::policy::words::Word;
+use crate::text::suggest::suggestion;
 
-pub(super) fn parse_word<W: Word>(key: &str, value: &str) -> Result<W, String> {
-    W::from_word(value).ok_or_else(|| {
+pub(in crate::run::policy) fn parse_word<W: Word>(key: &str, value: &str) -> Result<W, String> {
+    value.parse().map_err(|_| {
         let words = W::words();
         let near = suggestion(value, words.iter().copied());
         format!("`{key}={value}`: expected {}{near}", one_of(&words))
     })
 }
 
-pub(super) fn parse_number(key: &str, value: &str) -> Result<u64, String> {
+pub(in crate::run::policy) fn parse_number(key: &str, value: &str) -> Result<u64, String> {
     value
         .parse()
         .map_err(|_| format!("`{key}={value}`: expected a whole number from 0"))
 }
 
 /// `64k:always+2m:inherit`, by size in KiB.
-pub(super) fn parse_mthp(value: &str) -> Result<BTreeMap<u64, SizeMode>, String> {
+pub(in crate::run::policy) fn parse_mthp(value: &str) -> Result<BTreeMap<u64, SizeMode>, String> {
     let mut sizes = BTreeMap::new();
     for part in value.split('+') {
         let (size, mode) = part.split_once(':').ok_or_else(|| {
             format!("`mthp={value}`: expected SIZE:MODE[+SIZE:MODE…], as in mthp=64K:always")
         })?;
         let kib = parse_kib(size)?;
-        insert_once(&mut sizes, size, kib, parse_word(size, mode)?)?;
+        if sizes.insert(kib, parse_word(size, mode)?).is_some() {
+            return Err(format!("`{size}` is set twice"));
+        }
     }
     Ok(sizes)
 }
@@ -45,7 +46,7 @@ fn parse_kib(size: &str) -> Result<u64, String> {
     ))
 }
 
-pub(super) fn mthp_text(sizes: &BTreeMap<u64, SizeMode>) -> String {
+pub(in crate::run::policy) fn mthp_text(sizes: &BTreeMap<u64, SizeMode>) -> String {
     let parts: Vec<String> = sizes
         .iter()
         .map(|(&kib, mode)| format!("{}:{}", kib_text(kib), mode.word()))

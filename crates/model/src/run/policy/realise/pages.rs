@@ -3,6 +3,7 @@
 use super::{Draft, FileWrite, Reach, ThpPrctl};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
+use crate::run::policy::key::{Acts, Entry};
 use crate::run::policy::parse::{kib_text, one_of};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Malloc, SizeMode, Thp};
@@ -18,21 +19,23 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     }
 }
 
+/// What a kernel without transparent huge pages does by itself.
+const WITHOUT_THP: [&str; 2] = ["thp=never", "thp=inherit"];
+
 /// Without transparent huge pages `thp=never` is what there is.
 fn reach_without_thp(draft: &mut Draft<'_>, missing: &Missing) {
     let settings = &draft.policy.settings;
-    let thp = matches!(settings.thp, Some(Thp::Madvise | Thp::Always));
-    let keys: Vec<&str> = [
-        ("thp", thp),
-        ("defrag", settings.defrag.is_some()),
-        ("mthp", !settings.mthp.is_empty()),
-        ("zero_page", settings.zero_page.is_some()),
-        ("khugepaged", !settings.khugepaged.is_empty()),
-        ("malloc=thp", settings.malloc == Some(Malloc::Thp)),
-    ]
-    .into_iter()
-    .filter_map(|(key, asked)| asked.then_some(key))
-    .collect();
+    let mut keys: Vec<&str> = settings
+        .entries()
+        .filter(|entry| {
+            entry.key.acts != Acts::Program && !WITHOUT_THP.contains(&&*entry.to_string())
+        })
+        .map(|entry| entry.key.word())
+        .collect();
+    keys.dedup();
+    if settings.malloc == Some(Malloc::Thp) {
+        keys.push("malloc=thp");
+    }
     if !keys.is_empty() {
         let (problem, remedy) = no_thp(missing);
         draft.obstacle(
@@ -253,18 +256,10 @@ fn want_sizes(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
 }
 
 fn want_others(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
-    let settings = &draft.policy.settings;
-    if let Some(defrag) = settings.defrag {
-        wanted.push(want("defrag", defrag.word(), &thp.defrag));
-    }
-    if let Some(toggle) = settings.zero_page {
-        let current = if thp.zero_page { "1" } else { "0" };
-        wanted.push(want("use_zero_page", toggle.word(), current));
-    }
-    for (file, number) in &settings.khugepaged {
-        if let Some(current) = thp.khugepaged.get(file) {
-            let path = format!("khugepaged/{file}");
-            wanted.push(want(&path, &number.to_string(), &current.to_string()));
+    for Entry { key, name, value } in draft.policy.settings.entries() {
+        let Some(file) = &key.file else { continue };
+        if let Some(current) = (file.current)(thp, &name) {
+            wanted.push(want(&file.path_of(key, &name), &value, &current));
         }
     }
 }

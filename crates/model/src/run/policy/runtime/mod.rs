@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::Settings;
+use super::key::Key;
 use super::realise::EnvChange;
 use super::words::Word;
 
@@ -16,8 +18,23 @@ pub mod placeholders;
 pub use answers::{Answers, complaints, not_taken, parse_flags, parse_tunables, tunables_answers};
 
 /// Whose setting it is.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    VariantArray,
+    IntoStaticStr,
+    EnumString,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Runtime {
     /// HotSpot: `-XX:` flags, by `JAVA_TOOL_OPTIONS`.
     Java,
@@ -37,41 +54,11 @@ pub enum Runtime {
     Redis,
 }
 
-impl Word for Runtime {
-    const ALL: &'static [Self] = &[
-        Self::Java,
-        Self::Go,
-        Self::Jemalloc,
-        Self::Mimalloc,
-        Self::Tcmalloc,
-        Self::Glibc,
-        Self::Postgres,
-        Self::Redis,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Java => "java",
-            Self::Go => "go",
-            Self::Jemalloc => "jemalloc",
-            Self::Mimalloc => "mimalloc",
-            Self::Tcmalloc => "tcmalloc",
-            Self::Glibc => "glibc",
-            Self::Postgres => "postgres",
-            Self::Redis => "redis",
-        }
-    }
-}
-
 impl Runtime {
     /// The runtime and the name of `java.UseLargePages`; `None` for keys of other kinds.
     pub(super) fn of_key(key: &str) -> Option<(Self, &str)> {
-        let (word, name) = key.split_once('.')?;
-        let legal = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        let named = !name.is_empty() && name.chars().all(legal);
-        Self::from_word(word)
-            .filter(|_| named)
-            .map(|runtime| (runtime, name))
+        let (row, name) = Key::find(key)?;
+        Some((row.word().parse().ok()?, name))
     }
 
     /// The value in its canonical form, or what is wrong with it.

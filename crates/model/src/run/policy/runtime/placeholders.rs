@@ -1,5 +1,4 @@
 use super::super::Settings;
-use super::super::words::Word;
 use super::{Runtime, key};
 
 /// A word of the command with its placeholders filled.
@@ -41,9 +40,8 @@ pub fn idle(command: &[String], settings: &Settings) -> Vec<String> {
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     text.match_indices('{').find_map(|(at, _)| {
         let (name, after) = text[at + 1..].split_once('}')?;
-        let (runtime, _) = Runtime::of_key(name)?;
-        let is_ours = Runtime::ALL.contains(&runtime);
-        is_ours.then_some((&text[..at], name, after))
+        Runtime::of_key(name)?;
+        Some((&text[..at], name, after))
     })
 }
 

@@ -7,10 +7,12 @@ const ALIKE: f64 = 0.75;
 const FEW: usize = 10;
 
 /// The known word that is most like the one that was typed, if any is like it.
+#[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
     let known = known
         .into_iter()
-        .map(|known| (likeness(word, known), known));
+        .map(|known| (likeness(&word, known), known));
     let best = known.max_by(|(one, _), (other, _)| one.total_cmp(other));
     best.filter(|(likeness, _)| *likeness >= ALIKE)
         .map(|(_, known)| known)
@@ -26,6 +28,7 @@ fn likeness(one: &str, other: &str) -> f64 {
 }
 
 /// `did you mean …?`, and the known words where they are few or none is like the one typed.
+#[must_use]
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let all = format!("there are {}", known.join(", "));
@@ -34,6 +37,13 @@ pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String 
         Some(near) => format!("did you mean `{near}`?"),
         None => all,
     }
+}
+
+/// `; did you mean …?` where a known word is like the one typed, else nothing.
+#[must_use]
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest(word, known);
+    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
 #[cfg(test)]
@@ -47,6 +57,8 @@ mod tests {
             assert_eq!(nearest(word, known), Some("wall_seconds"), "{word}");
         }
         assert_eq!(nearest("zebra", known), None);
+        assert_eq!(nearest("ALWAYS", ["never", "always"]), Some("always"));
+        assert_eq!(nearest("sometimes", ["never", "always"]), None);
         assert_eq!(hint("zebra", ["a", "b"]), "there are a, b");
         let both = "did you mean `brk`? (there are brk, mmap)";
         assert_eq!(hint("sbrk", ["brk", "mmap"]), both);

@@ -1,0 +1,149 @@
+//! What is measured in every trial: a row for each metric.
+
+#[rustfmt::skip]
+metrics! {
+    /// A metric that every trial has, be it as a value or as the reason why there is none.
+    pub enum MetricId in METRICS;
+    WallSeconds "wall_seconds" "wall time" Seconds Lower Tree Always
+        "From the release of the workload's exec to its end, on the monotonic clock; time in which the workload was held for reading is taken out.";
+    ServiceReadySeconds "service_ready_seconds" "until ready" Seconds Lower Tree WhenNonZero
+        "From the release of a service's exec until it was ready, on the monotonic clock: its start, with whatever it touches beforehand. Readiness is asked after every 1 to 20 ms.";
+    UserSeconds "user_seconds" "user time" Seconds Lower Tree Always
+        "User mode time of the tree, from wait4(2).";
+    SystemSeconds "system_seconds" "system time" Seconds Lower Tree Always
+        "Kernel mode time of the tree, from wait4(2): faults, zeroing and system calls are here.";
+    MinorFaultsTotal "minor_faults_total" "minor faults" Count Lower Tree Always
+        "Page faults served without I/O, from wait4(2), less those taken before exec. Faults taken inside MADV_POPULATE and MAP_POPULATE are counted too (mm_account_fault, mm/memory.c).";
+    MajorFaultsTotal "major_faults_total" "major faults" Count Lower Tree WhenNonZero
+        "Page faults that waited for I/O, from wait4(2).";
+    PeakRssBytes "peak_rss_bytes" "peak memory" Bytes Lower Process Always
+        "Largest resident set of any single process of the tree: ru_maxrss under a launcher whose own size is known, or VmHWM at exit. Huge zero pages are not in it.";
+    PeakTreeRssBytes "peak_tree_rss_bytes" "peak memory (tree)" Bytes Lower Tree OnRequest
+        "Largest sum of the resident sets of all processes of the tree, sampled; shared pages count once for each process.";
+    PeakTreePssBytes "peak_tree_pss_bytes" "peak memory, shared once" Bytes Lower Tree OnRequest
+        "Largest sum of the proportional sets (Pss of smaps_rollup) of all processes of the tree, sampled: a page that processes share counts once in all; what they share with strangers counts in part. Only of a tree in which a sample saw several processes; what came and went between two samples, which are fewer where pages are small, is not in it.";
+    CgroupPeakBytes "cgroup_peak_bytes" "peak memory (cgroup)" Bytes Lower Group WhenNonZero
+        "memory.peak (v2) or memory.max_usage_in_bytes (v1) of the trial's cgroup: page cache and kernel memory included.";
+    AnonPeakBytes "anon_peak_bytes" "anonymous memory, peak" Bytes Neither Tree OnRequest
+        "Largest sum of anonymous memory (smaps_rollup Anonymous) of the tree that a sample or the exit reading saw: what shared memory and files hold is not in it, and a page that processes share after a fork counts in each.";
+    HugeAnonPeakBytes "huge_anon_peak_bytes" "huge pages seen" Bytes Neither Tree Always
+        "Largest sum of PMD-mapped anonymous memory (smaps_rollup AnonHugePages) of the tree that a sample or the exit reading saw: what lived between two samples is not in it.";
+    HugeAnonMeanBytes "huge_anon_mean_bytes" "huge pages, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of PMD-mapped anonymous memory of the tree over the trial.";
+    HugeAnonExitBytes "huge_anon_exit_bytes" "huge pages, at exit" Bytes Neither Main OnRequest
+        "PMD-mapped anonymous memory of the main process when it had ended and still held its memory.";
+    HugeFilePeakBytes "huge_file_peak_bytes" "huge file pages, peak" Bytes Neither Tree WhenNonZero
+        "Largest sum of PMD-mapped page cache (FilePmdMapped) of the tree.";
+    HugeFileMeanBytes "huge_file_mean_bytes" "huge file pages, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of PMD-mapped page cache of the tree.";
+    HugeFileExitBytes "huge_file_exit_bytes" "huge file pages, at exit" Bytes Neither Main OnRequest
+        "PMD-mapped page cache of the main process at its end.";
+    HugeShmemPeakBytes "huge_shmem_peak_bytes" "huge shmem, peak" Bytes Neither Tree WhenNonZero
+        "Largest sum of PMD-mapped shared memory (ShmemPmdMapped) of the tree.";
+    HugeShmemMeanBytes "huge_shmem_mean_bytes" "huge shmem, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of PMD-mapped shared memory of the tree.";
+    HugeShmemExitBytes "huge_shmem_exit_bytes" "huge shmem, at exit" Bytes Neither Main OnRequest
+        "PMD-mapped shared memory of the main process at its end.";
+    HugetlbPeakBytes "hugetlb_peak_bytes" "hugetlb, peak" Bytes Neither Tree WhenNonZero
+        "Largest amount of hugetlb memory that the tree held, in samples; it is not part of the resident set. What processes share (Shared_Hugetlb) counts once: it is what was taken from the machine's pools since before the trial, held between the most that one process shares and the sum.";
+    HugetlbMeanBytes "hugetlb_mean_bytes" "hugetlb, mean" Bytes Neither Tree OnRequest
+        "Time-weighted mean of hugetlb memory of the tree.";
+    HugetlbExitBytes "hugetlb_exit_bytes" "hugetlb, at exit" Bytes Neither Main OnRequest
+        "hugetlb memory of the main process at its end.";
+    HugeZeroExitBytes "huge_zero_exit_bytes" "huge zero page, at exit" Bytes Neither Main WhenNonZero
+        "Address space of the main process that still mapped the shared huge zero page at its end (PAGEMAP_SCAN, Linux 6.7): memory that was only ever read.";
+    RssMeanBytes "rss_mean_bytes" "memory, mean" Bytes Lower Tree OnRequest
+        "Time-weighted mean of the sum of resident sets of the tree.";
+    ForkSharedPeakBytes "fork_shared_peak_bytes" "shared after fork" Bytes Neither Tree OnRequest
+        "Largest amount of anonymous memory that several processes of the tree were seen to share, as after a fork: Anonymous less Pss_Anon of smaps_rollup (Linux 5.4), summed; a page counts once for each process but one. Merged pages (KSM) are in it.";
+    ForkCopiedBytes "fork_copied_bytes" "copied after fork" Bytes Lower Tree OnRequest
+        "Largest amount by which the memory so shared became each process's own while no process came or went: what writes copied, as far as two samples saw it; missing where no two did.";
+    ThreadStacksBytes "thread_stacks_bytes" "thread stacks" Bytes Lower Main OnRequest
+        "Resident memory of the mappings in which the stack pointers of a service's threads lie, the first thread's left out, at the end of the load (smaps, /proc/PID/task/TID/syscall).";
+    ThreadStacksHugeBytes "thread_stacks_huge_bytes" "thread stacks, huge" Bytes Neither Main OnRequest
+        "The part of it that a PMD maps.";
+    ThreadsTotal "threads_total" "threads, at the end" Count Neither Main OnRequest
+        "Threads of a service's main process whose stacks were found, at the end of the load.";
+    CyclesTotal "cycles_total" "cycles" Count Lower Tree OnRequest
+        "Cycles of the processors in the tree, from exec on, in the modes that are permitted (perf_event_open).";
+    InstructionsTotal "instructions_total" "instructions" Count Lower Tree OnRequest
+        "Instructions that retired in the tree, from exec on; the other events of the trial's group are counted over the same time.";
+    DtlbWalksTotal "dtlb_walks_total" "page walks, data" Count Lower Tree WhenNonZero
+        "Page walks for data: completed walks (Intel), misses of the second level (AMD), DTLB_WALK (Arm). Not comparable between makers.";
+    ItlbWalksTotal "itlb_walks_total" "page walks, code" Count Lower Tree WhenNonZero
+        "Page walks for code, by the same events of the other side.";
+    DataWalkCyclesRatio "data_walk_cycles_ratio" "cycles with data walk" Ratio Lower Tree WhenNonZero
+        "Share of cycles with a page walk for data under way, at most: walks for loads and stores may overlap, and the core computes meanwhile. Not on AMD Zen.";
+    CodeWalkCyclesRatio "code_walk_cycles_ratio" "cycles with code walk" Ratio Lower Tree WhenNonZero
+        "Share of cycles with a page walk for code under way, at most.";
+    ThpFaultAllocTotal "thp_fault_alloc_total" "huge faults" Count Neither Machine WhenNonZero
+        "vmstat thp_fault_alloc: huge pages allocated and charged in a fault.";
+    ThpFaultFallbackTotal "thp_fault_fallback_total" "huge faults refused" Count Lower Machine WhenNonZero
+        "vmstat thp_fault_fallback: no huge page could be allocated or charged in a fault. Faults where the mapping was unfit are not counted by the kernel.";
+    ThpFaultFallbackChargeTotal "thp_fault_fallback_charge_total" "huge charges refused" Count Lower Machine OnRequest
+        "vmstat thp_fault_fallback_charge: the part of the refusals that a memory cgroup caused.";
+    ThpCollapseAllocTotal "thp_collapse_alloc_total" "pages collapsed" Count Neither Machine WhenNonZero
+        "vmstat thp_collapse_alloc: huge pages made by khugepaged or MADV_COLLAPSE.";
+    KhugepagedCollapsedTotal "khugepaged_collapsed_total" "khugepaged collapsed" Count Neither Machine OnRequest
+        "khugepaged/pages_collapsed: huge pages made by khugepaged alone.";
+    ThpCollapseAllocFailedTotal "thp_collapse_alloc_failed_total" "collapses refused" Count Lower Machine OnRequest
+        "vmstat thp_collapse_alloc_failed.";
+    ThpSplitPmdTotal "thp_split_pmd_total" "huge mappings split" Count Lower Machine WhenNonZero
+        "vmstat thp_split_pmd: a PMD mapping turned into small ones.";
+    ThpSplitPageTotal "thp_split_page_total" "huge pages split" Count Lower Machine OnRequest
+        "vmstat thp_split_page.";
+    ThpSplitPageFailedTotal "thp_split_page_failed_total" "splits refused" Count Lower Machine OnRequest
+        "vmstat thp_split_page_failed.";
+    ThpDeferredSplitPageTotal "thp_deferred_split_page_total" "splits deferred" Count Lower Machine OnRequest
+        "vmstat thp_deferred_split_page: partly unmapped huge pages.";
+    ThpZeroPageAllocTotal "thp_zero_page_alloc_total" "huge zero page made" Count Neither Machine OnRequest
+        "vmstat thp_zero_page_alloc: allocations of the single shared page, not its mappings.";
+    CompactStallTotal "compact_stall_total" "compaction stalls" Count Lower Machine WhenNonZero
+        "vmstat compact_stall: an allocation compacted memory itself.";
+    CompactSuccessTotal "compact_success_total" "compactions done" Count Neither Machine OnRequest
+        "vmstat compact_success.";
+    CompactFailTotal "compact_fail_total" "compactions failed" Count Lower Machine OnRequest
+        "vmstat compact_fail.";
+    AllocstallTotal "allocstall_total" "reclaim stalls" Count Lower Machine WhenNonZero
+        "vmstat allocstall_*, summed over zones: an allocation reclaimed memory itself.";
+    DirectCompactionSeconds "direct_compaction_seconds" "in direct compaction" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent compacting memory for their own allocations, waits included (BPF at try_to_compact_pages, or mm_compaction_begin and _end).";
+    DirectReclaimSeconds "direct_reclaim_seconds" "in direct reclaim" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent reclaiming memory for their own allocations, waits included (BPF at try_to_free_pages, or mm_vmscan_direct_reclaim_begin and _end).";
+    CgroupReclaimSeconds "cgroup_reclaim_seconds" "in cgroup reclaim" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent reclaiming memory at the limit of their cgroup (BPF at try_to_free_mem_cgroup_pages, or mm_vmscan_memcg_reclaim_begin and _end).";
+    ZeroingSeconds "zeroing_seconds" "zeroing huge pages" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent clearing huge pages and folios of several pages (BPF at folio_zero_user or clear_huge_page); small pages are not in it.";
+    SplitSeconds "split_seconds" "splitting huge mappings" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent turning PMD mappings into small ones (BPF at __split_huge_pmd).";
+    PageFaultSeconds "page_fault_seconds" "in page faults" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent in page faults, waits included (BPF at handle_mm_fault, or the software events of perf); what was compacted, reclaimed and cleared for them is in it; only with --stalls all.";
+    CopyOnWriteSeconds "copy_on_write_seconds" "in copy-on-write" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree spent in faults that write to a shared or read-only small page (BPF at do_wp_page); only with --stalls all.";
+    MmapLockWaitSeconds "mmap_lock_wait_seconds" "waiting for mmap_lock" Seconds Lower Tree WhenNonZero
+        "Time that threads of the tree queued for the lock of their own address space while another had it, added up (BPF at contention_begin and contention_end of that lock); spinning before that is not in it. Only with --stalls all.";
+    SwappedPagesTotal "swapped_pages_total" "pages swapped" Count Lower Machine WhenNonZero
+        "vmstat pswpin and pswpout.";
+    VoluntarySwitchesTotal "voluntary_switches_total" "waits" Count Lower Tree OnRequest
+        "Voluntary context switches of the tree, from wait4(2).";
+    InvoluntarySwitchesTotal "involuntary_switches_total" "preemptions" Count Lower Tree OnRequest
+        "Involuntary context switches of the tree, from wait4(2).";
+    ServiceUseRatio "service_use_ratio" "processors in use" Ratio Neither Tree OnRequest
+        "Processor time of the service's tree during the load, by its wall time: 1 is one processor all the time.";
+    LoadUseRatio "load_use_ratio" "processors the load uses" Ratio Neither Own OnRequest
+        "Processor time of what loads the service, by its wall time: 1 is one processor all the time.";
+    StealSeconds "steal_seconds" "stolen time" Seconds Lower Machine OnRequest
+        "Time in which the hypervisor ran something else, over all processors (/proc/stat).";
+    OtherBusySeconds "other_busy_seconds" "other programs' time" Seconds Lower Machine OnRequest
+        "Busy time of the machine less that of the tree and of the measuring.";
+    FreeHugePagesBeforeTotal "free_huge_pages_before_total" "free huge pages before" Count Higher Machine OnRequest
+        "Free memory in blocks of at least the huge-page size before the trial, in huge pages (/proc/buddyinfo).";
+    FreeHugePagesAfterTotal "free_huge_pages_after_total" "free huge pages after" Count Higher Machine OnRequest
+        "The same after the trial.";
+    FragmentedBeforeRatio "fragmented_before_ratio" "free in small blocks" Ratio Neither Machine OnRequest
+        "Part of free memory in blocks smaller than a huge page before the trial (/proc/buddyinfo): the kernel's unusable free space index for that size.";
+    SamplingRatio "sampling_ratio" "cost of sampling" Ratio Lower Own OnRequest
+        "Processor time of the sampling thread as a share of the trial's wall time.";
+    SamplesTotal "samples_total" "samples" Count Neither Own OnRequest
+        "How often the tree's memory was read during the trial.";
+}

@@ -1,0 +1,207 @@
+//! What a policy can set: a field and a row for each key.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Place;
+
+use serde::{Deserialize, Serialize};
+
+use super::key::{Acts, File, Key, Value};
+use super::parse::{mthp_text, parse_mthp, parse_number, parse_word};
+use super::runtime::{Runtime, RuntimeSettings};
+use super::words::{Defrag, Malloc, SizeMode, Thp, Toggle, Word};
+
+/// What a policy sets; everything absent stays as the machine has it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// `thp=`: anonymous transparent huge pages of the PMD size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thp: Option<Thp>,
+    /// `defrag=`: how hard a fault tries for a huge page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defrag: Option<Defrag>,
+    /// `mthp=`: per-size modes, by size in KiB.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        with = "crate::base::missing::number_keys"
+    )]
+    pub mthp: BTreeMap<u64, SizeMode>,
+    /// `zero_page=`: whether a read fault maps the shared huge zero page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zero_page: Option<Toggle>,
+    /// `khugepaged.FILE=`: by file name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub khugepaged: BTreeMap<String, u64>,
+    /// `malloc=`: the allocator, or what glibc's allocator is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub malloc: Option<Malloc>,
+    /// `java.NAME=` and its kind: by runtime, then by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub runtimes: RuntimeSettings,
+    /// `env.NAME=`: environment variables.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// A key whose values are words, in a field of its own name.
+macro_rules! words {
+    ($field:ident: $type:ty) => {
+        Value {
+            offered: || <$type>::words().join("|"),
+            is_name: str::is_empty,
+            set: |settings, pair| {
+                let value = parse_word(pair.key, pair.value)?;
+                match settings.$field.replace(value) {
+                    None => Ok(()),
+                    Some(_) => Err(twice(pair.key)),
+                }
+            },
+            get: |settings, _| {
+                let set = settings.$field.iter();
+                set.map(|value| (String::new(), value.word().to_owned()))
+                    .collect()
+            },
+        }
+    };
+}
+
+/// The keys of one runtime.
+const fn runtime(name: &'static str, doc: &'static str) -> Key {
+    Key {
+        name,
+        doc,
+        acts: Acts::Program,
+        file: None,
+        value: RUNTIME,
+    }
+}
+
+/// All keys, in the order in which a policy is written.
+#[rustfmt::skip]
+pub static KEYS: &[Key] = &[
+    Key { name: "thp", acts: Acts::Pages, file: None, value: words!(thp: Thp),
+        doc: "anonymous transparent huge pages of the PMD size" },
+    Key { name: "defrag", acts: Acts::Making, value: words!(defrag: Defrag),
+        file: Some(File { path: "defrag", current: |thp, _| Some(thp.defrag.clone()) }),
+        doc: "how hard a fault tries for a huge page" },
+    Key { name: "mthp", acts: Acts::Pages, file: None, value: SIZES,
+        doc: "the mode of each folio size" },
+    Key { name: "zero_page", acts: Acts::Making, value: words!(zero_page: Toggle),
+        file: Some(File { path: "use_zero_page", current: |thp, _| Some(u8::from(thp.zero_page).to_string()) }),
+        doc: "whether a read fault maps the shared huge zero page" },
+    Key { name: "khugepaged.FILE", acts: Acts::Making, value: KHUGEPAGED,
+        file: Some(File { path: "khugepaged/FILE", current: |thp, name| thp.khugepaged.get(name).map(u64::to_string) }),
+        doc: "a file of khugepaged" },
+    Key { name: "malloc", acts: Acts::Program, file: None, value: words!(malloc: Malloc),
+        doc: "the allocator, or what glibc's allocator is told" },
+    runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
+    runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
+    runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),
+    runtime("mimalloc.NAME", "the variable MIMALLOC_NAME"),
+    runtime("tcmalloc.NAME", "the variable TCMALLOC_NAME (gperftools)"),
+    runtime("glibc.NAME", "an entry of GLIBC_TUNABLES"),
+    runtime("postgres.NAME", "what fills {postgres.NAME} in the command"),
+    runtime("redis.NAME", "what fills {redis.NAME} in the command"),
+    Key { name: "env.NAME", acts: Acts::Program, file: None, value: VARIABLE,
+        doc: "a variable of the environment" },
+];
+
+/// `64k:always+2m:inherit`.
+const SIZES: Value = Value {
+    offered: || format!("SIZE:{}[+…]", SizeMode::words().join("|")),
+    is_name: str::is_empty,
+    set: |settings, pair| {
+        if !settings.mthp.is_empty() {
+            return Err(twice(pair.key));
+        }
+        settings.mthp = parse_mthp(pair.value)?;
+        Ok(())
+    },
+    get: |settings, _| match settings.mthp.is_empty() {
+        true => Vec::new(),
+        false => vec![(String::new(), mthp_text(&settings.mthp))],
+    },
+};
+
+const KHUGEPAGED: Value = Value {
+    offered: || "N".to_owned(),
+    is_name: |name| is_identifier(name) && !name.contains(|c: char| c.is_ascii_uppercase()),
+    set: |settings, pair| {
+        let number = parse_number(pair.key, pair.value)?;
+        insert_once(
+            &mut settings.khugepaged,
+            pair.key,
+            pair.name.to_owned(),
+            number,
+        )
+    },
+    get: |settings, _| {
+        let set = settings.khugepaged.iter();
+        set.map(|(file, number)| (file.clone(), number.to_string()))
+            .collect()
+    },
+};
+
+const RUNTIME: Value = Value {
+    offered: || "VALUE".to_owned(),
+    is_name: |name| {
+        let legal = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        !name.is_empty() && name.chars().all(legal)
+    },
+    set: |settings, pair| {
+        let (runtime, name) = Runtime::of_key(pair.key).ok_or("no such runtime")?;
+        let value = runtime.check(pair.key, pair.value)?;
+        let named = settings.runtimes.entry(runtime).or_default();
+        insert_once(named, pair.key, name.to_owned(), value)
+    },
+    get: |settings, word| {
+        let named = |runtime: Runtime| settings.runtimes.get(&runtime);
+        let set = word.parse().ok().and_then(named).into_iter().flatten();
+        set.map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    },
+};
+
+const VARIABLE: Value = Value {
+    offered: || "VALUE".to_owned(),
+    is_name: |name| !name.starts_with(|c: char| c.is_ascii_digit()) && is_identifier(name),
+    set: |settings, pair| {
+        if pair.value.contains('\0') {
+            return Err(format!("`{}`: a value may not hold a NUL", pair.key));
+        }
+        insert_once(
+            &mut settings.env,
+            pair.key,
+            pair.name.to_owned(),
+            pair.value.to_owned(),
+        )
+    },
+    get: |settings, _| {
+        let set = settings.env.iter();
+        set.map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    },
+};
+
+fn is_identifier(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn insert_once<K: Ord, V>(
+    map: &mut BTreeMap<K, V>,
+    what: &str,
+    key: K,
+    value: V,
+) -> Result<(), String> {
+    match map.entry(key) {
+        Place::Vacant(place) => {
+            place.insert(value);
+            Ok(())
+        }
+        Place::Occupied(_) => Err(twice(what)),
+    }
+}
+
+fn twice(key: &str) -> String {
+    format!("`{key}` is set twice")
+}

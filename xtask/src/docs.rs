@@ -1,0 +1,172 @@
+//! `docs/reference/`: what the tables of the program say, one page a table. A test holds the pages
+//! to the tables.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use hugewise_linux::perf::events;
+use hugewise_model::base::exit::Exit;
+use hugewise_model::bench;
+use hugewise_model::observe::stat::kind::KINDS;
+use hugewise_model::run::findings;
+use hugewise_model::run::metric::{Better, FAMILIES, Family, Scope};
+use hugewise_model::run::policy::keys::KEYS;
+use hugewise_model::text::document::{Document, Paragraph, Section};
+use hugewise_model::text::grid::{Align, Grid};
+use hugewise_model::text::{Verbosity, to_markdown};
+
+/// Writes the reference pages.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Where they go
+    #[arg(long, default_value = "docs/reference", value_name = "FOLDER")]
+    out: std::path::PathBuf,
+    /// Write nothing: fail where a page differs from its table
+    #[arg(long)]
+    check: bool,
+}
+
+/// A page: its file, its title, and what it says.
+type Page = (&'static str, &'static str, fn() -> Document);
+
+const PAGES: [Page; 5] = [
+    ("exit-codes.md", "Exit codes", exit_codes),
+    ("policies.md", "Policies", policies),
+    ("metrics.md", "Metrics", all_metrics),
+    ("findings.md", "Findings", all_findings),
+    ("events.md", "Hardware events", hardware_events),
+];
+
+/// Runs the verb.
+///
+/// # Errors
+/// A page could not be written, or differs from its table.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    for (file, title, document) in PAGES {
+        let text = page(title, &document());
+        let path = arguments.out.join(file);
+        if arguments.check {
+            let found = fs::read_to_string(&path).unwrap_or_default();
+            ensure!(
+                found == text,
+                "{} is not what the tables say; run `cargo xtask docs`",
+                path.display()
+            );
+        } else {
+            write(&path, &text)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+}
+
+fn page(title: &str, document: &Document) -> String {
+    let body = to_markdown(document, Verbosity::Verbose);
+    format!(
+        "<!-- Made by `cargo xtask docs`; edit the table, not this page. -->\n\n# {title}\n\n{body}"
+    )
+}
+
+/// A table whose last column holds sentences.
+fn table(heading: &[&str]) -> Grid {
+    let mut align = vec![Align::Left; heading.len()];
+    if let Some(last) = align.last_mut() {
+        *last = Align::Wrapped;
+    }
+    Grid::headed(heading).aligned(&align)
+}
+
+fn exit_codes() -> Document {
+    let mut grid = table(&["code", "meaning"]);
+    for exit in Exit::ALL {
+        grid.push([exit.code().to_string(), exit.meaning().to_owned()]);
+    }
+    Document::new([Section::default().with(grid)])
+}
+
+fn policies() -> Document {
+    let mut grid = table(&["key", "values", "what it sets"]);
+    for key in KEYS {
+        grid.push([key.name.to_owned(), key.values(), key.doc.to_owned()]);
+    }
+    let how = "A policy is `[NAME:]KEY=VALUE[,KEY=VALUE…]`, or `as-is`. `hugewise run --dry-run` \
+               shows by which means each policy is reached on this machine.";
+    Document::new([Section::default().with(lead(how)).with(grid)])
+}
+
+fn all_metrics() -> Document {
+    let how = "A metric has this one name in the record, in JSON, in CSV and on the command line. \
+               It ends in its unit.";
+    let families = FAMILIES.iter().map(family);
+    Document::new(
+        [Section::default().with(lead(how))]
+            .into_iter()
+            .chain(families),
+    )
+}
+
+fn family(family: &Family) -> Section {
+    let section = Section::titled(family.names).with(lead(family.doc));
+    let mut grid = table(&["name", "better", "counts", "meaning"]);
+    for metric in family.metrics {
+        let better = match metric.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "",
+        };
+        grid.push([&metric.name, better, scope(metric.scope), &metric.doc]);
+    }
+    match family.metrics {
+        [] => section,
+        _ => section.with(grid),
+    }
+}
+
+/// What a metric counts.
+fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Tree => "process tree",
+        Scope::Process => "largest process",
+        Scope::Main => "main process",
+        Scope::Group => "cgroup",
+        Scope::Machine => "machine",
+        Scope::Own => "hugewise itself",
+    }
+}
+
+fn all_findings() -> Document {
+    let how = "A finding is *shown*, *not shown* or *cannot tell*, and carries its evidence.";
+    let mut grid = table(&["finding", "claim, evidence, what would refute it"]);
+    for rule in findings::RULES.iter().chain(bench::findings::RULES) {
+        grid.push([rule.id(), rule.explain()]);
+    }
+    Document::new([Section::default().with(lead(how)).with(grid)])
+}
+
+fn hardware_events() -> Document {
+    let mut kinds = table(&["name in `stat`", "what it counts"]);
+    for kind in KINDS {
+        kinds.push([kind.name, kind.doc]);
+    }
+    let kinds = Section::titled("What is counted").with(kinds);
+    let families = events::FAMILIES.iter().map(|family| {
+        let mut grid = table(&["counts", "event", "what it does not mean"]);
+        for event in &family.events {
+            grid.push([&event.kind, &event.name, &event.not]);
+        }
+        Section::titled(&family.title).with(grid)
+    });
+    Document::new([kinds].into_iter().chain(families))
+}
+
+fn lead(text: &str) -> Paragraph {
+    Paragraph::new(text)
+}

@@ -115,7 +115,7 @@ fn harness(record: &Record) -> Option<String> {
     let medians = Medians::of(record);
     let baseline = record.header.plan.baseline.as_str();
     let took = |name: &str| {
-        let seconds = medians.get(baseline, &Cell::harness().reading(name)).ok()?;
+        let seconds = medians.get(baseline, Cell::harness().reading(name)).ok()?;
         Some(quantity(&Unit::Seconds, seconds))
     };
     let mut costs = vec![format!(

@@ -17,7 +17,7 @@ pub(super) fn each<'b>(
     cells: impl Iterator<Item = &'b Cell>,
     metric: &str,
 ) -> Result<Vec<(&'b Cell, f64)>, Absent> {
-    let read = |cell: &'b Cell| Ok((cell, look.here(&cell.reading(metric))?));
+    let read = |cell: &'b Cell| Ok((cell, look.here(cell.reading(metric))?));
     cells.map(read).collect()
 }
 

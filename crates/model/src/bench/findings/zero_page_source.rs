@@ -59,7 +59,7 @@ fn ask(look: &mut Look<'_, '_>) -> Result<Said, Absent> {
         if share >= HALF {
             zero.push(Misread {
                 cell,
-                rate: look.here(&cell.reading(RATE))?,
+                rate: look.here(cell.reading(RATE))?,
                 written: over_written(look, cell),
             });
         }
@@ -135,6 +135,6 @@ fn over_written(look: &mut Look<'_, '_>, cell: &Cell) -> Option<f64> {
         .map(|word| if word == "untouched" { "written" } else { word })
         .collect();
     let written = Cell::of(&words).ok().filter(|written| written != cell)?;
-    let rate = look.here(&written.reading(RATE)).ok()?;
+    let rate = look.here(written.reading(RATE)).ok()?;
     (rate > 0.0).then_some(rate)
 }

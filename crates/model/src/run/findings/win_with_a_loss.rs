@@ -117,7 +117,7 @@ fn note(evidence: &mut Evidence, comparison: &Comparison) {
     ];
     for (policy, value) in values {
         if let Some(value) = value {
-            evidence.reading(&key(comparison), policy, value);
+            evidence.reading(key(comparison), policy, value);
         }
     }
 }

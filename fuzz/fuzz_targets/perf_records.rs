@@ -2,7 +2,7 @@
 #![no_main]
 
 use hugewise_linux::perf::sample::{Layout, Record, parse_record};
-use hugewise_model::base::recording::read;
+use hugewise_model::base::jsonl::RawLine;
 use hugewise_model::observe::{faults, misses};
 
 /// Every layout that is asked for, by the lowest bits of the identity.
@@ -21,8 +21,13 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let frames = sample.stack.unwrap_or_default().len();
         assert!(8 * frames <= bytes.len(), "no more frames than bytes");
     }
-    for line in [1, 2] {
-        let _ = read::<faults::Analysis>(line, bytes);
-        let _ = read::<misses::Analysis>(line, bytes);
+    for number in [1, 2] {
+        let raw = RawLine {
+            number,
+            bytes,
+            ended: true,
+        };
+        let _ = raw.read::<faults::Event>();
+        let _ = raw.read::<misses::Event>();
     }
 });

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hugewise_model::base::recording::{Fault, Recorded, read};
-use serde::Serialize;
+use hugewise_model::base::jsonl::{Line, LineError, RawLine, to_line};
+use hugewise_model::base::recording::Recorded;
 
 use crate::{exit, file, output};
 
@@ -34,7 +34,7 @@ impl<A: Recorded> Sink<A> {
     pub fn push(&mut self, event: &A::Event) {
         self.analysis.push(event);
         if let (Some(file), None) = (&mut self.file, &self.trouble) {
-            self.trouble = write(file, event).err();
+            self.trouble = file.write_all(to_line(event).as_bytes()).err();
         }
     }
 
@@ -48,11 +48,6 @@ impl<A: Recorded> Sink<A> {
         written.context("writing the recording")?;
         Ok(self.analysis)
     }
-}
-
-fn write(file: &mut impl Write, event: &impl Serialize) -> std::io::Result<()> {
-    serde_json::to_writer(&mut *file, event)?;
-    file.write_all(b"\n")
 }
 
 /// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
@@ -80,16 +75,30 @@ pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
             break;
         }
         if !line.ends_with(b"\n") {
-            return Err(wrong(path, &Fault::CutShort));
+            return Err(wrong(path, &LineError::CutShort));
         }
-        let event =
-            read::<A>(number, line.trim_ascii_end()).map_err(|fault| wrong(path, &fault))?;
+        let raw = RawLine {
+            number,
+            bytes: line.trim_ascii_end(),
+            ended: true,
+        };
+        let event = raw
+            .read::<A::Event>()
+            .map_err(|error| wrong(path, &error))?;
+        let event = event.ok_or_else(|| wrong(path, &LineError::CutShort))?;
         match &mut analysis {
             None => analysis = A::begin(&event),
             Some(analysis) => analysis.push(&event),
         }
     }
-    analysis.ok_or_else(|| wrong(path, &Fault::not_a_recording::<A>()))
+    analysis.ok_or_else(|| {
+        wrong(
+            path,
+            &LineError::Empty {
+                writer: <A::Event as Line>::WRITER,
+            },
+        )
+    })
 }
 
 fn wrong(path: &Path, what: &dyn std::fmt::Display) -> anyhow::Error {

@@ -87,15 +87,18 @@ fn faults_are_counted_and_lie_within_the_time_they_were_taken_in() {
     let took = touch(PAGES);
     let seen = one(tracer.window().unwrap());
     let pages = PAGES as u64;
-    assert!((pages..pages + OURS).contains(&seen.all.count), "{seen:?}");
+    assert!(
+        (pages..pages + OURS).contains(&seen.all.count()),
+        "{seen:?}"
+    );
     let slack = Duration::from_millis(200);
     assert!(Duration::from_nanos(seen.all.total_ns) <= took + slack);
-    let parts: u64 = seen.parts.values().map(|part| part.count).sum();
-    assert!(seen.parts.is_empty() || parts == seen.all.count);
+    let parts: u64 = seen.parts.values().map(|part| part.count()).sum();
+    assert!(seen.parts.is_empty() || parts == seen.all.count());
 
     let nothing = one(tracer.window().unwrap());
     assert!(
-        nothing.all.count < OURS,
+        nothing.all.count() < OURS,
         "a window begins where the last ended"
     );
 }
@@ -109,17 +112,15 @@ fn the_kernel_side_sorts_as_the_model_does() {
     };
     touch(PAGES);
     let all = one(tracer.window().unwrap()).all;
-    let extremes = all.extremes.unwrap();
-    let (min, max) = (extremes.min_ns, extremes.max_ns);
-    let fine = all.fine_rows();
-    assert_eq!(fine.iter().map(|row| row.count).sum::<u64>(), all.count);
-    assert_eq!(fine.first().unwrap().from, fine_floor(fine_slot(min)));
-    assert_eq!(fine.last().unwrap().from, fine_floor(fine_slot(max)));
+    let (min, max) = (all.min_ns.unwrap(), all.histogram.max_ns().unwrap());
+    let fine = || all.histogram.buckets();
+    assert_eq!(fine().next().unwrap().floor_ns, fine_floor(fine_slot(min)));
+    assert_eq!(fine().last().unwrap().floor_ns, fine_floor(fine_slot(max)));
     let micro = all.micro_rows();
-    assert_eq!(micro.iter().map(|row| row.count).sum::<u64>(), all.count);
+    assert_eq!(micro.iter().map(|row| row.count).sum::<u64>(), all.count());
     assert_eq!(micro.first().unwrap().from, micro_floor(micro_slot(min)));
     assert_eq!(micro.last().unwrap().from, micro_floor(micro_slot(max)));
-    assert!(min <= all.total_ns / all.count && all.total_ns / all.count <= max);
+    assert!(min <= all.total_ns / all.count() && all.total_ns / all.count() <= max);
 }
 
 #[test]
@@ -133,14 +134,14 @@ fn only_the_tree_of_the_process_counts() {
         std::thread::sleep(Duration::from_millis(200));
         tracer.window().unwrap();
         touch(PAGES);
-        assert_eq!(one(tracer.window().unwrap()).all.count, 0);
+        assert_eq!(one(tracer.window().unwrap()).all.count(), 0);
         // A grandchild of ours counts once the tree is ours.
         tracer.watch(std::process::id()).unwrap();
         let line = "a=x; i=0; while [ $i -lt 14 ]; do a=$a$a; i=$((i+1)); done; true";
         let mut child = Command::new("sh").args(["-c", line]).spawn().unwrap();
         child.wait().unwrap();
         assert!(
-            one(tracer.window().unwrap()).all.count > 50,
+            one(tracer.window().unwrap()).all.count() > 50,
             "a program's start"
         );
     }
@@ -163,7 +164,7 @@ fn threads_that_are_gone_leave_their_place_to_others() {
         std::thread::spawn(|| touch(1)).join().unwrap();
     }
     let seen = one(tracer.window().unwrap());
-    assert!(seen.all.count >= THREADS as u64, "{}", seen.all.count);
+    assert!(seen.all.count() >= THREADS as u64, "{}", seen.all.count());
     assert_eq!(seen.losses.no_room, 0);
 }
 
@@ -188,7 +189,7 @@ fn compaction_on_request_is_seen_with_its_results() {
     }
     let took = began.elapsed();
     let seen = one(tracer.window().unwrap());
-    assert!(seen.all.count > 0);
+    assert!(seen.all.count() > 0);
     assert!(Duration::from_nanos(seen.all.total_ns) <= took);
     let told = tracer.summaries(&[seen]);
     let results: Vec<&str> = told[0].parts.iter().map(|part| &*part.key).collect();

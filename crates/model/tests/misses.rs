@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use hugewise_model::base::recording::{Recorded, read};
+use hugewise_model::base::jsonl::lines;
+use hugewise_model::base::recording::Recorded;
 use hugewise_model::observe::misses::{Analysis, Conclusion, Summary};
 use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
 
@@ -20,11 +21,8 @@ fn golden(name: &str) -> PathBuf {
 fn summary() -> Summary {
     let bytes = include_bytes!("../../../fixtures/misses/server.jsonl");
     let mut analysis = None;
-    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        if line.is_empty() {
-            continue;
-        }
-        let event = read::<Analysis>(number + 1, line).expect("an event");
+    for line in lines(bytes) {
+        let event = line.read().expect("an event").expect("a whole line");
         match &mut analysis {
             None => analysis = Analysis::begin(&event),
             Some(analysis) => analysis.push(&event),

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use hugewise_model::base::histogram::distribution::{Distribution, Grain};
 use hugewise_model::base::host::ThpDisable;
+use hugewise_model::base::jsonl::LineError;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::record;
-use hugewise_model::run::record::{Line, Record, RecordError};
+use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
@@ -30,6 +31,9 @@ fn lines_of(record: &Record) -> Vec<String> {
             .map(|end| record::to_line(&Line::End(end.clone()))),
     );
     lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 fn bytes_of(record: &Record) -> Vec<u8> {
@@ -121,7 +125,7 @@ fn every_error_names_the_place_and_the_fix() {
         ("other JSON", "{\"name\":\"x\"}\n".to_owned()),
         (
             "other version",
-            lines[0].replacen("\"version\":1", "\"version\":2", 1),
+            lines[0].replacen("hugewise-record 1", "hugewise-record 2", 1),
         ),
         ("torn header", lines[0][..200].to_owned()),
         (
@@ -147,17 +151,17 @@ fn every_error_names_the_place_and_the_fix() {
         })
         .collect();
     expect![[r#"
-        empty: the record is empty; give the file that `hugewise run --out` wrote
-        text: this is not a record: its first line is not a line of JSON; give the file that `hugewise run --out` wrote
-        no header: this is not a record: its header, the first line, is absent; give the file that `hugewise run --out` wrote
-        other JSON: this is not a record: its first line is not a header; give the file that `hugewise run --out` wrote
-        other version: the record has format version 2, this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
-        torn header: the record ends in the middle of its header: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        torn in the middle: line 2, column 100: EOF while parsing a string; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        strange policy: line 2: a trial of policy `b`, which the plan does not have; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        two headers: line 2: a second header; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before
-        after the end: line 3: a line follows the end; the record was changed or damaged: restore it, or delete this line and what follows it to read the part before"#]].assert_eq(&said.join("\n"));
+        empty: the file is empty; give the file that `hugewise run --out` wrote
+        text: not a record: its first line is not an object of JSON; give the file that `hugewise run --out` wrote
+        no header: not a record: its header, the first line, is absent; give the file that `hugewise run --out` wrote
+        other JSON: not a record: its first line is not a header; give the file that `hugewise run --out` wrote
+        other version: a record of version 2, and this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
+        torn header: the file ends in the middle of its first line: nothing was recorded; run it again
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        torn in the middle: line 2, column 100: EOF while parsing a string; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        strange policy: line 2: a trial of policy `b`, which the plan does not have; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        two headers: line 2: a second header; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        after the end: line 3: a line follows the end; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before"#]].assert_eq(&said.join("\n"));
 }
 
 #[test]
@@ -182,9 +186,36 @@ fn a_reading_that_is_no_number_is_written_as_unreadable() {
     }
 }
 
+/// As records began before their first key was the format.
+#[test]
+fn an_old_header_is_read() {
+    let record = small_record();
+    let text = String::from_utf8(bytes_of(&record)).unwrap();
+    let new = r#"{"format":"hugewise-record 1","#;
+    assert!(text.starts_with(new), "{text}");
+    let old = |version| {
+        text.replacen(
+            new,
+            &format!(r#"{{"line":"header","version":{version},"#),
+            1,
+        )
+    };
+    assert_eq!(record::parse(old(1).as_bytes()), Ok(record));
+    let newer = record::parse(old(2).as_bytes());
+    assert!(
+        matches!(newer, Err(LineError::OtherVersion { .. })),
+        "{newer:?}"
+    );
+}
+
 #[test]
 fn errors_are_values() {
-    assert_eq!(record::parse(b" \n\n"), Err(RecordError::Empty));
+    assert_eq!(
+        record::parse(b" \n\n"),
+        Err(LineError::Empty {
+            writer: "hugewise run --out"
+        })
+    );
 }
 
 fn number() -> impl Strategy<Value = f64> {

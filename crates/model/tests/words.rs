@@ -1,6 +1,6 @@
 //! What a user types, and the lines of a recording: taken, or refused with a sentence.
 
-use hugewise_model::base::recording::{Recorded, read};
+use hugewise_model::base::jsonl::{Line, RawLine};
 use hugewise_model::base::units::{parse_duration, parse_size};
 use hugewise_model::observe::{faults, misses};
 use hugewise_model::run::gate::Gate;
@@ -25,9 +25,14 @@ fn try_each(text: &str) -> [Result<(), String>; 6] {
     ]
 }
 
-fn try_line<A: Recorded>(bytes: &[u8]) {
-    for line in [1, 2] {
-        if let Err(fault) = read::<A>(line, bytes) {
+fn try_line<L: Line>(bytes: &[u8]) {
+    for number in [1, 2] {
+        let raw = RawLine {
+            number,
+            bytes,
+            ended: true,
+        };
+        if let Err(fault) = raw.read::<L>() {
             assert!(!fault.to_string().is_empty());
         }
     }
@@ -65,8 +70,8 @@ proptest! {
 
     #[test]
     fn any_line_of_a_recording_is_read_or_refused(bytes: Vec<u8>) {
-        try_line::<faults::Analysis>(&bytes);
-        try_line::<misses::Analysis>(&bytes);
+        try_line::<faults::Event>(&bytes);
+        try_line::<misses::Event>(&bytes);
     }
 
     #[test]
@@ -75,7 +80,7 @@ proptest! {
         let mut bytes = lines[line % lines.len()].as_bytes().to_vec();
         let at = at % bytes.len();
         if cut { bytes.truncate(at) } else { bytes[at] = byte }
-        try_line::<misses::Analysis>(&bytes);
-        try_line::<faults::Analysis>(&bytes);
+        try_line::<misses::Event>(&bytes);
+        try_line::<faults::Event>(&bytes);
     }
 }

@@ -10,7 +10,7 @@ use hugewise_model::run::compare::{Options, Statistic, Table};
 use hugewise_model::run::plan::looks::looks;
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::{Header, Record, VERSION};
+use hugewise_model::run::record::{Header, Record};
 use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
 
 use super::noise::{Noise, Stream};
@@ -73,7 +73,6 @@ impl Scenario {
             ..Policy::as_is()
         };
         Header {
-            version: VERSION,
             program: "calibrate".to_owned(),
             made_by: Vec::new(),
             created_unix_ms: 0,

@@ -18,7 +18,7 @@ use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{unreached, warnings};
-use hugewise_model::run::record::{End, Header, Record, StopReason, VERSION};
+use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::Trial;
 
@@ -170,7 +170,6 @@ fn shown_before(
 
 fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -> Header {
     Header {
-        version: VERSION,
         program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
         made_by: words(std::env::args_os()),
         created_unix_ms: unix_ms(),

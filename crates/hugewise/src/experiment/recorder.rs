@@ -87,7 +87,7 @@ impl Recorder {
 
     fn append(&mut self, line: &Line) {
         let Some(file) = &mut self.file else { return };
-        if let Err(error) = append_whole(file, &(record::to_line(line) + "\n")) {
+        if let Err(error) = append_whole(file, &record::to_line(line)) {
             self.file = None;
             self.trouble = Some(anyhow!(error).context(format!(
                 "writing the record {}; it holds the trials before this one. Free some space or \

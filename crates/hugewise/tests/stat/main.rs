@@ -32,7 +32,7 @@ fn stat_counts_the_faults_of_a_command_and_of_its_children() {
     ];
     let output = case.hugewise().args(words).assert().success();
     let lines = lines(&output.get_output().stdout);
-    assert_eq!(lines[0]["line"], "header");
+    assert_eq!(lines[0]["format"], "hugewise-stat 1");
     assert_eq!(lines[0]["target"]["words"][0], "/bin/sh");
     let summary = lines.last().expect("a summary");
     assert_eq!(summary["line"], "summary");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_model::base::histogram::Histogram;
+use hugewise_model::base::histogram::durations::Durations;
 use hugewise_model::observe::trace::points::{Decode, Point};
 use hugewise_model::observe::trace::{Kind, Latencies, Losses, Part, Seen, Traced};
 
@@ -48,10 +48,10 @@ impl PointTracer {
             ..PointWindow::default()
         };
         for (key, histogram) in (0..).zip(counts.histograms) {
-            if histogram.count == 0 {
+            if histogram.count() == 0 {
                 continue;
             }
-            window.all.add(&histogram);
+            window.all.merge(&histogram);
             if self.decode.is_some() {
                 window.parts.insert(key, histogram);
             }
@@ -60,9 +60,9 @@ impl PointTracer {
     }
 
     pub(super) fn summary(&self, window: &PointWindow) -> Seen {
-        let latencies = |histogram: &Histogram| match self.traced.kind {
+        let latencies = |histogram: &Durations| match self.traced.kind {
             Kind::Durations => Latencies::from(histogram),
-            Kind::Events => Latencies::events(histogram.count),
+            Kind::Events => Latencies::events(histogram.count()),
         };
         let parts = window.parts.iter().map(|(key, histogram)| Part {
             key: self.name_of(*key),
@@ -114,9 +114,9 @@ fn names(decode: Decode, kernel: &Kernel) -> Option<BTreeMap<u32, String>> {
 #[derive(Clone, Debug, Default)]
 pub struct PointWindow {
     /// Everything together.
-    pub all: Histogram,
+    pub all: Durations,
     /// By the value of the key; empty where there is none.
-    pub parts: BTreeMap<u32, Histogram>,
+    pub parts: BTreeMap<u32, Durations>,
     /// What was not counted.
     pub losses: Losses,
 }
@@ -124,9 +124,9 @@ pub struct PointWindow {
 impl PointWindow {
     /// Adds what came later.
     pub fn add(&mut self, later: &Self) {
-        self.all.add(&later.all);
+        self.all.merge(&later.all);
         for (key, histogram) in &later.parts {
-            self.parts.entry(*key).or_default().add(histogram);
+            self.parts.entry(*key).or_default().merge(histogram);
         }
         self.losses = self.losses.plus(later.losses);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
-use hugewise_model::base::histogram::{Extremes, Histogram};
+use hugewise_model::base::histogram::durations::Durations;
 use hugewise_model::observe::trace::points::{Edge, Who};
 use hugewise_model::observe::trace::{Losses, Rung};
 
@@ -39,7 +39,7 @@ pub struct Probe {
     sums: PerCpuArray<MapData, RawSums>,
     keys: u32,
     /// What each half had counted when it was last read.
-    earlier: Vec<Histogram>,
+    earlier: Vec<Durations>,
     earlier_losses: Losses,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for Probe {
 #[derive(Clone, Debug, Default)]
 pub struct RawWindow {
     /// By key; the last one also holds what is beyond.
-    pub histograms: Vec<Histogram>,
+    pub histograms: Vec<Durations>,
     /// What was not counted.
     pub losses: Losses,
 }
@@ -224,7 +224,7 @@ impl Probe {
             object,
             programs: Vec::new(),
             keys,
-            earlier: vec![Histogram::default(); keys as usize * 2],
+            earlier: vec![Durations::default(); keys as usize * 2],
             earlier_losses: Losses::default(),
         })
     }
@@ -250,12 +250,13 @@ impl Probe {
             let counted = self.counted(index)?;
             let earlier = &mut self.earlier[index as usize];
             let earlier = std::mem::replace(earlier, counted.clone());
-            let extremes = if counted.count > earlier.count {
-                self.take_extremes(index)?
-            } else {
-                None
-            };
-            histograms.push(counted.since(&earlier, extremes));
+            let mut since = counted.since(&earlier);
+            if since.count() > 0
+                && let Some((min_ns, max_ns)) = self.take_extremes(index)?
+            {
+                since = since.with_extremes(min_ns, max_ns);
+            }
+            histograms.push(since);
         }
         let losses = self.all_losses()?;
         let window = RawWindow {
@@ -266,31 +267,23 @@ impl Probe {
         Ok(window)
     }
 
-    fn counted(&self, index: u32) -> Result<Histogram, MapError> {
-        let mut sum = Histogram::default();
+    fn counted(&self, index: u32) -> Result<Durations, MapError> {
+        let mut sum = Durations::default();
         for raw in self.histograms.get(&index, 0)?.iter() {
             if raw.count > 0 {
-                sum.add(&Histogram::counted(
-                    raw.count,
-                    raw.total_ns,
-                    &raw.fine,
-                    &raw.micro,
-                ));
+                sum.merge(&Durations::counted(raw.total_ns, &raw.fine, &raw.micro));
             }
         }
         Ok(sum)
     }
 
-    /// Reads and clears the extremes that are not being written.
-    fn take_extremes(&mut self, index: u32) -> Result<Option<Extremes>, MapError> {
+    /// Reads and clears the shortest and the longest, in nanoseconds, that are not being written.
+    fn take_extremes(&mut self, index: u32) -> Result<Option<(u64, u64)>, MapError> {
         let values = self.extremes.get(&index, 0)?;
         let some = values.iter().filter(|raw| raw.min_complement > 0);
         let extremes = some
-            .map(|raw| Extremes {
-                min_ns: !raw.min_complement,
-                max_ns: raw.max_ns,
-            })
-            .reduce(Extremes::with);
+            .map(|raw| (!raw.min_complement, raw.max_ns))
+            .reduce(|one, two| (one.0.min(two.0), one.1.max(two.1)));
         let nothing = vec![RawExtremes::default(); values.len()];
         let nothing = PerCpuValues::try_from(nothing)?;
         self.extremes.set(index, nothing, 0)?;

@@ -205,7 +205,7 @@ impl Seconds {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::base::histogram::Histogram;
+    use hugewise_model::base::histogram::durations::Durations;
 
     use super::*;
 
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_sum_with_gaps_is_no_reading() {
         let mut window = PointWindow {
-            all: Histogram::of([1_500_000_000, 500_000_000]),
+            all: Durations::from_iter([1_500_000_000, 500_000_000]),
             ..PointWindow::default()
         };
         assert_eq!(seconds(&window), Ok(2.0));

@@ -8,6 +8,8 @@ pub mod glob;
 pub mod histogram;
 /// The machine and its settings, as facts.
 pub mod host;
+/// Files of JSON lines.
+pub mod jsonl;
 /// Why something is not known.
 pub mod missing;
 /// Recordings: events, a line each, and back.

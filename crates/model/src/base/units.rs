@@ -86,25 +86,41 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| fault())
 }
 
-/// An amount of memory as people read it: in the largest unit that it fills, whole where it
-/// is, else with one decimal.
+/// Units of memory in bytes, the smallest first, and their names.
+pub const BYTE_UNITS: [(u64, &str); 5] = [
+    (1, "B"),
+    (KIB, "KiB"),
+    (MIB, "MiB"),
+    (GIB, "GiB"),
+    (1024 * GIB, "TiB"),
+];
+
+/// An amount of memory as people read it: in the largest unit that it fills, with three
+/// significant digits and no zeros behind them. This is how bytes are written everywhere.
 #[must_use]
 pub fn bytes_text(bytes: u64) -> String {
-    let units = [
-        (GIB * 1024, "TiB"),
-        (GIB, "GiB"),
-        (MIB, "MiB"),
-        (KIB, "KiB"),
-    ];
-    let Some((unit, name)) = units.into_iter().find(|&(unit, _)| bytes >= unit) else {
-        return format!("{bytes} B");
+    let fills = BYTE_UNITS.into_iter().rfind(|(unit, _)| bytes >= *unit);
+    let (unit, name) = fills.unwrap_or((1, "B"));
+    format!("{} {name}", bytes_digits(bytes as f64 / unit as f64))
+}
+
+/// The digits of an amount of memory in some unit; the whole part is never cut.
+#[must_use]
+pub fn bytes_digits(amount: f64) -> String {
+    let size = amount.abs();
+    let decimals = match size {
+        _ if size >= 99.95 || size == 0.0 => 0,
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.9995 => 2,
+        _ => 3,
     };
-    // Tenths, rounded to the nearest.
-    let tenths = (u128::from(bytes) * 10 + u128::from(unit) / 2) / u128::from(unit);
-    if tenths.is_multiple_of(10) {
-        format!("{} {name}", tenths / 10)
-    } else {
-        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    let digits = format!("{size:.decimals$}");
+    match digits.contains('.') {
+        true => digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+        false => digits,
     }
 }
 
@@ -120,6 +136,8 @@ mod tests {
             (4096, "4 KiB"),
             (135_168, "132 KiB"),
             (3 * MIB / 2, "1.5 MiB"),
+            (1_288_490_189, "1.2 GiB"),
+            (1_320_702_444, "1.23 GiB"),
             (25_276_502_016, "23.5 GiB"),
             (20 * GIB, "20 GiB"),
             (u64::MAX, "16777216 TiB"),

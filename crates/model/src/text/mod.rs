@@ -73,15 +73,6 @@ pub enum Tone {
     Bad,
 }
 
-/// RFC 4180: quoted where it must be.
-pub(crate) fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 /// Text as XML has it.
 pub(crate) fn xml_escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

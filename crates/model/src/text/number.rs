@@ -1,6 +1,6 @@
 //! Numbers for people: three significant digits, one prefix for a row.
 
-use crate::base::units::Unit;
+use crate::base::units::{BYTE_UNITS, Unit, bytes_digits};
 
 /// The minus sign. A hyphen is shorter than the plus sign and is lost beside digits.
 pub const MINUS: char = '\u{2212}';
@@ -13,13 +13,15 @@ pub struct Scaler {
 }
 
 const SECONDS: &[(f64, &str)] = &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
-const BYTES: &[(f64, &str)] = &[
-    (1.0, "B"),
-    (1024.0, "KiB"),
-    (1_048_576.0, "MiB"),
-    (1_073_741_824.0, "GiB"),
-    (1_099_511_627_776.0, "TiB"),
-];
+const BYTES: [(f64, &str); 5] = {
+    let mut steps = [(1.0, "B"); 5];
+    let mut at = 0;
+    while at < steps.len() {
+        steps[at] = (BYTE_UNITS[at].0 as f64, BYTE_UNITS[at].1);
+        at += 1;
+    }
+    steps
+};
 const COUNTS: &[(f64, &str)] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
 const RATIO: &[(f64, &str)] = &[(0.01, "%")];
 /// Powers of ten, as the makers of memory count.
@@ -46,7 +48,7 @@ impl Scaler {
         });
         let steps = match unit {
             Unit::Seconds => SECONDS,
-            Unit::Bytes => BYTES,
+            Unit::Bytes => &BYTES,
             Unit::Count => COUNTS,
             Unit::Ratio => RATIO,
             Unit::BytesPerSecond => RATES,
@@ -79,10 +81,12 @@ impl Scaler {
             return "0".to_owned();
         }
         let scaled = value / self.factor;
-        let digits = if self.factor == 1.0 && matches!(self.suffix.as_str(), "" | "B") {
-            whole(scaled)
-        } else {
-            three_digits(scaled)
+        let digits = match self.suffix.as_str() {
+            "" | "B" if self.factor == 1.0 => whole(scaled),
+            suffix if scaled.is_finite() && BYTES.iter().any(|step| step.1 == suffix) => {
+                signed(scaled, &bytes_digits(scaled))
+            }
+            _ => three_digits(scaled),
         };
         match self.suffix.as_str() {
             "" => digits,

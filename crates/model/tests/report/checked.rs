@@ -21,12 +21,12 @@ fn fixture(name: &str) -> std::path::PathBuf {
 
 /// The record by way of its file, so that every golden report is one of a file.
 fn by_file(name: &str, record: &Record) -> Record {
-    let mut text = record::to_line(&Line::Header(record.header.clone())) + "\n";
+    let mut text = record::to_line(&Line::Header(record.header.clone()));
     for trial in &record.trials {
-        text += &(record::to_line(&Line::Trial(trial.clone())) + "\n");
+        text += &record::to_line(&Line::Trial(trial.clone()));
     }
     if let Some(end) = &record.end {
-        text += &(record::to_line(&Line::End(end.clone())) + "\n");
+        text += &record::to_line(&Line::End(end.clone()));
     }
     expect_file![fixture(&format!("runs/{name}.jsonl"))].assert_eq(&text);
     record::parse(text.as_bytes()).unwrap()

@@ -17,7 +17,7 @@ use hugewise_model::run::compare::{
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_model::run::policy::{Policy, Settings, Thp};
-use hugewise_model::run::record::{End, Header, Record, StopReason, VERSION};
+use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
 
 /// 2026-11-21 00:00 UTC.
@@ -196,7 +196,6 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
         .collect();
     Record {
         header: Header {
-            version: VERSION,
             program: "hugewise 0.1.0".to_owned(),
             made_by: ["hugewise", "run", "--", "sort", "-n", "numbers.txt"]
                 .map(str::to_owned)

@@ -17,7 +17,7 @@ use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults::{
-    Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes, SCHEMA,
+    Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };
 use hugewise_model::run::trial::Outcome;
 
@@ -149,7 +149,6 @@ fn conditions(arguments: &Arguments, host: &Host) -> Conditions {
         None => command.join(" "),
     };
     Conditions {
-        schema: SCHEMA,
         hugewise: env!("CARGO_PKG_VERSION").to_owned(),
         subject,
         started_unix_ms: clock::unix_ms(),

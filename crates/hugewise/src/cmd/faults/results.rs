@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, Result};
-use hugewise_model::base::recording::Fault;
+use anyhow::Result;
+use hugewise_model::base::jsonl::LineError;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
+use hugewise_model::text::{to_markdown, to_text};
 
 use super::Arguments;
 use crate::output::Format;
@@ -23,7 +24,7 @@ pub(super) fn check(arguments: &Arguments) -> Result<()> {
 pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()
-        .ok_or_else(|| exit::usage(Fault::CutShort))?;
+        .ok_or_else(|| exit::usage(LineError::CutShort))?;
     let shown = output::emit(&arguments.output, |format| {
         rendered(&summary, format, arguments)
     });
@@ -52,14 +53,11 @@ fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -
 }
 
 fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<String> {
-    let mut text = Vec::new();
     let style = output::style(&arguments.output);
-    match format {
-        Format::Text => faults::render_text(summary, &style, &mut text),
-        Format::Csv => faults::render_csv(summary, &mut text),
-        Format::Markdown => faults::render_markdown(summary, &style, &mut text),
-        Format::Json => return output::json(summary),
-    }
-    .context("rendering the summary")?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(match format {
+        Format::Text => to_text(&summary.document(), &style),
+        Format::Csv => summary.csv(),
+        Format::Markdown => to_markdown(&summary.document(), style.verbose),
+        Format::Json => output::json(summary)?,
+    })
 }

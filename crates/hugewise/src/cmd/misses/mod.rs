@@ -7,7 +7,7 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::tlb_misses as misses;
 use hugewise_linux::observe::tlb_misses::Kernel;
-use hugewise_model::base::recording::Fault;
+use hugewise_model::base::jsonl::LineError;
 use hugewise_model::observe::misses::{Absence, Analysis, Summary};
 use hugewise_model::text::{to_markdown, to_text};
 
@@ -90,7 +90,7 @@ fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
 fn show(analysis: &Analysis, output: &Output) -> Result<()> {
     let summary = analysis
         .summary()
-        .ok_or_else(|| exit::usage(Fault::CutShort))?;
+        .ok_or_else(|| exit::usage(LineError::CutShort))?;
     output::emit(output, |format| rendered(&summary, format, output))
 }
 

@@ -17,7 +17,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Known, Modes};
 use hugewise_model::observe::misses::{
-    Absence, Analysis, Closing, Conditions, Event, Means, MissEvent, SCHEMA,
+    Absence, Analysis, Closing, Conditions, Event, Means, MissEvent,
 };
 use hugewise_model::run::trial::Outcome;
 
@@ -187,7 +187,6 @@ impl Sampling<'_> {
 
     fn conditions(self) -> Conditions {
         let mut conditions = Conditions {
-            schema: SCHEMA,
             hugewise: env!("CARGO_PKG_VERSION").to_owned(),
             subject: self.subject(),
             started_unix_ms: clock::unix_ms(),

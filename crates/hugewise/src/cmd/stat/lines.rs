@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Write;
 
 use anyhow::{Context, Result};
+use hugewise_model::base::jsonl::to_line;
 use hugewise_model::observe::stat::{
-    Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line, to_line,
+    Header, Interval, Line, Summary, csv_heading, csv_rows, live_heading, live_line,
 };
 use hugewise_model::run::trial::Outcome;
 use hugewise_model::text::{Style, to_markdown, to_text};

@@ -21,7 +21,7 @@ use crate::output::{self, Format, Output};
 /// What there is to count.
 #[derive(Debug, Serialize)]
 struct List {
-    version: u32,
+    format: &'static str,
     processors: Vec<Processor>,
     /// What counting in kernel mode, and of other users and the machine, needs.
     needs: Needs,
@@ -95,7 +95,7 @@ fn list(root: &Root) -> Result<List> {
     let sources = plan::sources(root).map_err(|missing| anyhow::anyhow!("{missing}"))?;
     let readings = KernelReading::ALL.iter();
     Ok(List {
-        version: 1,
+        format: "hugewise-stat-list 1",
         processors: sources
             .iter()
             .map(|source| processor(root, source))

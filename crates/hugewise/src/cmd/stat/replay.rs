@@ -31,7 +31,7 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
         )));
     }
     let bytes = file::read(path).map_err(|error| fault(error.to_string()))?;
-    let recording = parse(&bytes).map_err(fault)?;
+    let recording = parse(&bytes).map_err(|error| fault(error.to_string()))?;
     let mut lines = Lines::begin(&recording.header, output)?;
     for interval in recording.intervals {
         let derived = derive(&interval.counts, recording.header.hardware.missing());

@@ -7,10 +7,11 @@ use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::observe::trace;
-use hugewise_model::observe::trace::{SCHEMA, Trace, Traced, Untraced, Window};
+use hugewise_model::observe::trace::{FORMAT, Trace, Traced, Untraced, Window};
+use hugewise_model::text::{to_markdown, to_text};
 
 use super::Arguments;
-use crate::output::{self, Format};
+use crate::output::{self, Format, Output};
 
 /// One tracing, from its begin to its report.
 pub(super) struct Session<'a> {
@@ -55,7 +56,7 @@ impl<'a> Session<'a> {
         self.started = Instant::now();
         self.started_unix_ms = unix_ms();
         if self.arguments.output.format == Format::Csv {
-            output::print(trace::csv_head())?;
+            output::print(&trace::csv_head())?;
         }
         Ok(())
     }
@@ -102,21 +103,18 @@ impl<'a> Session<'a> {
     /// Prints an interval as it ends.
     fn close_interval(&mut self) -> Result<()> {
         let window = self.close()?;
-        let mut text = Vec::new();
-        match self.arguments.output.format {
-            Format::Text => trace::render_window(&self.points, &window, &mut text)?,
-            Format::Csv => {
-                let name = self.intervals.to_string();
-                trace::render_csv(&self.points, &window, &name, &mut text)?;
-            }
-            Format::Json | Format::Markdown => {}
-        }
+        let output = &self.arguments.output;
+        let text = match output.format {
+            Format::Text => to_text(&window.document(&self.points), &output::style(output)) + "\n",
+            Format::Csv => window.csv(&self.points, &self.intervals.to_string()),
+            Format::Json | Format::Markdown => String::new(),
+        };
         // Days of intervals are kept for a document that lists them, and only for that.
         if self.arguments.output.format == Format::Json || self.arguments.output.json.is_some() {
             self.windows.push(window);
         }
         self.intervals += 1;
-        output::print(&String::from_utf8_lossy(&text))
+        output::print(&text)
     }
 
     /// Reports.
@@ -127,7 +125,7 @@ impl<'a> Session<'a> {
             points: self.tracer.summaries(&self.sum),
         };
         let trace = Trace {
-            schema: SCHEMA,
+            format: FORMAT.to_owned(),
             kernel: Root::real().read_trimmed("proc/sys/kernel/osrelease")?,
             pid: self.arguments.pid,
             started_unix_ms: self.started_unix_ms,
@@ -140,17 +138,17 @@ impl<'a> Session<'a> {
         };
         // Detaching may take a moment; the report need not wait behind it, but must not be
         // lost when its reader is gone.
-        output::emit(&self.arguments.output, |format| rendered(&trace, format))
+        let output = &self.arguments.output;
+        output::emit(output, |format| rendered(&trace, output, format))
     }
 }
 
-fn rendered(trace: &Trace, format: Format) -> Result<String> {
-    let mut text = Vec::new();
-    match format {
-        Format::Text => trace::render_text(trace, &mut text)?,
-        Format::Csv => trace::render_csv(&trace.points, &trace.total, "total", &mut text)?,
-        Format::Markdown => trace::render_markdown(trace, &mut text)?,
-        Format::Json => return output::json(trace),
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
+fn rendered(trace: &Trace, output: &Output, format: Format) -> Result<String> {
+    let style = output::style(output);
+    Ok(match format {
+        Format::Text => to_text(&trace.document(), &style),
+        Format::Csv => trace.total.csv(&trace.points, "total"),
+        Format::Markdown => to_markdown(&trace.document(), style.verbose),
+        Format::Json => output::json(trace)?,
+    })
 }

@@ -141,7 +141,8 @@ fn write(span: Span, offsets: &[usize], taken: &mut [Duration]) {
     }
 }
 
-/// The value at or below which a share of the sorted durations lies (nearest rank).
+/// The value at or below which a share of the sorted durations lies, by the nearest rank,
+/// `ceil(share × number)`: the rule of the program's own histograms (`base::histogram::rank`).
 pub(crate) fn quantile(sorted: &[Duration], share: f64) -> Option<Duration> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()

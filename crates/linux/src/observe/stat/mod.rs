@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::stat::{Hardware, Header, Interval, Mode, Target, VERSION, derive};
+use hugewise_model::observe::stat::{Hardware, Header, Interval, Mode, Target, derive};
 
 use crate::machine::clock::{nanoseconds, unix_ms};
 use crate::machine::root::Root;
@@ -93,7 +93,6 @@ impl<'a> Observation<'a> {
             .map_or_else(|_| Vec::new(), |_| plan::notes(root));
         notes.extend(kernel.notes());
         let header = Header {
-            version: VERSION,
             program: wanted.program.clone(),
             started_unix_ms: unix_ms(),
             kernel: host.kernel.clone(),

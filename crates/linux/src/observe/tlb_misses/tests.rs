@@ -380,7 +380,6 @@ fn a_piece_of_spe_belongs_to_who_ran() {
 
 fn conditions() -> Conditions {
     Conditions {
-        schema: hugewise_model::observe::misses::SCHEMA,
         hugewise: String::new(),
         subject: String::new(),
         started_unix_ms: 0,

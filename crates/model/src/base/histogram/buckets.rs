@@ -28,8 +28,18 @@ pub fn floor(slot: usize, bits: u32) -> u64 {
     ((slot - (shift << bits)) as u64) << shift
 }
 
-/// Bits of [`fine_slot`].
-const FINE_BITS: u32 = 3;
+/// The largest value in such a bucket.
+#[must_use]
+pub fn ceiling(slot: usize, bits: u32) -> u64 {
+    let last = (64 - bits as usize + 1) << bits;
+    match slot + 1 < last {
+        true => floor(slot + 1, bits) - 1,
+        false => u64::MAX,
+    }
+}
+
+/// The resolution of the kernel side: 2^3 buckets for each power of two.
+pub const FINE_BITS: u32 = 3;
 
 /// The fine bucket of a duration in nanoseconds.
 #[must_use]
@@ -49,7 +59,7 @@ pub fn fine_ceiling(slot: usize) -> u64 {
     if slot + 1 >= FINE_SLOTS {
         return u64::MAX;
     }
-    fine_floor(slot + 1) - 1
+    ceiling(slot, FINE_BITS)
 }
 
 /// The bucket of microseconds of a duration in nanoseconds.

@@ -2,25 +2,21 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::buckets::{floor, slot};
+use super::Histogram;
+use super::buckets::slot;
 
 /// Each power of two is cut into 2^8 parts: a bucket is at most 1/256 of its values wide.
 const BITS: u32 = 8;
 
-/// Buckets of 64-bit values.
-const SLOTS: usize = (64 - BITS as usize + 1) << BITS;
-
-/// How long requests took, counted in buckets at most 0.4 % wide. Number and longest are exact;
-/// merging two is adding their counts.
+/// How long requests took, counted in buckets at most 0.4 % wide, and how exactly the source
+/// knew it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Distribution {
-    count: u64,
-    max_ns: u64,
+    histogram: Histogram,
     /// The source's own smallest step; 1 where it is finer than the buckets.
     step_ns: u64,
     grain: Grain,
-    buckets: BTreeMap<usize, u64>,
 }
 
 /// How exactly the source knew its values.
@@ -39,91 +35,65 @@ impl Distribution {
     #[must_use]
     pub fn new(grain: Grain, step_ns: u64) -> Self {
         Self {
-            count: 0,
-            max_ns: 0,
+            histogram: Histogram::new(BITS),
             step_ns: step_ns.max(1),
             grain,
-            buckets: BTreeMap::new(),
         }
     }
 
     /// Counts `count` requests that took `ns` each.
     pub fn add(&mut self, ns: u64, count: u64) {
-        if count == 0 {
-            return;
-        }
-        self.count = self.count.saturating_add(count);
-        self.max_ns = self.max_ns.max(ns);
-        let bucket = self.buckets.entry(slot(ns, BITS)).or_default();
-        *bucket = bucket.saturating_add(count);
+        self.histogram.add(ns, count);
     }
 
     /// Adds all of another.
     pub fn merge(&mut self, other: &Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.max_ns = self.max_ns.max(other.max_ns);
+        self.histogram.merge(&other.histogram);
         self.step_ns = self.step_ns.max(other.step_ns);
         self.grain = self.grain.max(other.grain);
-        for (&slot, &count) in &other.buckets {
-            let bucket = self.buckets.entry(slot).or_default();
-            *bucket = bucket.saturating_add(count);
-        }
     }
 
     /// How many requests.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.count
+        self.histogram.count()
     }
 
     /// The longest, in nanoseconds.
     #[must_use]
     pub fn max_ns(&self) -> u64 {
-        self.max_ns
+        self.histogram.max_ns().unwrap_or(0)
     }
 
     /// Each bucket that is not empty, the shortest first: its upper edge in nanoseconds (never
     /// longer than the longest) and how many it holds.
     pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.buckets
-            .iter()
-            .map(|(&slot, &count)| (self.edge(slot), count))
+        let buckets = self.histogram.buckets();
+        buckets.map(|bucket| (bucket.edge_ns, bucket.count))
     }
 
-    fn edge(&self, slot: usize) -> u64 {
-        let above = if slot + 1 < SLOTS {
-            floor(slot + 1, BITS) - 1
-        } else {
-            u64::MAX
-        };
-        above.min(self.max_ns)
-    }
-
-    /// A duration that the share `q` of all requests did not exceed, in nanoseconds: the upper
-    /// edge of the bucket in which the share is reached. `None` when there are none.
+    /// A duration that the share `q` of all requests did not exceed, in nanoseconds, by the rule
+    /// of [`Histogram::quantile_ns`].
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
-        let wanted = ((self.count as f64 * q - 1e-9).ceil() as u64).clamp(1, self.count.max(1));
-        let mut seen = 0_u64;
-        self.rows().find_map(|(edge, count)| {
-            seen = seen.saturating_add(count);
-            (seen >= wanted).then_some(edge)
-        })
+        self.histogram.quantile_ns(q)
     }
 
     /// By how much a value of this distribution may be too long, as a share of itself: the
     /// width of what it was counted in.
     #[must_use]
     pub fn uncertainty(&self, ns: u64) -> f64 {
-        let slot = slot(ns.min(self.max_ns), BITS);
+        let bucket = self.histogram.bucket_of(ns.min(self.max_ns()));
         let below = match self.grain {
-            Grain::Bucket => floor(slot, BITS).max(1),
+            Grain::Bucket => bucket.floor_ns,
             Grain::Listed => {
-                let before = self.buckets.range(..slot).next_back();
-                before.map_or(1, |(&before, _)| floor(before, BITS).max(1))
+                let shorter = self.histogram.buckets().rev();
+                let mut floors = shorter.map(|one| one.floor_ns);
+                floors.find(|&floor| floor < bucket.floor_ns).unwrap_or(1)
             }
         };
-        let width = self.edge(slot).max(below) - below;
+        let below = below.max(1);
+        let width = bucket.edge_ns.max(below) - below;
         (width.max(self.step_ns - 1)) as f64 / below as f64
     }
 }
@@ -141,12 +111,15 @@ struct Written {
 
 impl From<Distribution> for Written {
     fn from(it: Distribution) -> Self {
+        let buckets = it.histogram.buckets();
         Self {
-            count: it.count,
-            max_ns: it.max_ns,
+            count: it.count(),
+            max_ns: it.max_ns(),
             step_ns: it.step_ns,
             grain: it.grain,
-            buckets: it.buckets.into_iter().collect(),
+            buckets: buckets
+                .map(|one| (slot(one.floor_ns, BITS), one.count))
+                .collect(),
         }
     }
 }
@@ -155,23 +128,21 @@ impl TryFrom<Written> for Distribution {
     type Error = String;
 
     fn try_from(it: Written) -> Result<Self, String> {
-        let buckets: BTreeMap<usize, u64> = it.buckets.iter().copied().collect();
-        let sum = buckets
-            .values()
-            .fold(0_u64, |sum, &count| sum.saturating_add(count));
-        let last = buckets.keys().next_back().copied();
-        if buckets.len() != it.buckets.len() || sum != it.count || it.step_ns == 0 {
+        let last = it.buckets.iter().map(|bucket| bucket.0).max();
+        let slots: BTreeMap<usize, u64> = it.buckets.iter().copied().collect();
+        let distinct = slots.len() == it.buckets.len();
+        let max_ns = (it.count > 0).then_some(it.max_ns);
+        let histogram = Histogram::from_slots(BITS, slots).with_max(max_ns);
+        if !distinct || histogram.count() != it.count || it.step_ns == 0 {
             return Err("a histogram whose buckets do not add up to its count".to_owned());
         }
-        if last != (it.count > 0).then(|| slot(it.max_ns, BITS)) {
+        if last != max_ns.map(|max| slot(max, BITS)) {
             return Err("a histogram whose longest is not in its last bucket".to_owned());
         }
         Ok(Self {
-            count: it.count,
-            max_ns: it.max_ns,
+            histogram,
             step_ns: it.step_ns,
             grain: it.grain,
-            buckets,
         })
     }
 }
@@ -196,10 +167,8 @@ mod tests {
         ) {
             let all = of(&values);
             values.sort_unstable();
-            let rank = (values.len() as f64 * q - 1e-9).ceil().max(1.0) as usize;
+            let rank = crate::base::histogram::rank(values.len() as u64, q) as usize;
             let (truth, said) = (values[rank - 1], all.quantile_ns(q).expect("not empty"));
-            prop_assert!(truth <= said, "{truth} {said}");
-            prop_assert!((said - truth) * 256 <= truth, "{truth} {said}");
             prop_assert!((said - truth) as f64 <= all.uncertainty(said) * truth as f64 + 0.5);
             prop_assert!(all.uncertainty(said) <= 1.0 / 256.0);
         }

@@ -1,4 +1,6 @@
-//! How long things took: histograms of durations, and what can be said from them.
+//! Durations counted in buckets: one type, one rule for a quantile; the resolution is a parameter.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -6,52 +8,32 @@ use serde::Serialize;
 pub mod buckets;
 /// Durations of requests, as a trial carries them.
 pub mod distribution;
+/// Durations with their sum and their shortest.
+pub mod durations;
 
-use buckets::{FINE_SLOTS, MICRO_SLOTS, fine_ceiling, fine_floor, micro_floor};
+/// How many of `count` sorted values lie at or below the quantile `share`: the nearest rank,
+/// `ceil(share × count)`, at least 1.
+///
+/// Every quantile here is a value at this rank, so that "p99" means the same in each document:
+/// at least 99 in a hundred were no longer, and the value did occur (up to the width of a
+/// bucket). Interpolation would invent values between two that occurred, and a rank that is
+/// rounded down would leave more than a hundredth above its p99.
+#[must_use]
+pub fn rank(count: u64, share: f64) -> u64 {
+    let exact = count as f64 * share;
+    // 0.55 × 100 is a little more than 55 in binary.
+    let whole = (exact - exact * 1e-12).ceil() as u64;
+    whole.clamp(1, count.max(1))
+}
 
-/// Durations of one kind, sorted into buckets where they were measured.
+/// Durations in buckets of one relative width. Number and longest are exact; merging two is
+/// adding their counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// How many.
-    pub count: u64,
-    /// Their sum, in nanoseconds.
-    pub total_ns: u64,
-    /// The shortest and the longest, exactly, in nanoseconds; `None` where there were none.
-    pub extremes: Option<Extremes>,
-    fine: Vec<u64>,
-    micro: Vec<u64>,
-}
-
-/// The shortest and the longest of some durations, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extremes {
-    /// The shortest.
-    pub min_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
-impl Extremes {
-    /// Those of both.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self {
-            min_ns: self.min_ns.min(other.min_ns),
-            max_ns: self.max_ns.max(other.max_ns),
-        }
-    }
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            total_ns: 0,
-            extremes: None,
-            fine: vec![0; FINE_SLOTS],
-            micro: vec![0; MICRO_SLOTS],
-        }
-    }
+    bits: u32,
+    count: u64,
+    max_ns: Option<u64>,
+    slots: BTreeMap<usize, u64>,
 }
 
 /// One row of a histogram: from its floor to the floor of the next.
@@ -63,143 +45,167 @@ pub struct Row {
     pub count: u64,
 }
 
+/// A bucket that is not empty, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// The shortest duration that belongs here.
+    pub floor_ns: u64,
+    /// The longest, or the longest of all where that is shorter.
+    pub edge_ns: u64,
+    /// How many.
+    pub count: u64,
+}
+
 impl Histogram {
-    /// What the kernel counted: a count, a sum, and the buckets as [`buckets`] defines them.
-    /// Slots that are missing are empty, slots beyond the last are added to it.
+    /// Nothing yet; each power of two is cut into 2^`bits` buckets, so that a quantile is at
+    /// most 1/2^`bits` too long.
     #[must_use]
-    pub fn counted(count: u64, total_ns: u64, fine: &[u64], micro: &[u64]) -> Self {
-        let mut histogram = Self {
-            count,
-            total_ns,
-            ..Self::default()
-        };
-        add_slots(&mut histogram.fine, fine);
-        add_slots(&mut histogram.micro, micro);
-        histogram
-    }
-
-    /// The histogram of single durations, in nanoseconds.
-    #[must_use]
-    pub fn of(durations: impl IntoIterator<Item = u64>) -> Self {
-        let mut histogram = Self::default();
-        for ns in durations {
-            histogram.count += 1;
-            histogram.total_ns = histogram.total_ns.saturating_add(ns);
-            histogram.fine[buckets::fine_slot(ns)] += 1;
-            histogram.micro[buckets::micro_slot(ns)] += 1;
-            let one = Extremes {
-                min_ns: ns,
-                max_ns: ns,
-            };
-            histogram.extremes = Some(histogram.extremes.map_or(one, |all| all.with(one)));
-        }
-        histogram
-    }
-
-    /// Adds another one.
-    pub fn add(&mut self, other: &Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        add_slots(&mut self.fine, &other.fine);
-        add_slots(&mut self.micro, &other.micro);
-        self.extremes = match (self.extremes, other.extremes) {
-            (Some(one), Some(two)) => Some(one.with(two)),
-            (one, two) => one.or(two),
-        };
-    }
-
-    /// What has come since `earlier`; the extremes are those that the caller knows of this time.
-    #[must_use]
-    pub fn since(&self, earlier: &Self, extremes: Option<Extremes>) -> Self {
-        let less = |now: &[u64], then: &[u64]| -> Vec<u64> {
-            let pairs = now.iter().zip(then);
-            pairs.map(|(now, then)| now.saturating_sub(*then)).collect()
-        };
-        let count = self.count.saturating_sub(earlier.count);
+    pub fn new(bits: u32) -> Self {
         Self {
-            count,
-            total_ns: self.total_ns.saturating_sub(earlier.total_ns),
-            extremes: extremes.filter(|_| count > 0),
-            fine: less(&self.fine, &earlier.fine),
-            micro: less(&self.micro, &earlier.micro),
+            bits,
+            count: 0,
+            max_ns: None,
+            slots: BTreeMap::new(),
         }
     }
 
-    /// The mean, in nanoseconds.
+    /// What somebody else counted in the same buckets, by their number; the longest is not known.
     #[must_use]
-    pub fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.total_ns as f64 / self.count as f64)
+    pub fn from_slots(bits: u32, slots: impl IntoIterator<Item = (usize, u64)>) -> Self {
+        let slots: BTreeMap<usize, u64> = slots.into_iter().filter(|slot| slot.1 > 0).collect();
+        Self {
+            bits,
+            count: slots
+                .values()
+                .fold(0, |sum, &count| sum.saturating_add(count)),
+            max_ns: None,
+            slots,
+        }
     }
 
-    /// A duration that this share of all did not exceed, in nanoseconds: the upper edge of the
-    /// bucket in which the share is reached, so at most an eighth too long, and never longer
-    /// than the longest.
+    /// The same, and the longest is known, in nanoseconds.
     #[must_use]
-    pub fn percentile_ns(&self, share: f64) -> Option<u64> {
-        let sorted: u64 = self.fine.iter().sum();
-        // The smallest whole number of durations that is no less than the share.
-        let wanted = ((sorted as f64 * share).ceil() as u64).clamp(1, sorted.max(1));
-        let mut seen = 0;
-        let slot = self.fine.iter().position(|count| {
-            seen += count;
-            seen >= wanted
-        })?;
-        let edge = fine_ceiling(slot);
-        Some(self.extremes.map_or(edge, |all| edge.min(all.max_ns)))
+    pub fn with_max(self, max_ns: Option<u64>) -> Self {
+        Self { max_ns, ..self }
     }
 
-    /// Rows of powers of two of microseconds, from the first that is not empty to the last.
+    /// Counts `count` durations of `ns` nanoseconds each.
+    pub fn add(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.count = self.count.saturating_add(count);
+        self.max_ns = self.max_ns.max(Some(ns));
+        self.fill(buckets::slot(ns, self.bits), count);
+    }
+
+    /// Adds all of another of the same resolution.
+    pub fn merge(&mut self, other: &Self) {
+        debug_assert_eq!(self.bits, other.bits, "buckets of one width");
+        self.count = self.count.saturating_add(other.count);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        for (&slot, &count) in &other.slots {
+            self.fill(slot, count);
+        }
+    }
+
+    fn fill(&mut self, slot: usize, count: u64) {
+        let bucket = self.slots.entry(slot).or_default();
+        *bucket = bucket.saturating_add(count);
+    }
+
+    /// What has come since `earlier`; its longest is not known.
     #[must_use]
-    pub fn micro_rows(&self) -> Vec<Row> {
-        let rows = self.micro.iter().enumerate().map(|(slot, &count)| Row {
-            from: micro_floor(slot),
-            count,
+    pub fn since(&self, earlier: &Self) -> Self {
+        let slots = self.slots.iter().map(|(slot, now)| {
+            let then = earlier.slots.get(slot).copied().unwrap_or(0);
+            (*slot, now.saturating_sub(then))
         });
-        trimmed(&rows.collect::<Vec<Row>>())
+        Self::from_slots(self.bits, slots)
+    }
+
+    /// How many durations.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The longest, in nanoseconds; `None` where there is none, or it is not known.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        self.max_ns
+    }
+
+    /// The buckets that are not empty, the shortest first.
+    pub fn buckets(&self) -> impl DoubleEndedIterator<Item = Bucket> {
+        let slots = self.slots.iter();
+        slots.map(|(&slot, &count)| Bucket {
+            count,
+            ..self.bucket(slot)
+        })
+    }
+
+    /// The bucket of a duration, without its count.
+    #[must_use]
+    pub fn bucket_of(&self, ns: u64) -> Bucket {
+        self.bucket(buckets::slot(ns, self.bits))
+    }
+
+    fn bucket(&self, slot: usize) -> Bucket {
+        let ceiling = buckets::ceiling(slot, self.bits);
+        let is_last = self
+            .slots
+            .last_key_value()
+            .is_some_and(|last| *last.0 == slot);
+        let edge_ns = match self.max_ns {
+            // A counter with fewer buckets counts in its last one what is longer.
+            Some(max) if is_last => max,
+            Some(max) => ceiling.min(max),
+            None => ceiling,
+        };
+        Bucket {
+            floor_ns: buckets::floor(slot, self.bits),
+            edge_ns,
+            count: 0,
+        }
+    }
+
+    /// A duration that the share `q` of all did not exceed, in nanoseconds: the upper edge of
+    /// the bucket that holds the value at its [`rank`]. `None` where there are none.
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> Option<u64> {
+        let rank = rank(self.count, q);
+        let mut below = 0_u64;
+        self.buckets().find_map(|bucket| {
+            below = below.saturating_add(bucket.count);
+            (below >= rank).then_some(bucket.edge_ns)
+        })
     }
 
     /// Rows of powers of two of nanoseconds, from the first that is not empty to the last.
     #[must_use]
     pub fn nano_rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
-        for (slot, &count) in self.fine.iter().enumerate() {
-            let floor = fine_floor(slot);
+        for bucket in self.buckets() {
+            let power = bucket.floor_ns.checked_ilog2();
+            let from = power.map_or(0, |power| 1 << power);
+            while rows.last().is_some_and(|row| row.from < from) {
+                let last = rows.last().map_or(0, |row| row.from);
+                rows.push(Row {
+                    from: (last * 2).max(1),
+                    count: 0,
+                });
+            }
             match rows.last_mut() {
-                Some(row) if floor > 1 && !floor.is_power_of_two() => row.count += count,
-                _ => rows.push(Row { from: floor, count }),
+                Some(row) => row.count = row.count.saturating_add(bucket.count),
+                None => rows.push(Row {
+                    from,
+                    count: bucket.count,
+                }),
             }
         }
-        trimmed(&rows)
+        rows
     }
-
-    /// The fine buckets that are not empty, by their lower edge in nanoseconds.
-    #[must_use]
-    pub fn fine_rows(&self) -> Vec<Row> {
-        let rows = self.fine.iter().enumerate();
-        rows.filter(|(_, count)| **count > 0)
-            .map(|(slot, &count)| Row {
-                from: fine_floor(slot),
-                count,
-            })
-            .collect()
-    }
-}
-
-fn add_slots(to: &mut [u64], from: &[u64]) {
-    let last = to.len() - 1;
-    for (slot, count) in from.iter().enumerate() {
-        let place = &mut to[slot.min(last)];
-        *place = place.saturating_add(*count);
-    }
-}
-
-fn trimmed(rows: &[Row]) -> Vec<Row> {
-    let full = |row: &Row| row.count > 0;
-    let Some(first) = rows.iter().position(full) else {
-        return Vec::new();
-    };
-    let last = rows.iter().rposition(full).unwrap_or(first);
-    rows[first..=last].to_vec()
 }
 
 #[cfg(test)]
@@ -208,69 +214,80 @@ mod tests {
 
     use super::*;
 
-    /// The definition, from the sorted values themselves.
-    fn exact(sorted: &[u64], share: f64) -> u64 {
-        let rank = (sorted.len() as f64 * share).ceil().max(1.0) as usize;
-        sorted[rank - 1]
+    fn of(bits: u32, values: &[u64]) -> Histogram {
+        let mut all = Histogram::new(bits);
+        values.iter().for_each(|&ns| all.add(ns, 1));
+        all
+    }
+
+    #[test]
+    fn ranks_are_the_nearest() {
+        let cases = [
+            (100, 0.5, 50),
+            (100, 0.55, 55),
+            (100, 0.99, 99),
+            (1000, 0.999, 999),
+            (101, 0.5, 51),
+            (3, 0.0, 1),
+            (3, 1.0, 3),
+            (0, 0.5, 1),
+        ];
+        for (count, share, expected) in cases {
+            assert_eq!(rank(count, share), expected, "{count} {share}");
+        }
     }
 
     proptest! {
         #[test]
-        fn percentiles_are_at_most_an_eighth_too_long(
-            mut values in prop::collection::vec(0_u64..50_000_000_000, 1..400),
-            share in 0.0_f64..1.0,
+        fn quantiles_are_at_most_a_bucket_too_long(
+            mut values in prop::collection::vec(0_u64..1 << 50, 1..300),
+            q in 0.0_f64..=1.0,
+            bits in 2_u32..9,
         ) {
-            let histogram = Histogram::of(values.iter().copied());
+            let all = of(bits, &values);
             values.sort_unstable();
-            let truth = exact(&values, share);
-            let said = histogram.percentile_ns(share).expect("there are values");
-            prop_assert!(truth <= said, "{truth} {said}");
-            prop_assert!(said as f64 <= truth as f64 * 1.125, "{truth} {said}");
+            let truth = values[rank(values.len() as u64, q) as usize - 1];
+            let found = all.quantile_ns(q).expect("there are values");
+            prop_assert!(truth <= found, "{truth} {found}");
+            prop_assert!((found - truth) << bits <= truth, "{truth} {found}");
+            prop_assert_eq!(all.quantile_ns(1.0), values.last().copied());
         }
 
         #[test]
-        fn parts_add_up_to_the_whole(
-            one in prop::collection::vec(any::<u32>(), 0..50),
-            two in prop::collection::vec(any::<u32>(), 0..50),
-        ) {
-            let of = |values: &[u32]| Histogram::of(values.iter().map(|&v| u64::from(v)));
-            let whole = of(&[one.clone(), two.clone()].concat());
-            let mut sum = of(&one);
-            sum.add(&of(&two));
-            prop_assert_eq!(&sum, &whole);
-            prop_assert_eq!(whole.since(&of(&one), of(&two).extremes), of(&two));
+        fn parts_add_up_to_the_whole(one: Vec<u64>, two: Vec<u64>, bits in 2_u32..9) {
+            let mut both = of(bits, &one);
+            both.merge(&of(bits, &two));
+            let whole = of(bits, &[one.clone(), two.clone()].concat());
+            prop_assert_eq!(&both, &whole);
+            prop_assert_eq!(whole.since(&of(bits, &one)), of(bits, &two).with_max(None));
         }
 
         #[test]
         fn rows_hold_every_duration_once(values in prop::collection::vec(any::<u64>(), 1..100)) {
-            let histogram = Histogram::of(values.iter().copied());
-            let sum = |rows: Vec<Row>| rows.iter().map(|row| row.count).sum::<u64>();
-            prop_assert_eq!(sum(histogram.micro_rows()), values.len() as u64);
-            prop_assert_eq!(sum(histogram.nano_rows()), values.len() as u64);
-            prop_assert_eq!(sum(histogram.fine_rows()), values.len() as u64);
+            let all = of(3, &values);
+            let rows: u64 = all.nano_rows().iter().map(|row| row.count).sum();
+            let buckets: u64 = all.buckets().map(|bucket| bucket.count).sum();
+            prop_assert_eq!((rows, buckets), (all.count(), all.count()));
         }
     }
 
     #[test]
-    fn rows_are_the_powers_of_two() {
-        let histogram = Histogram::of([500, 999, 1_000, 1_999, 2_000, 9_000]);
-        let rows: Vec<(u64, u64)> = histogram
-            .micro_rows()
-            .iter()
-            .map(|row| (row.from, row.count))
-            .collect();
-        assert_eq!(rows, [(0, 2), (1, 2), (2, 1), (4, 0), (8, 1)]);
-        let rows = histogram.nano_rows();
+    fn rows_are_powers_of_two_with_gaps() {
+        let rows = of(5, &[5, 6, 7, 40, 0]).nano_rows();
+        let rows: Vec<(u64, u64)> = rows.iter().map(|row| (row.from, row.count)).collect();
         assert_eq!(
-            rows.first().map(|row| (row.from, row.count)),
-            Some((256, 1))
+            rows,
+            [(0, 1), (1, 0), (2, 0), (4, 3), (8, 0), (16, 0), (32, 1)]
         );
-        assert_eq!(
-            rows.last().map(|row| (row.from, row.count)),
-            Some((8192, 1))
-        );
-        assert_eq!(histogram.mean_ns(), Some(15_498.0 / 6.0));
-        assert_eq!(Histogram::default().percentile_ns(0.5), None);
-        assert_eq!(Histogram::default().mean_ns(), None);
+        assert_eq!(Histogram::new(3).quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn without_a_longest_the_edge_is_that_of_the_bucket() {
+        let counted = Histogram::from_slots(3, [(8, 1), (9, 0)]);
+        assert_eq!((counted.count(), counted.max_ns()), (1, None));
+        assert_eq!(counted.quantile_ns(0.5), Some(8));
+        let long = Histogram::from_slots(3, [(327, 1)]).with_max(Some(1 << 50));
+        assert_eq!(long.quantile_ns(0.5), Some(1 << 50));
     }
 }

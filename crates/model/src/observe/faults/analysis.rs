@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::event::{Closing, Conditions, Event, Served, Weight};
-use super::histogram::Latencies;
 use super::kind::Kind;
+use super::latency;
 use super::processes::Processes;
 use super::shape::Counts;
 use super::space::{Area, PageState};
+use crate::base::histogram::durations::Durations;
 
 /// Adds events up as they come, in order of time. It holds no fault for longer than it takes to
 /// pair it; what grows with the run is a bit or three for each page, and each call chain once.
@@ -27,10 +28,19 @@ pub struct Analysis {
 }
 
 /// Faults and, where they could be paired, how long they took.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Tally {
     pub(super) faults: u64,
-    pub(super) latencies: Latencies,
+    pub(super) latencies: Durations,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            faults: 0,
+            latencies: Durations::new(latency::BITS),
+        }
+    }
 }
 
 /// Faults of one mapping.

@@ -9,9 +9,6 @@ use crate::base::missing::Fact;
 use crate::base::missing::Missing;
 use crate::run::trial::Outcome;
 
-/// The version of the recording: raised when a field changes its meaning.
-pub const SCHEMA: u32 = 1;
-
 /// One thing that the kernel told, or that frames it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
@@ -119,8 +116,6 @@ impl Event {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// [`SCHEMA`].
-    pub schema: u32,
     /// Version of the program that recorded.
     pub hugewise: String,
     /// The command or the process, as the user named it.

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Conditions, Served, Sharing, Weight};
 use super::space::{Area, PageState};
+use crate::base::units::bytes_text;
 
 /// What a fault did.
 ///
@@ -111,8 +112,10 @@ impl Kind {
     /// What people read, with as much doubt as the conditions leave.
     #[must_use]
     pub fn label(self, conditions: &Conditions) -> String {
-        let page = size(conditions.page_bytes);
-        let huge = conditions.pmd_bytes.map_or_else(|| "huge".to_owned(), size);
+        let page = bytes_text(conditions.page_bytes);
+        let huge = conditions
+            .pmd_bytes
+            .map_or_else(|| "huge".to_owned(), bytes_text);
         let zeroes_known = conditions.physical.is_yes();
         let folios = !conditions.folios.is_yes();
         match self {
@@ -122,34 +125,21 @@ impl Kind {
                 (false, false) => format!("{page} or zero page"),
                 (false, true) => format!("{page}, folio or zero"),
             },
-            Self::Folio(bytes) => format!("{} folio", size(bytes)),
+            Self::Folio(bytes) => format!("{} folio", bytes_text(bytes)),
             Self::Huge if conditions.huge_zero.is_yes() => format!("{huge} huge page"),
             Self::Huge => format!("{huge} or huge zero"),
             Self::ZeroPage => "zero page".to_owned(),
             Self::HugeZero => "huge zero page".to_owned(),
-            Self::AfterZero => "write on zero page".to_owned(),
+            Self::AfterZero => "write to zero page".to_owned(),
             Self::Again if zeroes_known => "used again".to_owned(),
             Self::Again => "write or use again".to_owned(),
             Self::Copy => "copy after fork".to_owned(),
             Self::File => "file".to_owned(),
-            Self::FileCopy => "file, copied".to_owned(),
+            Self::FileCopy => "private file copy".to_owned(),
             Self::Shared => "shared memory".to_owned(),
             Self::Hugetlb => "hugetlb".to_owned(),
             Self::Major => "major".to_owned(),
-            Self::Unknown => "mapping not known".to_owned(),
+            Self::Unknown => "unknown mapping".to_owned(),
         }
     }
-}
-
-/// A size with its largest whole unit.
-#[must_use]
-pub(super) fn size(bytes: u64) -> String {
-    use crate::base::units::{GIB, KIB, MIB};
-    let unit = [(GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
-    unit.into_iter()
-        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit))
-        .map_or_else(
-            || format!("{bytes} B"),
-            |(unit, name)| format!("{} {name}", bytes / unit),
-        )
 }

@@ -6,14 +6,14 @@
 //! [`Summary`](crate::observe::faults::Summary), which is the same for a live run and for a recording.
 
 mod analysis;
+mod document;
 mod event;
 pub(crate) mod flame;
-mod histogram;
 mod kind;
+mod latency;
 pub(crate) mod processes;
 mod reading;
 mod reconcile;
-mod render;
 mod sentences;
 mod shape;
 pub(crate) mod space;
@@ -24,14 +24,13 @@ mod tests;
 
 pub use analysis::Analysis;
 pub use event::{
-    Accounted, Closing, Conditions, Counted, Event, Known, Map, Modes, SCHEMA, Served, Sharing,
-    Symbol, Weight,
+    Accounted, Closing, Conditions, Counted, Event, Known, Map, Modes, Served, Sharing, Symbol,
+    Weight,
 };
 pub use flame::render_flame;
-pub use histogram::{Bar, Latencies, Quantiles};
 pub use kind::Kind;
+pub use latency::{Bar, Quantiles};
 pub use reconcile::Books;
-pub use render::{render_csv, render_markdown, render_text};
 pub use shape::Shape;
 pub use stacks::Weigh;
-pub use summary::{KindRow, NamedRow, Row, SiteRow, Summary};
+pub use summary::{FORMAT, KindRow, NamedRow, Row, SiteRow, Summary};

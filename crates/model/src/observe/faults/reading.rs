@@ -1,26 +1,28 @@
 use super::analysis::Analysis;
-use super::event::{Event, SCHEMA};
-use crate::base::recording::{Origin, Recorded};
+use super::event::{Conditions, Event};
+use crate::base::jsonl::Line;
+use crate::base::recording::Recorded;
+
+impl Line for Event {
+    type Header = Conditions;
+    const TAG: &'static str = "event";
+    const HEADER: &'static str = "begin";
+    const KIND: &'static str = "faults";
+    const VERSION: u32 = 1;
+    const TITLE: &'static str = "a recording of faults";
+    const WRITER: &'static str = "hugewise faults --out";
+
+    fn from_header(header: Conditions) -> Self {
+        Self::Begin(Box::new(header))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
 
 impl Recorded for Analysis {
     type Event = Event;
-    const OF: &'static str = "faults";
-    const WRITER: &'static str = "hugewise faults --out";
-    const SCHEMA: u32 = SCHEMA;
-
-    fn parse(line: &[u8]) -> Result<Event, serde_json::Error> {
-        serde_json::from_slice(line)
-    }
-
-    fn origin(event: &Event) -> Option<Origin> {
-        let Event::Begin(conditions) = event else {
-            return None;
-        };
-        Some(Origin {
-            schema: conditions.schema,
-            program: conditions.hugewise.clone(),
-        })
-    }
 
     fn begin(event: &Event) -> Option<Self> {
         match event {

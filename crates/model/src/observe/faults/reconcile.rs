@@ -56,48 +56,44 @@ fn remarks(books: &Books, closing: &Closing, conditions: &Conditions, missing: u
     let mut remarks = Vec::new();
     if conditions.every > 1 {
         remarks.push(format!(
-            "One fault in {} was looked at ({} of {}), and none was timed: beginnings and ends \
-             cannot be thinned out alike.",
+            "One fault in {} was sampled ({} of {}); sampled faults have no latency.",
             conditions.every, books.sampled, books.counted
         ));
     }
     if missing > 0 {
         let share = 100.0 * missing as f64 / books.counted as f64;
         remarks.push(format!(
-            "{missing} of {} faults ({share:.1} %) found the ring full and are counted only; \
-             look at fewer with --every N.",
+            "{missing} of {} faults ({share:.1} %) found the ring full and are only counted; \
+             sample fewer with --every N.",
             books.counted
         ));
     } else if books.lost > 0 {
         remarks.push(format!(
-            "{} samples of beginnings found the ring full; their faults have no latency.",
+            "{} faults have no latency: their first sample found the ring full.",
             books.lost
         ));
     }
     match books.without_event {
         Some(more) if more > 0 => remarks.push(format!(
-            "{more} more faults are in the kernel's accounting: {}.",
+            "The kernel accounts {more} more faults: {}.",
             without_event(conditions)
         )),
         Some(fewer) if fewer < 0 => remarks.push(format!(
-            "The kernel's accounting has {} faults fewer than were counted: processes that were \
-             born meanwhile, or that nobody waited for, are not in it.",
+            "The kernel accounts {} fewer faults: it leaves out new processes and those that \
+             nobody waited for.",
             -fewer
         )),
         _ => {}
     }
     if let Err(missing) = &closing.accounted {
-        remarks.push(format!("The kernel's own accounting: {missing}."));
+        remarks.push(format!("Kernel accounting: {missing}."));
     }
     remarks
 }
 
 fn without_event(conditions: &Conditions) -> &'static str {
     match conditions.modes {
-        Modes::All => "populating calls, and exec itself, fault without an event",
-        Modes::User => {
-            "those in kernel mode (read(2) into fresh memory, exec), which need \
-             CAP_PERFMON to be seen, and populating calls, which have no event"
-        }
+        Modes::All => "MAP_POPULATE and exec fault without an event",
+        Modes::User => "those in kernel mode need CAP_PERFMON, MAP_POPULATE and exec have no event",
     }
 }

@@ -1,9 +1,9 @@
 use std::fmt;
 
 use super::event::{Conditions, Symbol};
-use super::kind::size;
 use super::shape::Shape;
 use crate::base::units::Unit;
+use crate::base::units::bytes_text;
 use crate::text::number::{percent, quantity};
 
 impl fmt::Display for Symbol {
@@ -54,27 +54,58 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 }
 
 impl Shape {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
             Self::DoubleFault { .. } => "Double faults",
-            Self::BrokenUp { .. } => "Huge zero pages broken up",
-            Self::SmallInsteadOfHuge { .. } => "Small pages where a huge one fits",
+            Self::BrokenUp { .. } => "Huge zero pages split",
+            Self::SmallInsteadOfHuge { .. } => "Blocks of small pages",
             Self::CopiesAfterFork { .. } => "Copies after fork",
-            Self::TwoHumps { .. } => "Two humps",
+            Self::TwoHumps { .. } => "Two latency peaks",
         }
     }
 
-    /// What was seen, what it means and what it does not.
+    /// Whether the conclusion of a summary speaks of it already.
+    #[must_use]
+    pub fn is_in_conclusion(&self) -> bool {
+        matches!(self, Self::SmallInsteadOfHuge { .. })
+    }
+
+    /// In a few words.
+    #[must_use]
+    pub fn short(&self) -> String {
+        match self {
+            Self::DoubleFault { faults, .. } => format!("{} double faults", count(*faults)),
+            Self::BrokenUp { huge_pages } => {
+                format!("{} huge zero pages split", count(*huge_pages))
+            }
+            Self::SmallInsteadOfHuge { ranges, .. } => {
+                format!("{} blocks of small pages", count(*ranges))
+            }
+            Self::CopiesAfterFork { copies, .. } => {
+                format!("{} copies after fork", count(*copies))
+            }
+            Self::TwoHumps {
+                low_ns, high_ns, ..
+            } => {
+                format!(
+                    "latency peaks at {} and {}",
+                    duration(*low_ns),
+                    duration(*high_ns)
+                )
+            }
+        }
+    }
+
+    /// What was measured, what it means and what it does not.
     #[must_use]
     pub fn sentence(&self, conditions: &Conditions) -> String {
         match self {
             Self::DoubleFault { .. } => self.double_fault(),
             Self::BrokenUp { huge_pages } => format!(
-                "{} huge pages that one fault had mapped were broken up by the first write into \
-                 each: it was the huge zero page, and what follows comes page by page. Write \
-                 before reading.",
+                "The first write split {} huge zero pages, which a read had mapped; their memory \
+                 then came page by page. Write before reading.",
                 count(*huge_pages)
             ),
             Self::SmallInsteadOfHuge { .. } => self.small_instead_of_huge(conditions),
@@ -94,19 +125,16 @@ impl Shape {
         else {
             return String::new();
         };
-        let copies = count(*copies);
-        let time = duration(*time_ns);
-        let span = duration(*span_ns);
+        let (copies, time, span) = (count(*copies), duration(*time_ns), duration(*span_ns));
+        let what = "a copy, or reuse of the last copy";
         if *forks == 1 {
             return format!(
-                "{copies} pages were touched for the first time since a fork ({time} in all), \
-                 within {span}: copies, or the taking over of a last copy."
+                "{copies} first touches of a page after a fork ({time}, within {span}): {what}."
             );
         }
         format!(
-            "{copies} pages were touched for the first time since one of {} forks ({time} in \
-             all): copies, or the taking over of a last copy. The most after one fork: {} within \
-             {span}.",
+            "{copies} first touches of a page after {} forks ({time}): {what}. Most after one \
+             fork: {} within {span}.",
             count(*forks),
             count(*largest)
         )
@@ -124,14 +152,11 @@ impl Shape {
             return String::new();
         };
         let why = if certain == faults {
-            "a read had mapped the zero page, and then a write came. Writing first saves one of \
-             the two faults"
-                .to_owned()
+            "a read mapped the zero page, then a write faulted again".to_owned()
         } else {
             format!(
-                "{} of them certainly because a read had mapped the zero page before the write; \
-                 the others may also have been given back and used again. Writing first saves \
-                 one of the two faults",
+                "a read mapped the zero page before the write ({} for certain), or the memory \
+                 was freed and used again",
                 if *certain == 0 {
                     "none".to_owned()
                 } else {
@@ -139,18 +164,19 @@ impl Shape {
                 }
             )
         };
-        let place = site.as_ref().map_or_else(String::new, |site| {
-            if at_site == faults {
-                return format!(" All of that is in {site}.");
-            }
-            format!(
-                " {} of the second ones are in {site}, more than anywhere else.",
-                count(*at_site)
-            )
-        });
+        let place = site
+            .as_ref()
+            .map_or_else(String::new, |site| match at_site == faults {
+                true => format!(" All in {site}."),
+                false => format!(
+                    " {} of them in {site}, more than anywhere else.",
+                    count(*at_site)
+                ),
+            });
         let pages = if *faults == 1 { "page" } else { "pages" };
         format!(
-            "{} {pages} faulted a second time ({} for the second alone): {why}.{place}",
+            "{} {pages} faulted twice (second faults: {}): {why}. Writing first saves one of the \
+             two.{place}",
             count(*faults),
             duration(*time_ns)
         )
@@ -167,20 +193,28 @@ impl Shape {
         else {
             return String::new();
         };
-        let huge = conditions.pmd_bytes.map_or_else(String::new, size);
+        let huge = conditions.pmd_bytes.map_or_else(String::new, bytes_text);
+        let small = bytes_text(conditions.page_bytes);
+        let blocks = if *ranges == 1 {
+            "block was"
+        } else {
+            "blocks were"
+        };
+        let partly = match ranges - full {
+            0 => String::new(),
+            partly => format!(", {} of them by half or more", count(partly)),
+        };
         let against = huge_p50_ns.map_or_else(String::new, |p50| {
             format!(
-                " One huge fault took {} here in the median; as many ranges would take {}.",
+                " A huge fault took {} here (median): {} for as many.",
                 duration(p50),
                 duration(p50.saturating_mul(*ranges))
             )
         });
         format!(
-            "{} aligned ranges of {huge} came at least half in small pages, {} of them wholly: \
-             {} faults, {}.{against} By place and length one huge page would have fitted; \
-             whether the settings allow it is not seen here.",
+            "{} aligned {huge} {blocks} filled with {small} pages{partly} ({} faults, {}); each \
+             could have been one huge page if THP allowed it.{against}",
             count(*ranges),
-            count(*full),
             count(*faults),
             duration(*time_ns)
         )
@@ -199,14 +233,14 @@ impl Shape {
         };
         let cause = match &conditions.hypervisor {
             Some(name) => format!(
-                "On this virtual machine ({name}) that fits memory which the host has to find \
-                 first; compaction and reclaim make such humps too, and are told apart by a \
-                 second run: host-cold memory is warm then"
+                "On this virtual machine ({name}) the host may have to find the memory first; \
+                 then a second run has only the lower peak. Compaction and reclaim make two \
+                 peaks as well"
             ),
-            None => "Compaction, reclaim and I/O make such humps".to_owned(),
+            None => "Compaction, reclaim and I/O make two peaks".to_owned(),
         };
         format!(
-            "{}: {} faults around {} and {} around {}, with a gap between. {cause}.",
+            "{}: {} faults near {} and {} near {}. {cause}.",
             kind.label(conditions),
             count(*low),
             duration(*low_ns),

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Bar;
 use super::kind::Kind;
+use super::latency::Bar;
 
 /// A pattern of faults that has a name and a remedy.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]

@@ -4,18 +4,23 @@ use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Sums};
 use super::event::{Closing, Conditions, Sharing, Symbol};
-use super::histogram::{Bar, Latencies, Quantiles};
-use super::kind::{Kind, size};
+use super::kind::Kind;
+use super::latency::{self, Bar, Quantiles};
 use super::processes::Mapping;
 use super::reconcile::{Books, reconcile};
 use super::shape::{Shape, two_humps};
 use super::stacks::{Site, Weigh};
+use crate::base::histogram::durations::Durations;
+use crate::base::units::bytes_text;
+
+/// Name and version of a [`Summary`] as JSON.
+pub const FORMAT: &str = "hugewise-faults-summary 1";
 
 /// Everything that is said about the faults of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Summary {
-    /// The version of this document: raised when a field changes its meaning.
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// How and where it was watched.
     pub conditions: Conditions,
     /// Counts from other sources, and how it ended.
@@ -101,13 +106,13 @@ impl Analysis {
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let closing = self.closing.clone()?;
-        let mut all = Latencies::default();
+        let mut all = Durations::new(latency::BITS);
         for tally in self.kinds.values() {
             all.merge(&tally.latencies);
         }
         let faults = self.kinds.values().map(|tally| tally.faults).sum();
         Some(Summary {
-            schema: super::SCHEMA,
+            format: FORMAT.to_owned(),
             books: reconcile(&self.book, &closing, &self.conditions),
             conditions: self.conditions.clone(),
             closing,
@@ -135,7 +140,7 @@ impl Analysis {
         let mappings = self.processes.mappings.iter().map(name);
         let named = mappings.zip(&self.mappings);
         let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
-        for (name, one) in named.chain([("not known".to_owned(), &self.elsewhere)]) {
+        for (name, one) in named.chain([("unknown mapping".to_owned(), &self.elsewhere)]) {
             let sum = sums.entry(name).or_default();
             sum.faults += one.faults;
             sum.time_ns += one.time_ns;
@@ -181,10 +186,12 @@ impl Analysis {
         // A median of few means little, and with huge zero pages among them it means nothing.
         let real = self.conditions.huge_zero.is_yes();
         let huge = huge.filter(|tally| real && tally.latencies.count() >= 10);
-        let huge = huge.and_then(|tally| tally.latencies.quantiles());
+        let huge = huge.and_then(|tally| Quantiles::of(&tally.latencies.histogram));
         let pages = self.conditions.pmd_bytes.unwrap_or(0) / self.conditions.page_bytes.max(1);
         let humps = self.kinds.iter();
-        let humps = humps.filter_map(|(&kind, tally)| two_humps(kind, &tally.latencies.bars()));
+        let humps = humps.filter_map(|(&kind, tally)| {
+            two_humps(kind, &latency::bars(&tally.latencies.histogram))
+        });
         let small = self
             .counts
             .small_instead_of_huge(pages, huge.map(|quantiles| quantiles.p50_ns))
@@ -220,20 +227,20 @@ impl Analysis {
     }
 }
 
-fn row(faults: u64, latencies: &Latencies) -> Row {
+fn row(faults: u64, latencies: &Durations) -> Row {
     Row {
         faults,
         timed: latencies.count(),
-        time_ns: latencies.sum_ns(),
-        latency: latencies.quantiles(),
-        histogram: latencies.bars(),
+        time_ns: latencies.total_ns,
+        latency: Quantiles::of(&latencies.histogram),
+        histogram: latency::bars(&latencies.histogram),
     }
 }
 
 /// The way in which the memory of a mapping came.
 fn growth(mapping: &Mapping) -> String {
     match (mapping.sharing, mapping.name.as_str()) {
-        (_, "") => "not known",
+        (_, "") => "unknown mapping",
         (Sharing::Hugetlb, _) => "mmap of hugetlb",
         (_, "[heap]") => "brk",
         (_, "[stack]") => "stack",
@@ -248,9 +255,9 @@ fn growth(mapping: &Mapping) -> String {
 /// What a mapping is called in a list: memory without a name by its place and size.
 fn title(mapping: &Mapping) -> String {
     match mapping.name.as_str() {
-        "" => "not known".to_owned(),
+        "" => "unknown mapping".to_owned(),
         "//anon" => format!(
-            "anonymous {} at {:x} of {}",
+            "anonymous {} at {:x}, pid {}",
             rounded(mapping.end - mapping.start),
             mapping.start,
             mapping.pid
@@ -263,5 +270,5 @@ fn rounded(bytes: u64) -> String {
     let unit = [crate::base::units::GIB, crate::base::units::MIB]
         .into_iter()
         .find(|unit| bytes >= 10 * unit);
-    size(unit.map_or(bytes, |unit| bytes / unit * unit))
+    bytes_text(unit.map_or(bytes, |unit| bytes / unit * unit))
 }

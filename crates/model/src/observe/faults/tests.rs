@@ -4,10 +4,10 @@ use expect_test::expect;
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::jsonl::{LineError, RawLine, to_line};
 use crate::base::missing::Missing;
-use crate::base::recording::{Fault, read};
 use crate::run::trial::Outcome;
-use crate::text::Style;
+use crate::text::{Style, Verbosity, to_text};
 
 const PAGE: u64 = 4096;
 const HUGE: u64 = 512 * PAGE;
@@ -16,7 +16,6 @@ const BASE: u64 = 0x7f00_0000_0000;
 
 fn conditions() -> Conditions {
     Conditions {
-        schema: SCHEMA,
         hugewise: "0.0.0".to_owned(),
         subject: "test".to_owned(),
         started_unix_ms: 0,
@@ -187,10 +186,8 @@ fn a_chain_stands_for_as_many_faults_as_it_says() {
         script.analysis().folded(Weigh::Time).values().sum::<u64>(),
         600
     );
-    let mut text = Vec::new();
-    render_text(&summary, &Style::default(), &mut text).expect("a buffer");
-    let text = String::from_utf8_lossy(&text);
-    assert!(text.contains("taken of 4 of 6 faults"), "{text}");
+    let text = to_text(&summary.document(), &verbose());
+    assert!(text.contains("from 4 of 6 faults"), "{text}");
 }
 
 #[test]
@@ -286,12 +283,12 @@ fn copies_after_one_fork_are_told_once() {
     };
     let one = told(1);
     assert!(
-        one.contains("since a fork (7.31 ms in all), within 23.5 ms"),
+        one.contains("after a fork (7.31 ms, within 23.5 ms)"),
         "{one}"
     );
     assert_eq!(one.matches("2570").count(), 1, "{one}");
     let several = told(3);
-    assert!(several.contains("since one of 3 forks"), "{several}");
+    assert!(several.contains("after 3 forks"), "{several}");
 }
 
 #[test]
@@ -334,12 +331,12 @@ fn double_faults_are_told_in_the_singular_and_the_plural() {
         shape.sentence(&conditions())
     };
     let one = told(1, 1);
-    assert!(one.starts_with("1 page faulted a second time"), "{one}");
-    assert!(one.ends_with(" All of that is in libc.so.6."), "{one}");
+    assert!(one.starts_with("1 page faulted twice"), "{one}");
+    assert!(one.ends_with(" All in libc.so.6."), "{one}");
     let many = told(3, 2);
-    assert!(many.starts_with("3 pages faulted a second time"), "{many}");
+    assert!(many.starts_with("3 pages faulted twice"), "{many}");
     assert!(
-        many.ends_with(" 2 of the second ones are in libc.so.6, more than anywhere else."),
+        many.ends_with(" 2 of them in libc.so.6, more than anywhere else."),
         "{many}"
     );
 }
@@ -534,7 +531,7 @@ fn a_fault_outside_of_everything_known_is_said_to_be_that() {
     let mut script = Script::new(conditions());
     script.small(BASE);
     assert_eq!(script.kinds(), [(Kind::Unknown, 1)]);
-    assert_eq!(script.summary().mappings[0].name, "not known");
+    assert_eq!(script.summary().mappings[0].name, "unknown mapping");
 }
 
 #[test]
@@ -571,8 +568,8 @@ fn losses_are_said() {
     assert_eq!((torn.lost, torn.without_event), (5, Some(6)));
     expect![[r#"
         [
-            "3 of 4 faults (75.0 %) found the ring full and are counted only; look at fewer with --every N.",
-            "6 more faults are in the kernel's accounting: populating calls, and exec itself, fault without an event.",
+            "3 of 4 faults (75.0 %) found the ring full and are only counted; sample fewer with --every N.",
+            "The kernel accounts 6 more faults: MAP_POPULATE and exec fault without an event.",
         ]
     "#]]
     .assert_debug_eq(&torn.remarks);
@@ -624,31 +621,52 @@ fn a_recording_says_the_same_again() {
     script.events.push(Event::Lost { count: 3 });
     let begin = Event::Begin(Box::new(conditions()));
     for (index, event) in std::iter::once(&begin).chain(&script.events).enumerate() {
-        let line = serde_json::to_vec(event).expect("JSON");
-        assert_eq!(read::<Analysis>(index + 1, &line).as_ref(), Ok(event));
+        assert_eq!(read(index + 1, &to_line(event)).as_ref(), Ok(event));
     }
-    assert_eq!(
-        read::<Analysis>(1, b"{}"),
-        Err(Fault::not_a_recording::<Analysis>())
+    for other in ["{}", &to_line(&script.events[0])] {
+        let error = read(1, other);
+        assert!(
+            matches!(error, Err(LineError::OtherFile { .. })),
+            "{error:?}"
+        );
+    }
+    let header = to_line(&begin);
+    let old = header.replacen(
+        r#""format":"hugewise-faults 1""#,
+        r#""event":"begin","schema":1"#,
+        1,
     );
-    let line = serde_json::to_vec(&script.events[0]).expect("JSON");
-    assert_eq!(
-        read::<Analysis>(1, &line),
-        Err(Fault::not_a_recording::<Analysis>())
-    );
-    let other = Event::Begin(Box::new(Conditions {
-        schema: SCHEMA + 1,
-        ..conditions()
-    }));
-    let line = serde_json::to_vec(&other).expect("JSON");
+    assert_eq!(read(1, &old), Ok(begin));
+    for later in [
+        header.replacen("faults 1", "faults 2", 1),
+        old.replacen(":1", ":2", 1),
+    ] {
+        let error = read(1, &later);
+        assert!(
+            matches!(error, Err(LineError::OtherVersion { .. })),
+            "{error:?}"
+        );
+    }
     assert!(matches!(
-        read::<Analysis>(1, &line),
-        Err(Fault::OtherSchema { .. })
+        read(7, "{\"event\":\"start\"}"),
+        Err(LineError::Damaged { line: 7, .. })
     ));
-    assert!(matches!(
-        read::<Analysis>(7, b"{\"event\":\"start\"}"),
-        Err(Fault::Line { line: 7, .. })
-    ));
+}
+
+fn read(number: usize, line: &str) -> Result<Event, LineError> {
+    let raw = RawLine {
+        number,
+        bytes: line.trim_end().as_bytes(),
+        ended: true,
+    };
+    raw.read().map(|event| event.expect("a whole line"))
+}
+
+fn verbose() -> Style {
+    Style {
+        verbose: Verbosity::Verbose,
+        ..Style::default()
+    }
 }
 
 #[test]
@@ -659,57 +677,89 @@ fn text_fits_eighty_columns_and_says_everything() {
         script.fault(1, BASE + page * PAGE, PAGE, 1, 1500 + page);
     }
     script.fault(1, BASE + HUGE, HUGE, 1, 4_300_000);
-    let mut text = Vec::new();
-    render_text(&script.summary(), &Style::default(), &mut text).expect("memory");
-    let text = String::from_utf8(text).expect("UTF-8");
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
+    let document = script.summary().document();
+    let first = to_text(&document, &Style::default());
+    assert!(first.lines().count() <= 24, "{first}");
     expect![[r#"
-        513 page faults in 1.00 ms; 5.20 ms in faults, 520 % of the time.
+        Page faults took 520 % of 1.00 ms: 513 faults, 5.20 ms, mostly 2 MiB or huge
+        zero (82.7 %).
+        Huge pages would spare up to 99.6 % of the faults: 1 aligned 2 MiB block was
+        filled with 4 KiB pages (512 faults, 899 µs); each could have been one huge page
+        if THP allowed it.
 
-        What the faults did
-                            faults    time     p50     p90     p99   p99.9     max
-        2 MiB or huge zero       1  4.30ms  4.26ms  4.26ms  4.26ms  4.26ms  4.30ms
-        4 KiB or zero page     512   899µs  1.74µs  1.97µs  2.00µs  2.00µs  2.01µs
-        all                    513  5.20ms  1.74µs  1.97µs  2.00µs  4.26ms  4.30ms
+        kind                faults    time     p50     p90     p99   p99.9     max
+        2 MiB or huge zero       1  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms
+        4 KiB or zero page     512   899µs  1.76µs  1.98µs  2.01µs  2.01µs  2.01µs
+        all                    513  5.20ms  1.76µs  1.98µs  2.02µs  4.30ms  4.30ms
 
-        How the memory came
-                         faults     time  share
-        mmap, anonymous     513  5.20 ms  100 %
+        mapping                                 faults     time  share
+        anonymous 4 MiB at 7f0000000000, pid 1     513  5.20 ms  100 %
 
-        Where in memory
-                                              faults     time  share
-        anonymous 4 MiB at 7f0000000000 of 1     513  5.20 ms  100 %
+        Next  hugewise run -- test (whether huge pages make it faster)
+        More  -v: call sites, histograms, sources of the counts
+    "#]]
+    .assert_eq(&first);
+    let text = to_text(&document, &verbose());
+    let all = text.lines().chain(first.lines());
+    assert!({ all }.all(|line| line.chars().count() <= 80), "{text}");
+    expect![[r#"
+        Page faults took 520 % of 1.00 ms: 513 faults, 5.20 ms, mostly 2 MiB or huge
+        zero (82.7 %).
+        Huge pages would spare up to 99.6 % of the faults: 1 aligned 2 MiB block was
+        filled with 4 KiB pages (512 faults, 899 µs); each could have been one huge page
+        if THP allowed it.
 
-        Where in the program
-                   faults     time  share
-        [unknown]     513  5.20 ms  100 %
+        kind                faults    time     p50     p90     p99   p99.9     max
+        2 MiB or huge zero       1  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms
+        4 KiB or zero page     512   899µs  1.76µs  1.98µs  2.01µs  2.01µs  2.01µs
+        all                    513  5.20ms  1.76µs  1.98µs  2.02µs  4.30ms  4.30ms
 
-        How long they took: all faults
-          1.02 µs to 2.05 µs         512  ##############################################
-          2.05 µs to 4.10 µs           0
-          4.10 µs to 8.19 µs           0
-          8.19 µs to 16.4 µs           0
-          16.4 µs to 32.8 µs           0
-          32.8 µs to 65.5 µs           0
-           65.5 µs to 131 µs           0
-            131 µs to 262 µs           0
-            262 µs to 524 µs           0
-           524 µs to 1.05 ms           0
-          1.05 ms to 2.10 ms           0
-          2.10 ms to 4.19 ms           0
-          4.19 ms to 8.39 ms           1  #
+        mapping                                 faults     time  share
+        anonymous 4 MiB at 7f0000000000, pid 1     513  5.20 ms  100 %
 
-        Small pages where a huge one fits: 1 aligned ranges of 2 MiB came at least half
-          in small pages, 1 of them wholly: 512 faults, 899 µs. By place and length one
-          huge page would have fitted; whether the settings allow it is not seen here.
+        Next  hugewise run -- test (whether huge pages make it faster)
+        More  -v: call sites, histograms, sources of the counts
 
-        Faults in kernel mode were not seen, and zero pages not told apart: that needs
-          CAP_PERFMON.
-        Each latency includes the writing of one event. Watching took 1.00 µs of
-          processor time besides.
+        By call site
+        faults     time  share
+           513  5.20 ms  100 %  [unknown]
+
+        By mapping
+        faults     time  share
+           513  5.20 ms  100 %  anonymous 4 MiB at 7f0000000000, pid 1
+
+        By allocation
+        faults     time  share
+           513  5.20 ms  100 %  mmap, anonymous
+
+        Latency: all faults
+           from                                                      faults
+        1.02 µs  ██████████████████████████████████████████████████     512
+        2.05 µs                                                           0
+        4.10 µs                                                           0
+        8.19 µs                                                           0
+        16.4 µs                                                           0
+        32.8 µs                                                           0
+        65.5 µs                                                           0
+         131 µs                                                           0
+         262 µs                                                           0
+         524 µs                                                           0
+        1.05 ms                                                           0
+        2.10 ms                                                           0
+        4.19 ms  █                                                        1
+
+        Latency: 2 MiB or huge zero
+           from                                                      faults
+        4.19 ms  ██████████████████████████████████████████████████       1
+
+        Latency: 4 KiB or zero page
+           from                                                      faults
+        1.02 µs  ██████████████████████████████████████████████████     512
+
+        Without CAP_PERFMON: faults in kernel mode are missing, and zero pages count as
+          pages.
+        Each latency includes the writing of one event. Tracing took 1.00 µs of CPU
+          time.
     "#]]
     .assert_eq(&text);
 }
@@ -737,9 +787,9 @@ proptest! {
         prop_assert_eq!(summary.sites.iter().map(|row| row.faults).sum::<u64>(), total);
         prop_assert_eq!((faults(&summary.growth), faults(&summary.mappings)), (total, total));
         prop_assert_eq!(summary.books.counted, total);
-        let mut text = Vec::new();
-        render_text(&summary, &Style::default(), &mut text).unwrap();
-        render_csv(&summary, &mut text).unwrap();
-        render_markdown(&summary, &Style::default(), &mut text).unwrap();
+        prop_assert!(!to_text(&summary.document(), &verbose()).is_empty());
+        let rows = summary.csv().lines().count();
+        let lists = [summary.growth.len(), summary.mappings.len(), summary.sites.len()];
+        prop_assert_eq!(rows, 1 + summary.kinds.len() + lists.iter().sum::<usize>());
     }
 }

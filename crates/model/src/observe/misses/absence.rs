@@ -1,14 +1,15 @@
 use serde::{Deserialize, Serialize};
 
-use super::event::{Means, SCHEMA};
+use super::event::Means;
+use super::summary::FORMAT;
 use crate::base::missing::Missing;
 
 /// Why misses cannot be sampled, and what would help.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Absence {
-    /// [`SCHEMA`].
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// The sampler of this processor family, if known.
     pub means: Option<Means>,
     /// Why it could not be used.
@@ -22,7 +23,7 @@ impl Absence {
     #[must_use]
     pub fn new(means: Option<Means>, missing: Missing, helps: Vec<String>) -> Self {
         Self {
-            schema: SCHEMA,
+            format: FORMAT.to_owned(),
             means,
             missing,
             helps,

@@ -4,9 +4,6 @@ use crate::observe::faults;
 use crate::observe::faults::{Known, Modes};
 use crate::run::trial::Outcome;
 
-/// The version of the recording: raised when a field changes its meaning.
-pub const SCHEMA: u32 = 1;
-
 /// One line of a recording: a miss, its beginning or end, or a change of an address space, which
 /// is a [`faults::Event`].
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -71,8 +68,6 @@ impl Means {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// [`SCHEMA`].
-    pub schema: u32,
     /// Version of the program that recorded.
     pub hugewise: String,
     /// The target, as the user named it.

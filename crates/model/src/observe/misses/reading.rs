@@ -1,8 +1,9 @@
 use serde::Deserialize;
 
 use super::analysis::Analysis;
-use super::event::{Event, MissEvent, SCHEMA};
-use crate::base::recording::{Origin, Recorded};
+use super::event::{Conditions, Event, MissEvent};
+use crate::base::jsonl::{self, Line};
+use crate::base::recording::Recorded;
 use crate::observe::faults;
 
 /// The kind of an event.
@@ -14,35 +15,36 @@ struct Tag {
 /// Whether a file that begins with this line is a recording of misses, of whatever version.
 #[must_use]
 pub fn is_recording(first: &[u8]) -> bool {
-    serde_json::from_slice::<Tag>(first).is_ok_and(|tag| tag.event == "sampling")
+    jsonl::begins::<Event>(first)
+}
+
+impl Line for Event {
+    type Header = Conditions;
+    const TAG: &'static str = "event";
+    const HEADER: &'static str = "sampling";
+    const KIND: &'static str = "misses";
+    const VERSION: u32 = 1;
+    const TITLE: &'static str = "a recording of misses";
+    const WRITER: &'static str = "hugewise misses --out";
+
+    fn from_header(header: Conditions) -> Self {
+        Self::Misses(MissEvent::Sampling(Box::new(header)))
+    }
+
+    /// The kind of event decides whose words are to be understood, so that an error is about the
+    /// line and not about all that it is not.
+    fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
+        let tag: Tag = serde_json::from_slice(line)?;
+        if matches!(tag.event.as_str(), "sampling" | "miss" | "sampled") {
+            serde_json::from_slice(line).map(Self::Misses)
+        } else {
+            faults::Event::parse(line).map(Self::Space)
+        }
+    }
 }
 
 impl Recorded for Analysis {
     type Event = Event;
-    const OF: &'static str = "misses";
-    const WRITER: &'static str = "hugewise misses --out";
-    const SCHEMA: u32 = SCHEMA;
-
-    /// The tag decides between the two kinds of events, so that an error names the fault of the
-    /// line.
-    fn parse(line: &[u8]) -> Result<Event, serde_json::Error> {
-        let tag: Tag = serde_json::from_slice(line)?;
-        if matches!(tag.event.as_str(), "sampling" | "miss" | "sampled") {
-            serde_json::from_slice(line).map(Event::Misses)
-        } else {
-            serde_json::from_slice::<faults::Event>(line).map(Event::Space)
-        }
-    }
-
-    fn origin(event: &Event) -> Option<Origin> {
-        let Event::Misses(MissEvent::Sampling(conditions)) = event else {
-            return None;
-        };
-        Some(Origin {
-            schema: conditions.schema,
-            program: conditions.hugewise.clone(),
-        })
-    }
 
     fn begin(event: &Event) -> Option<Self> {
         match event {

@@ -8,10 +8,15 @@ use super::event::{Closing, Conditions};
 use crate::base::units::bytes_text;
 use crate::run::stats::{Share, wilson};
 
+/// Name and version of a [`Summary`], or of an [`Absence`](super::Absence), as JSON.
+pub const FORMAT: &str = "hugewise-misses-summary 1";
+
 /// The sampled misses, summed up.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
+    /// [`FORMAT`].
+    pub format: String,
     /// How they were sampled.
     pub conditions: Conditions,
     /// How it ended.
@@ -114,6 +119,7 @@ impl Analysis {
             ..wilson(could, self.misses)
         };
         Some(Summary {
+            format: FORMAT.to_owned(),
             conditions: self.conditions.clone(),
             closing,
             misses: self.misses,

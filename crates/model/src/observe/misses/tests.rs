@@ -1,8 +1,8 @@
 //! Streams with known answers.
 
 use super::*;
+use crate::base::jsonl::{LineError, RawLine, to_line};
 use crate::base::missing::Missing;
-use crate::base::recording::{Fault, read};
 use crate::observe::faults;
 use crate::observe::faults::{Known, Map, Modes, Sharing, Symbol};
 use crate::run::trial::Outcome;
@@ -14,7 +14,6 @@ const HUGE: u64 = 2 << 20;
 
 fn conditions() -> Conditions {
     Conditions {
-        schema: SCHEMA,
         hugewise: "0.1.0".to_owned(),
         subject: "./prog".to_owned(),
         started_unix_ms: 0,
@@ -214,20 +213,28 @@ fn a_recording_is_read_back_as_it_was_written() {
             Event::Misses(MissEvent::Sampled(Box::new(closing()))),
         ]);
     for (number, event) in all.enumerate() {
-        let line = serde_json::to_vec(&event).expect("an event");
-        assert_eq!(read::<Analysis>(number + 1, &line), Ok(event));
-        assert_eq!(is_recording(&line), number == 0);
+        let line = to_line(&event);
+        assert_eq!(read(number + 1, &line), Ok(event));
+        assert_eq!(is_recording(line.as_bytes()), number == 0);
     }
-    assert_eq!(
-        read::<Analysis>(1, b"{}"),
-        Err(Fault::not_a_recording::<Analysis>())
-    );
-    assert_eq!(
-        read::<Analysis>(1, br#"{"event":"lost","count":1}"#),
-        Err(Fault::not_a_recording::<Analysis>())
-    );
-    let error = read::<Analysis>(5, br#"{"event":"miss","pid":"x"}"#).expect_err("a text");
+    for other in ["{}", r#"{"event":"lost","count":1}"#] {
+        let error = read(1, other);
+        assert!(
+            matches!(error, Err(LineError::OtherFile { .. })),
+            "{error:?}"
+        );
+    }
+    let error = read(5, r#"{"event":"miss","pid":"x"}"#).expect_err("a text");
     assert!(error.to_string().starts_with("line 5, column"), "{error}");
+}
+
+fn read(number: usize, line: &str) -> Result<Event, LineError> {
+    let raw = RawLine {
+        number,
+        bytes: line.trim_end().as_bytes(),
+        ended: true,
+    };
+    raw.read().map(|event| event.expect("a whole line"))
 }
 
 fn drawn(document: &Document, verbose: Verbosity) -> String {

@@ -36,13 +36,10 @@ pub mod kind;
 pub use csv::{csv_heading, csv_rows};
 pub use derive::{DERIVED, Derived, derive};
 pub use live::{live_heading, live_line};
-pub use read::{Recording, parse, to_line};
+pub use read::{Recording, parse};
 pub use reading::{KernelReading, READINGS};
 pub use summary::Summary;
 pub use walk_share::WalkShare;
-
-/// The version of the lines that this program writes.
-pub const VERSION: u32 = 1;
 
 /// One line of a recording.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -59,8 +56,6 @@ pub enum Line {
 /// What was observed, where, and by which counters.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Header {
-    /// Version of the format.
-    pub version: u32,
     /// Name and version of the program that wrote it.
     pub program: String,
     /// When it began, in milliseconds since 1970 (UTC).

@@ -1,6 +1,7 @@
 //! Recordings as lines of JSON.
 
-use super::{Header, Interval, Line, VERSION};
+use super::{Header, Interval, Line};
+use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Outcome;
 
 /// A recording.
@@ -16,74 +17,52 @@ pub struct Recording {
     pub torn: bool,
 }
 
-/// The error of a file without a header.
-const NO_RECORDING: &str = "line 1: not a recording of stat; give a file of `hugewise stat \
-                            --json`";
+impl jsonl::Line for Line {
+    type Header = Header;
+    const TAG: &'static str = "line";
+    const HEADER: &'static str = "header";
+    const KIND: &'static str = "stat";
+    const VERSION: u32 = 1;
+    const TITLE: &'static str = "a recording of stat";
+    const WRITER: &'static str = "hugewise stat --json";
+
+    fn from_header(header: Header) -> Self {
+        Self::Header(Box::new(header))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
 
 /// Parses a recording. An incomplete last line, as a crash leaves, is ignored.
 ///
 /// # Errors
-/// With the number of the line: not JSON of this format, or a newer version.
-pub fn parse(bytes: &[u8]) -> Result<Recording, String> {
-    let text = String::from_utf8_lossy(bytes);
-    let whole = text.ends_with('\n');
-    let lines: Vec<&str> = text.lines().collect();
-    let mut header = None;
-    let (mut intervals, mut outcome, mut torn) = (Vec::new(), None, true);
-    for (index, line) in lines.iter().enumerate() {
-        let last = index + 1 == lines.len();
-        let parsed: Line = match serde_json::from_str(line) {
-            Ok(parsed) => parsed,
-            Err(_) if last && !whole && index > 0 => break,
-            Err(error) if index == 0 => return Err(no_header(line, &error)),
-            Err(error) => return Err(format!("line {}: {error}", index + 1)),
-        };
-        match parsed {
-            Line::Header(found) if index == 0 => header = Some(checked(*found)?),
-            Line::Header(_) => return Err(format!("line {}: a second header", index + 1)),
-            _ if index == 0 => return Err(NO_RECORDING.to_owned()),
-            Line::Interval(interval) => intervals.push(interval),
-            Line::Summary(summary) => {
-                outcome = summary.outcome;
-                torn = false;
+/// A line is not of this format, or of another version.
+pub fn parse(bytes: &[u8]) -> Result<Recording, LineError> {
+    let mut lines = lines(bytes);
+    let writer = <Line as jsonl::Line>::WRITER;
+    let first = lines.next().ok_or(LineError::Empty { writer })?;
+    let mut recording = Recording {
+        header: read_header::<Line>(first)?,
+        intervals: Vec::new(),
+        outcome: None,
+        torn: true,
+    };
+    for raw in lines {
+        match raw.read::<Line>()? {
+            None => {}
+            Some(Line::Header(_)) => {
+                return Err(LineError::misplaced(raw.number, "a second header"));
+            }
+            Some(Line::Interval(interval)) => recording.intervals.push(interval),
+            Some(Line::Summary(summary)) => {
+                recording.outcome = summary.outcome;
+                recording.torn = false;
             }
         }
     }
-    Ok(Recording {
-        header: header.ok_or("the file is empty")?,
-        intervals,
-        outcome,
-        torn,
-    })
-}
-
-fn checked(header: Header) -> Result<Header, String> {
-    if header.version > VERSION {
-        return Err(newer(u64::from(header.version)));
-    }
-    Ok(header)
-}
-
-fn newer(version: u64) -> String {
-    format!("line 1: format version {version}, this program reads up to {VERSION}")
-}
-
-/// Why a first line is no header of this version: a newer one may have other fields.
-fn no_header(line: &str, error: &serde_json::Error) -> String {
-    let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-    match value["version"].as_u64() {
-        _ if value["line"] != "header" => NO_RECORDING.to_owned(),
-        Some(version) if version > u64::from(VERSION) => newer(version),
-        _ => format!("line 1: {error}"),
-    }
-}
-
-/// One line as it is written, with its newline.
-#[must_use]
-pub fn to_line(line: &Line) -> String {
-    let mut text = serde_json::to_string(line).expect("plain structures with text keys");
-    text.push('\n');
-    text
+    Ok(recording)
 }
 
 #[cfg(test)]
@@ -105,7 +84,7 @@ mod tests {
             Line::Summary(summary),
         ]
         .iter()
-        .map(to_line)
+        .map(jsonl::to_line)
         .collect()
     }
 
@@ -128,18 +107,25 @@ mod tests {
         let cut = text.len() - 10;
         let back = parse(&text.as_bytes()[..cut]).unwrap();
         assert!(back.torn && back.intervals.len() == 1);
-        assert_eq!(parse(b"").unwrap_err(), "the file is empty");
-        let no_header = text.lines().nth(1).unwrap();
-        assert_eq!(parse(no_header.as_bytes()).unwrap_err(), NO_RECORDING);
-        for other in ["{}\n", "root:x:0:0\n", "[]"] {
-            assert_eq!(parse(other.as_bytes()).unwrap_err(), NO_RECORDING);
+        let error = |text: &str| parse(text.as_bytes()).unwrap_err();
+        assert!(matches!(error(""), LineError::Empty { .. }));
+        for other in [text.lines().nth(1).unwrap(), "{}\n", "root:x:0:0\n", "[]"] {
+            assert!(
+                matches!(error(other), LineError::OtherFile { .. }),
+                "{other}"
+            );
         }
         let damaged = text.replacen("\"kernel\"", "\"colonel\"", 1);
-        assert!(parse(damaged.as_bytes()).unwrap_err().contains("kernel"));
-        let newer = text.replacen("\"version\":1", "\"version\":9", 1);
-        assert!(parse(newer.as_bytes()).unwrap_err().contains("version 9"));
+        assert!(error(&damaged).to_string().contains("kernel"));
+        let old = "{\"line\":\"header\",\"version\":1";
+        let old = text.replacen("{\"format\":\"hugewise-stat 1\"", old, 1);
+        assert_eq!(parse(old.as_bytes()), parse(text.as_bytes()));
+        let newer = old.replacen(":1", ":9", 1);
+        for newer in [newer, text.replacen("stat 1", "stat 9", 1)] {
+            assert!(error(&newer).to_string().contains("version 9"));
+        }
         let foreign = "{\"line\":\"header\",\"version\":9,\"words\":[]}\n";
-        assert!(parse(foreign.as_bytes()).unwrap_err().contains("version 9"));
+        assert!(error(foreign).to_string().contains("version 9"));
     }
 
     proptest! {

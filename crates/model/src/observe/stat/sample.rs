@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::kind::{CYCLES, INSTRUCTIONS};
 use super::{
-    Count, Hardware, Header, Interval, Mode, Pmu, Refused, Tally, Target, VERSION, WalkCycles,
-    derive,
+    Count, Hardware, Header, Interval, Mode, Pmu, Refused, Tally, Target, WalkCycles, derive,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::Scope;
@@ -13,7 +12,6 @@ use crate::run::trial::Reading;
 
 pub(super) fn header() -> Header {
     Header {
-        version: VERSION,
         program: "hugewise test".to_owned(),
         started_unix_ms: 1_795_239_959_000,
         kernel: "6.18.0".to_owned(),

@@ -2,24 +2,25 @@
 
 use serde::Serialize;
 
-use crate::base::histogram::{Histogram, Row};
+use crate::base::histogram::Row;
+use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
 
+mod document;
 /// What can be traced, and by which means.
 pub mod points;
-mod render;
 
+pub use document::csv_head;
 pub use points::Preset;
-pub use render::{csv_head, render_csv, render_markdown, render_text, render_window};
 
-/// Version of the JSON document.
-pub const SCHEMA: u32 = 1;
+/// Name and version of a [`Trace`] as JSON.
+pub const FORMAT: &str = "hugewise-trace 1";
 
 /// Everything that one tracing saw.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trace {
-    /// Version of this document.
-    pub schema: u32,
+    /// [`FORMAT`].
+    pub format: String,
     /// The kernel, as `uname -r` names it.
     pub kernel: String,
     /// The process that was watched with its descendants; `None`: the whole machine.
@@ -239,19 +240,20 @@ pub struct Latencies {
     pub log2_ns: Vec<Row>,
 }
 
-impl From<&Histogram> for Latencies {
-    fn from(histogram: &Histogram) -> Self {
+impl From<&Durations> for Latencies {
+    fn from(durations: &Durations) -> Self {
+        let histogram = &durations.histogram;
         Self {
-            count: histogram.count,
-            total_ns: histogram.total_ns,
-            min_ns: histogram.extremes.map(|all| all.min_ns),
-            mean_ns: histogram.mean_ns(),
-            p50_ns: histogram.percentile_ns(0.5),
-            p90_ns: histogram.percentile_ns(0.9),
-            p99_ns: histogram.percentile_ns(0.99),
-            p99_9_ns: histogram.percentile_ns(0.999),
-            max_ns: histogram.extremes.map(|all| all.max_ns),
-            log2_us: histogram.micro_rows(),
+            count: histogram.count(),
+            total_ns: durations.total_ns,
+            min_ns: durations.min_ns,
+            mean_ns: durations.mean_ns(),
+            p50_ns: histogram.quantile_ns(0.5),
+            p90_ns: histogram.quantile_ns(0.9),
+            p99_ns: histogram.quantile_ns(0.99),
+            p99_9_ns: histogram.quantile_ns(0.999),
+            max_ns: histogram.max_ns(),
+            log2_us: durations.micro_rows(),
             log2_ns: histogram.nano_rows(),
         }
     }

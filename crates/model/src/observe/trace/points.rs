@@ -249,7 +249,7 @@ mod tests {
         for point in points() {
             assert!(names.insert(point.name.clone()), "{} twice", point.name);
             assert!(!point.means.is_empty(), "{}", point.name);
-            assert!(point.title.chars().count() <= 48, "{}", point.title);
+            assert!(point.title.chars().count() <= 36, "{}", point.title);
             let legal = |c: char| c.is_ascii_lowercase() || c == '_';
             assert!(point.name.chars().all(legal), "{}", point.name);
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 mod read;
 mod write;
 
-pub use read::{RecordError, parse};
+pub use read::parse;
 pub use write::to_line;
 
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,6 @@ use crate::base::host::Host;
 use crate::run::plan::Plan;
 use crate::run::policy::realise::Realisation;
 use crate::run::trial::Trial;
-
-/// The version of the format that this program writes.
-pub const VERSION: u32 = 1;
 
 /// One experiment, whole or as far as it came.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,8 +60,6 @@ impl Record {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// Version of the format.
-    pub version: u32,
     /// Name and version of the program that wrote it.
     pub program: String,
     /// The command line that made it.
@@ -114,7 +109,8 @@ pub enum StopReason {
     Measured,
 }
 
-/// A line of the file. Its first field is `line`; reading is in [`parse`].
+/// A line of the file. The header begins with its format, others with `line`; reading is in
+/// [`parse`].
 #[derive(Clone, Debug, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", tag = "line")]
 #[expect(clippy::large_enum_variant, reason = "one of each is alive at a time")]

@@ -1,22 +1,22 @@
 //! Writing: one event, one line.
 
 use super::Line;
+use crate::base::jsonl;
 use crate::base::missing::Missing;
 use crate::run::trial::{Reading, Trial};
 
-/// One line of the record, without its newline.
+/// One line of the record, with its newline.
 ///
 /// JSON has no infinity and no NaN. A reading that is neither finite nor missing would come
 /// back as nonsense, so it is written as unreadable.
 #[must_use]
 pub fn to_line(line: &Line) -> String {
-    let text = match line {
+    match line {
         Line::Trial(trial) if !is_finite(trial) => {
-            serde_json::to_string(&Line::Trial(made_finite(trial.clone())))
+            jsonl::to_line(&Line::Trial(made_finite(trial.clone())))
         }
-        _ => serde_json::to_string(line),
-    };
-    text.expect("all keys of a record are strings or numbers, and no part of it can fail")
+        _ => jsonl::to_line(line),
+    }
 }
 
 fn is_finite(trial: &Trial) -> bool {

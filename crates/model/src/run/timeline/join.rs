@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chance::{Circle, Stretch};
 use super::intervals;
+use crate::base::histogram::rank;
 use crate::base::missing::Missing;
 use crate::run::trial::timeline::Held;
 use crate::run::trial::timeline::LONG_NS;
@@ -137,15 +138,16 @@ fn add_requests(timeline: &mut Timeline, began_ns: u64, placed: &[Stretch]) {
 fn summary(requests: &[Stretch]) -> Option<Requests> {
     let mut took: Vec<u64> = requests.iter().map(|(begin, end)| end - begin).collect();
     took.sort_unstable();
-    let seconds = |percent: usize| {
-        let rank = (took.len() * percent).div_ceil(100).max(1);
-        took.get(rank - 1).map(|ns| *ns as f64 / 1e9)
+    let count = took.len() as u64;
+    let seconds = |share| {
+        let at = rank(count, share) as usize - 1;
+        took.get(at).map(|ns| *ns as f64 / 1e9)
     };
     Some(Requests {
-        count: took.len() as u64,
-        p50_seconds: seconds(50)?,
-        p99_seconds: seconds(99)?,
-        max_seconds: seconds(100)?,
+        count,
+        p50_seconds: seconds(0.5)?,
+        p99_seconds: seconds(0.99)?,
+        max_seconds: seconds(1.0)?,
         over_seconds: None,
     })
 }

@@ -58,6 +58,8 @@ fn with(sums: BTreeMap<u64, f64>, held: &&Held) -> BTreeMap<u64, f64> {
     more
 }
 
+/// The smallest sum that the share `share` of all does not exceed: the rule of
+/// [`rank`](crate::base::histogram::rank), of shares in the place of counts.
 fn quantile(sums: &BTreeMap<u64, f64>, share: f64) -> u64 {
     let mut seen = 0.0;
     let found = sums.iter().find(|(_, part)| {

@@ -7,7 +7,7 @@ use crate::run::compare::*;
 use crate::run::metric::Better;
 use crate::run::plan::{Bounds, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
-use crate::run::record::{Header, Record, VERSION};
+use crate::run::record::{Header, Record};
 use crate::run::trial::{Outcome, ReadBack, Reading, Trial};
 
 pub(super) const MIB: f64 = 1_048_576.0;
@@ -60,7 +60,6 @@ pub(super) fn plan() -> Plan {
 /// Runs `rounds` rounds of a plan; `fill` gives the readings of each trial.
 pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)) -> Record {
     let mut record = Record::begin(Header {
-        version: VERSION,
         program: "test".to_owned(),
         made_by: Vec::new(),
         created_unix_ms: 0,

@@ -42,13 +42,13 @@ fn equal_pages_are_no_effect() {
     });
     let reason = &the_table(&nearly).verdict.reasons["always"];
     assert!(
-        reason.contains("huge pages seen differed most, 8.00 MiB against 8.00 MiB (up to 8.00"),
+        reason.contains("huge pages seen differed most, 8 MiB against 8 MiB (up to 8"),
         "{reason}"
     );
     let equal = same_pages(|trial, _| read(trial, "huge_anon_peak_bytes", 8_388_608.0));
     let reason = &the_table(&equal).verdict.reasons["always"];
     assert!(
-        reason.starts_with("as much was huge under both (huge pages seen: 8.00 MiB); 51,2"),
+        reason.starts_with("as much was huge under both (huge pages seen: 8 MiB); 51,2"),
         "{reason}"
     );
     assert_eq!(

@@ -29,7 +29,7 @@ fn slow_path() -> Vec<Point> {
         point(
             Preset::Alloc,
             "allocation_slow_path",
-            "allocations that took the slow path",
+            "slow-path allocations",
             [function(
                 &["__alloc_pages_slowpath"],
                 Some(ORDER),
@@ -39,7 +39,7 @@ fn slow_path() -> Vec<Point> {
         point(
             Preset::Alloc,
             "compaction_attempt",
-            "allocations that tried direct compaction",
+            "direct compaction attempts",
             [event_by(
                 ORDER,
                 "compaction",
@@ -55,7 +55,7 @@ fn fallbacks() -> Vec<Point> {
         point(
             Preset::Alloc,
             "fallback",
-            "allocations that fell back, by migrate type",
+            "fallbacks to another migrate type",
             [event_by(
                 MIGRATE_TYPE,
                 "kmem",
@@ -66,7 +66,7 @@ fn fallbacks() -> Vec<Point> {
         point(
             Preset::Alloc,
             "fallback_order",
-            "allocations that fell back, by order",
+            "migrate type fallbacks by order",
             [event_by(
                 Key {
                     parameters: &["alloc_order"],

@@ -59,7 +59,7 @@ fn results() -> Vec<Point> {
         point(
             Preset::Khugepaged,
             "scan_result",
-            "results of scanning a range",
+            "scan results, anonymous",
             [result(
                 "mm_khugepaged_scan_pmd",
                 "each huge-page range of anonymous memory, by khugepaged and MADV_COLLAPSE",
@@ -68,7 +68,7 @@ fn results() -> Vec<Point> {
         point(
             Preset::Khugepaged,
             "scan_file_result",
-            "results of scanning a range of a file",
+            "scan results, files",
             [result(
                 "mm_khugepaged_scan_file",
                 "each huge-page range of a file or of shared memory",
@@ -77,7 +77,7 @@ fn results() -> Vec<Point> {
         point(
             Preset::Khugepaged,
             "collapse_file_result",
-            "results of collapsing a range of a file",
+            "collapse results, files",
             [result(
                 "mm_khugepaged_collapse_file",
                 "each huge-page range of a file or of shared memory that was tried",

@@ -27,7 +27,7 @@ pub(super) fn locks() -> Vec<Point> {
         point(
             Preset::Lock,
             "mmap_lock_wait",
-            "waiting for mmap_lock while another has it",
+            "mmap_lock contention",
             [Means::Pair {
                 group: "lock",
                 begin: "contention_begin",

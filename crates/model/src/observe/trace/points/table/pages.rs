@@ -14,7 +14,7 @@ fn zeroing() -> Point {
     point(
         Preset::Zeroing,
         "zeroing",
-        "zeroing of huge pages",
+        "zeroing huge pages",
         [function(
             &["folio_zero_user", "clear_huge_page"],
             None,
@@ -47,7 +47,7 @@ fn faults_of_a_kind() -> Vec<Point> {
         point(
             Preset::Fault,
             "huge_fault",
-            "faults for a huge page",
+            "huge page faults",
             [function(
                 &["do_huge_pmd_anonymous_page"],
                 None,
@@ -57,7 +57,7 @@ fn faults_of_a_kind() -> Vec<Point> {
         point(
             Preset::Fault,
             "copy_on_write",
-            "faults that write to a shared or read-only page",
+            "copy-on-write faults",
             [function(
                 &["do_wp_page"],
                 None,

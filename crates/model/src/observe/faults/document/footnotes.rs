@@ -1,7 +1,7 @@
-//! What stands below the tables.
+//! What could not be known, and what the measuring costs.
 
+use crate::base::units::bytes_text;
 use crate::observe::faults::event::{Known, Modes};
-use crate::observe::faults::kind::size;
 use crate::observe::faults::sentences::{count, duration, share};
 use crate::observe::faults::summary::Summary;
 
@@ -10,8 +10,7 @@ pub(super) fn footnotes(summary: &Summary) -> Vec<String> {
     let mut notes = not_told_apart(summary);
     notes.extend(chain_notes(summary));
     notes.push(format!(
-        "Each latency includes the writing of one event. Watching took {} of processor time \
-         besides.",
+        "Each latency includes the writing of one event. Tracing took {} of CPU time.",
         duration(summary.closing.own_cpu_ns)
     ));
     notes
@@ -23,20 +22,18 @@ fn not_told_apart(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if conditions.modes == Modes::User {
         notes.push(
-            "Faults in kernel mode were not seen, and zero pages not told apart: that needs \
-             CAP_PERFMON."
+            "Without CAP_PERFMON: faults in kernel mode are missing, and zero pages count as \
+             pages."
                 .to_owned(),
         );
     }
     if let Known::No(missing) = &conditions.page_size {
         notes.push(format!(
-            "Huge pages were not told from small ones: {missing}."
+            "Huge and small pages count as one kind: {missing}."
         ));
     }
     if let (Modes::All, Known::No(missing)) = (conditions.modes, &conditions.huge_zero) {
-        notes.push(format!(
-            "The huge zero page was not told from huge pages: {missing}."
-        ));
+        notes.push(format!("Huge zero pages count as huge pages: {missing}."));
     }
     notes.extend(folio_notes(summary));
     notes
@@ -47,16 +44,16 @@ fn folio_notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if let Known::No(missing) = &conditions.folios {
         let sizes = conditions.folio_sizes.iter();
-        let sizes: Vec<String> = sizes.map(|bytes| size(*bytes)).collect();
+        let sizes: Vec<String> = sizes.map(|bytes| bytes_text(*bytes)).collect();
         notes.push(format!(
-            "Folios of {} are switched on, and were not told from pages: {missing}.",
+            "Folios ({}) are enabled and count as pages: {missing}.",
             sizes.join(", ")
         ));
     }
     if summary.folios_missed > 0 {
         notes.push(format!(
-            "{} small faults count as pages because their memory was gone before its folio could \
-             be asked for.",
+            "{} small faults count as pages: their memory was freed before its folio size was \
+             read.",
             count(summary.folios_missed)
         ));
     }
@@ -67,8 +64,7 @@ fn chain_notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if summary.chains < summary.total.faults {
         notes.push(format!(
-            "Call chains were taken of {} of {} faults, of all at first and then of one in many; \
-             what is said by function is estimated from these.",
+            "Call sites are estimated from {} of {} faults: of all at first, then of one in many.",
             count(summary.chains),
             count(summary.total.faults)
         ));

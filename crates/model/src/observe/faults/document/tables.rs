@@ -1,0 +1,116 @@
+//! The tables: what faults did, and where.
+
+use crate::observe::faults::sentences::{count, duration, share};
+use crate::observe::faults::summary::{Row, SiteRow, Summary};
+use crate::text::grid::{Align, Cell, Grid};
+use crate::text::wrap::{plain, shortened};
+
+/// Kinds on the first screen.
+const KINDS: usize = 6;
+/// Mappings on the first screen.
+const MAPPINGS: usize = 3;
+/// Columns for the name of a mapping on the first screen.
+const NAME: usize = 46;
+
+/// The kinds that took the most time, and the sum.
+pub(super) fn main_kinds(summary: &Summary) -> Grid {
+    let mut grid = kinds(summary, KINDS);
+    let rest = summary.kinds.iter().skip(KINDS);
+    let (kinds, faults, time) = rest.fold((0, 0, 0), |sum, kind| {
+        (sum.0 + 1, sum.1 + kind.row.faults, sum.2 + kind.row.time_ns)
+    });
+    if kinds > 0 {
+        grid.push([format!("{kinds} more (-v)"), count(faults), narrow(time)]);
+    }
+    if summary.kinds.len() > 1 {
+        grid.rows.push(latencies("all", &summary.total));
+    }
+    grid
+}
+
+/// Whether the first screen has no room for some kinds.
+pub(super) fn has_more_kinds(summary: &Summary) -> bool {
+    summary.kinds.len() > KINDS
+}
+
+/// All kinds.
+pub(super) fn all_kinds(summary: &Summary) -> Grid {
+    kinds(summary, usize::MAX)
+}
+
+fn kinds(summary: &Summary, limit: usize) -> Grid {
+    let heading = [
+        "kind", "faults", "time", "p50", "p90", "p99", "p99.9", "max",
+    ];
+    let mut grid = Grid::headed(&heading);
+    for kind in summary.kinds.iter().take(limit) {
+        grid.rows.push(latencies(&kind.label, &kind.row));
+    }
+    grid
+}
+
+fn latencies(label: &str, row: &Row) -> Vec<Cell> {
+    let mut cells = vec![Cell::plain(label), Cell::plain(count(row.faults))];
+    if let Some(q) = &row.latency {
+        let quantiles = [q.p50_ns, q.p90_ns, q.p99_ns, q.p99_9_ns, q.max_ns];
+        cells.push(Cell::plain(narrow(row.time_ns)));
+        cells.extend(quantiles.map(|time| Cell::plain(narrow(time))));
+    }
+    cells
+}
+
+/// Without its blank a row of seven numbers fits into 80 columns.
+fn narrow(time_ns: u64) -> String {
+    duration(time_ns).replace(' ', "")
+}
+
+/// The mappings that took the most time.
+pub(super) fn main_mappings(summary: &Summary) -> Grid {
+    let mut grid = Grid::headed(&["mapping", "faults", "time", "share"]);
+    let mut row = |name: &str, faults: u64, time_ns: u64| {
+        let [faults, time, share] = numbers(summary, faults, time_ns);
+        grid.push([shortened(&plain(name), NAME), faults, time, share]);
+    };
+    for mapping in summary.mappings.iter().take(MAPPINGS) {
+        row(&mapping.name, mapping.faults, mapping.time_ns);
+    }
+    let rest = summary.mappings.iter().skip(MAPPINGS);
+    let (more, faults, time_ns) = rest.fold((0, 0, 0), |sum, one| {
+        (sum.0 + 1, sum.1 + one.faults, sum.2 + one.time_ns)
+    });
+    if more > 0 {
+        row(&format!("{more} more (-v)"), faults, time_ns);
+    }
+    grid
+}
+
+/// Faults, their time, and their share: of the time where there is one, else of the faults.
+fn numbers(summary: &Summary, faults: u64, time_ns: u64) -> [String; 3] {
+    let total = &summary.total;
+    match total.timed > 0 {
+        true => {
+            let part = share(time_ns, total.time_ns);
+            [count(faults), duration(time_ns), part]
+        }
+        false => [count(faults), "~".to_owned(), share(faults, total.faults)],
+    }
+}
+
+/// All rows of a list.
+pub(super) fn list(summary: &Summary, rows: impl Iterator<Item = (String, u64, u64)>) -> Grid {
+    let align = [Align::Right, Align::Right, Align::Right, Align::Wrapped];
+    let mut grid = Grid::headed(&["faults", "time", "share", ""]).aligned(&align);
+    for (name, faults, time_ns) in rows {
+        let [faults, time, share] = numbers(summary, faults, time_ns);
+        grid.push([faults, time, share, plain(&name)]);
+    }
+    grid
+}
+
+/// A call site: the innermost function and its caller.
+pub(super) fn site(row: &SiteRow) -> String {
+    match &row.caller {
+        Some(caller) => format!("{} < {}", row.function.short(), caller.short()),
+        None => row.function.short(),
+    }
+}

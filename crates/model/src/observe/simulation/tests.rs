@@ -289,7 +289,7 @@ fn every_row_of_the_table_is_per_1000_instructions() {
         walks: not known            1000     63.0    2.44
         * no TLB entries of this size: simulated with those of base pages
         ≤ upper bound: the size of the page-walk cache is unknown
-        Pages as the kernel mapped them: not asked for.
+        Pages as the kernel mapped them: not requested.
         Measured, where there are counters: hugewise stat
     "#]]
     .assert_eq(&text);
@@ -300,5 +300,5 @@ fn rows_for_programs_have_every_column() {
     let csv = simulation().csv();
     let columns = csv.lines().map(|line| line.matches(',').count());
     assert!(columns.into_iter().all(|commas| commas == 8), "{csv}");
-    assert!(csv.contains("as_mapped,,,,,,,not asked for,\n"), "{csv}");
+    assert!(csv.contains("as_mapped,,,,,,,not requested,\n"), "{csv}");
 }

@@ -14,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()
-        .unwrap()
+        .expect("the root")
 }
 
 /// Commands name committed files relative to the root, where a reader would type them.
@@ -52,8 +52,8 @@ fn readme_is_short() {
 
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
         let foreign = FOREIGN.iter().any(|name| path.ends_with(name));
         if path.is_dir() && !path.is_symlink() && !foreign {
             found.extend(documents(&path));
@@ -66,12 +66,12 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
 
 /// Links of a document to files that do not exist; addresses of the web and anchors within the page are passed over.
 fn dead_links(document: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(document).unwrap();
-    let folder = document.parent().unwrap();
+    let text = std::fs::read_to_string(document).expect("a document");
+    let folder = document.parent().expect("a folder");
     text.split("](")
         .skip(1)
         .filter_map(|rest| rest.split_once(')'))
-        .map(|(target, _)| target.split('#').next().unwrap())
+        .map(|(target, _)| target.split_once('#').map_or(target, |(file, _)| file))
         .filter(|target| !target.is_empty() && !target.contains("://"))
         .filter(|target| !folder.join(target).exists())
         .map(|target| format!("{}: {target}", document.display()))

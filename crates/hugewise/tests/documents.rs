@@ -1,0 +1,79 @@
+//! The documents of a user: each command in a `console` block prints what stands below it, and each link leads somewhere.
+//!
+//! `TRYCMD=overwrite cargo test -p hugewise --test documents` writes all blocks anew.
+
+use std::path::{Path, PathBuf};
+
+/// Documents whose `console` blocks are run, as patterns below the root.
+const EXECUTED: [&str; 3] = ["README.md", "GLOSSARY.md", "docs/guide/*.md"];
+
+/// Folders whose documents are not ours.
+const FOREIGN: [&str; 3] = ["target", ".cache", ".git"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the root")
+}
+
+/// Commands name committed files relative to the root, where a reader would type them.
+#[test]
+fn printed_outputs_are_true() {
+    std::env::set_current_dir(root()).unwrap();
+    let cases = trycmd::TestCases::new();
+    cases.register_bin("hugewise", trycmd::cargo::cargo_bin!("hugewise"));
+    for (name, value) in [("COLUMNS", "80"), ("NO_COLOR", "1"), ("LC_ALL", "C")] {
+        cases.env(name, value);
+    }
+    for document in EXECUTED {
+        cases.case(document);
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let dead: Vec<String> = documents(&root())
+        .iter()
+        .flat_map(|document| dead_links(document))
+        .collect();
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+/// The README is read in the first minute.
+#[test]
+fn readme_is_short() {
+    let length = std::fs::metadata(root().join("README.md")).unwrap().len();
+    assert!(
+        length <= 8 * 1024,
+        "README.md has {length} bytes, more than 8 KiB"
+    );
+}
+
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let foreign = FOREIGN.iter().any(|name| path.ends_with(name));
+        if path.is_dir() && !path.is_symlink() && !foreign {
+            found.extend(documents(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Links of a document to files that do not exist; addresses of the web and anchors within the page are passed over.
+fn dead_links(document: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(document).expect("a document");
+    let folder = document.parent().expect("a folder");
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.split_once('#').map_or(target, |(file, _)| file))
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .filter(|target| !folder.join(target).exists())
+        .map(|target| format!("{}: {target}", document.display()))
+        .collect()
+}

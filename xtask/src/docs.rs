@@ -9,11 +9,12 @@ use clap::Args;
 use hugewise_linux::perf::events;
 use hugewise_model::base::exit::Exit;
 use hugewise_model::bench;
+use hugewise_model::observe::inspect::reasons::Code;
 use hugewise_model::observe::stat::kind::KINDS;
 use hugewise_model::run::findings;
 use hugewise_model::run::metric::{Better, FAMILIES, Family, Scope};
 use hugewise_model::run::policy::keys::KEYS;
-use hugewise_model::text::document::{Document, Paragraph, Section};
+use hugewise_model::text::document::{Block, Document, Field, Paragraph, Section};
 use hugewise_model::text::grid::{Align, Grid};
 use hugewise_model::text::{Verbosity, to_markdown};
 
@@ -31,11 +32,12 @@ pub struct Arguments {
 /// A page: its file, its title, and what it says.
 type Page = (&'static str, &'static str, fn() -> Document);
 
-const PAGES: [Page; 5] = [
+const PAGES: [Page; 6] = [
     ("exit-codes.md", "Exit codes", exit_codes),
     ("policies.md", "Policies", policies),
     ("metrics.md", "Metrics", all_metrics),
     ("findings.md", "Findings", all_findings),
+    ("reasons.md", "Reasons", all_reasons),
     ("events.md", "Hardware events", hardware_events),
 ];
 
@@ -97,8 +99,8 @@ fn policies() -> Document {
     for key in KEYS {
         grid.push([key.name.to_owned(), key.values(), key.doc.to_owned()]);
     }
-    let how = "A policy is `[NAME:]KEY=VALUE[,KEY=VALUE…]`, or `as-is`. `hugewise run --dry-run` \
-               shows by which means each policy is reached on this machine.";
+    let how = "A policy is KEY=VALUE, several with commas between, or as-is; NAME: before it gives it a \
+               name. hugewise run --dry-run shows how each policy is reached on this machine.";
     Document::new([Section::default().with(lead(how)).with(grid)])
 }
 
@@ -143,12 +145,35 @@ fn scope(scope: Scope) -> &'static str {
 }
 
 fn all_findings() -> Document {
-    let how = "A finding is *shown*, *not shown* or *cannot tell*, and carries its evidence.";
+    let how = "A finding is shown, not shown, or cannot be told, and carries its evidence.";
     let mut grid = table(&["finding", "claim, evidence, what would refute it"]);
     for rule in findings::RULES.iter().chain(bench::findings::RULES) {
         grid.push([rule.id(), rule.explain()]);
     }
     Document::new([Section::default().with(lead(how)).with(grid)])
+}
+
+fn all_reasons() -> Document {
+    let how = "Why memory is huge or small: hugewise inspect gives each aligned range one of these, \
+               in this order. hugewise inspect --explain REASON prints one of them.";
+    let reasons = Code::all().map(|code| {
+        let parts = code.explained().sections.into_iter().filter_map(field);
+        Section::titled(code.name())
+            .with(code.sentence())
+            .with(parts.collect::<Vec<_>>())
+    });
+    let lead = Section::default().with(lead(how));
+    Document::new([lead].into_iter().chain(reasons))
+}
+
+/// A part of a reason's explanation; none for what has no heading.
+fn field(section: Section) -> Option<Field> {
+    let paragraphs = section.blocks.iter().filter_map(|(_, block)| match block {
+        Block::Paragraph(paragraph) => Some(paragraph.text.as_str()),
+        _ => None,
+    });
+    let text = paragraphs.collect::<Vec<_>>().join(" ");
+    Some(Field::new(section.heading?, text))
 }
 
 fn hardware_events() -> Document {

@@ -56,7 +56,7 @@ impl Exit {
             Self::Usage => "the command line, or a file that it names, is wrong",
             Self::TrialFailed => "a trial failed; the report says which and how",
             Self::Refused => "not possible on this machine, or another experiment is running",
-            Self::Gate => "a `--fail-if` condition holds",
+            Self::Gate => "a --fail-if condition holds",
             Self::Interrupted => "a signal ended the run; what was measured is reported",
         }
     }

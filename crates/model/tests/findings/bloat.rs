@@ -87,7 +87,7 @@ fn growth_beyond_the_huge_pages_is_not_theirs() {
         "memory-bloat",
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %), more than huge pages can have added. 32.0 MiB were huge, 0 under as-is
+            thp=always: peak memory rose by 332 MiB (+40.9 %), more than huge pages can have added. 32 MiB were huge, 0 under as-is
         "#]],
     );
 }

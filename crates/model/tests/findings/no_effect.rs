@@ -33,7 +33,7 @@ fn no_effect_has_a_reason() {
         (
             with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]),
             expect![[r#"
-                thp=always: no page was huge under either, because its largest process used at most 1.14 MiB, less than one huge page (2.00 MiB). 51,200 and 51,200 minor faults
+                thp=always: no page was huge under either, because its largest process used at most 1.14 MiB, less than one huge page (2 MiB). 51,200 and 51,200 minor faults
             "#]],
         ),
         (

@@ -129,7 +129,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: writes after a fork split huge pages. Processes shared up to 200 MiB, of which writes copied at least 55.0 MiB (27.5 %), 60.0 MiB under as-is; 96 huge mappings were split machine-wide, 0 under as-is
+            thp=always: writes after a fork split huge pages. Processes shared up to 200 MiB, of which writes copied at least 55 MiB (27.5 %), 60 MiB under as-is; 96 huge mappings were split machine-wide, 0 under as-is
         "#]],
     );
     says(
@@ -137,7 +137,7 @@ fn huge_pages_that_a_fork_shares_are_split_by_writes() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: writes after a fork split no huge pages, or copied them whole (Linux before 5.8). Processes shared up to 200 MiB, of which writes copied at least 55.0 MiB (27.5 %), 60.0 MiB under as-is; 0 huge mappings were split machine-wide, 0 under as-is
+            thp=always: writes after a fork split no huge pages, or copied them whole (Linux before 5.8). Processes shared up to 200 MiB, of which writes copied at least 55 MiB (27.5 %), 60 MiB under as-is; 0 huge mappings were split machine-wide, 0 under as-is
         "#]],
     );
     let seen_once = [
@@ -270,21 +270,21 @@ fn stacks_that_became_resident_whole_are_named() {
             stacks(110.0, 60.0, 96.0),
             Outcome::Shown,
             expect![[r#"
-                thp=always: thread stacks grew because they became huge pages. The stacks of 60 threads hold 110 MiB instead of 4.00 MiB (1.83 MiB per thread), 96.0 MiB of it huge; a stack that was huge stays resident when a guard page splits it
+                thp=always: thread stacks grew because they became huge pages. The stacks of 60 threads hold 110 MiB instead of 4 MiB (1.83 MiB per thread), 96 MiB of it huge; a stack that was huge stays resident when a guard page splits it
             "#]],
         ),
         (
             stacks(110.0, 900.0, 0.0),
             Outcome::CannotTell,
             expect![[r#"
-                thp=always: thread stacks grew, but so did the number of threads. The stacks of 900 threads hold 110 MiB instead of 4.00 MiB; 60 threads before
+                thp=always: thread stacks grew, but so did the number of threads. The stacks of 900 threads hold 110 MiB instead of 4 MiB; 60 threads before
             "#]],
         ),
         (
             stacks(4.0, 60.0, 0.0),
             Outcome::NotShown,
             expect![[r#"
-                thp=always: thread stacks did not grow. The stacks of 60 threads hold 4.00 MiB instead of 4.00 MiB
+                thp=always: thread stacks did not grow. The stacks of 60 threads hold 4 MiB instead of 4 MiB
             "#]],
         ),
     ] {

@@ -116,10 +116,10 @@ fn values_that_are_alike_are_not_drawn() {
         80,
         &expect![[r#"
             peak memory per trial
-                                 min    median       max  trials  failed  marked
-            as-is           4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
-            as-is, control  4.00 KiB  4.00 KiB  4.00 KiB      10       0       0
-            thp=always      4.00 KiB  4.00 KiB  4.00 KiB      10       1       1
+                              min   25 %  median   75 %    max  trials  failed  marked
+            as-is           4 KiB  4 KiB   4 KiB  4 KiB  4 KiB      10       0       0
+            as-is, control  4 KiB  4 KiB   4 KiB  4 KiB  4 KiB      10       0       0
+            thp=always      4 KiB  4 KiB   4 KiB  4 KiB  4 KiB      10       1       1
 
             All values are equal.
         "#]],

@@ -67,15 +67,15 @@ fn the_first_screen_says_what_was_made_and_what_was_not() {
     let first = text(&report, Verbosity::Normal);
     assert!(first.lines().count() <= 24, "{first}");
     expect![[r#"
-        kv (process 4711): 2 ranges (4.00 MiB) made huge, verified as PMD-mapped;
-        96.0 KiB added in 12.3 ms.
+        kv (process 4711): 2 ranges (4 MiB) made huge, verified as PMD-mapped; 96 KiB
+        added in 12.3 ms.
         resident memory  100 MiB before, 101 MiB after
 
-        not made huge  ranges      size  why
-        refused             1  2.00 MiB  pages are pinned (I/O in flight, io_uring,
-                                         RDMA, vmsplice); try again later [EAGAIN
-                                         (not_suitable_page_count)]
-        left out            1  2.00 MiB  excluded by the program (MADV_NOHUGEPAGE)
+        not made huge  ranges   size  why
+        refused             1  2 MiB  pages are pinned (I/O in flight, io_uring, RDMA,
+                                      vmsplice); try again later [EAGAIN
+                                      (not_suitable_page_count)]
+        left out            1  2 MiB  excluded by the program (MADV_NOHUGEPAGE)
 
         Next
         hugewise inspect 4711  why memory is small
@@ -83,7 +83,7 @@ fn the_first_screen_says_what_was_made_and_what_was_not() {
     .assert_eq(&first);
     let all = text(&report, Verbosity::Verbose);
     assert!(
-        all.contains("    7f0000400000-7f0000600000  1 range (2.00 MiB)"),
+        all.contains("    7f0000400000-7f0000600000  1 range (2 MiB)"),
         "{all}"
     );
 }
@@ -91,11 +91,11 @@ fn the_first_screen_says_what_was_made_and_what_was_not() {
 #[test]
 fn a_dry_run_and_an_early_end_say_so() {
     expect![[r#"
-        kv (process 4711): collapse would make 3 ranges (6.00 MiB) huge and add 144 KiB
-        of resident memory; nothing was changed.
+        kv (process 4711): collapse would make 3 ranges (6 MiB) huge and add 144 KiB of
+        resident memory; nothing was changed.
 
-        not made huge  ranges      size  why
-        left out            1  2.00 MiB  excluded by the program (MADV_NOHUGEPAGE)
+        not made huge  ranges   size  why
+        left out            1  2 MiB  excluded by the program (MADV_NOHUGEPAGE)
 
         Next
         hugewise collapse 4711  make them huge
@@ -103,13 +103,13 @@ fn a_dry_run_and_an_early_end_say_so() {
     .assert_eq(&text(&done(End::DryRun, Vec::new()), Verbosity::Normal));
     let early = done(End::ProcessEnded, vec![(AT, Fate::Made)]);
     expect![[r#"
-        kv (process 4711): 1 range (2.00 MiB) made huge, verified as PMD-mapped;
-        48.0 KiB added in 12.3 ms.
+        kv (process 4711): 1 range (2 MiB) made huge, verified as PMD-mapped; 48 KiB
+        added in 12.3 ms.
         It ended early: the process ended meanwhile.
 
-        not made huge  ranges      size  why
-        not tried           2  4.00 MiB  see above
-        left out            1  2.00 MiB  excluded by the program (MADV_NOHUGEPAGE)
+        not made huge  ranges   size  why
+        not tried           2  4 MiB  see above
+        left out            1  2 MiB  excluded by the program (MADV_NOHUGEPAGE)
 
         Next
         hugewise inspect 4711  why memory is small
@@ -122,7 +122,7 @@ fn other_forms_say_the_same() {
     let report = done(End::DryRun, Vec::new());
     let markdown = to_markdown(&report.document(), Verbosity::Normal);
     assert!(
-        markdown.contains("would make 3 ranges (6.00 MiB) huge"),
+        markdown.contains("would make 3 ranges (6 MiB) huge"),
         "{markdown}"
     );
     expect![[r#"

@@ -81,7 +81,7 @@ fn every_number_says_what_it_assumes() {
         page size  TLB entries needed         TLB has
             4 KiB              25.6 k  3072 (level 2)
             2 MiB           50 to 512  3072 (level 2)
-        100 MiB of 1.00 GiB in small pages were used within 5.00 s. Which pages of a
+        100 MiB of 1 GiB in small pages were used within 5.00 s. Which pages of a
           mapping is unknown, so the need for huge pages is a range: used pages close
           together, or far apart.
         DAMON (not on this machine: DAMON) or idle page tracking (not permitted; needs a
@@ -98,9 +98,9 @@ fn every_number_says_what_it_assumes() {
         by khugepaged, with enabled=always  unknown
         all ranges, untouched ones too         1000  900 MiB
         200 of 1200 eligible ranges of private anonymous memory are huge; the others
-          hold 1.00 GiB in small pages. Assumed: pages stay as they are, and
-          khugepaged's limits on absent and swapped pages alone decide (not those on
-          shared or unused pages).
+          hold 1 GiB in small pages. Assumed: pages stay as they are, and khugepaged's
+          limits on absent and swapped pages alone decide (not those on shared or unused
+          pages).
         khugepaged's limits: not on this machine: khugepaged/max_ptes_none.
     "#]]
     .assert_eq(&shown);

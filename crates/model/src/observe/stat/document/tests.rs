@@ -52,7 +52,7 @@ fn with_counters() {
         huge faults†      82 huge pages, 4 failed
         collapsed         0 huge pages; khugepaged ran for 24.0 ms
         compaction        14 stalls
-        huge memory       83.1 % of 1.20 GiB at the end
+        huge memory       83.1 % of 1.2 GiB at the end
         free huge blocks  2101 at the end
         † machine-wide, includes other programs
         Which memory misses the TLB: hugewise misses
@@ -107,7 +107,7 @@ fn without_counters() {
         huge faults†      41 huge pages, 2 failed
         collapsed         0 huge pages; khugepaged ran for 12.0 ms
         compaction        7 stalls
-        huge memory       83.1 % of 1.20 GiB at the end
+        huge memory       83.1 % of 1.2 GiB at the end
         free huge blocks  2101 at the end
         † machine-wide, includes other programs
         TLB misses without counters: hugewise simulate -- COMMAND

@@ -268,7 +268,7 @@ pub struct Options {
     #[arg(long, value_name = "METRIC", help_heading = "What to judge")]
     pub metric: Vec<PrintedMetric>,
 
-    /// Request latencies: 'READER[@UNIT][:FILE]'
+    /// Request latencies: `READER[@UNIT][:FILE]`
     ///
     /// READER: wrk, wrk2, redis-benchmark, memtier, pgbench-log, hdr-log, hgrm, jmh,
     /// google-benchmark, go, hyperfine, csv:COLUMN or jsonl:FIELD, with @ns, @us, @ms or @s if the

@@ -695,7 +695,7 @@ fn text_fits_eighty_columns_and_says_everything() {
         mapping                                 faults     time  share
         anonymous 4 MiB at 7f0000000000, pid 1     513  5.20 ms  100 %
 
-        Next  hugewise run -- test (whether huge pages make it faster)
+        Next  hugewise run -- COMMAND (whether huge pages make it faster)
         More  -v: call sites, histograms, sources of the counts
     "#]]
     .assert_eq(&first);
@@ -717,7 +717,7 @@ fn text_fits_eighty_columns_and_says_everything() {
         mapping                                 faults     time  share
         anonymous 4 MiB at 7f0000000000, pid 1     513  5.20 ms  100 %
 
-        Next  hugewise run -- test (whether huge pages make it faster)
+        Next  hugewise run -- COMMAND (whether huge pages make it faster)
         More  -v: call sites, histograms, sources of the counts
 
         By call site

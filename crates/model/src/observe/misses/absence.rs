@@ -8,7 +8,7 @@ use crate::base::missing::Missing;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Absence {
-    /// [`FORMAT`].
+    /// Name and version of this document.
     pub format: String,
     /// The sampler of this processor family, if known.
     pub means: Option<Means>,

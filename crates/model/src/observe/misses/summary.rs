@@ -15,7 +15,7 @@ pub const FORMAT: &str = "hugewise-misses-summary 1";
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// [`FORMAT`].
+    /// Name and version of this document.
     pub format: String,
     /// How they were sampled.
     pub conditions: Conditions,

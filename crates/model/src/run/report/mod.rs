@@ -1,4 +1,4 @@
-//! What an experiment shows: one [`Report`], given as a [`Document`], JSON or CSV.
+//! What an experiment shows: one report, given as a document, JSON or CSV.
 //!
 //! The answer comes first, then what to set, the table, the causes and the circumstances.
 

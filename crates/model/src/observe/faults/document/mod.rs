@@ -128,7 +128,8 @@ impl Summary {
                 "why its memory is not huge",
             ),
             None => (
-                format!("hugewise run -- {subject}"),
+                // The words of the command are not kept apart, so they cannot be quoted.
+                "hugewise run -- COMMAND".to_owned(),
                 "whether huge pages make it faster",
             ),
         };

@@ -44,13 +44,29 @@ fn the_fuzz_targets_are_locked_to_the_versions_of_the_program() {
     let (ours, theirs) = (read_lock("Cargo.lock"), read_lock("fuzz/Cargo.lock"));
     let ours = versions(&ours);
     for (name, locked) in versions(&theirs) {
-        if let Some(known) = ours.get(name) {
+        let Some(known) = ours.get(name) else {
+            continue;
+        };
+        for version in locked {
+            // Another major version is another crate: a tool of the tests alone may need it.
+            let mut alike = known.iter().filter(|it| major(it) == major(version));
             assert!(
-                locked.is_subset(known),
-                "{name}: {locked:?} in fuzz/Cargo.lock, {known:?} in Cargo.lock"
+                alike.clone().next().is_none() || alike.any(|it| *it == version),
+                "{name}: {version} in fuzz/Cargo.lock, {known:?} in Cargo.lock"
             );
         }
     }
+}
+
+/// The part of a version that changes when it breaks its users.
+fn major(version: &str) -> &str {
+    let mut dots = version.match_indices('.').map(|(index, _)| index);
+    let (first, second) = (dots.next(), dots.next());
+    let end = match version.starts_with("0.") {
+        true => second,
+        false => first,
+    };
+    &version[..end.unwrap_or(version.len())]
 }
 
 #[test]

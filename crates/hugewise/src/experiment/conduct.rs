@@ -12,14 +12,13 @@ use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
+use hugewise_model::bench;
 use hugewise_model::run::compare;
-use hugewise_model::run::findings;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{unreached, warnings};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
-use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::Trial;
 
 use super::fragmentation::Fragmentation;
@@ -147,8 +146,7 @@ fn show(
     output: &Output,
 ) -> Result<GateState> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
-    let findings = findings::judge(record, &table);
-    let report = Report::new(record, table, findings, Some(path.display().to_string()));
+    let report = bench::report(record, table, Some(path.display().to_string()));
     report::show(&report, output, svg)?;
     Ok(report::judge(gates, &report))
 }

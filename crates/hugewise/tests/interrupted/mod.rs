@@ -115,7 +115,9 @@ fn a_lost_keeper_costs_one_trial_and_no_result() {
     let ended = running.end(Duration::from_secs(60));
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("killed the keeper"),
+        ended
+            .stderr
+            .contains("the keeper of the workload was killed"),
         "{}",
         ended.stderr
     );

@@ -73,7 +73,7 @@ fn a_file_that_lay_there_before_is_no_trial_of_ours() {
         .arg(format!("csv:ms@ms:{}", file.display()))
         .args(["--policy", "as-is", "--policy", "b:env.B=1", "--", "true"])
         .assert()
-        .stdout(contains("was not measured").and(contains("old.csv")));
+        .stdout(contains("the trial wrote no").and(contains("old.csv")));
 }
 
 #[test]

@@ -70,8 +70,8 @@ pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
             }
             Judgement::CannotTell(policies) => {
                 message(format_args!(
-                    "--fail-if '{gate}' cannot be judged yet for {}: the limit is inside the \
-                     interval",
+                    "--fail-if '{gate}' cannot be judged yet for {}: too few rounds for an \
+                     interval, or the limit is inside it",
                     policies.join(", ")
                 ));
             }

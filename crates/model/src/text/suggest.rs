@@ -12,15 +12,19 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let word = word.to_lowercase();
     let known = known
         .into_iter()
-        .map(|known| (likeness(&word, known), known));
+        .map(|known| (likeness(&word, &known.to_lowercase()), known));
     let best = known.max_by(|(one, _), (other, _)| one.total_cmp(other));
     best.filter(|(likeness, _)| *likeness >= ALIKE)
         .map(|(_, known)| known)
 }
 
 /// Jaro's similarity, raised by a common beginning as Winkler does, but for words of any
-/// similarity: whoever types `walltime` means `wall_seconds`.
+/// similarity: whoever types `walltime` means `wall_seconds`. In a short word one slip (`tph`)
+/// weighs too much by that measure, so that a single slip counts as nearly alike.
 fn likeness(one: &str, other: &str) -> f64 {
+    if strsim::damerau_levenshtein(one, other) == 1 && one.len() > 2 {
+        return 0.99;
+    }
     let similarity = strsim::jaro(one, other);
     let pairs = one.chars().zip(other.chars()).take(4);
     let common = pairs.take_while(|(one, other)| one == other).count();
@@ -56,6 +60,8 @@ mod tests {
         for word in ["wall_second", "wal_seconds", "wallseconds", "walltime"] {
             assert_eq!(nearest(word, known), Some("wall_seconds"), "{word}");
         }
+        assert_eq!(nearest("tph", ["thp", "mthp"]), Some("thp"));
+        assert_eq!(nearest("vma_smal", ["VMA_SMALL"]), Some("VMA_SMALL"));
         assert_eq!(nearest("zebra", known), None);
         assert_eq!(nearest("ALWAYS", ["never", "always"]), Some("always"));
         assert_eq!(nearest("sometimes", ["never", "always"]), None);

@@ -123,7 +123,7 @@ fn needed(report: &Report<'_>, policy: &str) -> Realisation {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
     if !word.is_empty() && word.chars().all(safe) {
         word.to_owned()

@@ -1,7 +1,7 @@
 //! The report for people: a first screen and its details.
 
 use super::Report;
-use super::advice::{Advice, advice};
+use super::advice::{Advice, advice, quoted};
 use super::answer::is_answer;
 use super::blocks::{blocks, legend};
 use super::notes::{self, Notes};
@@ -142,11 +142,19 @@ fn remarks(report: &Report<'_>) -> Section {
         .chain(notes::circumstances(report));
     let lines = lines.map(|(level, line)| (level, Paragraph::new(line).hang(4).into()));
     section.blocks.extend(lines);
-    if let Some(path) = &report.record_path {
-        let text = format!("Record: {} (details: hugewise report -v)", plain(path));
+    if let Some(records) = records(report) {
+        let text = format!("In full, again: hugewise report -v {records}");
         section.push(Paragraph::new(text).hang(4));
     }
     section
+}
+
+/// The files of the records, as a shell takes them.
+fn records(report: &Report<'_>) -> Option<String> {
+    match &report.other {
+        Some(other) => Some(other.names.each_ref().map(|name| quoted(name)).join(" ")),
+        None => report.record_path.as_ref().map(|path| quoted(path)),
+    }
 }
 
 /// The first sentences of what was found: one per rule, of the best policy where there is a

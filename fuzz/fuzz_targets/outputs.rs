@@ -3,10 +3,10 @@
 #![no_main]
 
 use hugewise_model::bench::line;
-use hugewise_model::run::policy::{Settings, runtime};
-use hugewise_model::run::plan::LatencySource;
 use hugewise_model::loadgen::read;
 use hugewise_model::observe::stat;
+use hugewise_model::run::plan::LatencySource;
+use hugewise_model::run::policy::{Settings, runtime};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for source in LatencySource::of_each_reader() {

@@ -1,13 +1,13 @@
 //! What a user types: accepted, or refused with a sentence; never a panic.
 #![no_main]
 
+use hugewise_model::base::units::{parse_duration, parse_size};
 use hugewise_model::run::cells::Cell;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::PrintedMetric;
 use hugewise_model::run::plan::service::{CommandLine, Ready, StopSignal};
-use hugewise_model::run::policy::{Axis, Policy};
-use hugewise_model::base::units::{parse_duration, parse_size};
 use hugewise_model::run::plan::{LatencySource, TimeUnit};
+use hugewise_model::run::policy::{Axis, Policy};
 
 fn settings(text: &str) {
     let Ok(policy) = text.parse::<Policy>() else {

@@ -4,11 +4,10 @@ use crate::run::findings::Rule;
 
 mod cells;
 mod growth_below_huge_page;
+mod large_share;
 mod no_difference;
-mod page_fault_bound;
 mod read_first_prefault;
 mod zero_page_source;
-mod zeroing_bound;
 
 /// The rules, in the order in which their findings are listed.
 pub static RULES: &[&dyn Rule] = &[
@@ -16,6 +15,6 @@ pub static RULES: &[&dyn Rule] = &[
     &zero_page_source::ZeroPageSource,
     &read_first_prefault::ReadFirstPrefault,
     &growth_below_huge_page::GrowthBelowHugePage,
-    &page_fault_bound::PageFaultBound,
-    &zeroing_bound::ZeroingBound,
+    &large_share::PAGE_FAULT_BOUND,
+    &large_share::ZEROING_BOUND,
 ];

@@ -6,7 +6,7 @@ use anyhow::Result;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::metric::{self, MetricId};
-use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
+use hugewise_model::run::plan::{Bounds, Criterion, Plan, PrintedMetric};
 use hugewise_model::run::plan::{LatencySource, Place};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, cross, defaults};
@@ -41,10 +41,15 @@ impl Options {
                 .collect(),
             shell: self.shell,
             baseline: baseline(self.baseline.as_deref(), &policies)?,
-            policies,
             seed: self.seed.unwrap_or(clock_seed),
-            bounds: self.bounds()?,
+            bounds: self.bounds(policies.len())?,
+            policies,
             verdict_metric: self.checked_verdict_metric()?,
+            judge_by: self
+                .judge_by
+                .as_ref()
+                .and_then(Criterion::property)
+                .unwrap_or_default(),
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
@@ -105,8 +110,10 @@ impl Options {
         Err(exit::usage(format!("--latency …:{path}: {problem}")))
     }
 
-    fn bounds(&self) -> Result<Bounds> {
-        let min_rounds = self.min_rounds.unwrap_or(10);
+    /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
+    fn bounds(&self, policies: usize) -> Result<Bounds> {
+        let usual = if policies > 1 { 1 } else { 10 };
+        let min_rounds = self.min_rounds.unwrap_or(usual);
         let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(40));
         if min_rounds == 0 {
             return Err(exit::usage("--min-rounds 0: need at least 1"));
@@ -142,13 +149,13 @@ impl Options {
             .latency
             .as_ref()
             .and_then(LatencySource::verdict_metric);
-        let asked = self.verdict_metric.as_deref();
+        let asked = self.judge_by.as_ref().and_then(Criterion::metric);
         let name = asked.or(of_latency).unwrap_or(MetricId::WallSeconds.name());
         if is_known(name, &self.metric) {
             Ok(name.to_owned())
         } else {
             Err(exit::usage(format!(
-                "--verdict-metric {name}: there is no such metric; {}",
+                "--judge-by {name}: there is no such metric; {}",
                 metric_hint(name, &self.metric)
             )))
         }

@@ -100,7 +100,7 @@ fn service(service: &Service) -> Vec<Field> {
 
 fn rounds(plan: &Plan) -> String {
     let bounds = &plan.bounds;
-    let trials = plan.round(0).len();
+    let trials = plan.round(0, |_| true).len();
     let time = bounds.max_time.map_or_else(String::new, |time| {
         format!(", none started after {} s", time.as_secs_f64())
     });

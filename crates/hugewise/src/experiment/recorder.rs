@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
-use hugewise_model::run::record::{End, Header, Line, Record};
+use hugewise_model::run::record::{Dropout, End, Header, Line, Record};
 use hugewise_model::run::trial::Trial;
 
 use crate::exit;
@@ -58,6 +58,12 @@ impl Recorder {
     pub fn push(&mut self, trial: Trial) {
         self.append(&Line::Trial(trial.clone()));
         self.record.trials.push(trial);
+    }
+
+    /// Adds a policy that is not run any more.
+    pub fn push_drop(&mut self, dropout: Dropout) {
+        self.append(&Line::Drop(dropout.clone()));
+        self.record.drops.push(dropout);
     }
 
     /// Where it lies.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
-use hugewise_model::run::plan::LatencySource;
 use hugewise_model::run::plan::PrintedMetric;
+use hugewise_model::run::plan::{Criterion, LatencySource};
 use hugewise_model::run::policy::{Axis, Policy, offered_keys};
 
 mod check;
@@ -89,7 +89,7 @@ pub struct Options {
     #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
     pub threshold: Option<f64>,
 
-    /// Decide nothing before N rounds [default: 10]
+    /// Decide nothing before N rounds [default: 1; 10 for one policy]
     #[arg(
         hide_short_help = true,
         long,
@@ -280,14 +280,19 @@ pub struct Options {
     #[arg(long, value_name = "READER", help_heading = "What to judge")]
     pub latency: Option<LatencySource>,
 
-    /// Metric that decides [default: latency, else time]
+    /// What decides: typical, mean, p95 or a metric [default: latency, else time]
+    ///
+    /// By default a policy is judged by its typical run, and no run may be made worse. `typical`
+    /// accepts rare runs that are worse; `mean` asks what many runs cost together; `p95` is
+    /// compared when all rounds are over.
     #[arg(
         hide_short_help = true,
         long,
-        value_name = "NAME",
+        alias = "verdict-metric",
+        value_name = "WHAT",
         help_heading = "What to judge"
     )]
-    pub verdict_metric: Option<String>,
+    pub judge_by: Option<Criterion>,
 
     /// Exit with code 5 if this holds: 'wall_seconds > +2%'
     ///

@@ -10,6 +10,7 @@ use hugewise_model::base::units::{KIB, parse_duration};
 use hugewise_model::bench::arms;
 use hugewise_model::bench::arms::Arms;
 use hugewise_model::run::cells::{Bench, Cell, suite};
+use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
@@ -99,12 +100,14 @@ impl Common {
         Ok(Options {
             policy,
             system: self.system,
-            min_rounds: self.min_rounds,
             max_rounds: self.max_rounds,
             max_time: Some(self.time()),
             seed: self.seed,
             exit_hold: Some(Switch::Off),
-            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
+            judge_by: bench
+                .deciding()
+                .map(|cell| Criterion::Metric(cell.reading(primary))),
+            min_rounds: Some(self.min_rounds.unwrap_or(10)),
             command,
             ..Options::default()
         })

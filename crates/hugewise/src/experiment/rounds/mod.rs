@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
@@ -153,12 +153,17 @@ impl<'a> Rounds<'a> {
         if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
             return Ok(StopReason::Interrupted);
         }
+        let first = Instant::now();
         for round in 0..plan.bounds.max_rounds {
             if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
-            let so_far = so_far(recorder.record()).map_err(exit::usage)?;
+            let left = rounds_left(plan, round + 1, first.elapsed());
+            let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
             progress.round_done(plan, &estimates(&so_far));
+            for dropout in &so_far.drops {
+                recorder.push_drop(dropout.clone());
+            }
             if let Some(reason) = stop(recorder.record(), &so_far, began) {
                 return Ok(reason);
             }
@@ -175,7 +180,8 @@ impl<'a> Rounds<'a> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        let slots = plan.round(round);
+        let record = recorder.record();
+        let slots = plan.round(round, |policy| record.is_run(policy, round));
         for (position, &slot) in slots.iter().enumerate() {
             let policy = &plan.policies[slot.policy].name;
             progress.trial(round, position, slots.len(), policy);
@@ -205,7 +211,7 @@ impl<'a> Rounds<'a> {
         let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             for slot in plan
-                .round(round)
+                .round(round, |_| true)
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
             {
@@ -258,6 +264,18 @@ fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
         .flatten()
         .or(so_far.stop)
         .or_else(|| time_is_up.then_some(StopReason::MaxTime))
+}
+
+/// How many more rounds there is time for, if they take as long as the `done` ones did.
+fn rounds_left(plan: &Plan, done: u32, elapsed: Duration) -> u32 {
+    let bounds = &plan.bounds;
+    let planned = bounds.max_rounds.saturating_sub(done);
+    let Some(most) = bounds.max_time else {
+        return planned;
+    };
+    let left = most.saturating_sub(elapsed).as_secs_f64();
+    let each = elapsed.as_secs_f64() / f64::from(done);
+    planned.min((left / each.max(1e-9)) as u32)
 }
 
 /// Why more rounds would bring nothing either.

@@ -1,26 +1,24 @@
-//! The running experiment: whether it may stop, and what the progress line shows.
+//! The running experiment: which policies have their answer, and whether it may stop.
 
+use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
-use crate::run::compare::rounds::Arm;
 use crate::run::compare::{Answer, CompareError, Judged};
-use crate::run::plan::looks::looks;
-use crate::run::record::{Record, StopReason};
+use crate::run::record::{DropReason, Dropout, Record, StopReason};
 
 /// How far an experiment has come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Rounds in which every trial has run.
     pub rounds: u32,
-    /// The number of rounds after which the data are looked at next; `None` after the last.
-    pub next_look: Option<u32>,
-    /// Why no further round is needed. Only ever set at a look, except for a single policy.
+    /// Why no further round is needed.
     pub stop: Option<StopReason>,
+    /// The policies that need not run in the next round.
+    pub drops: Vec<Dropout>,
     /// Each policy other than the baseline, in the order of the plan.
     pub policies: Vec<Running>,
 }
 
-/// One policy on the progress line. Between looks it is for the eye only: to stop because of
-/// what it shows would undo the error that the looks keep.
+/// One policy on the progress line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Running {
     /// Name of the policy.
@@ -33,63 +31,81 @@ pub struct Running {
     pub high: Option<f64>,
     /// The answer if the experiment ended here.
     pub answer: Answer,
-    /// About how many more rounds would settle it.
-    pub more_rounds: Option<u32>,
 }
 
-/// Says whether the experiment may stop after the rounds that `record` holds. Cheap: only the
-/// verdict metric, the control and the coverage are worked out.
+/// Fewer rounds foretell nothing.
+const FORETELLING: u32 = 8;
+
+/// Says which policies have their answer after the rounds that `record` holds, and whether the
+/// experiment may stop. It may be asked after every round, and what it says may be acted on.
+/// `rounds_left` is how many more rounds there is time for.
 ///
 /// A single policy has nothing to decide: it ends after `min_rounds`.
 ///
 /// # Errors
 /// When the plan names a baseline or a metric that does not exist.
-pub fn progress(record: &Record) -> Result<Progress, CompareError> {
+pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
     let judged = Judged::as_planned(record)?;
     let bounds = &record.header.plan.bounds;
     let rounds = judged.rounds.whole;
-    let table = judged.verdict_only();
-    let running = table.comparisons.iter().map(|row| Running {
-        policy: row.policy.clone(),
-        estimate: row.ratio.or(row.difference),
-        low: row.low,
-        high: row.high,
-        answer: table
-            .verdict
-            .policies
-            .get(&row.policy)
-            .copied()
-            .unwrap_or(Answer::CannotTell),
-        more_rounds: row.more_rounds,
-    });
-    let policies: Vec<Running> = running.collect();
+    let evidence = judged.evidence();
+    let (mut policies, mut drops) = (Vec::new(), Vec::new());
+    for row in judged.deciding_rows() {
+        let judgement = evidence.judge(&row);
+        let may_drop = record.is_run(&row.policy, rounds) && rounds >= bounds.min_rounds;
+        let why = if judgement.is_settled {
+            Some(DropReason::Decided)
+        } else {
+            let hopeless = rounds >= FORETELLING
+                && judgement.answer == Answer::NotDecided
+                && judgement.reason.is_none()
+                && !is_within_reach(&evidence.draws(&row.policy), judged.question(), rounds_left);
+            hopeless.then_some(DropReason::OutOfReach)
+        };
+        drops.extend(why.filter(|_| may_drop).map(|why| Dropout {
+            round: rounds,
+            policy: row.policy.clone(),
+            why,
+        }));
+        policies.push(Running {
+            estimate: row.ratio.or(row.difference),
+            low: row.low,
+            high: row.high,
+            answer: judgement.answer,
+            policy: row.policy,
+        });
+    }
     let stop = match policies.len() {
         0 => (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured),
-        _ => stop(&judged, rounds, &policies),
+        _ => stop(&judged, rounds, &drops),
     };
+    // The cells of a bench are questions of their own, and one decides for all.
+    if record.header.plan.bench.is_some() {
+        drops.clear();
+    }
     Ok(Progress {
         rounds,
-        next_look: looks(bounds).into_iter().find(|&look| look > rounds),
         stop,
+        drops,
         policies,
     })
 }
 
-fn stop(judged: &Judged, rounds: u32, policies: &[Running]) -> Option<StopReason> {
-    let bounds = &judged.record.header.plan.bounds;
-    if !looks(bounds).contains(&rounds) && rounds < bounds.max_rounds {
-        return None;
+fn stop(judged: &Judged, rounds: u32, drops: &[Dropout]) -> Option<StopReason> {
+    let record = judged.record;
+    let bounds = &record.header.plan.bounds;
+    let all = || record.drops.iter().chain(drops);
+    let policies = record.header.plan.policies.iter();
+    let mut others = policies.filter(|policy| policy.name != record.header.plan.baseline);
+    if others.all(|policy| all().any(|drop| drop.policy == policy.name)) {
+        let open = all().any(|drop| drop.why == DropReason::OutOfReach);
+        return Some(match open {
+            true => StopReason::OutOfReach,
+            false => StopReason::Decided,
+        });
     }
-    if policies
-        .iter()
-        .all(|policy| policy.answer != Answer::CannotTell)
-    {
-        return Some(StopReason::Decided);
-    }
-    if bounds
-        .precision
-        .is_some_and(|precision| judged.is_precise(policies, precision))
-    {
+    let is_precise = |precision| rounds >= bounds.min_rounds && judged.is_precise(precision);
+    if bounds.precision.is_some_and(is_precise) {
         return Some(StopReason::Precise);
     }
     (rounds >= bounds.max_rounds).then_some(StopReason::MaxRounds)
@@ -97,13 +113,11 @@ fn stop(judged: &Judged, rounds: u32, policies: &[Running]) -> Option<StopReason
 
 impl Judged<'_> {
     /// Whether no interval of the verdict metric is wider than ± `precision`.
-    fn is_precise(&self, policies: &[Running], precision: f64) -> bool {
-        policies.iter().all(|policy| {
-            let arm = Arm::Policy(&policy.policy);
-            let pairs = self
-                .rounds
-                .pairs(self.metric, Arm::Policy(&self.baseline.name), arm);
-            Effect::of_pairs(&pairs.centers(), self.level.alpha())
+    fn is_precise(&self, precision: f64) -> bool {
+        let evidence = self.evidence();
+        let rows = self.deciding_rows();
+        rows.iter().all(|row| {
+            Effect::of_draws(&evidence.draws(&row.policy), self.question().claims)
                 .and_then(|effect| effect.half_width())
                 .is_some_and(|half| half <= precision)
         })

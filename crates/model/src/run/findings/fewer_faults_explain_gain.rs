@@ -36,7 +36,7 @@ impl Rule for FewerFaultsExplainGain {
 }
 
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
-    let fell = |metric: MetricId| view.change_by_itself(metric) == Some(Change::Lower);
+    let fell = |metric: MetricId| view.change(metric) == Some(Change::Lower);
     let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
     if !gained || !fell(MetricId::MinorFaultsTotal) {
         return Ok(Claim::Nothing);

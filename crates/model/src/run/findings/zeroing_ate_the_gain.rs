@@ -29,7 +29,7 @@ impl Rule for ZeroingAteTheGain {
 }
 
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
-    let halved = view.change_by_itself(MetricId::MinorFaultsTotal) == Some(Change::Lower);
+    let halved = view.change(MetricId::MinorFaultsTotal) == Some(Change::Lower);
     let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
     let (faults_before, faults) = match view.both(MetricId::MinorFaultsTotal) {
         Ok(values) if halved => values,
@@ -47,7 +47,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         told(MetricId::SystemSeconds, before),
         told(MetricId::SystemSeconds, after)
     );
-    match view.change_by_itself(MetricId::SystemSeconds) {
+    match view.change(MetricId::SystemSeconds) {
         Some(change @ (Change::NoDifference | Change::Higher)) => {
             let (much, cost) = match change {
                 Change::Higher => ("more than", cost(view, after - before)),

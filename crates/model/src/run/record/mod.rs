@@ -26,6 +26,8 @@ pub struct Record {
     pub header: Header,
     /// What was seen.
     pub trials: Vec<Trial>,
+    /// The policies that were not run to the end.
+    pub drops: Vec<Dropout>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -40,9 +42,26 @@ impl Record {
         Self {
             header,
             trials: Vec::new(),
+            drops: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Whether a policy still runs in a round.
+    #[must_use]
+    pub fn is_run(&self, policy: &str, round: u32) -> bool {
+        let dropped = |drop: &Dropout| drop.policy == policy && drop.round <= round;
+        !self.drops.iter().any(dropped)
+    }
+
+    /// How many trials a whole round has, the control among them.
+    #[must_use]
+    pub fn slots(&self, round: u32) -> usize {
+        let plan = &self.header.plan;
+        let policies = plan.policies.iter();
+        let run = policies.filter(|policy| self.is_run(&policy.name, round));
+        run.count() + usize::from(plan.policies.len() > 1)
     }
 
     /// How many marks of each kind its trials carry.
@@ -74,6 +93,30 @@ pub struct Header {
     pub realisations: BTreeMap<String, Realisation>,
 }
 
+/// A policy that is not run any more.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Dropout {
+    /// The first round without it, from 0.
+    pub round: u32,
+    /// Name of the policy.
+    pub policy: String,
+    /// Why.
+    pub why: DropReason,
+}
+
+/// Why a policy is not run any more.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum DropReason {
+    /// It has its answer.
+    Decided,
+    /// The rounds that are left would not decide it, if they go on as the others did.
+    OutOfReach,
+    /// It cannot act on this program: why, as a sentence.
+    CannotAct(String),
+}
+
 /// The last line.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +136,8 @@ pub struct End {
 pub enum StopReason {
     /// Every policy has its verdict.
     Decided,
+    /// Every policy has its verdict, or none within reach.
+    OutOfReach,
     /// The interval is as narrow as was asked for.
     Precise,
     /// `--max-rounds`.
@@ -119,6 +164,8 @@ pub enum Line {
     Header(Header),
     /// One per trial.
     Trial(Trial),
+    /// One per policy that is not run to the end.
+    Drop(Dropout),
     /// The last.
     End(End),
 }

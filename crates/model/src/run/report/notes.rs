@@ -12,7 +12,7 @@ use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Comparison, Statistic, Warning};
+use crate::run::compare::{Statistic, Warning};
 use crate::run::metric::MetricId;
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
@@ -85,10 +85,6 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let all = [
         (begins("="), format!("= within ±{threshold} %")),
         (begins("~"), "~ not significant".to_owned()),
-        (
-            begins("("),
-            "( ) significant alone, not after correction for multiple comparisons".to_owned(),
-        ),
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
         (of_machine, format!("{MACHINE} machine-wide counter")),
     ];
@@ -98,8 +94,8 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "Changes are medians of the per-round changes; they can differ from the change between the two \
-     medians shown.",
+    "Changes are estimated within rounds; they can differ from the change between the two medians \
+     shown.",
     "Changes are medians over all pairs of trials; they can differ from the change between the two \
      medians shown.",
 ];
@@ -180,27 +176,13 @@ fn control(report: &Report<'_>) -> Option<(Level, String)> {
     let baseline = plain(&comparison.baseline);
     let metric = metric_of(report.record, &comparison.metric);
     let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
-        return Some((Level::Detail, "Control: too few rounds.".to_owned()));
-    };
-    let (level, judgement) = match (control.passed, is_wide(report, comparison)) {
-        (false, _) => (Level::First, "FAILED, do not trust this run"),
-        (true, true) => (Level::Detail, "too wide to say"),
-        (true, false) => (Level::Detail, "passed"),
+        return Some((Level::Detail, "Noise: too few rounds to tell.".to_owned()));
     };
     let line = format!(
-        "Control: {baseline} against itself {} (95 %: {interval}): {judgement}.",
+        "Noise: {baseline} against itself {} (95 %: {interval}).",
         effect_of(report.record, comparison)
     );
-    Some((level, line))
-}
-
-/// Whether a difference beyond the threshold would not have been seen.
-fn is_wide(report: &Report<'_>, control: &Comparison) -> bool {
-    let ends = control
-        .low
-        .zip(control.high)
-        .filter(|_| control.ratio.is_some());
-    ends.is_some_and(|(low, high)| (high - low) / 2.0 > report.table.verdict.threshold)
+    Some((Level::Detail, line))
 }
 
 fn marks(record: &Record) -> Option<String> {
@@ -240,6 +222,10 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
         StopReason::VerdictUnmeasured => {
             Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
+        StopReason::OutOfReach => Some((
+            Level::Detail,
+            "Stopped: the rounds left would decide nothing more.",
+        )),
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };
     let left = end.left_behind.iter();

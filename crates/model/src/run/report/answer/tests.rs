@@ -18,7 +18,6 @@ fn other_metrics_say_which_way_is_good() {
         p: None,
         n: 1,
         change: Change::Higher,
-        more_rounds: None,
         warnings: Vec::new(),
     };
     let said = Effect::of(&metric, &comparison).unwrap().text(&metric);

@@ -14,7 +14,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{
     Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
 };
-use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::plan::{Bounds, JudgeBy, Plan};
 use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_model::run::policy::{Policy, Settings, Thp};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
@@ -103,6 +103,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
             max_time: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
+        judge_by: JudgeBy::Shape,
         printed: Vec::new(),
         bench: None,
         latency: None,
@@ -183,7 +184,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
     let plan = plan(arms.iter().map(|(policy, _)| policy.clone()).collect());
     let mut trials = Vec::new();
     for round in 0..rounds {
-        for slot in plan.round(round) {
+        for slot in plan.round(round, |_| true) {
             let (policy, figures) = &arms[slot.policy];
             let index = u32::try_from(trials.len()).unwrap();
             trials.push(trial(index, round, policy, slot.role, figures));
@@ -215,6 +216,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             left_behind: Vec::new(),
         }),
         trials,
+        drops: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -317,7 +319,6 @@ pub fn comparison(record: &Record, metric: &str, policy: &str, half: f64) -> Com
         p: None,
         n: rounds(record),
         change: Change::CannotTell,
-        more_rounds: None,
         warnings: Vec::new(),
     };
     let (Some(before), Some(after)) = (before, after) else {
@@ -397,8 +398,8 @@ pub fn table(record: &Record, half: f64) -> Table {
             baseline: plan.baseline.clone(),
             threshold: plan.bounds.threshold,
             policies: answers,
-            reasons: BTreeMap::new(),
             best,
+            ..Verdict::default()
         },
         comparisons,
     }
@@ -439,8 +440,7 @@ pub fn table_between(first: &Record, second: &Record) -> Table {
             baseline: second.header.plan.baseline.clone(),
             threshold: second.header.plan.bounds.threshold,
             policies: answers,
-            reasons: BTreeMap::new(),
-            best: None,
+            ..Verdict::default()
         },
     }
 }
@@ -450,7 +450,7 @@ fn answer(change: Change) -> Answer {
         Change::Higher => Answer::Worse,
         Change::Lower => Answer::Better,
         Change::NoDifference => Answer::NoDifference,
-        Change::CannotTell => Answer::CannotTell,
+        Change::CannotTell => Answer::NotDecided,
     }
 }
 
@@ -482,7 +482,6 @@ pub fn control(record: &Record, half: f64) -> Control {
             p: Some(0.62),
             ..comparison_of_itself(record, &baseline, value)
         },
-        passed: true,
     }
 }
 
@@ -502,7 +501,6 @@ fn comparison_of_itself(record: &Record, baseline: &str, value: Option<f64>) -> 
         p: None,
         n: rounds(record),
         change: Change::CannotTell,
-        more_rounds: None,
         warnings: Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::compare::{Progress as SoFar, progress as so_far};
+use hugewise_model::run::compare::{Progress as SoFar, progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::{Header, Record, StopReason};
 use hugewise_model::run::trial::{Reading, Role, Trial};
@@ -160,7 +160,8 @@ impl<'a> Rounds<'a> {
             }
             let left = rounds_left(plan, round + 1, first.elapsed());
             let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
-            progress.round_done(plan, &estimates(&so_far));
+            let rows = running(recorder.record()).map_err(exit::usage)?;
+            progress.round_done(plan, &estimates(&rows));
             for dropout in &so_far.drops {
                 recorder.push_drop(dropout.clone());
             }

@@ -12,7 +12,9 @@ pub(super) struct Effect {
     pub(super) estimate: f64,
     pub(super) interval: Option<(f64, f64)>,
     /// Two-sided, with the number of claims that share the error.
-    pub(super) p: f64,
+    pub(super) p: Option<f64>,
+    /// What the values show without any statistics, where they hardly scatter.
+    pub(super) fact: Option<Change>,
 }
 
 /// The logarithm of the wealth at which a bet refutes, on one of two sides, where so many claims
@@ -92,6 +94,34 @@ pub(super) fn limit(scale: Scale, baseline_value: f64, threshold: f64) -> f64 {
     }
 }
 
+/// Values this many times further apart than they scatter need no test: that 57,000 faults
+/// became 100 in each of three rounds is a fact.
+const APART: f64 = 10.0;
+/// One round scatters nowhere.
+const FEWEST_FOR_A_FACT: usize = 2;
+
+fn fact(draws: &Draws) -> Option<Change> {
+    if draws.values.len() < FEWEST_FOR_A_FACT {
+        return None;
+    }
+    let ends = |values: &[f64]| {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (
+            low,
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )
+    };
+    let (a, b) = (ends(&draws.baselines()), ends(&draws.policies()));
+    let scatter = (a.1 - a.0).max(b.1 - b.0) * APART;
+    if b.0 - a.1 > scatter {
+        return Some(Change::Higher);
+    }
+    if a.0 - b.1 > scatter {
+        return Some(Change::Lower);
+    }
+    (a == b && a.0 >= a.1).then_some(Change::NoDifference)
+}
+
 impl Effect {
     /// Of rounds, as one of so many claims.
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
@@ -102,7 +132,8 @@ impl Effect {
             policy_value: median(&draws.policies())?,
             estimate: bets.estimate()?,
             interval: bets.interval(needed(claims)),
-            p: (f64::from(claims) * bets.against(0.0).p()).min(1.0),
+            p: Some((f64::from(claims) * bets.against(0.0).p()).min(1.0)),
+            fact: fact(draws),
         })
     }
 
@@ -126,7 +157,8 @@ impl Effect {
             policy_value: median(b)?,
             estimate: shift.estimate,
             interval: shift.interval,
-            p: shift.p,
+            p: Some(shift.p),
+            fact: None,
         })
     }
 
@@ -134,11 +166,12 @@ impl Effect {
     /// zero; an interval within the threshold shows that there is no difference of interest.
     pub(super) fn change(&self, threshold: f64) -> Change {
         let limit = limit(self.scale, self.baseline_value, threshold);
+        let significant = self.p.is_some_and(|p| p <= ALPHA);
         match self.interval {
             Some((low, high)) if -limit <= low && high <= limit => Change::NoDifference,
-            Some((low, _)) if low > 0.0 && self.p <= ALPHA => Change::Higher,
-            Some((_, high)) if high < 0.0 && self.p <= ALPHA => Change::Lower,
-            _ => Change::CannotTell,
+            Some((low, _)) if low > 0.0 && significant => Change::Higher,
+            Some((_, high)) if high < 0.0 && significant => Change::Lower,
+            _ => self.fact.unwrap_or(Change::CannotTell),
         }
     }
 
@@ -173,7 +206,8 @@ mod tests {
             policy_value: 1.0,
             estimate: f64::midpoint(low, high),
             interval: Some((low, high)),
-            p: 0.001,
+            p: Some(0.001),
+            fact: None,
         };
         effect.change(0.01)
     }

@@ -35,7 +35,7 @@ pub use between::{Across, between};
 pub use decision::{Runs, fewest_rounds};
 pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
-pub use progress::{Progress, Running, progress};
+pub use progress::{Progress, progress, running};
 pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, table};

@@ -134,7 +134,9 @@ fn rounds(
 ) -> Option<Vec<Vec<Run>>> {
     let mut values: Vec<Vec<f64>> = vec![Vec::new(); arms.len()];
     let mut rounds: BTreeMap<u32, Vec<(usize, f64, &Trial)>> = BTreeMap::new();
-    for trial in record.trials.iter().filter(|trial| trial.succeeded()) {
+    let mut trials: Vec<&Trial> = record.trials.iter().filter(|it| it.succeeded()).collect();
+    trials.sort_by_key(|trial| trial.index);
+    for trial in trials {
         let arm = arms
             .iter()
             .position(|&(name, role)| name == trial.policy && role == trial.role);
@@ -200,13 +202,18 @@ fn gaps<'a>(rounds: &'a [Vec<Run>], is_huge: &'a [bool]) -> impl Iterator<Item =
     })
 }
 
-/// How far long gaps go with high values: the sum of products of their ranks.
+/// How far long gaps go with high values: the covariance of the two, where all gaps that are long
+/// enough for memory to get cold are alike.
 fn statistic(rounds: &[Vec<Run>], is_huge: &[bool]) -> f64 {
-    let gaps: Vec<(f64, Run)> = gaps(rounds, is_huge).collect();
-    let mut sorted: Vec<f64> = gaps.iter().map(|(gap, _)| *gap).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let products = gaps.iter().map(|(gap, run)| rank(&sorted, *gap) * run.rank);
-    products.sum()
+    let (mut n, mut gaps_sum, mut ranks, mut products) = (0.0, 0.0, 0.0, 0.0);
+    for (gap, run) in gaps(rounds, is_huge) {
+        let gap = gap / (gap + LATER);
+        n += 1.0;
+        gaps_sum += gap;
+        ranks += run.rank;
+        products += gap * run.rank;
+    }
+    products - gaps_sum * ranks / f64::max(n, 1.0)
 }
 
 fn strata(rounds: &[Vec<Run>], is_huge: &[bool]) -> Vec<Stratum> {

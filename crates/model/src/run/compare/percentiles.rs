@@ -95,6 +95,8 @@ fn by_trial(pairs: &Pairs, quantile: Quantile, pooled: Effect) -> Effect {
 fn without_interval(effect: Effect) -> Effect {
     Effect {
         interval: None,
+        p: None,
+        fact: None,
         ..effect
     }
 }

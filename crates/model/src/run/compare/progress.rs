@@ -1,8 +1,11 @@
 //! The running experiment: which policies have their answer, and whether it may stop.
 
+use std::collections::BTreeMap;
+
 use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
-use crate::run::compare::{Answer, CompareError, Judged};
+use crate::run::compare::verdict::Judgement;
+use crate::run::compare::{Answer, CompareError, Comparison, Judged};
 use crate::run::record::{DropReason, Dropout, Record, StopReason};
 
 /// How far an experiment has come.
@@ -14,29 +17,14 @@ pub struct Progress {
     pub stop: Option<StopReason>,
     /// The policies that need not run in the next round.
     pub drops: Vec<Dropout>,
-    /// Each policy other than the baseline, in the order of the plan.
-    pub policies: Vec<Running>,
-}
-
-/// One policy on the progress line.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Running {
-    /// Name of the policy.
-    pub policy: String,
-    /// Ratio or difference of the verdict metric against the baseline.
-    pub estimate: Option<f64>,
-    /// Lower end of the interval, where the rounds allow one.
-    pub low: Option<f64>,
-    /// Upper end of the interval.
-    pub high: Option<f64>,
-    /// The answer if the experiment ended here.
-    pub answer: Answer,
+    /// The answer for each policy other than the baseline, if the experiment ended here.
+    pub answers: BTreeMap<String, Answer>,
 }
 
 /// Fewer rounds foretell nothing.
 const FORETELLING: u32 = 8;
 
-/// Says which policies have their answer after the rounds that `record` holds, and whether the
+/// Which policies have their answer after the rounds that `record` holds, and whether the
 /// experiment may stop. It may be asked after every round, and what it says may be acted on.
 /// `rounds_left` is how many more rounds there is time for.
 ///
@@ -46,39 +34,23 @@ const FORETELLING: u32 = 8;
 /// When the plan names a baseline or a metric that does not exist.
 pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
     let judged = Judged::as_planned(record)?;
-    let bounds = &record.header.plan.bounds;
     let rounds = judged.rounds.whole;
     let evidence = judged.evidence();
-    let (mut policies, mut drops) = (Vec::new(), Vec::new());
-    for row in judged.deciding_rows() {
-        let judgement = evidence.judge(&row);
-        let may_drop = record.is_run(&row.policy, rounds) && rounds >= bounds.min_rounds;
-        let why = if judgement.is_settled {
-            Some(DropReason::Decided)
-        } else {
-            let hopeless = rounds >= FORETELLING
-                && judgement.answer == Answer::NotDecided
-                && judgement.reason.is_none()
-                && !is_within_reach(&evidence.draws(&row.policy), judged.question(), rounds_left);
-            hopeless.then_some(DropReason::OutOfReach)
-        };
-        drops.extend(why.filter(|_| may_drop).map(|why| Dropout {
-            round: rounds,
-            policy: row.policy.clone(),
-            why,
-        }));
-        policies.push(Running {
-            estimate: row.ratio.or(row.difference),
-            low: row.low,
-            high: row.high,
-            answer: judgement.answer,
-            policy: row.policy,
-        });
+    let mut drops = Vec::new();
+    let mut answers = BTreeMap::new();
+    for policy in judged.policies().map(|policy| policy.name.as_str()) {
+        let judgement = evidence.judge(policy);
+        answers.insert(policy.to_owned(), judgement.answer);
+        if record.is_run(policy, rounds) && rounds >= record.header.plan.bounds.min_rounds {
+            let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
+            drops.extend(why.map(|why| Dropout {
+                round: rounds,
+                policy: policy.to_owned(),
+                why,
+            }));
+        }
     }
-    let stop = match policies.len() {
-        0 => (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured),
-        _ => stop(&judged, rounds, &drops),
-    };
+    let stop = stop(&judged, rounds, &drops);
     // The cells of a bench are questions of their own, and one decides for all.
     if record.header.plan.bench.is_some() {
         drops.clear();
@@ -87,17 +59,47 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         rounds,
         stop,
         drops,
-        policies,
+        answers,
     })
+}
+
+/// The running estimates of the verdict metric, for the line of progress.
+///
+/// # Errors
+/// When the plan names a baseline or a metric that does not exist.
+pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
+    Ok(Judged::as_planned(record)?.deciding_rows())
+}
+
+fn reason_to_drop(
+    judged: &Judged,
+    policy: &str,
+    judgement: &Judgement,
+    rounds_left: u32,
+) -> Option<DropReason> {
+    if judgement.is_settled {
+        return Some(DropReason::Decided);
+    }
+    let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
+    if !is_open || judged.rounds.whole < FORETELLING {
+        return None;
+    }
+    let draws = judged.evidence().draws(policy);
+    let is_hopeless = !is_within_reach(&draws, judged.question(), rounds_left);
+    is_hopeless.then_some(DropReason::OutOfReach)
 }
 
 fn stop(judged: &Judged, rounds: u32, drops: &[Dropout]) -> Option<StopReason> {
     let record = judged.record;
     let bounds = &record.header.plan.bounds;
     let all = || record.drops.iter().chain(drops);
-    let policies = record.header.plan.policies.iter();
-    let mut others = policies.filter(|policy| policy.name != record.header.plan.baseline);
-    if others.all(|policy| all().any(|drop| drop.policy == policy.name)) {
+    if record.header.plan.policies.len() < 2 {
+        return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
+    }
+    if judged
+        .policies()
+        .all(|policy| all().any(|drop| drop.policy == policy.name))
+    {
         let open = all().any(|drop| drop.why == DropReason::OutOfReach);
         return Some(match open {
             true => StopReason::OutOfReach,

@@ -49,7 +49,8 @@ pub(super) fn tail_effect(pairs: &Pairs, q: f64, scale: Scale, seed: u64) -> Opt
         policy_value: tail.policy,
         estimate: tail.estimate,
         interval: tail.interval.filter(|_| pairs.n() >= FEWEST),
-        p: tail.p,
+        p: Some(tail.p),
+        fact: None,
     })
 }
 
@@ -74,7 +75,7 @@ impl Estimate {
             difference: estimate.filter(|_| scale == Scale::Difference),
             low: shown(|effect| effect.interval.map(|(low, _)| low)),
             high: shown(|effect| effect.interval.map(|(_, high)| high)),
-            p: effect.map(|effect| effect.p),
+            p: effect.and_then(|effect| effect.p),
             n: self.n,
             change: effect.map_or(Change::CannotTell, |effect| effect.change(threshold)),
             warnings: self.warnings,

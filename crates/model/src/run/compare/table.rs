@@ -125,7 +125,7 @@ impl<'a> Judged<'a> {
         }
     }
 
-    fn policies(&self) -> impl Iterator<Item = &'a Policy> {
+    pub(super) fn policies(&self) -> impl Iterator<Item = &'a Policy> {
         let baseline = self.baseline;
         let policies = self.record.header.plan.policies.iter();
         policies.filter(move |policy| policy.name != baseline.name)

@@ -4,7 +4,7 @@ use crate::run::compare::coverage::no_effect;
 use crate::run::compare::decision::{Question, Runs, decide};
 use crate::run::compare::effect::Draws;
 use crate::run::compare::order::{Order, order};
-use crate::run::compare::rounds::{Arm, Rounds};
+use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict};
 use crate::run::metric::Better;
 use crate::run::plan::JudgeBy;
@@ -45,7 +45,7 @@ impl Evidence<'_> {
             ..Verdict::default()
         };
         for comparison in deciding(comparisons, self.metric) {
-            let judgement = self.judge(comparison);
+            let judgement = self.judge(&comparison.policy);
             let name = || comparison.policy.clone();
             let order = verdict.order.as_ref();
             let judged = match self.question.judge_by {
@@ -79,12 +79,11 @@ impl Evidence<'_> {
     }
 
     /// The answer for one policy, leaving out what the order of the trials did.
-    pub(super) fn judge(&self, comparison: &Comparison) -> Judgement {
+    pub(super) fn judge(&self, name: &str) -> Judgement {
         let policies = &self.record.header.plan.policies;
-        let policy = policies
-            .iter()
-            .find(|policy| policy.name == comparison.policy);
-        if let Some(reason) = self.not_treated(&comparison.policy) {
+        let policy = policies.iter().find(|policy| policy.name == name);
+        let pairs = self.pairs(name);
+        if let Some(reason) = self.not_treated(name) {
             return Judgement::undecided(reason);
         }
         let same = policy.and_then(|p| no_effect(self.record, self.rounds, self.baseline, p));
@@ -92,15 +91,14 @@ impl Evidence<'_> {
             return Judgement {
                 answer: Answer::NoEffect,
                 reason: Some(reason),
-                is_settled: comparison.n >= ROUNDS_WITHOUT_EFFECT,
+                is_settled: pairs.n() >= ROUNDS_WITHOUT_EFFECT,
                 runs: None,
             };
         }
-        if let Some(reason) = self.not_measured(comparison) {
+        if let Some(reason) = self.not_measured(&pairs) {
             return Judgement::undecided(reason);
         }
-        let draws = self.draws(&comparison.policy);
-        let Some(decision) = decide(&draws, self.question) else {
+        let Some(decision) = decide(&pairs.centers(), self.question) else {
             return Judgement::undecided("no complete round".to_owned());
         };
         Judgement {
@@ -112,13 +110,16 @@ impl Evidence<'_> {
     }
 
     pub(super) fn draws(&self, policy: &str) -> Draws {
+        self.pairs(policy).centers()
+    }
+
+    fn pairs(&self, policy: &str) -> Pairs<'_> {
         let baseline = (
             Arm::Policy(self.baseline.name.as_str()),
             control(self.record, self.baseline),
         );
         self.rounds
             .draws(self.metric, baseline, Arm::Policy(policy))
-            .centers()
     }
 
     /// Why the trials of a policy say nothing about the policy.
@@ -143,15 +144,17 @@ impl Evidence<'_> {
     }
 
     /// Why the numbers do not carry an answer.
-    fn not_measured(&self, comparison: &Comparison) -> Option<String> {
+    fn not_measured(&self, pairs: &Pairs<'_>) -> Option<String> {
         if self.question.better == Better::Neither {
             return Some(format!(
                 "{} has no better direction; choose another metric",
                 self.metric
             ));
         }
-        let warning = comparison.warnings.first().filter(|_| comparison.n == 0);
-        warning.map(|warning| format!("{} was not measured: {warning}", self.metric))
+        let warning = pairs.warnings().into_iter().next();
+        warning
+            .filter(|_| pairs.n() == 0)
+            .map(|warning| format!("{} was not measured: {warning}", self.metric))
     }
 
     fn writes_settings(&self, policy: &str) -> bool {

@@ -60,7 +60,7 @@ fn keep(report: &Report<'_>) -> String {
     match open {
         None => format!("Keep {baseline}: nothing is better."),
         Some(open) => {
-            format!("Keep {baseline}: nothing was shown to be better. Not decided: {open}")
+            format!("Keep {baseline}: nothing was shown to be better. Not decided: {open}.")
         }
     }
 }

@@ -162,11 +162,15 @@ impl<'a> Bets<'a> {
         if refuted(estimate) {
             return Some(estimate);
         }
-        let spread = self.spread(estimate);
         let sign = match side {
             Side::Above => -1.0,
             Side::Below => 1.0,
         };
+        let spread = self.spread(estimate);
+        if spread <= estimate.abs() * 1e-12 {
+            // All rounds are alike, to the last bit: there is one shift or none.
+            return refuted(estimate + sign * (estimate.abs() + 1.0)).then_some(estimate);
+        }
         let mut near = estimate;
         let mut step = spread / 8.0;
         let mut far = estimate + sign * step;
@@ -189,7 +193,7 @@ impl<'a> Bets<'a> {
         Some(far)
     }
 
-    /// How far the differences lie from each other; a sliver of the estimate where they do not.
+    /// How far the differences, and the runs of the baseline, lie from each other.
     fn spread(&self, estimate: f64) -> f64 {
         let differences = self.draws.iter().map(Draw::difference);
         let apart = differences.map(|it| (it - estimate).abs());
@@ -197,8 +201,7 @@ impl<'a> Bets<'a> {
             .draws
             .iter()
             .filter_map(|draw| Some((draw.baseline - draw.control?).abs()));
-        let most = apart.chain(baselines).fold(0.0, f64::max);
-        most.max(estimate.abs() * 1e-9).max(1e-12)
+        apart.chain(baselines).fold(0.0, f64::max)
     }
 
     /// By how much the policy's scores exceed those of the baseline, summed.

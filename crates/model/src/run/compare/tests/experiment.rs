@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::host::test_host::host;
 use crate::run::compare::*;
 use crate::run::metric::Better;
-use crate::run::plan::{Bounds, Plan, PrintedMetric, Slot};
+use crate::run::plan::{Bounds, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
 use crate::run::trial::{Outcome, ReadBack, Reading, Trial};
@@ -44,6 +44,7 @@ pub(super) fn plan() -> Plan {
             max_time: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
+        judge_by: JudgeBy::Shape,
         latency: None,
         printed: vec![PrintedMetric {
             name: "ops".to_owned(),
@@ -68,7 +69,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         realisations: BTreeMap::new(),
     });
     for round in 0..rounds {
-        for slot in record.header.plan.round(round) {
+        for slot in record.header.plan.round(round, |_| true) {
             let mut trial = Trial {
                 index: record.trials.len() as u32,
                 round,

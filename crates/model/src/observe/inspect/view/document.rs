@@ -161,21 +161,27 @@ impl Inspection {
     /// What to type next.
     fn next(&self) -> Section {
         let pid = self.space.process.pid;
-        let mut fields = vec![Field::new(
+        let mut section = Section::titled("Next");
+        let details = Field::new(
             format!("hugewise inspect {pid} -v"),
             "every mapping, with evidence",
-        )];
-        if let Some(code) = self.summary.main_reason() {
-            fields.push(Field::new(
-                format!("hugewise inspect --explain {code}"),
-                "all about the main reason",
-            ));
-            fields.push(Field::new(
-                format!("hugewise collapse {pid} --dry-run"),
-                "what can be made huge now",
-            ));
-        }
-        Section::titled("Next").with(fields)
+        );
+        let next = self.summary.main_reason().map(|code| {
+            [
+                Field::new(
+                    format!("hugewise inspect --explain {code}"),
+                    "all about the main reason",
+                ),
+                Field::new(
+                    format!("hugewise collapse {pid} --dry-run"),
+                    "what can be made huge now",
+                ),
+            ]
+        });
+        let next: Vec<Field> = next.into_iter().flatten().collect();
+        section.push_brief([&[details], &next[..]].concat());
+        section.push_detail(next);
+        section
     }
 
     /// What could not be read, and what is unknown without it.

@@ -72,6 +72,9 @@ pub fn environment() -> Environment {
     Environment {
         sudo_uid: read("SUDO_UID"),
         glibc_tunables: read("GLIBC_TUNABLES"),
+        program: std::env::current_exe()
+            .ok()
+            .map(|path| path.display().to_string()),
     }
 }
 

@@ -70,7 +70,12 @@ impl Diagnosis {
         }
         let works = self.rungs.len() - missing().count();
         let all = self.rungs.len();
-        let heading = format!("What works: {works} of {all}. What is missing, and what it needs:");
+        let resting = match missing().filter(|report| self.follows(report)).count() {
+            0 => String::new(),
+            1 => " (1 more rests on these)".to_owned(),
+            more => format!(" ({more} more rest on these)"),
+        };
+        let heading = format!("What works: {works} of {all}. Missing{resting}, and what it needs:");
         Section::titled(heading).with(grid)
     }
 
@@ -118,7 +123,7 @@ impl Diagnosis {
             1 => ", 1 note".to_owned(),
             notes => format!(", {notes} notes"),
         };
-        section.push(format!(
+        section.push_brief(format!(
             "All features, evidence, fixes{notes}: hugewise doctor -v"
         ));
         section

@@ -88,6 +88,8 @@ pub struct Facts {
     pub thp_read_only: Option<bool>,
     /// `/proc/sys/kernel/perf_event_paranoid`.
     pub perf_event_paranoid: Option<i64>,
+    /// Path of the running program, which is the one to give capabilities.
+    pub program: Option<String>,
 }
 
 /// What the doctor says.
@@ -199,7 +201,7 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
         rungs: ladder::report(&examination.ladder),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),
-        least_grant: least_grant(&examination.ladder),
+        least_grant: least_grant(&examination.ladder, examination.facts.program.as_deref()),
     }
 }
 
@@ -232,7 +234,7 @@ fn machine(host: &Host) -> String {
 const MODEST: [&str; 3] = ["CAP_PERFMON", "CAP_BPF", "CAP_SYS_NICE"];
 
 /// `setcap` for the capabilities that refusals named, without root and its equals.
-fn least_grant(ladder: &BTreeMap<Rung, Support<String>>) -> Option<String> {
+fn least_grant(ladder: &BTreeMap<Rung, Support<String>>, program: Option<&str>) -> Option<String> {
     let named: BTreeSet<String> = ladder
         .values()
         .filter_map(|support| match support {
@@ -249,7 +251,10 @@ fn least_grant(ladder: &BTreeMap<Rung, Support<String>>) -> Option<String> {
         return None;
     }
     let list = named.into_iter().collect::<Vec<_>>().join(",");
-    Some(format!("sudo setcap {list}=ep $(command -v hugewise)"))
+    let safe = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
+    let program = program.filter(|path| path.chars().all(safe));
+    let program = program.unwrap_or("$(command -v hugewise)");
+    Some(format!("sudo setcap {list}=ep {program}"))
 }
 
 #[cfg(test)]

@@ -299,6 +299,12 @@ fn the_least_grant_holds_capabilities_and_never_root() {
         diagnose(&seen).least_grant.as_deref(),
         Some("sudo setcap cap_bpf,cap_perfmon=ep $(command -v hugewise)")
     );
+    seen.facts.program = Some("/opt/bin/hugewise".to_owned());
+    let grant = diagnose(&seen).least_grant.unwrap();
+    assert!(grant.ends_with("=ep /opt/bin/hugewise"), "{grant}");
+    seen.facts.program = Some("/home/a b/hugewise".to_owned());
+    let grant = diagnose(&seen).least_grant.unwrap();
+    assert!(grant.ends_with("$(command -v hugewise)"), "{grant}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn dry_run(
         call_seconds: 0.0,
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
-    let activity = activity.unwrap_or_else(|| Activity::unwatched(root));
+    let activity = activity.unwrap_or_else(|| Activity::of_a_moment(root, space.process.pid));
     report.forecast = Some(forecast::of(root, space, activity));
     report
 }

@@ -10,7 +10,7 @@ use crate::text::Tone;
 use crate::text::csv::{Csv, optional};
 use crate::text::document::{Bars, Block, Document, Field, Paragraph, Section};
 use crate::text::grid::Grid;
-use crate::text::number::{quantity, whole};
+use crate::text::number::{count, quantity};
 
 /// Below this median a histogram is drawn in nanoseconds.
 const FINE_BELOW_NS: u64 = 1_000;
@@ -26,11 +26,10 @@ impl Trace {
         document.push(table(&self.points, &self.total));
         self.histograms(&mut document);
         if !self.points.is_empty() {
-            let more = Field::new(
-                "More",
-                "-v: by order and result, and how each point is measured",
-            );
-            document.push(Section::default().with(vec![more]));
+            let mut section = Section::default();
+            let more = "-v: by order and result, and how each point is measured";
+            section.push_brief(vec![Field::new("More", more)]);
+            document.push(section);
         }
         document.push(self.parts());
         document.push(self.means());
@@ -46,8 +45,9 @@ impl Trace {
         section.push(Paragraph::new(self.answer()).tone(Tone::Strong));
         if !self.missing.is_empty() && !self.points.is_empty() {
             let (missing, all) = (self.missing.len(), self.missing.len() + self.points.len());
-            let text = format!("{missing} of {all} points could not be traced (-v says why).");
-            section.push(Paragraph::new(text));
+            let text = format!("{missing} of {all} points could not be traced");
+            section.push_brief(Paragraph::new(format!("{text} (-v says why).")));
+            section.push_detail(Paragraph::new(format!("{text}.")));
         }
         section
     }
@@ -97,8 +97,7 @@ impl Trace {
 
     /// Durations by order or result.
     fn parts(&self) -> Section {
-        let mut grid =
-            Grid::headed(&["part", "count", "min", "mean", "p50", "p99", "p99.9", "max"]);
+        let mut grid = Grid::headed(&["part", "count", "mean", "p50", "p99", "p99.9", "max"]);
         for (point, seen) in self
             .happened()
             .filter(|(point, _)| point.kind == Kind::Durations)
@@ -263,10 +262,10 @@ fn push_point(grid: &mut Grid, point: &Traced, seen: &Seen) {
         Kind::Durations => grid.push([
             point.title.clone(),
             count(all.count),
-            narrow(Some(all.total_ns)),
-            narrow(all.p50_ns),
-            narrow(all.p99_ns),
-            narrow(all.max_ns),
+            time(Some(all.total_ns)),
+            time(all.p50_ns),
+            time(all.p99_ns),
+            time(all.max_ns),
         ]),
         Kind::Events => {
             grid.push([point.title.clone(), count(all.count)]);
@@ -279,16 +278,15 @@ fn push_point(grid: &mut Grid, point: &Traced, seen: &Seen) {
     }
 }
 
-fn part_row(name: String, one: &Latencies) -> [String; 8] {
+fn part_row(name: String, one: &Latencies) -> [String; 7] {
     [
         name,
         count(one.count),
-        narrow(one.min_ns),
-        narrow(one.mean_ns.map(|ns| ns as u64)),
-        narrow(one.p50_ns),
-        narrow(one.p99_ns),
-        narrow(one.p99_9_ns),
-        narrow(one.max_ns),
+        time(one.mean_ns.map(|ns| ns as u64)),
+        time(one.p50_ns),
+        time(one.p99_ns),
+        time(one.p99_9_ns),
+        time(one.max_ns),
     ]
 }
 
@@ -319,21 +317,12 @@ fn bars(all: &Latencies) -> Bars {
     }
 }
 
-fn count(number: u64) -> String {
-    whole(number as f64)
-}
-
 /// A duration with the unit that suits it.
 fn time(ns: Option<u64>) -> String {
     ns.map_or_else(
         || "~".to_owned(),
         |ns| quantity(&Unit::Seconds, ns as f64 / 1e9),
     )
-}
-
-/// Without its blank, so that a row fits into 80 columns.
-fn narrow(ns: Option<u64>) -> String {
-    time(ns).replace(' ', "")
 }
 
 #[cfg(test)]

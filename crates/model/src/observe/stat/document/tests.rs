@@ -36,9 +36,9 @@ fn with_counters() {
         Counters: skylake, user and kernel mode; 2 groups take turns of 50.0 ms.
         Note: the watchdog holds one counter of each processor.
                     walks per 1000 -------------- per second --------------
-             UTC walk%  dTLB  iTLB faults huge†  failed  collapsed  compact huge%  free
-        05:46:00  10.0  1.20 0.100   1234    41       2          0        7  83.1  2101
-        05:46:01  10.0  1.20 0.100   1234    41       2          0        7  83.1  2101
+             UTC walk%  dTLB  iTLB faults huge†  failed  collapsed  compact huge%   free
+        05:46:00  10.0  1.20 0.100   1234    41       2          0        7  83.1   2101
+        05:46:01  10.0  1.20 0.100   1234    41       2          0        7  83.1   2101
 
         Page walks take at most 10.0 % of the cycles: cheaper walks cannot save more.
         2.00 s in 2 intervals.
@@ -97,8 +97,8 @@ fn without_counters() {
         Process 4711 (mysqld) and its descendants, every 1.00 s from 05:45:59 UTC.
         Note: the watchdog holds one counter of each processor.
                  -------------- per second --------------
-             UTC faults huge†  failed  collapsed  compact huge%  free
-        05:46:00   1234    41       2          0        7  83.1  2101
+             UTC faults huge†  failed  collapsed  compact huge%   free
+        05:46:00   1234    41       2          0        7  83.1   2101
 
         83.1 % of the memory is huge, with 1234 page faults per second.
         1.00 s in 1 interval.

@@ -55,7 +55,7 @@ impl<'a> Watch<'a> {
     /// memory it uses.
     pub fn begin(root: &'a Root, pid: u32, used_bits: UsedBits, time: Duration) -> Result<Self> {
         let process = Process::find(root, pid).map_err(|error| match error.kind {
-            Kind::NotFound => no_process(pid),
+            Kind::NotFound => exit::no_process(pid),
             _ => error.into(),
         })?;
         let walks = Walks::begin(root, &paths::host(root)?, &Kernel, &process, time);
@@ -140,13 +140,9 @@ impl Clock {
     }
 }
 
-fn no_process(pid: u32) -> anyhow::Error {
-    exit::usage(format!("there is no process {pid}"))
-}
-
 fn clear_used(root: &Root, pid: u32) -> Result<()> {
     clear_accessed_bits(root, pid).map_err(|error| match error.kind {
-        Kind::NotFound => no_process(pid),
+        Kind::NotFound => exit::no_process(pid),
         _ => exit::refused(format!(
             "{error}; needs the same user id, or CAP_DAC_OVERRIDE"
         )),

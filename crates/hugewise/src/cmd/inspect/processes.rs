@@ -45,13 +45,10 @@ pub(super) fn inspect(
     pid: u32,
     judged: impl FnOnce(Space, Settings) -> Inspection,
 ) -> Result<Inspection> {
-    read(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| {
-        let sentence = format!("process {pid}: {why}");
-        match why {
-            ReadError::Gone => exit::usage(sentence),
-            ReadError::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
-            _ => exit::refused(sentence),
-        }
+    read(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| match why {
+        ReadError::Gone => exit::no_process(pid),
+        ReadError::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
+        why => exit::refused(format!("process {pid}: {why}")),
     })
 }
 

@@ -56,7 +56,7 @@ impl Wanted {
     /// Finds what the command line names.
     pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
         if !arguments.target.command.is_empty() {
-            program::check(&arguments.target.command)?;
+            program::check_observed(&arguments.target.command)?;
             return Ok(Self::Command);
         }
         let (subject, _) = arguments.target.find(root)?;

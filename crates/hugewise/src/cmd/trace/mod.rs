@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(value_name = "PRESET|FUNCTION")]
     what: Vec<String>,
 
-    /// Only this process and its descendants
+    /// A running process with its threads and descendants
     #[arg(long, short, value_name = "PID")]
     pid: Option<u32>,
 
@@ -111,13 +111,13 @@ fn check_times(arguments: &Arguments) -> Result<()> {
 fn watched(root: &Root, pid: u32) -> Result<Process> {
     if !numbers_are_global(root) {
         return Err(exit::refused(
-            "--pid: kernel tracing does not know the PIDs of a container; run hugewise outside of \
-             it, or without --pid",
+            "-p: kernel tracing does not know the PIDs of a container; run hugewise outside of \
+             it, or without -p",
         ));
     }
     Process::open(pid).map_err(|error| match error.kind {
-        Kind::NotFound => exit::usage(format!("--pid {pid}: there is no such process")),
-        _ => exit::usage(format!("--pid {pid}: {error}")),
+        Kind::NotFound => exit::no_process(pid),
+        _ => exit::usage(format!("-p {pid}: {error}")),
     })
 }
 

@@ -5,6 +5,7 @@ use hugewise_linux::proc::kallsyms::Functions;
 use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
 
 use crate::exit;
+use crate::program::running;
 use hugewise_model::text::suggest::nearest;
 
 /// The points behind the words, each once, in the order of the table.
@@ -32,6 +33,11 @@ pub(super) fn chosen(words: &[String], functions: &Functions) -> Result<Vec<Poin
 }
 
 fn named_function(word: &str, functions: &Functions) -> Result<Point> {
+    if let Some(pid) = running(word) {
+        return Err(exit::usage(format!(
+            "{pid} is a process, not a point of the kernel; write: -p {pid}"
+        )));
+    }
     let point = of_function(word);
     let names = point.means.iter().flat_map(|means| match means {
         Means::Function { names, .. } => names.clone(),

@@ -169,7 +169,8 @@ impl Report {
         let pid = self.pid;
         let field = match self.ended {
             End::DryRun if self.planned_ranges > 0 => {
-                Field::new(format!("hugewise collapse {pid}"), "make them huge")
+                let sudo = if self.lacks.is_some() { "sudo " } else { "" };
+                Field::new(format!("{sudo}hugewise collapse {pid}"), "make them huge")
             }
             _ => Field::new(format!("hugewise inspect {pid}"), "why memory is small"),
         };

@@ -61,6 +61,9 @@ pub struct Report {
     /// What huge pages would cost and could be worth, for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
+    /// What the caller lacks for doing it, for a dry run; `None` where nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<Missing>,
     /// The process before and after, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<BeforeAfter>,
@@ -157,6 +160,7 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
         huge_anon_after_bytes: Err(Missing::NotAsked),
         reasons_missing: None,
         forecast: None,
+        lacks: None,
         measured: None,
     }
 }

@@ -151,9 +151,9 @@ fn conclusion(worth: &Worth) -> String {
     match idle {
         None => reach,
         Some(time) => format!(
-            "{reach} It used {} of processor time in {} s, so there was nothing to gain.",
-            quantity(&Unit::Seconds, time.used_seconds),
-            three_digits(time.seconds)
+            "{reach} The process used {} % of a processor in {}, so there was nothing to gain.",
+            percent(time.used_seconds / time.seconds.max(1e-9)),
+            quantity(&Unit::Seconds, time.seconds)
         ),
     }
 }

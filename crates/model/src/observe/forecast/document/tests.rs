@@ -117,7 +117,7 @@ fn a_process_that_sleeps_has_nothing_to_gain() {
         });
         conclusion(&forecast.worth)
     };
-    expect!["The TLB reaches all memory in small pages with huge pages, and not with small ones. It used 2.00 ms of processor time in 0.500 s, so there was nothing to gain."]
+    expect!["The TLB reaches all memory in small pages with huge pages, and not with small ones. The process used 0.4 % of a processor in 500 ms, so there was nothing to gain."]
     .assert_eq(&answer(0.002));
     assert!(answer(0.4).ends_with("huge pages have the most to gain here."));
 }

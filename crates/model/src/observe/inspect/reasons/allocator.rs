@@ -72,7 +72,8 @@ fn file_name(path: &str) -> &str {
 
 /// How memory comes to be advised that is not. What is set already is not recommended again.
 pub(super) fn advice(space: &Space) -> String {
-    let now = format!("or now: hugewise collapse {}", space.process.pid);
+    let collapse = space.as_root("hugewise collapse");
+    let now = format!("or now: {collapse} {}", space.process.pid);
     let (set, missing): (Vec<Variable>, Vec<Variable>) = variables(space)
         .into_iter()
         .partition(|variable| variable.is_set(&space.process));
@@ -85,7 +86,10 @@ pub(super) fn advice(space: &Space) -> String {
             "No setting makes this program's allocator advise its memory: the program must call \
              madvise(MADV_HUGEPAGE); {now}"
         ),
-        ([], missing) => format!("Restart it with {}; {now}", listed(missing)),
+        ([], missing) => format!(
+            "Restart it with {}, which advises what the allocator maps; {now}",
+            listed(missing)
+        ),
         (set, []) => format!(
             "{} is set already and does not reach this memory: the program must call \
              madvise(MADV_HUGEPAGE); {now}",
@@ -138,15 +142,15 @@ mod tests {
         let python = ["/usr/bin/python3.11", LIBC];
         let jemalloc = ["/usr/bin/redis-server", "/usr/lib/libjemalloc.so.2", LIBC];
         for (files, words) in [
-            (&[LIBC][..], "with GLIBC_TUNABLES=glibc.malloc.hugetlb=1;"),
+            (&[LIBC][..], "with GLIBC_TUNABLES=glibc.malloc.hugetlb=1,"),
             (
                 &python[..],
-                "with PYTHONMALLOC=malloc GLIBC_TUNABLES=glibc.malloc.hugetlb=1;",
+                "with PYTHONMALLOC=malloc GLIBC_TUNABLES=glibc.malloc.hugetlb=1,",
             ),
-            (&jemalloc[..], "with MALLOC_CONF=thp:always;"),
+            (&jemalloc[..], "with MALLOC_CONF=thp:always,"),
             (
                 &["/opt/jdk/lib/server/libjvm.so", LIBC][..],
-                "with JAVA_TOOL_OPTIONS=-XX:+UseTransparentHugePages;",
+                "with JAVA_TOOL_OPTIONS=-XX:+UseTransparentHugePages,",
             ),
             (&["/usr/bin/node", LIBC][..], "No setting"),
             (&["/usr/bin/a-static-program"][..], "No setting"),

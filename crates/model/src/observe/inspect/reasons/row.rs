@@ -126,10 +126,10 @@ impl Fix {
         if let Some(specific) = self.specific {
             return specific(space);
         }
-        self.with(
-            &space.process.pid.to_string(),
-            &bytes_text(space.huge_bytes),
-        )
+        let pid = &space.process.pid.to_string();
+        let collapse = &space.as_root("hugewise collapse");
+        self.with(pid, &bytes_text(space.huge_bytes))
+            .replace("hugewise collapse", collapse)
     }
 
     /// The fix in any process.

@@ -84,7 +84,8 @@ impl Inspection {
     fn main_fields(&self, main: &Judgement) -> Vec<Field> {
         let of_it = |one: &&ReasonBytes| one.code == main.code;
         let total = self.summary.reasons.iter().find(of_it);
-        let bytes = total.and_then(|total| total.resident).unwrap_or(0);
+        let bytes = total.and_then(|total| total.resident);
+        let bytes = bytes.map_or_else(|| "?".to_owned(), bytes_text);
         let certainty = match main.certainty {
             Certainty::Proved => "",
             Certainty::OneOf(ref codes) if codes.len() > 1 => ", likeliest of several",
@@ -92,9 +93,8 @@ impl Inspection {
             Certainty::Unknown => ", unknown",
         };
         let reason = format!(
-            "{} ({}{certainty}): {}",
+            "{} ({bytes}{certainty}): {}",
             main.code,
-            bytes_text(bytes),
             main.code.sentence()
         );
         let fix = main

@@ -16,7 +16,7 @@ use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_model::base::missing::Fact;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::doctor::{Rung, Support};
+use hugewise_model::doctor::{Feature, Support};
 use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::forecast::{Forecast, ProcessorTime, Worth, bloat, worth};
 use hugewise_model::observe::stat::WalkShare;
@@ -171,7 +171,7 @@ fn not_counted(root: &Root) -> Missing {
     let unreadable = |error: String| Missing::Unreadable { error };
     let answers = probe::answers_without_tracing(root, paths::environment());
     let examination = answers.and_then(|answers| probe::examine(root, &answers));
-    match examination.map(|mut found| found.ladder.remove(&Rung::Cycles)) {
+    match examination.map(|mut found| found.ladder.remove(&Feature::Cycles)) {
         Err(error) => unreadable(error.to_string()),
         Ok(Some(Support::No { missing })) => missing,
         Ok(Some(Support::Unknown { error })) => unreadable(error),

@@ -106,7 +106,7 @@ fn tables_are_as_wide_in_every_row() {
             assert_eq!(row.matches('|').count(), 3, "{name}: {row}");
         }
         let csv = diagnosis.csv();
-        let rows = diagnosis.rungs.len() + diagnosis.hazards.len() + diagnosis.settings.len();
+        let rows = diagnosis.features.len() + diagnosis.hazards.len() + diagnosis.settings.len();
         assert_eq!(csv.lines().count(), rows + 1, "{name}");
     }
 }
@@ -246,7 +246,7 @@ fn the_real_machine_can_be_examined() {
     let examination = probe::examine(&root, &answers).unwrap();
     assert!(examination.host.memory_bytes > 0);
     assert!(examination.host.cpus > 0);
-    assert!(!diagnose(&examination).rungs.is_empty());
+    assert!(!diagnose(&examination).features.is_empty());
 }
 
 /// The list of what makes a machine is complete: a copy by that list is the same machine.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hugewise_linux::proc::kallsyms::Functions;
-use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
+use hugewise_model::observe::trace::points::{Hook, Point, Preset, of_function, points};
 
 use crate::exit;
 use crate::program::running;
@@ -40,7 +40,7 @@ fn named_function(word: &str, functions: &Functions) -> Result<Point> {
     }
     let point = of_function(word);
     let names = point.means.iter().flat_map(|means| match means {
-        Means::Function { names, .. } => names.clone(),
+        Hook::Function { names, .. } => names.clone(),
         _ => Vec::new(),
     });
     if functions.is_empty() || functions.find(names).is_some() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Latencies, Losses, Seen, Trace, Traced, Window};
+use super::{Kind, Latencies, Losses, PointTotals, Trace, TracePoint, Window};
 use crate::base::histogram::Row;
 use crate::base::units::Unit;
 use crate::text::Tone;
@@ -76,15 +76,16 @@ impl Trace {
     }
 
     /// Points at which something happened.
-    fn happened(&self) -> impl Iterator<Item = (&Traced, &Seen)> {
+    fn happened(&self) -> impl Iterator<Item = (&TracePoint, &PointTotals)> {
         let points = self.points.iter().zip(&self.total.points);
         points.filter(|(_, seen)| seen.all.count > 0)
     }
 
     /// That of the longest stalls first; the others are details.
     fn histograms(&self, document: &mut Document) {
-        let durations = |(point, _): &(&Traced, &Seen)| point.kind == Kind::Durations;
-        let mut timed: Vec<(&Traced, &Seen)> = self.happened().filter(durations).collect();
+        let durations = |(point, _): &(&TracePoint, &PointTotals)| point.kind == Kind::Durations;
+        let mut timed: Vec<(&TracePoint, &PointTotals)> =
+            self.happened().filter(durations).collect();
         timed.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.all.total_ns));
         for (index, (point, seen)) in timed.into_iter().enumerate() {
             let section = Section::titled(format!("Latency: {}", point.title));
@@ -116,7 +117,7 @@ impl Trace {
 
     fn means(&self) -> Section {
         let fields = self.points.iter().map(|point| {
-            let (means, places) = (point.rung.name(), point.places.join(" → "));
+            let (means, places) = (point.attachment.name(), point.places.join(" → "));
             let mut text = format!("{means} {places}: {}", point.includes);
             for note in &point.notes {
                 text.push_str("; ");
@@ -158,7 +159,7 @@ impl Trace {
 impl Window {
     /// One interval.
     #[must_use]
-    pub fn document(&self, points: &[Traced]) -> Document {
+    pub fn document(&self, points: &[TracePoint]) -> Document {
         let mut section = table(points, self);
         let heading = format!("{:.1}–{:.1} s", self.from_seconds, self.to_seconds);
         section.heading = Some(heading);
@@ -170,7 +171,7 @@ impl Window {
 
     /// As CSV, without the heading: a row for each point, and one for each of its parts.
     #[must_use]
-    pub fn csv(&self, points: &[Traced], name: &str) -> String {
+    pub fn csv(&self, points: &[TracePoint], name: &str) -> String {
         let mut csv = Csv::new(&HEADING);
         for (point, seen) in points.iter().zip(&self.points) {
             let parts = seen
@@ -185,13 +186,13 @@ impl Window {
         text.strip_prefix(&csv_head()).unwrap_or(&text).to_owned()
     }
 
-    fn csv_row(&self, name: &str, point: &Traced, part: &str, one: &Latencies) -> Vec<String> {
+    fn csv_row(&self, name: &str, point: &TracePoint, part: &str, one: &Latencies) -> Vec<String> {
         vec![
             name.to_owned(),
             self.from_seconds.to_string(),
             self.to_seconds.to_string(),
             point.name.clone(),
-            point.rung.name().to_owned(),
+            point.attachment.name().to_owned(),
             part.to_owned(),
             one.count.to_string(),
             one.total_ns.to_string(),
@@ -231,7 +232,7 @@ pub fn csv_head() -> String {
 }
 
 /// The points at which something happened, the others as a detail, and what was not counted.
-fn table(points: &[Traced], window: &Window) -> Section {
+fn table(points: &[TracePoint], window: &Window) -> Section {
     let mut section = Section::default();
     let mut grid = Grid::headed(&["point", "count", "total", "p50", "p99", "max"]);
     let (mut silent, mut losses) = (Vec::new(), Vec::new());
@@ -256,7 +257,7 @@ fn table(points: &[Traced], window: &Window) -> Section {
 }
 
 /// A row for a point; results of an event stand below it.
-fn push_point(grid: &mut Grid, point: &Traced, seen: &Seen) {
+fn push_point(grid: &mut Grid, point: &TracePoint, seen: &PointTotals) {
     let all = &seen.all;
     match point.kind {
         Kind::Durations => grid.push([

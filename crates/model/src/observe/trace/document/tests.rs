@@ -3,16 +3,16 @@ use expect_test::expect;
 use super::*;
 use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
-use crate::observe::trace::{FORMAT, Part, Preset, Rung, Untraced};
+use crate::observe::trace::{Attachment, FORMAT, MissingPoint, Part, Preset};
 use crate::text::wrap::display_width;
 use crate::text::{Style, Verbosity, to_text};
 
-fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> Traced {
-    Traced {
+fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> TracePoint {
+    TracePoint {
         name: name.to_owned(),
         title: title.to_owned(),
         preset: Preset::Compaction,
-        rung: Rung::TpBtf,
+        attachment: Attachment::TpBtf,
         places: vec!["begin".to_owned(), "end".to_owned()],
         includes: "each zone by itself, programs only".to_owned(),
         notes: vec!["a note that must be known".to_owned()],
@@ -21,8 +21,8 @@ fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> Traced 
     }
 }
 
-fn seen(name: &str, all: Latencies, part: Option<Part>) -> Seen {
-    Seen {
+fn seen(name: &str, all: Latencies, part: Option<Part>) -> PointTotals {
+    PointTotals {
         name: name.to_owned(),
         all,
         parts: part.into_iter().collect(),
@@ -56,7 +56,7 @@ fn example() -> Trace {
             point("scans", "results of scanning", Kind::Events, Some("result")),
             point("none", "direct reclaim", Kind::Durations, None),
         ],
-        missing: vec![Untraced {
+        missing: vec![MissingPoint {
             name: "zeroing".to_owned(),
             title: "zeroing of huge pages".to_owned(),
             why: Missing::NotSupported {

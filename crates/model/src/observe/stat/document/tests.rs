@@ -48,7 +48,7 @@ fn with_counters() {
         page-walk cycles  8.0 % to 10.0 % (data 9.0 %, code 1.0 %)
         page walks, data  1.20 per 1000 instructions: 4 KiB 95.8 %, 2 MiB 4.2 %
         page walks, code  0.100 per 1000 instructions
-        page faults       2468, 1234 per second; major faults 6
+        page faults       2468 (1234 per second); major faults 6
         huge faults†      82 huge pages, 4 failed
         collapsed         0 huge pages; khugepaged ran for 24.0 ms
         compaction        14 stalls
@@ -103,7 +103,7 @@ fn without_counters() {
         83.1 % of the memory is huge, with 1234 page faults per second.
         1.00 s in 1 interval.
 
-        page faults       1234, 1234 per second; major faults 3
+        page faults       1234 (1234 per second); major faults 3
         huge faults†      41 huge pages, 2 failed
         collapsed         0 huge pages; khugepaged ran for 12.0 ms
         compaction        7 stalls

@@ -1,7 +1,7 @@
 //! The record on disk: appended and flushed per trial, so that nothing measured is lost.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
@@ -12,6 +12,7 @@ use hugewise_model::run::trial::Trial;
 
 use crate::exit;
 use crate::file;
+use crate::paths;
 use crate::stderr::chain;
 
 /// A record that is being written, with the same record in memory.
@@ -29,7 +30,7 @@ impl Recorder {
     pub fn create(path: &Path, header: Header, owner: Option<&Identity>) -> Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
             exit::usage(match error.kind() {
-                std::io::ErrorKind::AlreadyExists => format!(
+                ErrorKind::AlreadyExists => format!(
                     "{} exists already; records are never overwritten: name another file with --out",
                     path.display()
                 ),
@@ -120,7 +121,17 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
 
 /// Reads a record from a file.
 pub fn read(path: &Path) -> Result<Record> {
-    let bytes = file::read(path)
-        .map_err(|error| exit::usage(format!("reading the record {}: {error}", path.display())))?;
+    let bytes = file::read(path).map_err(|error| {
+        let kept = match (error.kind(), paths::records()) {
+            (ErrorKind::NotFound, Ok(folder)) => {
+                format!("; records without --out lie in {}", folder.display())
+            }
+            _ => String::new(),
+        };
+        exit::usage(format!(
+            "reading the record {}: {error}{kept}",
+            path.display()
+        ))
+    })?;
     record::parse(&bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }

@@ -32,7 +32,6 @@ pub const FROZEN: &[&str] = &[
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
     "sys/devices/system/cpu/online",
     "sys/devices/system/node/has_memory",
-    "sys/firmware/acpi/tables/DSDT",
     "sys/firmware/devicetree/base/hypervisor/compatible",
     "sys/hypervisor/type",
     "sys/kernel/mm/hugepages/hugepages-*kB/free_hugepages",

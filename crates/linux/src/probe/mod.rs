@@ -129,6 +129,7 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         glibc_tunables: answers.environment.glibc_tunables.clone(),
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
         perf_event_paranoid: ladder::read_paranoid(root),
+        program: answers.environment.program.clone(),
     })
 }
 

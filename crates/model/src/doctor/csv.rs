@@ -1,6 +1,6 @@
 //! The diagnosis as rows for programs.
 
-use super::{Diagnosis, Remark, RungReport};
+use super::{Diagnosis, FeatureReport, Remark};
 use crate::text::csv::Csv;
 
 impl Diagnosis {
@@ -8,7 +8,7 @@ impl Diagnosis {
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&["kind", "id", "answer", "meaning", "evidence", "remedy"]);
-        for report in &self.rungs {
+        for report in &self.features {
             csv.row(feature(report));
         }
         for (kind, remarks) in [("hazard", &self.hazards), ("setting", &self.settings)] {
@@ -20,11 +20,11 @@ impl Diagnosis {
     }
 }
 
-fn feature(report: &RungReport) -> [String; 6] {
+fn feature(report: &FeatureReport) -> [String; 6] {
     // The name that JSON has.
-    let id = match serde_json::to_value(report.rung) {
+    let id = match serde_json::to_value(report.feature) {
         Ok(serde_json::Value::String(name)) => name,
-        _ => format!("{:?}", report.rung),
+        _ => format!("{:?}", report.feature),
     };
     [
         "rung".to_owned(),

@@ -1,6 +1,6 @@
 //! What misleads measurements on this machine: one function per hazard.
 
-use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
+use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support};
 use crate::base::host::{THP_DIR, ThpDisable};
 use crate::base::missing::Missing;
 use crate::base::units::bytes_text;
@@ -241,7 +241,7 @@ fn khugepaged_pace(examination: &Examination) -> Option<Remark> {
 }
 
 fn no_counters(examination: &Examination) -> Option<Remark> {
-    match examination.ladder.get(&Rung::Cycles)? {
+    match examination.ladder.get(&Feature::Cycles)? {
         Support::No {
             missing: Missing::NoHardware,
         } => Some(Remark::new(

@@ -94,7 +94,7 @@ fn faults_that_were_only_taken_earlier_are_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: page faults moved from the load to the start. The service was ready after 3.10 s instead of 1.50 s; 4000 faults under the load instead of 51.2 k
+            thp=always: page faults moved from the load to the start. The service was ready after 3.10 s instead of 1.50 s; 4000 faults under the load instead of 51,200
         "#]],
     );
     let saved = [("minor_faults_total", 4_000.0)];
@@ -103,7 +103,7 @@ fn faults_that_were_only_taken_earlier_are_named() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: page faults did not move to the start. The service was ready after 1.50 s instead of 1.50 s; 4000 faults under the load instead of 51.2 k
+            thp=always: page faults did not move to the start. The service was ready after 1.50 s instead of 1.50 s; 4000 faults under the load instead of 51,200
         "#]],
     );
     assert!(of(&judge(&always(huge_pages())), id).is_none());

@@ -13,7 +13,7 @@ use hugewise_model::base::host::{Host, ThpDisable};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::plan::service as plan;
 use hugewise_model::run::plan::service::{CommandLine, Places};
-use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::timeline::TrialSeconds;
 use hugewise_model::run::trial::{Outcome, Party};
 
 use super::group::TrialGroup;
@@ -74,7 +74,7 @@ pub struct ServiceObservation {
     /// How it ended.
     pub ended: ServerEnd,
     /// Its timeline, second by second; `None` where the load failed.
-    pub seen: Option<Seen>,
+    pub seen: Option<TrialSeconds>,
 }
 
 /// How a server ended.

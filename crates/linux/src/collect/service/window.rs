@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::timeline::TrialSeconds;
 use hugewise_model::run::trial::Outcome;
 
 use super::{Attempt, Halt, Server, Step, go};
@@ -37,7 +37,7 @@ pub(super) struct Window<'a> {
     pub(super) files_before: BTreeMap<String, String>,
     pub(super) files_after: BTreeMap<String, String>,
     pub(super) samples: Samples,
-    pub(super) seen: Seen,
+    pub(super) seen: TrialSeconds,
     pub(super) stacks: Result<Stacks, Missing>,
     used: ResourceUsage,
     exit: Result<ExitReading, Missing>,

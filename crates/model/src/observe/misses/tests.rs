@@ -21,7 +21,7 @@ fn conditions() -> Conditions {
         cpu_model: "a processor".to_owned(),
         page_bytes: PAGE,
         pmd_bytes: Some(HUGE),
-        means: Means::Pebs,
+        means: Facility::Pebs,
         sampled: "loads and stores that miss".to_owned(),
         every: 1009,
         modes: Modes::User,
@@ -270,7 +270,7 @@ fn text_fits_eighty_columns() {
 fn an_absence_says_what_would_help() {
     let missing = Missing::NoHardware;
     let absence = Absence::new(
-        Some(Means::Ibs),
+        Some(Facility::Ibs),
         missing,
         vec!["a machine of iron".to_owned()],
     );

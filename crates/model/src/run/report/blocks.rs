@@ -251,7 +251,7 @@ fn detail(columns: usize, level: Level) -> &'static [Detail] {
     match (columns, level) {
         (_, Level::Detail) => &[Detail::Test, Detail::Interval],
         (2, Level::First) => &[Detail::Interval, Detail::Change, Detail::ChangeAlone],
-        (_, Level::First) => &[Detail::Change, Detail::ChangeAlone],
+        _ => &[Detail::Change, Detail::ChangeAlone],
     }
 }
 

@@ -1,6 +1,6 @@
 //! Allocations that are not served at once: the slow path, fallbacks, compaction.
 
-use super::super::{Decode, Edge, Key, Means, Point, Preset, Who};
+use super::super::{Decode, Edge, Hook, Key, Point, Preset, Who};
 use super::{ORDER, event_by, function, point};
 
 /// `enum compact_result` (include/linux/compaction.h).
@@ -108,12 +108,12 @@ fn compaction() -> Vec<Point> {
 }
 
 /// Compaction of one zone at a time.
-fn zones(who: Who, includes: &'static str) -> Means {
+fn zones(who: Who, includes: &'static str) -> Hook {
     let key = Key {
         parameters: &["status"],
         decode: COMPACT_RESULT,
     };
-    Means::Pair {
+    Hook::Pair {
         group: "compaction",
         begin: "mm_compaction_begin",
         end: "mm_compaction_end",

@@ -1,6 +1,6 @@
 //! khugepaged: its scanning, its collapses, and what came of both.
 
-use super::super::{Decode, Edge, Key, Means, Point, Preset, Who};
+use super::super::{Decode, Edge, Hook, Key, Point, Preset, Who};
 use super::{event_by, function, point};
 
 /// What came of a scan or a collapse, `enum scan_result` (mm/khugepaged.c).
@@ -42,7 +42,7 @@ fn collapse() -> Point {
                 None,
                 "allocating, isolating, copying and mapping, by khugepaged and MADV_COLLAPSE",
             ),
-            Means::Pair {
+            Hook::Pair {
                 group: "huge_memory",
                 begin: "mm_collapse_huge_page_isolate",
                 end: "mm_collapse_huge_page",
@@ -87,6 +87,6 @@ fn results() -> Vec<Point> {
 }
 
 /// Each result, by what it was.
-fn result(name: &'static str, includes: &'static str) -> Means {
+fn result(name: &'static str, includes: &'static str) -> Hook {
     event_by(STATUS, "huge_memory", name, includes)
 }

@@ -1,6 +1,6 @@
 //! mmap_lock: taking it, and waiting for it.
 
-use super::super::{Decode, Edge, Key, Means, Point, Preset, Who};
+use super::super::{Decode, Edge, Hook, Key, Point, Preset, Who};
 use super::point;
 
 pub(super) fn locks() -> Vec<Point> {
@@ -9,7 +9,7 @@ pub(super) fn locks() -> Vec<Point> {
             Preset::Lock,
             "mmap_lock",
             "taking mmap_lock",
-            [Means::Pair {
+            [Hook::Pair {
                 group: "mmap_lock",
                 begin: "mmap_lock_start_locking",
                 end: "mmap_lock_acquire_returned",
@@ -28,7 +28,7 @@ pub(super) fn locks() -> Vec<Point> {
             Preset::Lock,
             "mmap_lock_wait",
             "mmap_lock contention",
-            [Means::Pair {
+            [Hook::Pair {
                 group: "lock",
                 begin: "contention_begin",
                 end: "contention_end",

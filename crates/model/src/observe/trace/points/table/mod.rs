@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Decode, Key, Means, Point, Preset};
+use super::{Decode, Hook, Key, Point, Preset};
 
 mod allocation;
 mod khugepaged;
@@ -30,8 +30,8 @@ pub fn points() -> Vec<Point> {
 }
 
 /// A function, by the names that it has had, newest first.
-fn function(names: &[&'static str], key: Option<Key>, includes: &'static str) -> Means {
-    Means::Function {
+fn function(names: &[&'static str], key: Option<Key>, includes: &'static str) -> Hook {
+    Hook::Function {
         names: names.iter().map(|name| Cow::Borrowed(*name)).collect(),
         key,
         includes,
@@ -42,7 +42,7 @@ fn point(
     preset: Preset,
     name: &'static str,
     title: &'static str,
-    means: impl IntoIterator<Item = Means>,
+    means: impl IntoIterator<Item = Hook>,
 ) -> Point {
     Point {
         name: Cow::Borrowed(name),
@@ -52,8 +52,8 @@ fn point(
     }
 }
 
-fn event_by(key: Key, group: &'static str, name: &'static str, includes: &'static str) -> Means {
-    Means::Event {
+fn event_by(key: Key, group: &'static str, name: &'static str, includes: &'static str) -> Hook {
+    Hook::Event {
         group,
         name,
         key,

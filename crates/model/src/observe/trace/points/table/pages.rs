@@ -1,6 +1,6 @@
 //! What is done with single pages: faults, zeroing, splitting.
 
-use super::super::{Means, Point, Preset};
+use super::super::{Hook, Point, Preset};
 use super::{function, point};
 
 pub(super) fn pages() -> Vec<Point> {
@@ -34,7 +34,7 @@ fn fault() -> Point {
                 None,
                 "faults and touches on behalf of a system call; not the processor's own way there",
             ),
-            Means::Faults {
+            Hook::Faults {
                 includes: "faults that ended well, from the processor's report to the mapping; \
                            not those on behalf of a system call",
             },

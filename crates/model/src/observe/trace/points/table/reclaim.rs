@@ -1,6 +1,6 @@
 //! Reclaim: by whoever allocates, at a cgroup's limit, by kswapd.
 
-use super::super::{Edge, Means, Point, Preset, Who};
+use super::super::{Edge, Hook, Point, Preset, Who};
 use super::{ORDER, function, point};
 
 pub(super) fn reclaim() -> Vec<Point> {
@@ -18,7 +18,7 @@ fn direct() -> Point {
                 Some(ORDER),
                 "one reclaim of an allocation, throttling included",
             ),
-            Means::Pair {
+            Hook::Pair {
                 group: "vmscan",
                 begin: "mm_vmscan_direct_reclaim_begin",
                 end: "mm_vmscan_direct_reclaim_end",
@@ -41,7 +41,7 @@ fn at_limit() -> Point {
                 None,
                 "one reclaim at the limit of a memory cgroup",
             ),
-            Means::Pair {
+            Hook::Pair {
                 group: "vmscan",
                 begin: "mm_vmscan_memcg_reclaim_begin",
                 end: "mm_vmscan_memcg_reclaim_end",
@@ -58,7 +58,7 @@ fn kswapd() -> Point {
         Preset::Reclaim,
         "kswapd",
         "kswapd awake",
-        [Means::Pair {
+        [Hook::Pair {
             group: "vmscan",
             begin: "mm_vmscan_kswapd_wake",
             end: "mm_vmscan_kswapd_sleep",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What happened to one range.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", tag = "fate")]
-pub enum Fate {
+pub enum RangeOutcome {
     /// A second reading shows that a PMD maps it.
     Made,
     /// The kernel claims success, and there is no page scan to prove it.

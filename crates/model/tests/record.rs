@@ -13,7 +13,7 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
-use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::run::trial::{FirstTouch, Mark, Outcome, ReadBack, Reading, Role, Trial};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {
@@ -22,6 +22,7 @@ fn lines_of(record: &Record) -> Vec<String> {
         record
             .trials
             .iter()
+            .chain(&record.cold)
             .map(|trial| record::to_line(&Line::Trial(trial.clone()))),
     );
     lines.extend(
@@ -272,6 +273,10 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
         any::<u64>().prop_map(|free_huge_pages| Mark::Fragmented { free_huge_pages }),
         any::<u64>().prop_map(|major_faults| Mark::ColdCache { major_faults }),
         any::<u64>().prop_map(|pages| Mark::Swapped { pages }),
+        any::<u64>().prop_map(|touch_us| Mark::ColdMemory {
+            touch_us,
+            quiet_us: 200
+        }),
         ".*".prop_map(|detail| Mark::NotApplied { detail }),
     ];
     prop::collection::vec(mark, 0..3)
@@ -342,6 +347,21 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn first_touch()(
+        (bytes, huge_bytes, wanted_bytes) in (any::<u64>(), any::<u64>(), any::<Option<u64>>()),
+        (seconds, cold_pages) in (0.0_f64..1e3, any::<u64>()),
+        (cold_touch_seconds, warm_touch_seconds) in (
+            prop::option::of(0.0_f64..1.0), prop::option::of(0.0_f64..1.0),
+        ),
+    ) -> FirstTouch {
+        FirstTouch {
+            bytes, wanted_bytes, huge_bytes, seconds, cold_pages, cold_touch_seconds,
+            warm_touch_seconds,
+        }
+    }
+}
+
+prop_compose! {
     fn trial()(
         (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
@@ -352,19 +372,24 @@ prop_compose! {
         marks in marks(),
         pacing in prop::option::of(Just(Pacing::Closed)),
         timeline in prop::option::of(timeline()),
+        first_touch in prop::option::of(first_touch()),
     ) -> Trial {
         Trial {
             index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
-            timeline,
+            timeline, first_touch,
         }
     }
 }
 
 proptest! {
     #[test]
-    fn any_trial_comes_back_as_it_was(trials in prop::collection::vec(trial(), 0..4)) {
+    fn any_trial_comes_back_as_it_was(
+        trials in prop::collection::vec(trial(), 0..4),
+        cold in prop::collection::vec(trial(), 0..2),
+    ) {
         let mut record = small_record();
+        record.cold = cold.into_iter().map(|trial| Trial { role: Role::Cold, ..trial }).collect();
         record.trials = trials;
         prop_assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
     }

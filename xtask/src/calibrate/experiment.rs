@@ -8,7 +8,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Options, Statistic, Table};
 use hugewise_model::run::plan::looks::looks;
-use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::plan::{Bounds, HostMemory, Plan};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{Header, Record};
 use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
@@ -97,6 +97,7 @@ impl Scenario {
                 latency: None,
                 service: None,
                 fragment: None,
+                host_memory: HostMemory::AsIs,
             },
             realisations: BTreeMap::new(),
         }
@@ -117,6 +118,7 @@ fn trial(index: usize, round: u32, policy: &Policy, role: Role, seconds: f64) ->
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        first_touch: None,
     }
 }
 
@@ -153,6 +155,7 @@ fn nowhere() -> Host {
         allocators: BTreeMap::new(),
         load_1min: 0.0,
         free_blocks: Vec::new(),
+        balloon: None,
     }
 }
 

@@ -28,6 +28,7 @@ fn healthy_host() -> Host {
         hugetlb: BTreeMap::new(),
         glibc: Some((2, 36)),
         free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1000],
+        balloon: None,
         ..host("madvise")
     }
 }

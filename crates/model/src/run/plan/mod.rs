@@ -9,6 +9,7 @@ use crate::run::policy::Policy;
 use crate::run::trial::Role;
 use service::Service;
 
+mod host_memory;
 mod latency_source;
 /// When the data may be looked at, and what each look may spend.
 pub mod looks;
@@ -18,6 +19,7 @@ pub mod service;
 mod stamp;
 mod time_unit;
 
+pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use stamp::{Edge, Stamp};
@@ -58,6 +60,9 @@ pub struct Plan {
     /// page, at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<u32>,
+    /// The state of free memory in the host before each trial.
+    #[serde(default, skip_serializing_if = "HostMemory::is_as_is")]
+    pub host_memory: HostMemory,
 }
 
 /// When an experiment ends.
@@ -180,6 +185,7 @@ mod tests {
             latency: None,
             service: None,
             fragment: None,
+            host_memory: HostMemory::AsIs,
         }
     }
 

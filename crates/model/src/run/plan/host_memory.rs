@@ -36,6 +36,19 @@ impl HostMemory {
         }
     }
 
+    /// What was done, for a report; `None` where nothing was.
+    #[must_use]
+    pub fn in_words(&self) -> Option<String> {
+        match self {
+            Self::AsIs => None,
+            Self::Warm => Some("memory warmed before each trial".to_owned()),
+            Self::Rest(time) => {
+                let seconds = time.as_secs_f64();
+                Some(format!("{seconds} s of rest before each trial"))
+            }
+        }
+    }
+
     /// Whether nothing is done.
     #[must_use]
     pub fn is_as_is(&self) -> bool {

@@ -8,6 +8,7 @@ use hugewise_model::base::host::Balloon;
 
 use crate::machine::number;
 use crate::machine::root::Root;
+use crate::proc::buddyinfo::read_buddyinfo;
 
 /// The least order of a block that is reported (Linux 5.14).
 const ORDER: &str = "sys/module/page_reporting/parameters/page_reporting_order";
@@ -16,20 +17,20 @@ const DEVICES: &str = "sys/bus/virtio/devices";
 const DRIVEN: &str = "DRIVER=virtio_balloon";
 /// `VIRTIO_BALLOON_F_REPORTING`: both sides agreed on free page reporting.
 const REPORTING: usize = 5;
-/// No order is larger; what is larger stands for "nobody reports".
-const LARGEST_ORDER: u64 = 32;
+/// The largest order of free blocks with base pages of 4 KiB (`MAX_PAGE_ORDER`).
+const USUAL_LARGEST: u64 = 10;
 
 /// Reads whether there is a balloon. `block_bytes` is what is reported where the kernel does not
 /// say: a huge page.
 #[must_use]
 pub fn read_balloon(root: &Root, page_bytes: u64, block_bytes: u64) -> Option<Balloon> {
     let order = number::read(root, ORDER).ok();
-    let order = order.filter(|order| *order <= LARGEST_ORDER);
     let features = read_features(root);
     let reports = features.as_deref().map(is_reporting);
     let reported = match (reports, order) {
         (Some(false), _) | (None, None) => None,
-        (_, Some(order)) => Some(page_bytes << order),
+        // A larger order than that of any block is how reporting is switched off.
+        (_, Some(order)) => (order <= largest_order(root)).then(|| page_bytes << order),
         (Some(true), None) => Some(block_bytes),
     };
     if features.is_none() && reported.is_none() {
@@ -43,6 +44,13 @@ pub fn read_balloon(root: &Root, page_bytes: u64, block_bytes: u64) -> Option<Ba
         driver: driver.to_owned(),
         reported_block_bytes: reported,
     })
+}
+
+fn largest_order(root: &Root) -> u64 {
+    match read_buddyinfo(root) {
+        Ok(blocks) if !blocks.is_empty() => blocks.len() as u64 - 1,
+        _ => USUAL_LARGEST,
+    }
 }
 
 /// The features that a balloon and its driver agreed on.
@@ -100,6 +108,7 @@ mod tests {
             reported(&[DEVICE, (ORDER, "10\n"), yes]),
             Some(Some(4 << 20))
         );
+        assert_eq!(reported(&[DEVICE, (ORDER, "11\n"), yes]), Some(None));
         assert_eq!(reported(&[DEVICE, yes]), Some(Some(2 << 20)));
         assert_eq!(reported(&[DEVICE, (ORDER, "9\n"), no]), Some(None));
         assert_eq!(reported(&[DEVICE, (FEATURES, "")]), Some(None));

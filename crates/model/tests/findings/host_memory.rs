@@ -137,6 +137,13 @@ fn warmed_trials_leave_out_the_price_of_a_cold_start() {
         table(&warmed(&[]), 0.005),
         "no comparison uses cold trials"
     );
+    let mut not_cold = record;
+    for trial in &mut not_cold.cold {
+        trial.first_touch = Some(FirstTouch::of(32 << 20, 32 << 20, &[0.0002], &[0.0002]));
+    }
+    let findings = judge(&not_cold);
+    let text = &of(&findings, id).expect("a price").text;
+    assert!(text.contains("about 1.93 s a start"), "{text}");
     let mut as_is = warmed(&[]);
     as_is.header.plan.host_memory = HostMemory::AsIs;
     assert_eq!(of(&judge(&as_is), id), None);

@@ -139,7 +139,7 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     view.evidence.figure("cold_touch_seconds", cold_seconds);
     view.evidence.figure("warm_touch_seconds", warm_seconds);
     let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
-    let (start, after_rest) = cold_start(view, expected);
+    let (start, after_rest) = cold_start(view, page, expected);
     Claim::Shown(format!(
         "{}: first touch of cold memory costs {} a huge page here: {start} a start; not in the \
          comparison. Of warm memory it costs {}{after_rest}",
@@ -149,13 +149,20 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     ))
 }
 
+/// Another program may have freed memory during the rest.
+fn was_cold(trial: &Trial, page: u64) -> bool {
+    let touch = trial.first_touch.as_ref();
+    touch.is_some_and(|touch| touch.shows_cold(page))
+}
+
 /// What a start takes longer, by the trials after a rest or else by the price of its huge pages;
 /// and those trials in words.
-fn cold_start(view: &mut PolicyView<'_, '_>, expected: f64) -> (String, String) {
+fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> (String, String) {
     let policy = view.policy;
     let wall = |trial: &Trial| trial.value(MetricId::WallSeconds);
     let rested = view.context.record.cold.iter();
     let rested = rested.filter(|trial| trial.policy == policy && trial.succeeded());
+    let rested = rested.filter(|trial| was_cold(trial, page));
     let rested: Vec<f64> = rested.filter_map(wall).collect();
     let warm = view.median_or_missing(MetricId::WallSeconds).ok();
     let Some((cold, warm)) = median(&rested).zip(warm) else {

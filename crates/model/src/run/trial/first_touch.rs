@@ -59,6 +59,14 @@ impl FirstTouch {
         }
     }
 
+    /// Whether memory was cold, as far as a sample of huge pages shows: it is taken from what was
+    /// freed last, which is the warmest, so a quarter is enough.
+    #[must_use]
+    pub fn shows_cold(&self, huge_page_bytes: u64) -> bool {
+        let pages = self.bytes / huge_page_bytes.max(1);
+        self.cold_pages > 0 && self.cold_pages >= pages / 4
+    }
+
     /// Whether the memory was still cold after it had been touched, where a warm touch takes
     /// `quiet_seconds` in quiet trials.
     #[must_use]
@@ -125,6 +133,11 @@ mod tests {
         );
         assert_eq!(touch.cold_touch_seconds, Some(0.006));
         assert!(touch.stays_cold(0.00005) && !touch.stays_cold(0.0001));
+        let many = FirstTouch {
+            bytes: 16,
+            ..touch.clone()
+        };
+        assert!(touch.shows_cold(1) && !many.shows_cold(1));
         let unknown = FirstTouch::of(8, 0, &[0.005], &[]);
         assert_eq!((unknown.cold_pages, unknown.cold_touch_seconds), (0, None));
         assert!(!unknown.stays_cold(0.0));

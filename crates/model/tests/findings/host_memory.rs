@@ -100,7 +100,7 @@ fn warmed(rested_seconds: &[f64]) -> Record {
         trial.first_touch = Some(touch);
     }
     let model = record.trials.iter().find(|it| it.policy == "thp=always");
-    let model = model.unwrap().clone();
+    let model = model.expect("a trial of the policy").clone();
     for seconds in rested_seconds {
         let mut trial = model.clone();
         trial.role = Role::Cold;

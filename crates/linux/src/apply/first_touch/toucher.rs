@@ -114,7 +114,7 @@ impl Region {
                 unsafe {
                     self.start
                         .add(index * self.block + offset)
-                        .write_volatile(1)
+                        .write_volatile(1);
                 };
             }
             thread_cpu().saturating_sub(before).as_secs_f64()

@@ -133,10 +133,7 @@ mod tests {
         );
         assert_eq!(touch.cold_touch_seconds, Some(0.006));
         assert!(touch.stays_cold(0.00005) && !touch.stays_cold(0.0001));
-        let many = FirstTouch {
-            bytes: 16,
-            ..touch.clone()
-        };
+        let many = FirstTouch { bytes: 16, ..touch };
         assert!(touch.shows_cold(1) && !many.shows_cold(1));
         let unknown = FirstTouch::of(8, 0, &[0.005], &[]);
         assert_eq!((unknown.cold_pages, unknown.cold_touch_seconds), (0, None));

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::Record;
 use crate::base::units::MIB;
-use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::plan::HostMemory;
 use crate::run::stats::median;
+use crate::run::trial::Role;
 
 /// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
 /// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c).
@@ -62,7 +62,9 @@ impl Record {
 
     fn middle_of(&self, policy: usize, metric: MetricId) -> Option<f64> {
         let name = &self.header.plan.policies.get(policy)?.name;
-        let trials = arm_trials(self, name).filter(|trial| trial.succeeded());
+        let trials = self.trials.iter();
+        let trials = trials.filter(|it| it.role == Role::Arm && it.policy == *name);
+        let trials = trials.filter(|trial| trial.succeeded());
         let values: Vec<f64> = trials.filter_map(|trial| trial.value(metric)).collect();
         median(&values)
     }

@@ -3,6 +3,7 @@
 mod exec;
 mod faults;
 mod harness;
+mod host_memory;
 mod interrupted;
 mod records;
 mod requests;

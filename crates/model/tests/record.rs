@@ -13,7 +13,7 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
-use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::run::trial::{FirstTouch, Mark, Outcome, ReadBack, Reading, Role, Trial};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {
@@ -22,6 +22,7 @@ fn lines_of(record: &Record) -> Vec<String> {
         record
             .trials
             .iter()
+            .chain(&record.cold)
             .map(|trial| record::to_line(&Line::Trial(trial.clone()))),
     );
     lines.extend(
@@ -157,7 +158,7 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: a record of version 2, and this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the file ends in the middle of its first line: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`, `first_touch`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         torn in the middle: line 2, column 100: EOF while parsing a string; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         strange policy: line 2: a trial of policy `b`, which the plan does not have; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         two headers: line 2: a second header; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
@@ -272,6 +273,10 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
         any::<u64>().prop_map(|free_huge_pages| Mark::Fragmented { free_huge_pages }),
         any::<u64>().prop_map(|major_faults| Mark::ColdCache { major_faults }),
         any::<u64>().prop_map(|pages| Mark::Swapped { pages }),
+        any::<u64>().prop_map(|touch_us| Mark::ColdMemory {
+            touch_us,
+            quiet_us: 200
+        }),
         ".*".prop_map(|detail| Mark::NotApplied { detail }),
     ];
     prop::collection::vec(mark, 0..3)
@@ -342,6 +347,21 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn first_touch()(
+        (bytes, huge_bytes, wanted_bytes) in (any::<u64>(), any::<u64>(), any::<Option<u64>>()),
+        (seconds, cold_pages) in (0.0_f64..1e3, any::<u64>()),
+        (cold_touch_seconds, warm_touch_seconds) in (
+            prop::option::of(0.0_f64..1.0), prop::option::of(0.0_f64..1.0),
+        ),
+    ) -> FirstTouch {
+        FirstTouch {
+            bytes, wanted_bytes, huge_bytes, seconds, cold_pages, cold_touch_seconds,
+            warm_touch_seconds,
+        }
+    }
+}
+
+prop_compose! {
     fn trial()(
         (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
@@ -352,19 +372,24 @@ prop_compose! {
         marks in marks(),
         pacing in prop::option::of(Just(Pacing::Closed)),
         timeline in prop::option::of(timeline()),
+        first_touch in prop::option::of(first_touch()),
     ) -> Trial {
         Trial {
             index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
-            timeline,
+            timeline, first_touch,
         }
     }
 }
 
 proptest! {
     #[test]
-    fn any_trial_comes_back_as_it_was(trials in prop::collection::vec(trial(), 0..4)) {
+    fn any_trial_comes_back_as_it_was(
+        trials in prop::collection::vec(trial(), 0..4),
+        cold in prop::collection::vec(trial(), 0..2),
+    ) {
         let mut record = small_record();
+        record.cold = cold.into_iter().map(|trial| Trial { role: Role::Cold, ..trial }).collect();
         record.trials = trials;
         prop_assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
     }

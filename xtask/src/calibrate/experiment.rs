@@ -7,7 +7,7 @@ use hugewise_model::base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Answer, Options, Statistic, Table};
-use hugewise_model::run::plan::{Bounds, JudgeBy, Plan};
+use hugewise_model::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{Header, Record};
 use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
@@ -114,6 +114,7 @@ impl Scenario {
                 latency: None,
                 service: None,
                 fragment: None,
+                host_memory: HostMemory::AsIs,
             },
             realisations: BTreeMap::new(),
         }
@@ -180,6 +181,7 @@ fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) ->
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        first_touch: None,
     }
 }
 
@@ -216,6 +218,7 @@ fn nowhere() -> Host {
         allocators: BTreeMap::new(),
         load_1min: 0.0,
         free_blocks: Vec::new(),
+        balloon: None,
     }
 }
 

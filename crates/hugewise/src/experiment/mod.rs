@@ -19,6 +19,7 @@ pub mod report;
 pub mod recorder;
 
 mod fragmentation;
+mod free_memory;
 mod latency_files;
 mod progress;
 mod rounds;

@@ -6,8 +6,9 @@ use anyhow::Result;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::metric::{self, MetricId};
-use hugewise_model::run::plan::{Bounds, Criterion, Plan, PrintedMetric};
-use hugewise_model::run::plan::{LatencySource, Place};
+use hugewise_model::run::plan::{
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, PrintedMetric,
+};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, cross, defaults};
 
@@ -55,6 +56,7 @@ impl Options {
             latency: self.latency.clone(),
             service: self.driven()?,
             fragment: self.checked_fragment()?,
+            host_memory: self.checked_host_memory(host)?,
         })
     }
 
@@ -79,6 +81,17 @@ impl Options {
             ));
         }
         Ok(self.fragment)
+    }
+
+    fn checked_host_memory(&self, host: &Host) -> Result<HostMemory> {
+        if self.host_memory == Some(HostMemory::Warm) && self.fragment.is_some() {
+            return Err(exit::usage(
+                "--host-memory warm touches huge pages, for which the kernel may compact memory, \
+                 and so undoes --fragment; use rest:3s or as-is",
+            ));
+        }
+        let usual = HostMemory::usual(host, self.fragment);
+        Ok(self.host_memory.unwrap_or(usual))
     }
 
     fn check_latency(&self) -> Result<()> {

@@ -50,6 +50,9 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
         fields.push(Field::new(plain(&policy.name), means + baseline));
     }
     fields.push(Field::new("rounds", rounds(plan)));
+    if !plan.host_memory.is_as_is() {
+        fields.push(Field::new("host memory", plan.host_memory.to_string()));
+    }
     let verdict = format!(
         "{}; differences below {} % do not count",
         plan.verdict_metric,

@@ -64,6 +64,11 @@ impl Progress {
         self.bar.set_message(format!("warming up: {policy}"));
     }
 
+    /// A trial after a rest begins.
+    pub fn cold(&self, policy: &str) {
+        self.bar.set_message(format!("on cold memory: {policy}"));
+    }
+
     /// A round is over: `running` is the estimate so far.
     pub fn round_done(&mut self, plan: &Plan, running: &str) {
         self.rounds_done += 1;

@@ -58,7 +58,13 @@ impl Recorder {
     /// memory and in the report, and the trouble is reported at the end.
     pub fn push(&mut self, trial: Trial) {
         self.append(&Line::Trial(trial.clone()));
-        self.record.trials.push(trial);
+        self.record.push(trial);
+    }
+
+    /// The number of the next trial.
+    pub fn next_index(&self) -> u32 {
+        let trials = self.record.trials.len() + self.record.cold.len();
+        u32::try_from(trials).unwrap_or(u32::MAX)
     }
 
     /// Adds a policy that is not run any more.

@@ -7,8 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
-use hugewise_model::run::plan::PrintedMetric;
-use hugewise_model::run::plan::{Criterion, LatencySource};
+use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric};
 use hugewise_model::run::policy::{Axis, Policy, offered_keys};
 
 mod check;
@@ -80,6 +79,21 @@ pub struct Options {
     /// it stays so.
     #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_fragment, help_heading = "What to try")]
     pub fragment: Option<u32>,
+
+    /// Free memory in the host before each trial: warm, rest:TIME, as-is
+    ///
+    /// A hypervisor that takes back free memory must find it anew at the first touch, which costs
+    /// milliseconds for a huge page, so a trial's time depends on what ran before it. `warm` touches
+    /// and frees what the trial will need right before it, not measured; it is the default where
+    /// free memory is taken back. `rest:3s` waits before each trial, so that memory is equally cold
+    /// for all. `as-is` does nothing.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "STATE",
+        help_heading = "What to try"
+    )]
+    pub host_memory: Option<HostMemory>,
 
     /// Stop when the effect is known to within ± SHARE, e.g. 0.5%
     #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]

@@ -1,5 +1,8 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
+/// Memory touched right before a trial.
+pub mod first_touch;
+
 /// Free memory kept in a stated state of fragmentation.
 pub mod fragment;
 

@@ -1,5 +1,8 @@
 //! What the kernel shows under `/sys`: one file per subject.
 
+/// Balloons, by which a hypervisor takes memory back.
+pub mod balloon;
+
 /// Caches of a processor.
 pub mod cache;
 

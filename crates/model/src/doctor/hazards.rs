@@ -9,6 +9,7 @@ use crate::base::units::{GIB, MIB};
 pub(super) const RULES: &[Rule] = &[
     inherited_thp_disable,
     virtual_machine,
+    free_page_reporting,
     fragmented,
     other_load,
     steal,
@@ -65,6 +66,22 @@ fn virtual_machine(examination: &Examination) -> Option<Remark> {
          two page tables",
         "touch all memory once before measuring; compare only within one boot; the host's page \
          size is not visible from here",
+    ))
+}
+
+fn free_page_reporting(examination: &Examination) -> Option<Remark> {
+    let balloon = examination.host.balloon.as_ref()?;
+    let block = bytes_text(balloon.reported_block_bytes?);
+    Some(Remark::new(
+        "free-page-reporting",
+        Severity::Warning,
+        vec![Evidence::new(
+            "free page reporting",
+            format!("by {}, blocks of at least {block}", balloon.driver),
+        )],
+        "the hypervisor takes back free memory after about two seconds: the first touch of a huge \
+         page then costs milliseconds, so a time depends on what ran before it",
+        "`hugewise run` warms memory before each trial (--host-memory)",
     ))
 }
 

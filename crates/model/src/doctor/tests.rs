@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Examination, Facts, Feature, Severity, Support, diagnose};
 use crate::base::host::test_host::host;
-use crate::base::host::{Host, HugetlbPool, ThpDisable, ThpSettings};
+use crate::base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
 use crate::base::units::MIB;
 
@@ -77,6 +77,15 @@ fn hazards_are_found_one_by_one() {
         (
             after(|seen| seen.host.hypervisor = Some("KVM".to_owned())),
             "virtual-machine",
+        ),
+        (
+            after(|seen| {
+                seen.host.balloon = Some(Balloon {
+                    driver: "virtio_balloon".to_owned(),
+                    reported_block_bytes: Some(2 * MIB),
+                });
+            }),
+            "free-page-reporting",
         ),
         (
             after(|seen| seen.host.free_blocks = vec![100_000, 0, 0, 0, 0, 0, 0, 0, 0, 1]),

@@ -14,7 +14,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{
     Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
 };
-use hugewise_model::run::plan::{Bounds, JudgeBy, Plan};
+use hugewise_model::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_model::run::policy::{Policy, Settings, Thp};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
@@ -74,6 +74,7 @@ pub fn host() -> Host {
         allocators: BTreeMap::new(),
         load_1min: 0.02,
         free_blocks: vec![1200, 800, 400, 200, 100, 90, 80, 70, 60, 50, 5000],
+        balloon: None,
     }
 }
 
@@ -109,6 +110,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
         latency: None,
         service: None,
         fragment: None,
+        host_memory: HostMemory::AsIs,
     }
 }
 
@@ -217,6 +219,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
         }),
         trials,
         drops: Vec::new(),
+        cold: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -263,6 +266,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        first_touch: None,
     }
 }
 

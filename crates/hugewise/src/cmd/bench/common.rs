@@ -10,7 +10,7 @@ use hugewise_model::base::units::{KIB, parse_duration};
 use hugewise_model::bench::arms;
 use hugewise_model::bench::arms::Arms;
 use hugewise_model::run::cells::{Bench, Cell, suite};
-use hugewise_model::run::plan::Criterion;
+use hugewise_model::run::plan::{Criterion, HostMemory};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
@@ -33,6 +33,12 @@ pub(super) struct Common {
     /// Allow changing system settings, e.g. for 64 KiB folios
     #[arg(long)]
     pub(super) system: bool,
+
+    /// Free memory in the host before each trial: warm, rest:TIME, as-is
+    ///
+    /// As for `run`: warm is the default where the hypervisor takes back free memory.
+    #[arg(hide_short_help = true, long, value_name = "STATE")]
+    pub(super) host_memory: Option<HostMemory>,
 
     /// Decide nothing before N rounds [default: 10]
     #[arg(hide_short_help = true, long, value_name = "N")]
@@ -100,6 +106,7 @@ impl Common {
         Ok(Options {
             policy,
             system: self.system,
+            host_memory: self.host_memory,
             max_rounds: self.max_rounds,
             max_time: Some(self.time()),
             seed: self.seed,

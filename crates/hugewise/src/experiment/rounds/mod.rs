@@ -20,6 +20,7 @@ use hugewise_model::run::trial::{Reading, Role, Trial};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::free_memory::FreeMemory;
 use crate::experiment::progress::{Audience, Progress};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
@@ -29,6 +30,7 @@ use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::output::Output;
 use crate::stderr::message;
 
+mod cold;
 mod hooks;
 mod observe;
 mod progress_text;
@@ -56,6 +58,8 @@ pub struct Rounds<'a> {
     runtimes: Runtimes,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
+    /// In which state the host keeps free memory.
+    free_memory: FreeMemory<'a>,
     /// Whether it was reported that a server did not end in time.
     killing_reported: Cell<bool>,
 }
@@ -108,6 +112,7 @@ impl<'a> Rounds<'a> {
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
             fragmentation: None,
+            free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
             killing_reported: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
@@ -150,6 +155,19 @@ impl<'a> Rounds<'a> {
         progress: &mut Progress,
     ) -> Result<StopReason> {
         let began = Instant::now();
+        let reason = self.all_rounds(plan, recorder, machine, progress, began)?;
+        self.cold_trials(plan, recorder, machine, progress, (reason, began))
+    }
+
+    /// The warm-up, then rounds until it is enough.
+    fn all_rounds(
+        &self,
+        plan: &Plan,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &mut Progress,
+        began: Instant,
+    ) -> Result<StopReason> {
         if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
             return Ok(StopReason::Interrupted);
         }
@@ -186,9 +204,8 @@ impl<'a> Rounds<'a> {
         for (position, &slot) in slots.iter().enumerate() {
             let policy = &plan.policies[slot.policy].name;
             progress.trial(round, position, slots.len(), policy);
-            let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
             let place = Place {
-                index: Some(index),
+                index: Some(recorder.next_index()),
                 round,
                 slot,
             };

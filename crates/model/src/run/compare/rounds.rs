@@ -58,6 +58,7 @@ impl<'a> Rounds<'a> {
             let arm = match trial.role {
                 Role::Arm => rounds.arms.entry(&trial.policy).or_default(),
                 Role::Control => &mut rounds.control,
+                Role::Cold => continue,
             };
             arm.insert(trial.round, trial);
         }

@@ -11,6 +11,7 @@ use crate::run::policy::Policy;
 use crate::run::trial::Role;
 use service::Service;
 
+mod host_memory;
 mod latency_source;
 mod printed;
 /// A workload that is a server under a load.
@@ -18,6 +19,7 @@ pub mod service;
 mod stamp;
 mod time_unit;
 
+pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use stamp::{Edge, Stamp};
@@ -61,6 +63,9 @@ pub struct Plan {
     /// page, at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<u32>,
+    /// The state of free memory in the host before each trial.
+    #[serde(default, skip_serializing_if = "HostMemory::is_as_is")]
+    pub host_memory: HostMemory,
 }
 
 /// By which property of its runs a policy is judged.
@@ -250,6 +255,7 @@ mod tests {
             latency: None,
             service: None,
             fragment: None,
+            host_memory: HostMemory::AsIs,
         }
     }
 

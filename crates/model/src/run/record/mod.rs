@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+mod cold;
 mod read;
 mod write;
 
+pub use cold::COLD_REST;
 pub use read::parse;
 pub use write::to_line;
 
@@ -17,17 +19,19 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::Host;
 use crate::run::plan::Plan;
 use crate::run::policy::realise::Realisation;
-use crate::run::trial::Trial;
+use crate::run::trial::{Role, Trial};
 
 /// One experiment, whole or as far as it came.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// What was going to be done, and where.
     pub header: Header,
-    /// What was seen.
+    /// The trials of the rounds, which are compared.
     pub trials: Vec<Trial>,
     /// The policies that were not run to the end.
     pub drops: Vec<Dropout>,
+    /// The trials of [`Role::Cold`], which are in no comparison.
+    pub cold: Vec<Trial>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -43,6 +47,7 @@ impl Record {
             header,
             trials: Vec::new(),
             drops: Vec::new(),
+            cold: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
@@ -62,6 +67,14 @@ impl Record {
         let policies = plan.policies.iter();
         let run = policies.filter(|policy| self.is_run(&policy.name, round));
         run.count() + usize::from(plan.policies.len() > 1)
+    }
+
+    /// Adds a trial where it belongs by its role.
+    pub fn push(&mut self, trial: Trial) {
+        match trial.role {
+            Role::Arm | Role::Control => self.trials.push(trial),
+            Role::Cold => self.cold.push(trial),
+        }
     }
 
     /// How many marks of each kind its trials carry.

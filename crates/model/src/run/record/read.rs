@@ -61,7 +61,7 @@ fn append(record: &mut Record, line: Line) -> Result<(), String> {
         Line::Header(_) => return Err("a second header".to_owned()),
         Line::Trial(trial) => {
             check_policy(record, &trial.policy, "a trial")?;
-            record.trials.push(trial);
+            record.push(trial);
         }
         Line::Drop(drop) => {
             check_policy(record, &drop.policy, "a drop")?;

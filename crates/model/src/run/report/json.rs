@@ -20,7 +20,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "host": value(&header.host),
         "policies": policies(report.record),
         "baseline": report.table.verdict.baseline,
-        "trials": trials(report.record),
+        "trials": trials(&report.record.trials),
         "comparisons": value(&report.table.comparisons),
         "control": value(&report.table.control),
         "verdict": value(&report.table.verdict),
@@ -34,6 +34,9 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "warnings": report.record.warnings,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
+    if !report.record.cold.is_empty() {
+        object["cold_trials"] = json!(trials(&report.record.cold));
+    }
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
     }
@@ -47,7 +50,7 @@ fn value(part: &impl serde::Serialize) -> Value {
 }
 
 /// The trials as in the record; what is missing says so in words too.
-fn trials(record: &Record) -> Vec<Value> {
+fn trials(trials: &[Trial]) -> Vec<Value> {
     let trial = |trial: &Trial| {
         let mut object = value(trial);
         for (name, reading) in &trial.readings {
@@ -57,7 +60,7 @@ fn trials(record: &Record) -> Vec<Value> {
         }
         object
     };
-    record.trials.iter().map(trial).collect()
+    trials.iter().map(trial).collect()
 }
 
 /// The findings, each with what its rule claims and what would refute it.
@@ -113,7 +116,7 @@ fn other(record: &Record) -> Value {
         "host": value(&record.header.host),
         "plan": value(&record.header.plan),
         "policies": policies(record),
-        "trials": trials(record),
+        "trials": trials(&record.trials),
         "summaries": summaries(record),
         "end": value(&record.end),
         "warnings": record.warnings,

@@ -260,6 +260,7 @@ fn brief(record: &Record) -> String {
         counted(rounds.max().unwrap_or(0), "round"),
     ];
     parts.extend(fragmented(record));
+    parts.extend(record.header.plan.host_memory.in_words());
     parts.join(", ") + "."
 }
 

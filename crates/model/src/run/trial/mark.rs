@@ -37,6 +37,13 @@ pub enum Mark {
         /// Major faults.
         major_faults: u64,
     },
+    /// Memory was slow to touch although it had been warmed right before the trial.
+    ColdMemory {
+        /// What touching a huge page took, in microseconds.
+        touch_us: u64,
+        /// What it takes in quiet trials, in microseconds.
+        quiet_us: u64,
+    },
     /// Memory was swapped in or out while the trial ran.
     Swapped {
         /// Pages in and out.
@@ -85,6 +92,10 @@ impl fmt::Display for Mark {
             Self::ColdCache { major_faults } => {
                 write!(f, "{major_faults} pages came from disk")
             }
+            Self::ColdMemory { touch_us, quiet_us } => write!(
+                f,
+                "touching a huge page took {touch_us} µs after warming, usually {quiet_us} µs"
+            ),
             Self::Swapped { pages } => write!(f, "{pages} pages were swapped"),
             Self::NotApplied { detail } => write!(f, "the policy was not in force: {detail}"),
         }
@@ -104,6 +115,7 @@ impl Mark {
             Self::Steal { .. } => "steal",
             Self::Fragmented { .. } => "fragmented memory",
             Self::ColdCache { .. } => "cold page cache",
+            Self::ColdMemory { .. } => "cold memory",
             Self::Swapped { .. } => "swap",
             Self::NotApplied { .. } => Self::NOT_APPLIED,
         }

@@ -11,12 +11,14 @@ use crate::base::histogram::distribution::Distribution;
 use crate::base::missing::Missing;
 use crate::run::stats::{Sample, median};
 
+mod first_touch;
 mod mark;
 mod read_back;
 mod requests;
 /// A trial of a service second by second.
 pub mod timeline;
 
+pub use first_touch::{FirstTouch, TouchPrice};
 pub use mark::Mark;
 pub use read_back::ReadBack;
 pub use requests::{Interval, Pacing, Timed, Times};
@@ -56,6 +58,10 @@ pub struct Trial {
     /// The trial second by second, where the workload is a service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// The memory that was touched before it, where free memory was warmed or the trial began
+    /// after a rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_touch: Option<FirstTouch>,
 }
 
 impl Trial {
@@ -83,6 +89,8 @@ pub enum Role {
     Arm,
     /// The second run of the baseline: the A/A control.
     Control,
+    /// A run after a rest, on memory that the hypervisor has taken back. It is in no comparison.
+    Cold,
 }
 
 /// How the workload ended.

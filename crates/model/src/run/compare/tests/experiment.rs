@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::host::test_host::host;
 use crate::run::compare::*;
 use crate::run::metric::Better;
-use crate::run::plan::{Bounds, JudgeBy, Plan, PrintedMetric, Slot};
+use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
 use crate::run::trial::{Outcome, ReadBack, Reading, Trial};
@@ -55,6 +55,7 @@ pub(super) fn plan() -> Plan {
         bench: None,
         service: None,
         fragment: None,
+        host_memory: HostMemory::AsIs,
     }
 }
 
@@ -83,6 +84,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
                 marks: Vec::new(),
                 pacing: None,
                 timeline: None,
+                first_touch: None,
             };
             fill(&mut trial, slot);
             record.trials.push(trial);

@@ -29,7 +29,7 @@ use hugewise_linux::undo::Steps;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::plan::service as plan;
-use hugewise_model::run::plan::service::{CommandLine, LoadPolicy, Places, StopSignal};
+use hugewise_model::run::plan::service::{CommandLine, Interleave, LoadPolicy, Places, StopSignal};
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Outcome, Party, Reading};
 
@@ -181,6 +181,7 @@ fn plan() -> plan::Service {
         grace: Duration::from_secs(5),
         service_cpus: None,
         load_cpus: None,
+        interleave: Interleave::No,
     }
 }
 

@@ -268,6 +268,7 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
             found
         }),
         any::<u32>().prop_map(|permille| Mark::OtherLoad { permille }),
+        any::<u32>().prop_map(|permille| Mark::OtherServers { permille }),
         any::<u32>().prop_map(|permille| Mark::Steal { permille }),
         any::<u64>().prop_map(|free_huge_pages| Mark::Fragmented { free_huge_pages }),
         any::<u64>().prop_map(|major_faults| Mark::ColdCache { major_faults }),
@@ -344,6 +345,7 @@ prop_compose! {
 prop_compose! {
     fn trial()(
         (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
+        start in prop::option::of(any::<u32>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
         outcome in outcome(),
         stderr_tail in prop::option::of(".*"),
@@ -354,7 +356,8 @@ prop_compose! {
         timeline in prop::option::of(timeline()),
     ) -> Trial {
         Trial {
-            index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
+            index, round, policy: "a".to_owned(), role, start, started_unix_ms, outcome,
+            stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
             timeline,
         }

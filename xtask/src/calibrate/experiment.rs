@@ -109,6 +109,7 @@ fn trial(index: usize, round: u32, policy: &Policy, role: Role, seconds: f64) ->
         round,
         policy: policy.name.clone(),
         role,
+        start: None,
         started_unix_ms: 0,
         outcome: Outcome::Exited { code: 0 },
         stderr_tail: None,

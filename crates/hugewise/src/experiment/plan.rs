@@ -41,6 +41,7 @@ impl Options {
                 .collect(),
             shell: self.shell,
             baseline: baseline(self.baseline.as_deref(), &policies)?,
+            service: self.driven(policies.len())?,
             policies,
             seed: self.seed.unwrap_or(clock_seed),
             bounds: self.bounds()?,
@@ -48,7 +49,6 @@ impl Options {
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
-            service: self.driven()?,
             fragment: self.checked_fragment()?,
         })
     }

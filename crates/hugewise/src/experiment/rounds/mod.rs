@@ -32,9 +32,11 @@ use crate::stderr::message;
 mod hooks;
 mod observe;
 mod progress_text;
+mod servers;
 mod trial;
 
 use progress_text::{estimates, failure};
+use servers::Servers;
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -56,6 +58,8 @@ pub struct Rounds<'a> {
     runtimes: Runtimes,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
+    /// The servers of all policies, where they live at once.
+    servers: RefCell<Option<Servers>>,
     /// Whether it was reported that a server did not end in time.
     killing_reported: Cell<bool>,
 }
@@ -108,6 +112,7 @@ impl<'a> Rounds<'a> {
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
             fragmentation: None,
+            servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
@@ -134,12 +139,13 @@ impl<'a> Rounds<'a> {
             Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
             Err(error) => Err(exit::trial_failed(error)),
         };
+        let stopped = self.stop_servers(&recorder.record().header);
         let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
         progress.finish();
         if let Err(error) = cleaned {
             message(error);
         }
-        measured
+        measured.and_then(|reason| stopped.map(|()| reason))
     }
 
     fn measure(
@@ -150,11 +156,10 @@ impl<'a> Rounds<'a> {
         progress: &mut Progress,
     ) -> Result<StopReason> {
         let began = Instant::now();
-        if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
-            return Ok(StopReason::Interrupted);
-        }
         for round in 0..plan.bounds.max_rounds {
-            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
+            if self.before_round(round, recorder, machine, progress)? == Flow::Stop
+                || self.round(plan, round, recorder, machine, progress)? == Flow::Stop
+            {
                 return Ok(StopReason::Interrupted);
             }
             let so_far = so_far(recorder.record()).map_err(exit::usage)?;
@@ -164,6 +169,24 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// What comes before a round: servers that live through it, or before the first a warm-up.
+    fn before_round(
+        &self,
+        round: u32,
+        recorder: &Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let header = &recorder.record().header;
+        if self.start_servers(header, round, machine, progress)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        if round > 0 || self.servers.borrow().is_some() {
+            return Ok(Flow::Go);
+        }
+        self.warm_up(header, machine, progress)
     }
 
     /// One round: every trial of the plan, recorded.
@@ -195,13 +218,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.
-    fn warm_up(
-        &self,
-        plan: &Plan,
-        recorder: &Recorder,
-        machine: &mut Machine,
-        progress: &Progress,
-    ) -> Result<Flow> {
+    fn warm_up(&self, header: &Header, machine: &mut Machine, progress: &Progress) -> Result<Flow> {
+        let plan = &header.plan;
         let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             for slot in plan
@@ -215,7 +233,7 @@ impl<'a> Rounds<'a> {
                     round,
                     slot,
                 };
-                let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+                let (trial, flow) = self.trial(header, machine, place)?;
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }

@@ -2,6 +2,7 @@
 
 mod death;
 mod examples;
+mod interleaved;
 mod stacks;
 mod timeline;
 
@@ -100,6 +101,8 @@ fn what_is_read_is_of_the_server_while_the_load_runs() {
             "small:thp=never",
             "--max-rounds",
             "2",
+            "--interleave",
+            "no",
         ])
         .args([
             "--latency",
@@ -270,6 +273,23 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         (&["--load", "true", "--", "true"], "--load needs --service"),
         (&["--grace", "1s", "--", "true"], "--grace needs --service"),
         (
+            &["--interleave", "yes", "--", "true"],
+            "--interleave needs --service",
+        ),
+        (
+            &[
+                "--service",
+                "sleep 1",
+                "--ready",
+                "tcp:80",
+                "--load",
+                "true",
+                "--interleave",
+                "yes",
+            ],
+            "--interleave yes: each server needs an address of its own",
+        ),
+        (
             &["--service", "sleep 1", "--", "true"],
             "--service is the command",
         ),
@@ -376,6 +396,9 @@ fn a_dry_run_says_everything_and_does_nothing() {
          service ready  log:up within 60 s\n\
          load           sleep 2 (without a policy, on CPUs [0])\n\
          stop           SIGINT, killed 10 s later\n\
+         servers        one started for each trial, because each server needs an address\n               \
+         of its own: write {port} (or a socket in {dir}) in the service,\n               \
+         its load and --ready\n\
          thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
          malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
          append after `:`)\n\

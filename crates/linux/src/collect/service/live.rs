@@ -110,7 +110,10 @@ impl LiveServer {
     /// Its keeper died.
     pub fn stop(mut self, stage: Stage<'_>) -> Result<ServerEnd> {
         let attempt = Attempt::at(stage, self.places, self.dir);
-        attempt.stop(&mut self.server)
+        let ended = attempt.stop(&mut self.server)?;
+        // Its keeper is waited for, which removes its folder.
+        drop(self.server.running.into_printed());
+        Ok(ended)
     }
 }
 

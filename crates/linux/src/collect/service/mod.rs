@@ -7,22 +7,20 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hugewise_model::base::host::{Host, ThpDisable};
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::host::Host;
 use hugewise_model::run::plan::service as plan;
 use hugewise_model::run::plan::service::{CommandLine, Places};
 use hugewise_model::run::timeline::Seen;
 use hugewise_model::run::trial::{Outcome, Party};
 
-use super::group::TrialGroup;
 use super::pools::Pools;
 use super::sampler::Sampler;
-use super::{Instruments, TAIL, TrialObservation, group, machine, question};
+use super::{Instruments, TAIL, TrialObservation, machine, question};
 use crate::machine::error::Result;
 use crate::machine::root::Root;
-use crate::spawn::{self, AtExit, End, ExitRequest, Launch, Running, StartResult};
+use crate::spawn::{self, ExitRequest, Launch};
 use crate::undo::Steps;
 
 mod aside;
@@ -30,9 +28,11 @@ mod books;
 mod live;
 mod ports;
 mod ready;
+mod server;
 mod window;
 
 pub use live::{LiveServer, available_bytes};
+use server::Server;
 use window::Window;
 
 /// A server and what drives it.
@@ -176,34 +176,6 @@ struct Attempt<'a> {
     dir: PathBuf,
 }
 
-/// The server under its keeper.
-#[derive(Debug)]
-struct Server {
-    running: Running,
-    main: u32,
-    /// When it was released.
-    born: Instant,
-    thp_disable: Option<ThpDisable>,
-    group: std::result::Result<TrialGroup, Missing>,
-    over: Option<End>,
-}
-
-impl Server {
-    /// Whether it has ended; waits that long for it.
-    fn has_ended(&mut self, limit: Duration) -> Result<bool> {
-        if self.over.is_none() {
-            self.over = self.running.wait(limit)?;
-        }
-        Ok(self.over.is_some())
-    }
-
-    /// How it ended, in the words of a failure.
-    fn how(&self) -> String {
-        let outcome = self.over.as_ref().map(|end| end.outcome.to_string());
-        outcome.unwrap_or_else(|| "it runs".to_owned())
-    }
-}
-
 impl<'a> Attempt<'a> {
     /// On a free port, in a folder of its own.
     fn new(stage: Stage<'a>) -> Result<Self> {
@@ -264,42 +236,6 @@ impl<'a> Attempt<'a> {
         (sizes, question)
     }
 
-    /// Starts the server, up to its exec; or the trial that comes to nothing.
-    fn start(&self) -> Result<std::result::Result<Server, Box<TrialObservation>>> {
-        let plan = self.service.plan;
-        if let Some(stranger) = ready::stranger(&plan.ready) {
-            return Ok(Err(Box::new(self.halted(Halt::service(stranger), None))));
-        }
-        self.step("starting the service");
-        let mut launch = self.filled(self.service.server, self.service.command);
-        launch.cpus = plan
-            .service_cpus
-            .as_ref()
-            .map(|cpus| cpus.iter().copied().collect());
-        launch.scratch = Some(self.dir.clone());
-        // Nothing is read at its end: what counts is what it was under the load.
-        launch.at_exit = AtExit::Pass;
-        let suspended = match spawn::start(&launch, &ExitRequest::default())? {
-            StartResult::Suspended(suspended) => suspended,
-            StartResult::NotStarted(error) => {
-                let outcome = Outcome::NotStarted { error };
-                return Ok(Err(Box::new(TrialObservation::not_run(outcome))));
-            }
-        };
-        let main = suspended.main();
-        let group = group::make(self.root, launch.group, main);
-        let thp_disable = suspended.thp_disable();
-        self.step("releasing the service");
-        Ok(Ok(Server {
-            born: Instant::now(),
-            running: suspended.release()?,
-            main,
-            thp_disable,
-            group,
-            over: None,
-        }))
-    }
-
     /// A launch with this command, and all placeholders filled in.
     fn filled(&self, surroundings: &Launch, command: &CommandLine) -> Launch {
         let words = command.words(&self.places).into_iter();
@@ -337,31 +273,6 @@ impl<'a> Attempt<'a> {
             go!(self.warm_up(server, line));
         }
         Ok(Ok(ready))
-    }
-
-    /// Has the server end in the documented way, and where that does not help, kills its tree.
-    fn stop(&self, server: &mut Server) -> Result<ServerEnd> {
-        let plan = self.service.plan;
-        if !self.interrupted() && server.over.is_none() {
-            self.step("stopping the service");
-            let since = Instant::now();
-            match &plan.stop_command {
-                Some(line) => self.ask_to_stop(line, plan.grace)?,
-                None => server.running.signal(plan.stop_signal.number())?,
-            }
-            while !server.has_ended(Duration::from_millis(50))? {
-                if since.elapsed() > plan.grace || self.interrupted() {
-                    break;
-                }
-            }
-        }
-        if server.over.is_some() {
-            return Ok(ServerEnd::Itself);
-        }
-        self.step("killing the service");
-        server.running.stop()?;
-        while !server.has_ended(Duration::from_secs(1))? {}
-        Ok(ServerEnd::Killed)
     }
 
     /// Whether the server died because the port that was free had been taken meanwhile.

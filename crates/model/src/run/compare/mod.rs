@@ -20,6 +20,7 @@ mod percentiles;
 mod progress;
 mod rounds;
 mod rows;
+mod starts;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod windows;
 pub use between::{Across, between};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, Running, progress};
+pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, table};

@@ -1,0 +1,69 @@
+//! Servers that live for several trials: what their starts show, beside what their rounds do.
+
+use super::Report;
+use crate::run::compare::labels::{effect_of_ratio, label_of};
+use crate::run::compare::{Starts, Statistic, starts};
+use crate::text::document::Level;
+use crate::text::wrap::plain;
+
+/// The lines: which policies changed the deciding metric the same way in every start, and every
+/// figure as a detail.
+pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
+    let verdict = &report.table.verdict;
+    let found = starts(report.record, &verdict.baseline, &verdict.metric);
+    let deciding: Vec<&Starts> = found.iter().filter(|it| decides(report, it)).collect();
+    if report.other.is_some() || deciding.is_empty() {
+        return Vec::new();
+    }
+    let details = found.iter().map(|it| (Level::Detail, detail(report, it)));
+    let first = (Level::First, summary(report, &deciding));
+    std::iter::once(first).chain(details).collect()
+}
+
+/// Whether it is about the metric of the verdict: of a counted one, its middle.
+fn decides(report: &Report<'_>, starts: &Starts) -> bool {
+    let middle = match starts.statistic {
+        Statistic::Center => true,
+        Statistic::Quantile(quantile) => quantile.share() <= 0.5,
+    };
+    middle && starts.metric == report.table.verdict.metric
+}
+
+fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
+    let most = deciding.iter().map(|it| it.starts).max().unwrap_or(0);
+    if most < 2 {
+        return "Each server was started once: the result is about these processes, and another \
+                start may differ."
+            .to_owned();
+    }
+    let (same, mixed): (Vec<&Starts>, Vec<&Starts>) = deciding
+        .iter()
+        .partition(|it| it.same_direction == it.starts);
+    let names = |some: &[&Starts]| {
+        let names: Vec<String> = some.iter().map(|it| plain(&it.policy)).collect();
+        match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(", "),
+        }
+    };
+    let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
+    format!(
+        "Servers were started {most} times. Same direction of {metric} in every start: {}; not: \
+         {}.",
+        names(&same),
+        names(&mixed)
+    )
+}
+
+fn detail(report: &Report<'_>, starts: &Starts) -> String {
+    format!(
+        "Starts: {}, {}: {} (by start: {} to {}); same direction in {} of {}.",
+        plain(&starts.policy),
+        label_of(report.record, &starts.metric, starts.statistic),
+        effect_of_ratio(starts.ratio),
+        effect_of_ratio(starts.low),
+        effect_of_ratio(starts.high),
+        starts.same_direction,
+        starts.starts
+    )
+}

@@ -273,23 +273,6 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         (&["--load", "true", "--", "true"], "--load needs --service"),
         (&["--grace", "1s", "--", "true"], "--grace needs --service"),
         (
-            &["--interleave", "yes", "--", "true"],
-            "--interleave needs --service",
-        ),
-        (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:80",
-                "--load",
-                "true",
-                "--interleave",
-                "yes",
-            ],
-            "--interleave yes: each server needs an address of its own",
-        ),
-        (
             &["--service", "sleep 1", "--", "true"],
             "--service is the command",
         ),

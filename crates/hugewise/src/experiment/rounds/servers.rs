@@ -1,6 +1,6 @@
 //! The servers of all policies at once: started together, loaded one at a time, and stopped.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_linux::collect::service::{LiveServer, NoLook, Stage, available_bytes};
@@ -9,7 +9,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::base::units::bytes_text;
 use hugewise_model::run::metric::MetricId;
-use hugewise_model::run::plan::service::{Windows, shortage};
+use hugewise_model::run::plan::service::{Service, Windows, shortage};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::Header;
 use hugewise_model::run::trial::{Outcome, Reading};
@@ -18,6 +18,9 @@ use super::{Flow, Place, Rounds};
 use crate::exit;
 use crate::experiment::progress::Progress;
 use crate::stderr::message;
+
+/// A server that was started, or the trial that came to nothing.
+type Start = std::result::Result<LiveServer, Box<TrialObservation>>;
 
 /// Servers that live at once, one for each slot of a round.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ pub(super) struct Servers {
 #[derive(Debug)]
 struct Server {
     slot: Slot,
-    live: std::result::Result<LiveServer, Box<TrialObservation>>,
+    live: Start,
     /// Whether a measured trial has loaded it.
     measured: bool,
 }
@@ -89,6 +92,11 @@ fn started_before() -> Reading {
     })
 }
 
+fn driving(header: &Header) -> Result<&Service> {
+    let service = header.plan.service.as_ref();
+    service.context("only a plan with a service has servers")
+}
+
 impl Rounds<'_> {
     /// The start that the trials of a round belong to, where they are windows.
     pub(super) fn start_of(&self, round: u32) -> Option<u32> {
@@ -129,7 +137,7 @@ impl Rounds<'_> {
         Ok(Flow::Go)
     }
 
-    /// Starts one server under its policy and warms it up.
+    /// Starts one server and loads it as often as the plan warms up.
     fn start_server(
         &self,
         header: &Header,
@@ -137,21 +145,13 @@ impl Rounds<'_> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        let Some(driving) = &header.plan.service else {
-            return Ok(Flow::Go);
-        };
-        let policy = &header.plan.policies[slot.policy].name;
-        progress.warmup(policy);
+        progress.warmup(&header.plan.policies[slot.policy].name);
         let place = Place {
             index: None,
             round,
             slot,
         };
-        let applied = machine.apply(&header.realisations[policy]);
-        let applied = applied
-            .map_err(|error| exit::refused(format!("applying policy `{policy}`: {error}")))?;
-        let live = self.on_stage(header, driving, place, &NoLook, LiveServer::start)?;
-        drop(applied);
+        let live = self.started(header, place, machine)?;
         if self.interrupt.asked() {
             return Ok(Flow::Stop);
         }
@@ -168,6 +168,18 @@ impl Rounds<'_> {
             }
         }
         Ok(Flow::Go)
+    }
+
+    /// A server that was started while its policy was in force.
+    fn started(&self, header: &Header, place: Place, machine: &mut Machine) -> Result<Start> {
+        let policy = &header.plan.policies[place.slot.policy].name;
+        let applied = machine.apply(&header.realisations[policy]);
+        let applied = applied
+            .map_err(|error| exit::refused(format!("applying policy `{policy}`: {error}")))?;
+        let driving = driving(header)?;
+        let live = self.on_stage(header, driving, place, &NoLook, LiveServer::start)?;
+        drop(applied);
+        Ok(live)
     }
 
     /// Memory is short: each trial starts its server, or the experiment ends.
@@ -194,9 +206,6 @@ impl Rounds<'_> {
 
     /// Stops all servers that live.
     pub(super) fn stop_servers(&self, header: &Header) -> Result<()> {
-        let Some(driving) = &header.plan.service else {
-            return Ok(());
-        };
         let mut servers = self.servers.borrow_mut();
         let slots = servers.as_mut().map(|it| std::mem::take(&mut it.slots));
         drop(servers);
@@ -207,6 +216,7 @@ impl Rounds<'_> {
                 round: 0,
                 slot: server.slot,
             };
+            let driving = driving(header)?;
             let ended = self.on_stage(header, driving, place, &NoLook, |stage| live.stop(stage))?;
             self.report_killing(driving, Some(ended));
         }

@@ -40,7 +40,7 @@ pub struct Starts {
 }
 
 /// Compares the verdict metric and the percentiles of requests start by start, for every policy but
-/// the baseline. Empty where each trial started its own server.
+/// the baseline; starts with less than half as many rounds as the longest are left out. Empty where each trial started its own server.
 #[must_use]
 pub fn starts(record: &Record, baseline: &str, verdict_metric: &str) -> Vec<Starts> {
     let policies = record.header.plan.policies.iter();
@@ -80,7 +80,8 @@ fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> 
 /// The trials of two policies in one round.
 type Pair<'a> = (&'a Trial, &'a Trial);
 
-/// Both trials of each round, by start.
+/// Both trials of each round, by start. A start that was cut off before half of its rounds says too
+/// little to count as much as the others.
 fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, Vec<Pair<'a>>> {
     let trials = record.trials.iter().filter(|it| it.succeeded());
     let arms = trials.filter(|it| it.role == Role::Arm);
@@ -100,6 +101,8 @@ fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, 
             starts.entry(start).or_default().push((first, second));
         }
     }
+    let most = starts.values().map(Vec::len).max().unwrap_or(0);
+    starts.retain(|_, rounds| 2 * rounds.len() >= most);
     starts
 }
 

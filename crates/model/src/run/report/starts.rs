@@ -15,7 +15,8 @@ pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
     if report.other.is_some() || deciding.is_empty() {
         return Vec::new();
     }
-    let details = found.iter().map(|it| (Level::Detail, detail(report, it)));
+    let of_policy = found.chunk_by(|one, next| one.policy == next.policy);
+    let details = of_policy.map(|found| (Level::Detail, detail(report, found)));
     let first = (Level::First, summary(report, &deciding));
     std::iter::once(first).chain(details).collect()
 }
@@ -55,15 +56,23 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
     )
 }
 
-fn detail(report: &Report<'_>, starts: &Starts) -> String {
+/// Every figure of one policy.
+fn detail(report: &Report<'_>, found: &[Starts]) -> String {
+    let figure = |it: &Starts| {
+        format!(
+            "{} {} ({} to {}, same direction in {} of {})",
+            label_of(report.record, &it.metric, it.statistic),
+            effect_of_ratio(it.ratio),
+            effect_of_ratio(it.low),
+            effect_of_ratio(it.high),
+            it.same_direction,
+            it.starts
+        )
+    };
+    let figures: Vec<String> = found.iter().map(figure).collect();
     format!(
-        "Starts: {}, {}: {} (by start: {} to {}); same direction in {} of {}.",
-        plain(&starts.policy),
-        label_of(report.record, &starts.metric, starts.statistic),
-        effect_of_ratio(starts.ratio),
-        effect_of_ratio(starts.low),
-        effect_of_ratio(starts.high),
-        starts.same_direction,
-        starts.starts
+        "Starts under {}: {}.",
+        plain(&found[0].policy),
+        figures.join("; ")
     )
 }

@@ -68,6 +68,16 @@ fn failed_trials_and_starts_without_a_pair_are_left_out() {
 }
 
 #[test]
+fn a_start_that_was_cut_off_early_is_left_out() {
+    let change = |start: u32, _| if start == 1 { 3.0 } else { 0.9 };
+    let mut record = record(10, change);
+    for trial in &mut record.trials {
+        trial.start = Some(u32::from(trial.round > 8));
+    }
+    assert_eq!(of_always(&record).starts, 1);
+}
+
+#[test]
 fn percentiles_are_of_all_requests_of_a_start() {
     let record = record_of(plan(), 4, |trial, slot| {
         trial.start = Some(trial.round / 2);

@@ -42,17 +42,16 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
         .partition(|it| it.same_direction == it.starts);
     let names = |some: &[&Starts]| {
         let names: Vec<String> = some.iter().map(|it| plain(&it.policy)).collect();
-        match names.is_empty() {
-            true => "none".to_owned(),
-            false => names.join(", "),
-        }
+        names.join(", ")
+    };
+    let which = match (same.is_empty(), mixed.is_empty()) {
+        (true, _) => "none".to_owned(),
+        (_, true) => names(&same),
+        _ => format!("{}; not: {}", names(&same), names(&mixed)),
     };
     let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
     format!(
-        "Servers were started {most} times. Same direction of {metric} in every start: {}; not: \
-         {}.",
-        names(&same),
-        names(&mixed)
+        "Servers were started {most} times. Same direction of {metric} in every start: {which}."
     )
 }
 

@@ -158,7 +158,7 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: a record of version 2, and this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the file ends in the middle of its first line: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`, `first_touch`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `start`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`, `first_touch`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         torn in the middle: line 2, column 100: EOF while parsing a string; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         strange policy: line 2: a trial of policy `b`, which the plan does not have; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         two headers: line 2: a second header; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
@@ -269,6 +269,7 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
             found
         }),
         any::<u32>().prop_map(|permille| Mark::OtherLoad { permille }),
+        any::<u32>().prop_map(|permille| Mark::OtherServers { permille }),
         any::<u32>().prop_map(|permille| Mark::Steal { permille }),
         any::<u64>().prop_map(|free_huge_pages| Mark::Fragmented { free_huge_pages }),
         any::<u64>().prop_map(|major_faults| Mark::ColdCache { major_faults }),
@@ -364,6 +365,7 @@ prop_compose! {
 prop_compose! {
     fn trial()(
         (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
+        start in prop::option::of(any::<u32>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
         outcome in outcome(),
         stderr_tail in prop::option::of(".*"),
@@ -375,7 +377,8 @@ prop_compose! {
         first_touch in prop::option::of(first_touch()),
     ) -> Trial {
         Trial {
-            index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
+            index, round, policy: "a".to_owned(), role, start, started_unix_ms, outcome,
+            stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
             timeline, first_touch,
         }

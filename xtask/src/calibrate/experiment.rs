@@ -173,6 +173,7 @@ fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) ->
         round,
         policy: policy.name.clone(),
         role,
+        start: None,
         started_unix_ms: 0,
         outcome: Outcome::Exited { code: 0 },
         stderr_tail: None,

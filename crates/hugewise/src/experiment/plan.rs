@@ -42,6 +42,7 @@ impl Options {
                 .collect(),
             shell: self.shell,
             baseline: baseline(self.baseline.as_deref(), &policies)?,
+            service: self.driven(policies.len())?,
             seed: self.seed.unwrap_or(clock_seed),
             bounds: self.bounds(policies.len())?,
             policies,
@@ -54,7 +55,6 @@ impl Options {
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
-            service: self.driven()?,
             fragment: self.checked_fragment()?,
             host_memory: self.checked_host_memory(host)?,
         })

@@ -17,7 +17,7 @@ mod parse;
 mod server;
 
 pub use check::check_workload;
-pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
+pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share};
 pub use server::ServerOptions;

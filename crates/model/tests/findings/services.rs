@@ -5,7 +5,9 @@ use std::time::Duration;
 use expect_test::expect;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::findings::Outcome;
-use hugewise_model::run::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
+use hugewise_model::run::plan::service::{
+    CommandLine, Interleave, LoadPolicy, Service, StopSignal,
+};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 
@@ -36,6 +38,7 @@ fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {
         grace: Duration::from_secs(10),
         service_cpus: None,
         load_cpus,
+        interleave: Interleave::No,
     });
     record
 }

@@ -243,6 +243,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         round,
         policy: policy.name.clone(),
         role,
+        start: None,
         started_unix_ms: BEGIN_MS + 5_000 * u64::from(index),
         outcome: Outcome::Exited { code: 0 },
         stderr_tail: None,

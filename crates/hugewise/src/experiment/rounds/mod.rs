@@ -34,9 +34,11 @@ mod cold;
 mod hooks;
 mod observe;
 mod progress_text;
+mod servers;
 mod trial;
 
 use progress_text::{estimates, failure};
+use servers::Servers;
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -60,6 +62,8 @@ pub struct Rounds<'a> {
     fragmentation: Option<&'a Fragmentation<'a>>,
     /// In which state the host keeps free memory.
     free_memory: FreeMemory<'a>,
+    /// The servers of all policies, where they live at once.
+    servers: RefCell<Option<Servers>>,
     /// Whether it was reported that a server did not end in time.
     killing_reported: Cell<bool>,
 }
@@ -113,6 +117,7 @@ impl<'a> Rounds<'a> {
             runtimes: Runtimes::default(),
             fragmentation: None,
             free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
+            servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
@@ -139,12 +144,13 @@ impl<'a> Rounds<'a> {
             Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
             Err(error) => Err(exit::trial_failed(error)),
         };
+        let stopped = self.stop_servers(&recorder.record().header);
         let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
         progress.finish();
         if let Err(error) = cleaned {
             message(error);
         }
-        measured
+        measured.and_then(|reason| stopped.map(|()| reason))
     }
 
     fn measure(
@@ -168,12 +174,11 @@ impl<'a> Rounds<'a> {
         progress: &mut Progress,
         began: Instant,
     ) -> Result<StopReason> {
-        if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
-            return Ok(StopReason::Interrupted);
-        }
         let first = Instant::now();
         for round in 0..plan.bounds.max_rounds {
-            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
+            if self.before_round(round, recorder, machine, progress)? == Flow::Stop
+                || self.round(plan, round, recorder, machine, progress)? == Flow::Stop
+            {
                 return Ok(StopReason::Interrupted);
             }
             let left = rounds_left(plan, round + 1, first.elapsed());
@@ -188,6 +193,24 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// What comes before a round: servers that live through it, or before the first a warm-up.
+    fn before_round(
+        &self,
+        round: u32,
+        recorder: &Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let record = recorder.record();
+        if self.start_servers(record, round, machine, progress)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        if round > 0 || self.servers.borrow().is_some() {
+            return Ok(Flow::Go);
+        }
+        self.warm_up(&record.header, machine, progress)
     }
 
     /// One round: every trial of the plan, recorded.
@@ -219,13 +242,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.
-    fn warm_up(
-        &self,
-        plan: &Plan,
-        recorder: &Recorder,
-        machine: &mut Machine,
-        progress: &Progress,
-    ) -> Result<Flow> {
+    fn warm_up(&self, header: &Header, machine: &mut Machine, progress: &Progress) -> Result<Flow> {
+        let plan = &header.plan;
         let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             for slot in plan
@@ -239,7 +257,7 @@ impl<'a> Rounds<'a> {
                     round,
                     slot,
                 };
-                let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+                let (trial, flow) = self.trial(header, machine, place)?;
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }

@@ -84,6 +84,7 @@ impl Rounds<'_> {
         let mut trial = Trial {
             pacing,
             timeline,
+            start: self.start_of(place.round),
             ..row(place, policy, &header.plan, observed)
         };
         runtimes::note_answers(&mut trial, &policy.settings, answers);
@@ -139,6 +140,7 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         round: place.round,
         policy: policy.name.clone(),
         role: place.slot.role,
+        start: None,
         started_unix_ms: observed.started_unix_ms,
         outcome: observed.outcome,
         stderr_tail,

@@ -7,6 +7,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::timeline::TrialSeconds;
 use hugewise_model::run::trial::Outcome;
 
+use super::books::Life;
 use super::{Attempt, Halt, Server, Step, go};
 use crate::collect::account::Account;
 use crate::collect::counts::{TrialCounters, TrialCounts};
@@ -29,6 +30,8 @@ pub(super) struct Window<'a> {
     pub(super) started_unix_ms: u64,
     pub(super) ready: Duration,
     pub(super) load: End,
+    /// Processor time of the servers of other policies, in nanoseconds.
+    pub(super) other_servers_ns: u64,
     pub(super) printed: CapturedOutput,
     pub(super) counted: TrialCounts<'a>,
     pub(super) before: Machine,
@@ -45,7 +48,7 @@ pub(super) struct Window<'a> {
 
 impl Window<'_> {
     /// The books: of the server's tree in the time of the load. Its peak is that of its life.
-    pub(super) fn account(&self, end: &End) -> Account {
+    pub(super) fn account(&self, life: &Life) -> Account {
         let ns = |ticks: u64| ticks.saturating_mul(1_000_000_000 / ticks_per_second());
         Account {
             wall_ns: self.load.wall_ns,
@@ -56,16 +59,18 @@ impl Window<'_> {
                 major_faults: self.used.major_faults,
                 voluntary_switches: 0,
                 involuntary_switches: 0,
-                peak_rss_bytes: end.usage.peak_rss_bytes,
+                peak_rss_bytes: life.peak_rss_bytes,
             },
             switches: Err(Missing::NotCounted {
                 obstacle:
                     "the kernel adds the switches of ended threads only when the service ends"
                         .to_owned(),
             }),
-            floor_bytes: end.floor_bytes,
+            floor_bytes: life.floor_bytes,
             exit: self.exit.clone(),
-            aside_cpu_ns: self.load.usage.cpu_ns() + self.load.keeper_cpu_ns,
+            aside_cpu_ns: self.load.usage.cpu_ns()
+                + self.load.keeper_cpu_ns
+                + self.other_servers_ns,
         }
     }
 }
@@ -143,6 +148,7 @@ impl<'a> Attempt<'a> {
             started_unix_ms,
             ready,
             load: end,
+            other_servers_ns: 0,
             printed,
             counted,
             before,

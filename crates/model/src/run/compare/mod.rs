@@ -23,6 +23,7 @@ mod percentiles;
 mod progress;
 mod rounds;
 mod rows;
+mod starts;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use decision::{Runs, fewest_rounds};
 pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, progress, running};
+pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, table};

@@ -6,6 +6,7 @@ mod pages;
 mod records;
 mod requests;
 mod spoilt;
+mod starts;
 mod stopping;
 
 use super::*;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use crate::run::compare::summary;
+use crate::run::compare::{starts, summary};
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial};
@@ -36,6 +36,11 @@ pub(super) fn json(report: &Report<'_>) -> String {
     });
     if !report.record.cold.is_empty() {
         object["cold_trials"] = json!(trials(&report.record.cold));
+    }
+    let verdict = &report.table.verdict;
+    let starts = starts(report.record, &verdict.baseline, &verdict.metric);
+    if !starts.is_empty() {
+        object["starts"] = value(&starts);
     }
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;

@@ -8,6 +8,7 @@ use super::answer::{Sign, interval};
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
+use super::starts;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
@@ -113,6 +114,7 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let detail = |line| (Level::Detail, line);
     let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
     doubts.extend(travelling(report).into_iter().map(first));
+    doubts.extend(starts::lines(report));
     doubts.extend(service(report).into_iter().map(detail));
     doubts.extend(requests(report));
     let Some(other) = &report.other else {

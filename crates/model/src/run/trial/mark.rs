@@ -22,6 +22,12 @@ pub enum Mark {
         /// Share of the processors' time, in thousandths.
         permille: u32,
     },
+    /// The servers of the other policies, which should idle, used more than 5 % of the machine's
+    /// processors.
+    OtherServers {
+        /// Share of the processors' time, in thousandths.
+        permille: u32,
+    },
     /// The hypervisor took more than 1 % of the machine's time.
     Steal {
         /// Share of the processors' time, in thousandths.
@@ -76,6 +82,13 @@ impl fmt::Display for Mark {
                     f64::from(*permille) / 10.0
                 )
             }
+            Self::OtherServers { permille } => {
+                write!(
+                    f,
+                    "the servers of other policies used {:.1} % of the machine",
+                    f64::from(*permille) / 10.0
+                )
+            }
             Self::Steal { permille } => {
                 write!(
                     f,
@@ -112,6 +125,7 @@ impl Mark {
         match self {
             Self::SettingDrifted { .. } => "setting changed",
             Self::OtherLoad { .. } => "other load",
+            Self::OtherServers { .. } => "other servers",
             Self::Steal { .. } => "steal",
             Self::Fragmented { .. } => "fragmented memory",
             Self::ColdCache { .. } => "cold page cache",

@@ -37,6 +37,9 @@ pub struct Trial {
     pub policy: String,
     /// Whether this trial is the second, unlabelled run of the baseline.
     pub role: Role,
+    /// Number of the start of its server, from 0, where several trials load one server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u32>,
     /// When it began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// How the workload ended.

@@ -76,6 +76,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
                 round,
                 policy: record.header.plan.policies[slot.policy].name.clone(),
                 role: slot.role,
+                start: None,
                 started_unix_ms: 0,
                 outcome: Outcome::Exited { code: 0 },
                 stderr_tail: None,

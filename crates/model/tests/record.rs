@@ -13,6 +13,7 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_model::run::trial::{Advice, Process, ProcessTree};
 use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
 use proptest::prelude::*;
 
@@ -287,13 +288,51 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         prop::collection::btree_map(".*", ".*", 0..3),
         prop::option::of(disable),
         prop::option::of(".*"),
+        prop::option::of(tree()),
     )
-        .prop_map(|(files, thp_disable, allocator)| ReadBack {
+        .prop_map(|(files, thp_disable, allocator, tree)| ReadBack {
             files,
             thp_disable,
             allocator,
             runtimes: BTreeMap::new(),
+            tree,
         })
+}
+
+fn tree() -> impl Strategy<Value = ProcessTree> {
+    let advice = any::<[u64; 3]>().prop_map(|[anon_bytes, huge_bytes, no_huge_bytes]| Advice {
+        anon_bytes,
+        huge_bytes,
+        no_huge_bytes,
+    });
+    let process = (
+        (".*", ".*", any::<u64>()),
+        any::<Option<bool>>(),
+        prop::option::of(advice),
+        prop::collection::btree_map(".*", ".*", 0..3),
+        prop::collection::btree_set(".*", 0..3),
+    );
+    let process =
+        process.prop_map(
+            |(named, thp_enabled, advice, environment, libraries)| Process {
+                name: named.0,
+                program: named.1,
+                anon_bytes: named.2,
+                thp_enabled,
+                advice,
+                environment,
+                libraries,
+            },
+        );
+    (any::<[u32; 2]>(), any::<u64>(), process).prop_map(|(counts, anon_bytes, largest)| {
+        ProcessTree {
+            processes: counts[0],
+            thp_disabled: counts[1],
+            anon_bytes,
+            libraries: largest.libraries.clone(),
+            largest,
+        }
+    })
 }
 
 fn slowest() -> impl Strategy<Value = Slowest> {

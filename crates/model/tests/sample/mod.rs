@@ -257,6 +257,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
             }),
             allocator: None,
             runtimes: BTreeMap::new(),
+            tree: None,
         },
         marks: Vec::new(),
         pacing: None,

@@ -218,7 +218,7 @@ impl<'a> Attempt<'a> {
             return Ok(self.halted(halt, None));
         }
         let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
-        let question = question(self.host, self.watch, &sizes);
+        let question = question(self.host, &sizes);
         let pools = Pools::before(self.root);
         self.step("starting the service");
         let server = self.start()?;
@@ -226,8 +226,7 @@ impl<'a> Attempt<'a> {
             Ok(server) => server,
             Err(outcome) => return Ok(TrialObservation::not_run(outcome)),
         };
-        let library = question.preload.as_deref();
-        let sampler = Sampler::new(self.root, server.main, &sizes, library, pools);
+        let sampler = Sampler::new(self.root, &sizes, pools);
         let driven = self.drive(&mut server, sampler, &sizes, &question)?;
         let ended = self.stop(&mut server)?;
         self.step("closing the books");

@@ -12,12 +12,16 @@ use crate::base::missing::Missing;
 use crate::run::stats::{Sample, median};
 
 mod mark;
+mod own_act;
+mod process_tree;
 mod read_back;
 mod requests;
 /// A trial of a service second by second.
 pub mod timeline;
 
 pub use mark::Mark;
+pub use own_act::OwnAct;
+pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::ReadBack;
 pub use requests::{Interval, Pacing, Timed, Times};
 

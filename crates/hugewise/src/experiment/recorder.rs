@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
-use hugewise_model::run::record::{End, Header, Line, Record};
+use hugewise_model::run::record::{End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
 
 use crate::exit;
@@ -58,6 +58,12 @@ impl Recorder {
     pub fn push(&mut self, trial: Trial) {
         self.append(&Line::Trial(trial.clone()));
         self.record.trials.push(trial);
+    }
+
+    /// Drops a policy.
+    pub fn remove(&mut self, removal: Removal) {
+        self.append(&Line::Drop(removal.clone()));
+        self.record.remove(removal);
     }
 
     /// Where it lies.

@@ -215,6 +215,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             left_behind: Vec::new(),
         }),
         trials,
+        removals: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -20,6 +20,7 @@ use hugewise_model::run::trial::{Reading, Role, Trial};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::idle_policies::IdlePolicies;
 use crate::experiment::progress::{Audience, Progress};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
@@ -54,6 +55,8 @@ pub struct Rounds<'a> {
     stalls: Option<RefCell<Stalls>>,
     /// What runtimes make of each policy.
     runtimes: Runtimes,
+    /// Policies that cannot act on the program.
+    idle: IdlePolicies,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
     /// Whether it was reported that a server did not end in time.
@@ -107,6 +110,7 @@ impl<'a> Rounds<'a> {
             },
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
+            idle: IdlePolicies::default(),
             fragmentation: None,
             killing_reported: Cell::new(false),
             audience: if quiet {
@@ -153,17 +157,36 @@ impl<'a> Rounds<'a> {
         if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
             return Ok(StopReason::Interrupted);
         }
+        let mut plan = self.without_idle(recorder, 0, progress)?;
         for round in 0..plan.bounds.max_rounds {
-            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
+            if self.round(&plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
+            if round == 0 {
+                plan = self.without_idle(recorder, 1, progress)?;
+            }
             let so_far = so_far(recorder.record()).map_err(exit::usage)?;
-            progress.round_done(plan, &estimates(&so_far));
+            progress.round_done(&plan, &estimates(&so_far));
             if let Some(reason) = stop(recorder.record(), &so_far, began) {
                 return Ok(reason);
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// The plan without policies that turned out to be idle.
+    fn without_idle(
+        &self,
+        recorder: &mut Recorder,
+        round: u32,
+        progress: &Progress,
+    ) -> Result<Plan> {
+        let known = recorder.record().removals.len();
+        let plan = self.idle.drop_from(recorder, round)?;
+        for removal in &recorder.record().removals[known..] {
+            progress.print_above(&format!("dropped: {removal}"));
+        }
+        Ok(plan)
     }
 
     /// One round: every trial of the plan, recorded.
@@ -178,6 +201,9 @@ impl<'a> Rounds<'a> {
         let slots = plan.round(round);
         for (position, &slot) in slots.iter().enumerate() {
             let policy = &plan.policies[slot.policy].name;
+            if self.idle.has(policy) {
+                continue;
+            }
             progress.trial(round, position, slots.len(), policy);
             let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
             let place = Place {
@@ -188,6 +214,9 @@ impl<'a> Rounds<'a> {
             let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
+            }
+            if round == 0 {
+                self.idle.learn(&recorder.record().header, &trial);
             }
             recorder.push(trial);
         }
@@ -209,7 +238,11 @@ impl<'a> Rounds<'a> {
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
             {
-                progress.warmup(&plan.policies[slot.policy].name);
+                let policy = &plan.policies[slot.policy].name;
+                if self.idle.has(policy) {
+                    continue;
+                }
+                progress.warmup(policy);
                 let place = Place {
                     index: None,
                     round,
@@ -219,6 +252,7 @@ impl<'a> Rounds<'a> {
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
+                self.idle.learn(&recorder.record().header, &trial);
                 if !trial.succeeded() && !reported {
                     reported = true;
                     progress.print_above(&failure(&trial));

@@ -7,9 +7,11 @@
 use std::collections::BTreeMap;
 
 mod read;
+mod removal;
 mod write;
 
 pub use read::parse;
+pub use removal::{Removal, RemovalReason};
 pub use write::to_line;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ pub struct Record {
     pub header: Header,
     /// What was seen.
     pub trials: Vec<Trial>,
+    /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
+    pub removals: Vec<Removal>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -40,9 +44,22 @@ impl Record {
         Self {
             header,
             trials: Vec::new(),
+            removals: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Drops a policy.
+    pub fn remove(&mut self, removal: Removal) {
+        match removal.why {
+            // What cannot act is no part of the comparison.
+            RemovalReason::CannotAct(_) => {
+                let policies = &mut self.header.plan.policies;
+                policies.retain(|policy| policy.name != removal.policy);
+            }
+        }
+        self.removals.push(removal);
     }
 
     /// How many marks of each kind its trials carry.
@@ -119,6 +136,8 @@ pub enum Line {
     Header(Header),
     /// One per trial.
     Trial(Trial),
+    /// One per policy that is dropped.
+    Drop(Removal),
     /// The last.
     End(End),
 }

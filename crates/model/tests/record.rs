@@ -419,3 +419,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_policy_that_cannot_act_leaves_the_plan() {
+    use hugewise_model::run::policy::Policy;
+    use hugewise_model::run::record::{Removal, RemovalReason};
+
+    let arms = [
+        Policy::as_is(),
+        sample::thp("b", hugewise_model::run::policy::Thp::Never),
+    ];
+    let record = sample::record(&arms.map(|policy| (policy, sample::huge_pages())), 2);
+    let removal = Removal {
+        round: 1,
+        policy: "b".to_owned(),
+        why: RemovalReason::CannotAct("x is static".to_owned()),
+    };
+    let line = record::to_line(&Line::Drop(removal.clone()));
+    expect![[r#"
+        {"line":"drop","round":1,"policy":"b","why":{"cannot_act":"x is static"}}
+    "#]]
+    .assert_eq(&line);
+    let mut lines = lines_of(&record);
+    let last = lines.len() - 1;
+    lines.insert(last, line.trim_end().to_owned());
+    let read = record::parse(lines.join("\n").as_bytes()).unwrap();
+    let left: Vec<&str> = read
+        .header
+        .plan
+        .policies
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(left, ["as-is"]);
+    assert_eq!(read.removals, [removal]);
+    assert_eq!(read.trials, record.trials, "what ran stays");
+    lines.insert(last, line.trim_end().to_owned());
+    let twice = record::parse(lines.join("\n").as_bytes()).unwrap_err();
+    assert!(
+        twice.to_string().contains("the end of policy `b`"),
+        "{twice}"
+    );
+}

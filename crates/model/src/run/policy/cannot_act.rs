@@ -72,11 +72,16 @@ pub fn not_preloaded(expected: &Realisation, program: &Program<'_>) -> String {
 }
 
 impl Program<'_> {
-    fn path(&self) -> &str {
+    /// The file that is executed, after the name of the process where that is another.
+    fn path(&self) -> String {
         let largest = &self.tree.largest;
-        match largest.program.as_str() {
-            "" => &largest.name,
-            path => path,
+        let (name, path) = (&largest.name, &largest.program);
+        let file = path.rsplit('/').next().unwrap_or_default();
+        match (path.is_empty(), file.starts_with(name.as_str())) {
+            (true, _) => name.clone(),
+            // The kernel keeps fifteen letters of a name.
+            (false, true) => path.clone(),
+            (false, false) => format!("{name} ({path})"),
         }
     }
 
@@ -254,9 +259,9 @@ mod tests {
             })
             .collect();
         expect![[r#"
-            /bin/x is statically linked and has no glibc malloc; thp= does not depend on it
-            /bin/x is a Go program, whose heap is not malloc's; thp= does not depend on it
-            /bin/x uses musl, which has no such tunable; thp= does not depend on it
+            /bin/x is statically linked and has no glibc malloc; thp=always needs no malloc
+            /bin/x is a Go program, whose heap is not malloc's; thp=always needs no malloc
+            /bin/x uses musl, which has no such tunable; thp=always needs no malloc
             /bin/x allocates with libjemalloc.so.2, not with glibc's malloc; jemalloc.thp=always is its own setting
             /bin/x has a malloc of its own linked in, not glibc's malloc
             /bin/x is statically linked, and nothing is preloaded into it; link it with the allocator

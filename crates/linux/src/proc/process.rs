@@ -2,6 +2,8 @@
 //! of huge pages for itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use hugewise_model::run::trial::{Advice, Process};
 
@@ -35,16 +37,25 @@ pub fn read_process(root: &Root, pid: u32, anon_bytes: u64) -> Option<Process> {
     let status = read_status(root, pid).ok()?;
     let environ = root.read(format!("proc/{pid}/environ"));
     let environment = parse_environment(&environ.unwrap_or_default());
-    let program = std::fs::read_link(root.path(format!("proc/{pid}/exe")));
     Some(Process {
         name: root.read_trimmed(format!("proc/{pid}/comm")).ok()?,
-        program: program.map_or_else(|_| String::new(), |path| path.display().to_string()),
+        program: read_program(root, pid).unwrap_or_default(),
         anon_bytes,
         thp_enabled: status.thp_enabled,
         advice: None,
         libraries: read_libraries(root, pid, environment.get("LD_PRELOAD")),
         environment,
     })
+}
+
+/// The path of the file that a process executes, where it leads to that file: in another mount
+/// namespace it may lead to another one here.
+fn read_program(root: &Root, pid: u32) -> Option<String> {
+    let link = root.path(format!("proc/{pid}/exe"));
+    let path = fs::read_link(&link).ok()?;
+    let (executed, here) = (fs::metadata(&link).ok()?, fs::metadata(&path).ok()?);
+    let is_same = (executed.dev(), executed.ino()) == (here.dev(), here.ino());
+    is_same.then(|| path.display().to_string())
 }
 
 /// The libraries of note that a process has mapped, and those of `preload`.

@@ -31,7 +31,8 @@ pub struct ProcessTree {
 pub struct Process {
     /// Its name (`/proc/PID/comm`).
     pub name: String,
-    /// The file that it executes (`/proc/PID/exe`); empty where that could not be read.
+    /// The file that it executes (`/proc/PID/exe`); empty where that could not be read, was deleted, or
+    /// lies in another mount namespace.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub program: String,
     /// Its anonymous memory, in bytes.

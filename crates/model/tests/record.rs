@@ -13,6 +13,7 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
+use hugewise_model::run::trial::{Advice, Process, ProcessTree};
 use hugewise_model::run::trial::{FirstTouch, Mark, Outcome, ReadBack, Reading, Role, Trial};
 use proptest::prelude::*;
 
@@ -293,13 +294,51 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         prop::collection::btree_map(".*", ".*", 0..3),
         prop::option::of(disable),
         prop::option::of(".*"),
+        prop::option::of(tree()),
     )
-        .prop_map(|(files, thp_disable, allocator)| ReadBack {
+        .prop_map(|(files, thp_disable, allocator, tree)| ReadBack {
             files,
             thp_disable,
             allocator,
             runtimes: BTreeMap::new(),
+            tree,
         })
+}
+
+fn tree() -> impl Strategy<Value = ProcessTree> {
+    let advice = any::<[u64; 3]>().prop_map(|[anon_bytes, huge_bytes, no_huge_bytes]| Advice {
+        anon_bytes,
+        huge_bytes,
+        no_huge_bytes,
+    });
+    let process = (
+        (".*", ".*", any::<u64>()),
+        any::<Option<bool>>(),
+        prop::option::of(advice),
+        prop::collection::btree_map(".*", ".*", 0..3),
+        prop::collection::btree_set(".*", 0..3),
+    );
+    let process =
+        process.prop_map(
+            |(named, thp_enabled, advice, environment, libraries)| Process {
+                name: named.0,
+                program: named.1,
+                anon_bytes: named.2,
+                thp_enabled,
+                advice,
+                environment,
+                libraries,
+            },
+        );
+    (any::<[u32; 2]>(), any::<u64>(), process).prop_map(|(counts, anon_bytes, largest)| {
+        ProcessTree {
+            processes: counts[0],
+            thp_disabled: counts[1],
+            anon_bytes,
+            libraries: largest.libraries.clone(),
+            largest,
+        }
+    })
 }
 
 fn slowest() -> impl Strategy<Value = Slowest> {
@@ -407,4 +446,46 @@ proptest! {
             prop_assert!(record.trials.is_empty());
         }
     }
+}
+
+#[test]
+fn a_policy_that_cannot_act_leaves_the_plan() {
+    use hugewise_model::run::policy::Policy;
+    use hugewise_model::run::record::{Removal, RemovalReason};
+
+    let arms = [
+        Policy::as_is(),
+        sample::thp("b", hugewise_model::run::policy::Thp::Never),
+    ];
+    let record = sample::record(&arms.map(|policy| (policy, sample::huge_pages())), 2);
+    let removal = Removal {
+        round: 1,
+        policy: "b".to_owned(),
+        why: RemovalReason::CannotAct("x is static".to_owned()),
+    };
+    let line = record::to_line(&Line::Drop(removal.clone()));
+    expect![[r#"
+        {"line":"drop","round":1,"policy":"b","why":{"cannot_act":"x is static"}}
+    "#]]
+    .assert_eq(&line);
+    let mut lines = lines_of(&record);
+    let last = lines.len() - 1;
+    lines.insert(last, line.trim_end().to_owned());
+    let read = record::parse(lines.join("\n").as_bytes()).unwrap();
+    let left: Vec<&str> = read
+        .header
+        .plan
+        .policies
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(left, ["as-is"]);
+    assert_eq!(read.removals, [removal]);
+    assert_eq!(read.trials, record.trials, "what ran stays");
+    lines.insert(last, line.trim_end().to_owned());
+    let twice = record::parse(lines.join("\n").as_bytes()).unwrap_err();
+    assert!(
+        twice.to_string().contains("the end of policy `b`"),
+        "{twice}"
+    );
 }

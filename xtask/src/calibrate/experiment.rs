@@ -58,7 +58,7 @@ impl Scenario {
         for round in 0..self.max_rounds {
             self.add_round(&mut record, round, &mut machine);
             let progress = compare::progress(&record, self.max_rounds - round - 1)?;
-            record.drops.extend(progress.drops);
+            record.removals.extend(progress.drops);
             if progress.stop.is_some() {
                 break;
             }

@@ -6,6 +6,9 @@ pub mod plan;
 /// What runtimes make of the settings of a policy.
 pub mod runtimes;
 
+/// Policies that cannot act on the program.
+pub mod idle_policies;
+
 /// `run --dry-run`.
 pub mod preview;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
-use hugewise_model::run::record::{Dropout, End, Header, Line, Record};
+use hugewise_model::run::record::{End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
 
 use crate::exit;
@@ -67,10 +67,10 @@ impl Recorder {
         u32::try_from(trials).unwrap_or(u32::MAX)
     }
 
-    /// Adds a policy that is not run any more.
-    pub fn push_drop(&mut self, dropout: Dropout) {
-        self.append(&Line::Drop(dropout.clone()));
-        self.record.drops.push(dropout);
+    /// Drops a policy.
+    pub fn remove(&mut self, removal: Removal) {
+        self.append(&Line::Drop(removal.clone()));
+        self.record.remove(removal);
     }
 
     /// Where it lies.

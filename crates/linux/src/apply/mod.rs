@@ -6,6 +6,8 @@ pub mod first_touch;
 /// Free memory kept in a stated state of fragmentation.
 pub mod fragment;
 
+/// Executable files: loader, toolchain, malloc.
+pub mod executable;
 /// Settings of a policy as runtimes report them.
 pub mod runtime;
 

@@ -90,6 +90,7 @@ fn fragmented(facts: &Circumstances<'_>) -> Option<Mark> {
 fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
     let details = prctl_detail(facts)
         .into_iter()
+        .chain(own_act_detail(facts))
         .chain(allocator_detail(facts))
         .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
@@ -109,6 +110,20 @@ fn prctl_detail(facts: &Circumstances<'_>) -> Option<String> {
             "prctl(PR_SET_THP_DISABLE) should be {}, but is {found}",
             name(wanted)
         )
+    })
+}
+
+/// What the program itself did against the huge pages that a policy gives.
+fn own_act_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let gives = match facts.expected.prctl {
+        ThpPrctl::Clear | ThpPrctl::ExceptAdvised => true,
+        ThpPrctl::Leave => !facts.expected.files.is_empty(),
+        ThpPrctl::Disable => false,
+    };
+    let act = facts.read_back.own_act().filter(|_| gives)?;
+    Some(match act.remedy() {
+        Some(remedy) => format!("{act}; start it with {remedy}"),
+        None => act.to_string(),
     })
 }
 

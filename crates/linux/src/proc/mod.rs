@@ -17,6 +17,8 @@ pub mod meminfo;
 pub mod mounts;
 /// Identity and counters of one process.
 pub mod pid_stat;
+/// What one process is, and what it made of huge pages for itself.
+pub mod process;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
 /// Processor time of the machine.

@@ -218,8 +218,8 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             left_behind: Vec::new(),
         }),
         trials,
-        drops: Vec::new(),
         cold: Vec::new(),
+        removals: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -263,6 +263,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
             }),
             allocator: None,
             runtimes: BTreeMap::new(),
+            tree: None,
         },
         marks: Vec::new(),
         pacing: None,

@@ -21,6 +21,7 @@ use hugewise_model::run::trial::{Reading, Role, Trial};
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::FreeMemory;
+use crate::experiment::idle_policies::IdlePolicies;
 use crate::experiment::progress::{Audience, Progress};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
@@ -58,6 +59,8 @@ pub struct Rounds<'a> {
     stalls: Option<RefCell<Stalls>>,
     /// What runtimes make of each policy.
     runtimes: Runtimes,
+    /// Policies that cannot act on the program.
+    idle: IdlePolicies,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
     /// In which state the host keeps free memory.
@@ -115,6 +118,7 @@ impl<'a> Rounds<'a> {
             },
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
+            idle: IdlePolicies::default(),
             fragmentation: None,
             free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
             servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
@@ -162,6 +166,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<StopReason> {
         let began = Instant::now();
         let reason = self.all_rounds(plan, recorder, machine, progress, began)?;
+        let plan = &recorder.record().header.plan.clone();
         self.cold_trials(plan, recorder, machine, progress, (reason, began))
     }
 
@@ -176,17 +181,23 @@ impl<'a> Rounds<'a> {
     ) -> Result<StopReason> {
         let first = Instant::now();
         for round in 0..plan.bounds.max_rounds {
-            if self.before_round(round, recorder, machine, progress)? == Flow::Stop
-                || self.round(plan, round, recorder, machine, progress)? == Flow::Stop
-            {
+            if self.before_round(round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
+            }
+            if round < 2 && self.drop_idle(round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
+            }
+            // What was dropped is not in it any more.
+            let plan = &recorder.record().header.plan.clone();
+            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
             let left = rounds_left(plan, round + 1, first.elapsed());
             let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
             let rows = running(recorder.record()).map_err(exit::usage)?;
             progress.round_done(plan, &estimates(&rows));
-            for dropout in &so_far.drops {
-                recorder.push_drop(dropout.clone());
+            for removal in so_far.drops.clone() {
+                recorder.remove(removal);
             }
             if let Some(reason) = stop(recorder.record(), &so_far, began) {
                 return Ok(reason);
@@ -213,6 +224,27 @@ impl<'a> Rounds<'a> {
         self.warm_up(&record.header, machine, progress)
     }
 
+    /// Drops the policies that turned out to be idle. Servers that live are those of the plan as
+    /// it was, so they are started anew.
+    fn drop_idle(
+        &self,
+        round: u32,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        if self.idle.is_empty() {
+            return Ok(Flow::Go);
+        }
+        self.stop_servers(&recorder.record().header)?;
+        let known = recorder.record().removals.len();
+        self.idle.drop_from(recorder, round)?;
+        for removal in &recorder.record().removals[known..] {
+            progress.print_above(&format!("dropped: {removal}"));
+        }
+        self.restart_servers(recorder.record(), round, machine, progress)
+    }
+
     /// One round: every trial of the plan, recorded.
     fn round(
         &self,
@@ -226,6 +258,9 @@ impl<'a> Rounds<'a> {
         let slots = plan.round(round, |policy| record.is_run(policy, round));
         for (position, &slot) in slots.iter().enumerate() {
             let policy = &plan.policies[slot.policy].name;
+            if self.idle.has(policy) {
+                continue;
+            }
             progress.trial(round, position, slots.len(), policy);
             let place = Place {
                 index: Some(recorder.next_index()),
@@ -235,6 +270,9 @@ impl<'a> Rounds<'a> {
             let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
+            }
+            if round == 0 {
+                self.idle.learn(&recorder.record().header, &trial);
             }
             recorder.push(trial);
         }
@@ -251,7 +289,11 @@ impl<'a> Rounds<'a> {
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
             {
-                progress.warmup(&plan.policies[slot.policy].name);
+                let policy = &plan.policies[slot.policy].name;
+                if self.idle.has(policy) {
+                    continue;
+                }
+                progress.warmup(policy);
                 let place = Place {
                     index: None,
                     round,
@@ -261,6 +303,7 @@ impl<'a> Rounds<'a> {
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
+                self.idle.learn(header, &trial);
                 if !trial.succeeded() && !reported {
                     reported = true;
                     progress.print_above(&failure(&trial));

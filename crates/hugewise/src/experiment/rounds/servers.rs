@@ -113,9 +113,23 @@ impl Rounds<'_> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        let header = &record.header;
         let windows = self.servers.borrow().as_ref().map(|it| it.windows);
-        let Some(windows) = windows.filter(|it| it.begins_at(round)) else {
+        match windows.filter(|it| it.begins_at(round)) {
+            Some(_) => self.restart_servers(record, round, machine, progress),
+            None => Ok(Flow::Go),
+        }
+    }
+
+    /// Starts the servers of a round anew, where servers live at all.
+    pub(super) fn restart_servers(
+        &self,
+        record: &Record,
+        round: u32,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let header = &record.header;
+        let Some(windows) = self.servers.borrow().as_ref().map(|it| it.windows) else {
             return Ok(Flow::Go);
         };
         self.stop_servers(header)?;

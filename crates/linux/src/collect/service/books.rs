@@ -172,11 +172,13 @@ impl Attempt<'_> {
             stalls: &window.stalls,
             driven: Some(driven),
         };
+        let tree = (samples.looks).at_end(window.main, account.exit.as_ref().ok());
         let read_back = ReadBack {
             files: window.files_before.clone(),
             thp_disable,
             runtimes: BTreeMap::new(),
-            allocator: read_back::allocator(self.watch.expected, &account, samples),
+            allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
+            tree,
         };
         let expected = self.watch.expected;
         let CapturedOutput {

@@ -84,10 +84,8 @@ impl LiveServer {
     pub fn load(&mut self, stage: Stage<'_>, others: &[u32]) -> Result<TrialObservation> {
         let attempt = Attempt::at(stage, self.places.clone(), self.dir.clone());
         let (sizes, question) = attempt.questions();
-        let library = question.preload.as_deref();
-        let main = self.server.main;
         let pools = Pools::since(stage.root, self.taken);
-        let sampler = Sampler::new(stage.root, main, &sizes, library, pools);
+        let sampler = Sampler::new(stage.root, &sizes, pools);
         stage.service.last_look.look_before(&self.places);
         let begin = |&keeper: &u32| UsageObserver::begin(stage.root, UsageScope::Below(keeper));
         let mut idle: Vec<_> = others.iter().map(begin).collect();

@@ -220,8 +220,7 @@ impl<'a> Attempt<'a> {
             Err(observed) => return Ok(*observed),
         };
         let (sizes, question) = self.questions();
-        let library = question.preload.as_deref();
-        let sampler = Sampler::new(self.root, server.main, &sizes, library, pools);
+        let sampler = Sampler::new(self.root, &sizes, pools);
         let driven = self.drive(&mut server, sampler, &sizes, &question)?;
         let ended = self.stop(&mut server)?;
         self.step("closing the books");
@@ -232,7 +231,7 @@ impl<'a> Attempt<'a> {
     /// The folio sizes that are watched, in KiB, and what the main process is asked.
     fn questions(&self) -> (Vec<u64>, ExitRequest) {
         let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
-        let question = question(self.host, self.watch, &sizes);
+        let question = question(self.host, &sizes);
         (sizes, question)
     }
 

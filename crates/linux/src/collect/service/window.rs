@@ -27,6 +27,8 @@ use crate::spawn::{self, CapturedOutput, End, ExitReading, ExitRequest, Launch, 
 
 /// Readings while the load ran.
 pub(super) struct Window<'a> {
+    /// The server's main process.
+    pub(super) main: u32,
     pub(super) started_unix_ms: u64,
     pub(super) ready: Duration,
     pub(super) load: End,
@@ -145,6 +147,7 @@ impl<'a> Attempt<'a> {
             ))));
         };
         Ok(Ok(Window {
+            main: server.main,
             started_unix_ms,
             ready,
             load: end,

@@ -6,7 +6,7 @@ use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
 use crate::run::compare::verdict::Judgement;
 use crate::run::compare::{Answer, CompareError, Comparison, Judged};
-use crate::run::record::{DropReason, Dropout, Record, StopReason};
+use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 
 /// How far an experiment has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Progress {
     /// Why no further round is needed.
     pub stop: Option<StopReason>,
     /// The policies that need not run in the next round.
-    pub drops: Vec<Dropout>,
+    pub drops: Vec<Removal>,
     /// The answer for each policy other than the baseline, if the experiment ended here.
     pub answers: BTreeMap<String, Answer>,
 }
@@ -43,7 +43,7 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         answers.insert(policy.to_owned(), judgement.answer);
         if record.is_run(policy, rounds) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
-            drops.extend(why.map(|why| Dropout {
+            drops.extend(why.map(|why| Removal {
                 round: rounds,
                 policy: policy.to_owned(),
                 why,
@@ -76,9 +76,9 @@ fn reason_to_drop(
     policy: &str,
     judgement: &Judgement,
     rounds_left: u32,
-) -> Option<DropReason> {
+) -> Option<RemovalReason> {
     if judgement.is_settled {
-        return Some(DropReason::Decided);
+        return Some(RemovalReason::Decided);
     }
     let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
     if !is_open || judged.rounds.whole < FORETELLING {
@@ -86,13 +86,13 @@ fn reason_to_drop(
     }
     let draws = judged.evidence().draws(policy);
     let is_hopeless = !is_within_reach(&draws, judged.question(), rounds_left);
-    is_hopeless.then_some(DropReason::OutOfReach)
+    is_hopeless.then_some(RemovalReason::OutOfReach)
 }
 
-fn stop(judged: &Judged, rounds: u32, drops: &[Dropout]) -> Option<StopReason> {
+fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
     let record = judged.record;
     let bounds = &record.header.plan.bounds;
-    let all = || record.drops.iter().chain(drops);
+    let all = || record.removals.iter().chain(drops);
     if record.header.plan.policies.len() < 2 {
         return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }
@@ -100,7 +100,7 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Dropout]) -> Option<StopReason> {
         .policies()
         .all(|policy| all().any(|drop| drop.policy == policy.name))
     {
-        let open = all().any(|drop| drop.why == DropReason::OutOfReach);
+        let open = all().any(|drop| drop.why == RemovalReason::OutOfReach);
         return Some(match open {
             true => StopReason::OutOfReach,
             false => StopReason::Decided,

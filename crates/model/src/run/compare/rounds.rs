@@ -34,7 +34,11 @@ pub(super) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
         let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
-        for trial in &record.trials {
+        let planned = |trial: &&Trial| {
+            let policies = &mut record.header.plan.policies.iter();
+            policies.any(|policy| policy.name == trial.policy)
+        };
+        for trial in record.trials.iter().filter(planned) {
             *sizes.entry(trial.round).or_default() += 1;
         }
         let slots = |round: u32| record.slots(round);
@@ -50,11 +54,11 @@ impl<'a> Rounds<'a> {
                 .filter(|&(&at, &size)| size < slots(at))
                 .count() as u32,
         };
-        for trial in record
-            .trials
-            .iter()
-            .filter(|t| sizes[&t.round] >= slots(t.round))
-        {
+        for trial in record.trials.iter().filter(|t| {
+            sizes
+                .get(&t.round)
+                .is_some_and(|&size| size >= slots(t.round))
+        }) {
             let arm = match trial.role {
                 Role::Arm => rounds.arms.entry(&trial.policy).or_default(),
                 Role::Control => &mut rounds.control,

@@ -28,6 +28,10 @@ impl Rule for CheaperWalks {
          remaining walks."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

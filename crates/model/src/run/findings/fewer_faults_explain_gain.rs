@@ -30,6 +30,10 @@ impl Rule for FewerFaultsExplainGain {
          counters."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

@@ -28,6 +28,10 @@ impl Rule for KhugepagedFilledGaps {
          khugepaged.max_ptes_none=0, or MADV_NOHUGEPAGE on memory that is used sparsely."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

@@ -26,6 +26,10 @@ impl Rule for MemoryBloat {
          decides how much it adds."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

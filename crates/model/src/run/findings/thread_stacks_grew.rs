@@ -29,6 +29,10 @@ impl Rule for ThreadStacksGrew {
          to what is mapped with MAP_STACK."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

@@ -23,6 +23,10 @@ impl Rule for ZeroingAteTheGain {
          trace the latency of huge faults with perf; two humps point to the host."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 
 mod cold;
 mod read;
+mod removal;
 mod write;
 
 pub use cold::COLD_REST;
 pub use read::parse;
+pub use removal::{Removal, RemovalReason};
 pub use write::to_line;
 
 use serde::{Deserialize, Serialize};
@@ -28,10 +30,10 @@ pub struct Record {
     pub header: Header,
     /// The trials of the rounds, which are compared.
     pub trials: Vec<Trial>,
-    /// The policies that were not run to the end.
-    pub drops: Vec<Dropout>,
     /// The trials of [`Role::Cold`], which are in no comparison.
     pub cold: Vec<Trial>,
+    /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
+    pub removals: Vec<Removal>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -46,8 +48,8 @@ impl Record {
         Self {
             header,
             trials: Vec::new(),
-            drops: Vec::new(),
             cold: Vec::new(),
+            removals: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
@@ -56,8 +58,8 @@ impl Record {
     /// Whether a policy still runs in a round.
     #[must_use]
     pub fn is_run(&self, policy: &str, round: u32) -> bool {
-        let dropped = |drop: &Dropout| drop.policy == policy && drop.round <= round;
-        !self.drops.iter().any(dropped)
+        let dropped = |removal: &Removal| removal.policy == policy && removal.round <= round;
+        !self.removals.iter().any(dropped)
     }
 
     /// How many trials a whole round has, the control among them.
@@ -75,6 +77,19 @@ impl Record {
             Role::Arm | Role::Control => self.trials.push(trial),
             Role::Cold => self.cold.push(trial),
         }
+    }
+
+    /// Drops a policy.
+    pub fn remove(&mut self, removal: Removal) {
+        match removal.why {
+            // What cannot act is no part of the comparison.
+            RemovalReason::CannotAct(_) => {
+                let policies = &mut self.header.plan.policies;
+                policies.retain(|policy| policy.name != removal.policy);
+            }
+            RemovalReason::Decided | RemovalReason::OutOfReach => {}
+        }
+        self.removals.push(removal);
     }
 
     /// How many marks of each kind its trials carry.
@@ -104,30 +119,6 @@ pub struct Header {
     pub plan: Plan,
     /// How each policy was reached, by its name.
     pub realisations: BTreeMap<String, Realisation>,
-}
-
-/// A policy that is not run any more.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct Dropout {
-    /// The first round without it, from 0.
-    pub round: u32,
-    /// Name of the policy.
-    pub policy: String,
-    /// Why.
-    pub why: DropReason,
-}
-
-/// Why a policy is not run any more.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum DropReason {
-    /// It has its answer.
-    Decided,
-    /// The rounds that are left would not decide it, if they go on as the others did.
-    OutOfReach,
-    /// It cannot act on this program: why, as a sentence.
-    CannotAct(String),
 }
 
 /// The last line.
@@ -177,8 +168,8 @@ pub enum Line {
     Header(Header),
     /// One per trial.
     Trial(Trial),
-    /// One per policy that is not run to the end.
-    Drop(Dropout),
+    /// One per policy that is dropped.
+    Drop(Removal),
     /// The last.
     End(End),
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
 
-use super::{Dropout, End, Header, Line, Record};
+use super::{End, Header, Line, Record, Removal};
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
 
@@ -60,12 +60,12 @@ fn append(record: &mut Record, line: Line) -> Result<(), String> {
     match line {
         Line::Header(_) => return Err("a second header".to_owned()),
         Line::Trial(trial) => {
-            check_policy(record, &trial.policy, "a trial")?;
+            check_policy(record, &trial.policy, "a trial of")?;
             record.push(trial);
         }
-        Line::Drop(drop) => {
-            check_policy(record, &drop.policy, "a drop")?;
-            record.drops.push(drop);
+        Line::Drop(removal) => {
+            check_policy(record, &removal.policy, "the end of")?;
+            record.remove(removal);
         }
         Line::End(end) => record.end = Some(end),
     }
@@ -78,7 +78,7 @@ fn check_policy(record: &Record, name: &str, what: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{what} of policy `{name}`, which the plan does not have"
+        "{what} policy `{name}`, which the plan does not have"
     ))
 }
 
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for LineVisitor {
         let rest = MapAccessDeserializer::new(map);
         match kind.as_str() {
             "trial" => Trial::deserialize(rest).map(Line::Trial),
-            "drop" => Dropout::deserialize(rest).map(Line::Drop),
+            "drop" => Removal::deserialize(rest).map(Line::Drop),
             "end" => End::deserialize(rest).map(Line::End),
             other => Err(A::Error::unknown_variant(other, &["trial", "drop", "end"])),
         }

@@ -45,6 +45,9 @@ pub(super) fn json(report: &Report<'_>) -> String {
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
     }
+    if !report.record.removals.is_empty() {
+        object["dropped"] = value(&report.record.removals);
+    }
     // `{:#}` of a value is its indented form.
     format!("{object:#}\n")
 }

@@ -139,7 +139,12 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
     let marks = marks(record).into_iter().map(|line| (Level::Detail, line));
     let warnings = record.warnings.iter();
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
-    failed
+    let dropped = record.removals.iter().map(|removal| {
+        let line = format!("Dropped before round {}: {removal}.", removal.round + 1);
+        (Level::First, plain(&line))
+    });
+    dropped
+        .chain(failed)
         .chain(marks)
         .chain(warnings)
         .chain(stopped(record))

@@ -13,6 +13,8 @@ use crate::run::stats::{Sample, median};
 
 mod first_touch;
 mod mark;
+mod own_act;
+mod process_tree;
 mod read_back;
 mod requests;
 /// A trial of a service second by second.
@@ -20,6 +22,8 @@ pub mod timeline;
 
 pub use first_touch::{FirstTouch, TouchPrice};
 pub use mark::Mark;
+pub use own_act::OwnAct;
+pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::ReadBack;
 pub use requests::{Interval, Pacing, Timed, Times};
 

@@ -3,7 +3,7 @@
 use super::experiment::{fast, plan, read, record_of, row, the_table, wobble};
 use crate::run::compare::*;
 use crate::run::plan::{Plan, Slot};
-use crate::run::record::{DropReason, Dropout, Record, StopReason};
+use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 use crate::run::trial::Trial;
 
 /// As the plan is unless more rounds are asked for.
@@ -13,7 +13,7 @@ fn prompt() -> Plan {
     plan
 }
 
-fn dropped(record: &Record) -> Vec<(String, DropReason)> {
+fn dropped(record: &Record) -> Vec<(String, RemovalReason)> {
     let progress = progress(record, 40).expect("sound");
     let drops = progress.drops.into_iter();
     drops.map(|it| (it.policy, it.why)).collect()
@@ -34,7 +34,7 @@ fn few_rounds_say_how_many_are_needed() {
 /// Five of the fewest and no more: every run of the policy is far from every other.
 #[test]
 fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
-    let always = ("always".to_owned(), DropReason::Decided);
+    let always = ("always".to_owned(), RemovalReason::Decided);
     assert_eq!(dropped(&record_of(prompt(), 5, fast)), []);
     assert_eq!(dropped(&record_of(prompt(), 6, fast)), [always]);
 }
@@ -45,10 +45,10 @@ fn a_round_without_a_dropped_policy_is_whole() {
     record
         .trials
         .retain(|trial| trial.round < 6 || trial.policy != "always");
-    record.drops.push(Dropout {
+    record.removals.push(Removal {
         round: 6,
         policy: "always".to_owned(),
-        why: DropReason::Decided,
+        why: RemovalReason::Decided,
     });
     let table = the_table(&record);
     assert_eq!(row(&table, "wall_seconds", "always").n, 6);
@@ -71,7 +71,7 @@ fn a_policy_that_no_round_can_decide_is_left() {
     let record = record_of(small, 20, noisy);
     let left = |rounds| progress(&record, rounds).expect("sound");
     assert_eq!(left(5).stop, Some(StopReason::OutOfReach));
-    assert_eq!(left(5).drops[0].why, DropReason::OutOfReach);
+    assert_eq!(left(5).drops[0].why, RemovalReason::OutOfReach);
 }
 
 #[test]

@@ -106,6 +106,7 @@ impl Scenario {
                     min_rounds: 1,
                     max_rounds: self.max_rounds,
                     max_time: None,
+                    least_rounds: None,
                 },
                 verdict_metric: "wall_seconds".to_owned(),
                 judge_by: JudgeBy::Shape,

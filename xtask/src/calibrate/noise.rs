@@ -75,7 +75,9 @@ fn recorded() -> &'static [f64] {
     static LOGS: OnceLock<Vec<f64>> = OnceLock::new();
     LOGS.get_or_init(|| {
         let values = RECORDED.lines().filter_map(|line| line.parse::<f64>().ok());
-        values.map(f64::ln).collect()
+        let logs: Vec<f64> = values.map(f64::ln).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        logs.iter().map(|log| log - mean).collect()
     })
 }
 

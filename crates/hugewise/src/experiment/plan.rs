@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use std::time::Duration;
+
 use anyhow::Result;
 use hugewise_model::base::host::Host;
+use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::metric::{self, MetricId};
 use hugewise_model::run::plan::{
@@ -17,6 +20,11 @@ use crate::experiment::latency_files::FOLDER;
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, check_workload};
 use hugewise_model::text::suggest::{hint, nearest};
+
+/// No new round begins after it, unless the user says otherwise.
+const USUAL_TIME: Duration = Duration::from_secs(90);
+/// More rounds only where they are asked for.
+const MOST_ROUNDS: u32 = 400;
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -125,9 +133,13 @@ impl Options {
 
     /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
     fn bounds(&self, policies: usize) -> Result<Bounds> {
-        let usual = if policies > 1 { 1 } else { 10 };
+        let (usual, most) = if policies > 1 {
+            (1, MOST_ROUNDS)
+        } else {
+            (10, 10)
+        };
         let min_rounds = self.min_rounds.unwrap_or(usual);
-        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(40));
+        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(most));
         if min_rounds == 0 {
             return Err(exit::usage("--min-rounds 0: need at least 1"));
         }
@@ -142,7 +154,18 @@ impl Options {
                 None => Ok(self.bounds_of(max_rounds, max_rounds)),
             };
         }
-        Ok(self.bounds_of(min_rounds, max_rounds))
+        let bounds = self.bounds_of(min_rounds, max_rounds);
+        if self.max_rounds.is_some() || self.max_time.is_some() {
+            return Ok(bounds);
+        }
+        let claims = u32::try_from(policies)
+            .unwrap_or(u32::MAX)
+            .saturating_sub(1);
+        Ok(Bounds {
+            max_time: Some(USUAL_TIME),
+            least_rounds: Some(fewest_rounds(claims).max(min_rounds)),
+            ..bounds
+        })
     }
 
     fn bounds_of(&self, min_rounds: u32, max_rounds: u32) -> Bounds {
@@ -153,6 +176,7 @@ impl Options {
             min_rounds,
             max_rounds,
             max_time: self.max_time,
+            least_rounds: None,
         }
     }
 

@@ -112,11 +112,14 @@ pub struct Options {
     )]
     pub min_rounds: Option<u32>,
 
-    /// Run at most N rounds [default: 40]
+    /// Run at most N rounds [default: as many as 90 s allow]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     pub max_rounds: Option<u32>,
 
-    /// Start no new round after TIME, e.g. 5m
+    /// Start no new round after TIME, e.g. 5m [default: 90s]
+    ///
+    /// Without it and without --max-rounds, as many rounds are run as can decide at all, even if
+    /// that takes longer.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "When to stop")]
     pub max_time: Option<Duration>,
 

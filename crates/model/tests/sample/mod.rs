@@ -102,6 +102,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
             min_rounds: 8,
             max_rounds: 32,
             max_time: None,
+            least_rounds: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
         judge_by: JudgeBy::Shape,

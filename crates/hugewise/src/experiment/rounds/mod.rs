@@ -332,12 +332,11 @@ enum Flow {
 
 /// Why no further round is needed, if so.
 fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
-    let time_is_up = record
-        .header
-        .plan
-        .bounds
-        .max_time
-        .is_some_and(|most| began.elapsed() >= most);
+    let bounds = &record.header.plan.bounds;
+    let time_is_up = bounds.max_time.is_some_and(|most| began.elapsed() >= most)
+        && bounds
+            .least_rounds
+            .is_none_or(|least| so_far.rounds >= least);
     let first_rounds = (so_far.rounds >= 2).then(|| nothing_to_judge(record));
     first_rounds
         .flatten()

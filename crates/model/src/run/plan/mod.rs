@@ -149,6 +149,9 @@ pub struct Bounds {
     /// No new round begins after this time.
     #[serde(with = "seconds")]
     pub max_time: Option<Duration>,
+    /// As many rounds are run even if that takes longer: fewer could not decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_rounds: Option<u32>,
 }
 
 /// One place in the order of a round.
@@ -247,6 +250,7 @@ mod tests {
                 min_rounds: 8,
                 max_rounds: 32,
                 max_time: None,
+                least_rounds: None,
             },
             verdict_metric: "wall_seconds".to_owned(),
             judge_by: JudgeBy::Shape,

@@ -42,6 +42,7 @@ pub(super) fn plan() -> Plan {
             min_rounds: 10,
             max_rounds: 40,
             max_time: None,
+            least_rounds: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
         judge_by: JudgeBy::Shape,

@@ -12,6 +12,7 @@ mod checked;
 mod documented;
 mod incomplete;
 mod records;
+mod shapes;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod trials;

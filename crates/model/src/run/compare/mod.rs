@@ -196,6 +196,10 @@ pub struct Verdict {
     /// The runs of each policy that was measured, beside those of the baseline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
+    /// Whether the baseline, the metric, the threshold or the property of the runs is another than
+    /// the plan's: chosen after the data was there to be seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen_afterwards: bool,
     /// Whether the trials depend on what ran before them; `None` where that could not be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,

@@ -154,6 +154,7 @@ fn widened(effect: Effect, baseline: f64, policy: f64) -> Effect {
     };
     Effect {
         interval: effect.interval.map(|(low, high)| (low - down, high + up)),
+        fact: None,
         ..effect
     }
 }

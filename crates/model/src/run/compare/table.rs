@@ -244,11 +244,21 @@ impl<'a> Judged<'a> {
     fn conclude(&self, rows: Vec<Estimate>) -> Table {
         let rows = rows.into_iter();
         let comparisons: Vec<Comparison> = rows.map(|row| row.finish(self.threshold)).collect();
+        let mut verdict = self.evidence().verdict(&comparisons);
+        verdict.chosen_afterwards = !self.is_as_planned();
         Table {
             control: self.control(),
-            verdict: self.evidence().verdict(&comparisons),
+            verdict,
             comparisons,
         }
+    }
+
+    fn is_as_planned(&self) -> bool {
+        let plan = &self.record.header.plan;
+        self.baseline.name == plan.baseline
+            && self.metric == plan.verdict_metric
+            && self.threshold.total_cmp(&plan.bounds.threshold).is_eq()
+            && self.judge_by == plan.judge_by
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
-use crate::run::compare::Change;
+use crate::run::compare::{Answer, Change};
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
 use crate::run::stats::median;
@@ -42,7 +42,9 @@ impl Rule for FewerFaultsExplainGain {
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let fell = |metric: MetricId| view.change(metric) == Some(Change::Lower);
     let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
-    if !gained || !fell(MetricId::MinorFaultsTotal) {
+    // Of runs that are mixed, half of the story would be told.
+    let is_mixed = view.context.answer(view.policy) == Some(Answer::Mixed);
+    if is_mixed || !gained || !fell(MetricId::MinorFaultsTotal) {
         return Ok(Claim::Nothing);
     }
     let system_fell = fell(MetricId::SystemSeconds);

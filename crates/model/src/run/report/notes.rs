@@ -114,6 +114,9 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let detail = |line| (Level::Detail, line);
     let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
     doubts.extend(travelling(report).into_iter().map(first));
+    if report.table.verdict.chosen_afterwards {
+        doubts.push(first(AFTERWARDS.to_owned()));
+    }
     doubts.extend(starts::lines(report));
     doubts.extend(service(report).into_iter().map(detail));
     doubts.extend(requests(report));
@@ -128,6 +131,10 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     }
     doubts
 }
+
+/// Of a question that the plan did not ask.
+const AFTERWARDS: &str = "Chosen after the trials had run: what is judged, or against what. Its error \
+                          rate is not 5 %: take it as a hint, and run again to test it.";
 
 /// Of two records, always: each was shuffled by itself.
 const NOT_SHUFFLED: &str = "The records were measured one after the other: any other change from \

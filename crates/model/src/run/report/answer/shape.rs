@@ -62,10 +62,15 @@ pub(super) fn unseen(report: &Report<'_>, policy: &str) -> String {
     })
 }
 
-/// The effect after each kind of trial, where the order matters for this policy.
+/// The effect after each kind of trial, where the order matters: said with the first policy that it
+/// matters for, because it is tested over all of them.
 fn dependence(report: &Report<'_>, policy: &str) -> String {
     let order = report.table.verdict.order.as_ref();
-    let order = order.filter(|it| it.matters() && it.policies.iter().any(|name| name == policy));
+    let judged = &report.table.verdict.policies;
+    let order = order.filter(|it| {
+        let mut sensitive = it.policies.iter().filter(|name| judged.contains_key(*name));
+        it.matters() && sensitive.next().is_some_and(|name| name == policy)
+    });
     let strata = order.map(|order| (order, strata(order)));
     strata.map_or_else(String::new, |(order, strata)| {
         let p = match order.p < 0.001 {

@@ -54,7 +54,7 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
         fields.push(Field::new("host memory", plan.host_memory.to_string()));
     }
     let verdict = format!(
-        "{}; differences below {} % do not count",
+        "{}; differences within {} % do not count",
         plan.verdict_metric,
         chosen_percent(plan.bounds.threshold)
     );
@@ -121,8 +121,12 @@ fn rounds(plan: &Plan) -> String {
     let time = bounds.max_time.map_or_else(String::new, |time| {
         format!(", none started after {} s", time.as_secs_f64())
     });
+    let least = match bounds.min_rounds {
+        0 | 1 => "at most".to_owned(),
+        least => format!("{least} to"),
+    };
     format!(
-        "{} to {} of {trials} trials each{time}, after {} unmeasured; seed {}",
-        bounds.min_rounds, bounds.max_rounds, bounds.warmup_rounds, plan.seed
+        "{least} {} of {trials} trials each{time}, after {} unmeasured; seed {}",
+        bounds.max_rounds, bounds.warmup_rounds, plan.seed
     )
 }

@@ -56,7 +56,7 @@ fn what_a_report_cannot_do_is_refused() {
         (&["two.jsonl", "--threshold", "5%"], "--threshold"),
         (
             &["two.jsonl", "--verdict-metric", "user_seconds"],
-            "--verdict-metric",
+            "--judge-by",
         ),
         (&["two.jsonl", "--across"], "the same experiment"),
         (&["two.jsonl", "--trials"], "name only one"),

@@ -369,7 +369,8 @@ fn a_dry_run_says_everything_and_does_nothing() {
     std::fs::write(
         case.path("x.toml"),
         "service = ['sleep', '1']\nready = 'log:up'\nload = 'sleep 2'\nstop-signal = 'INT'\n\
-         policies = ['thp=never', 'malloc=thp']\nload-cpus = '0'\nmax-time = '1m'\n",
+         policies = ['thp=never', 'malloc=thp']\nload-cpus = '0'\nmax-time = '1m'\n\
+         host-memory = 'as-is'\n",
     )
     .expect("a file");
     let words = ["run", "--dry-run", "--seed", "7", "x.toml"];
@@ -385,9 +386,9 @@ fn a_dry_run_says_everything_and_does_nothing() {
          thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
          malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
          append after `:`)\n\
-         rounds         10 to 40 of 3 trials each, none started after 60 s, after 1\n               \
+         rounds         at most 400 of 3 trials each, none started after 60 s, after 1\n               \
          unmeasured; seed 7\n\
-         decided by     wall_seconds; differences below 1 % do not count\n",
+         decided by     wall_seconds; differences within 1 % do not count\n",
     );
     let json = case
         .hugewise()

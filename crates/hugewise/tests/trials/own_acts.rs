@@ -258,7 +258,7 @@ fn redis_switches_huge_pages_off_unless_it_is_told_not_to() {
         text.contains("thp=always did not reach it; start it with --disable-thp no"),
         "{text}"
     );
-    assert_eq!(report["verdict"]["policies"]["thp=always"], "cannot_tell");
+    assert_eq!(report["verdict"]["policies"]["thp=always"], "not_decided");
     let dropped = dropped(&report);
     assert!(
         dropped[0].1.contains("allocates with libjemalloc"),

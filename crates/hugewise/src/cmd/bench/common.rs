@@ -78,6 +78,13 @@ impl Common {
         }
     }
 
+    /// A bench has more cells than the one that decides, so it does not end with that one's answer.
+    fn min_rounds(&self) -> u32 {
+        const USUAL: u32 = 10;
+        let most = self.max_rounds.unwrap_or(USUAL).min(USUAL);
+        self.min_rounds.unwrap_or(most)
+    }
+
     /// After which no new round begins.
     pub(super) fn time(&self) -> Duration {
         self.max_time.unwrap_or(USUAL_TIME)
@@ -114,7 +121,7 @@ impl Common {
             judge_by: bench
                 .deciding()
                 .map(|cell| Criterion::Metric(cell.reading(primary))),
-            min_rounds: Some(self.min_rounds.unwrap_or(10)),
+            min_rounds: Some(self.min_rounds()),
             command,
             ..Options::default()
         })

@@ -11,9 +11,8 @@ use hugewise_model::base::jsonl::LineError;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
-use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
-use hugewise_model::run::trial::{Mark, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::run::trial::{Mark, Outcome, Pacing, ReadBack, Reading, Role, Trial};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {

@@ -335,6 +335,3 @@ fn time(ns: Option<u64>) -> String {
 fn narrow(ns: Option<u64>) -> String {
     time(ns).replace(' ', "")
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,12 @@
 use expect_test::expect;
-
-use super::*;
-use crate::base::histogram::durations::Durations;
-use crate::base::missing::Missing;
-use crate::observe::trace::{FORMAT, Part, Preset, Rung, Untraced};
-use crate::text::wrap::display_width;
-use crate::text::{Style, Verbosity, to_text};
+use hugewise_model::base::histogram::durations::Durations;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::trace::{
+    FORMAT, Kind, Latencies, Losses, Part, Preset, Rung, Seen, Trace, Traced, Untraced, Window,
+    csv_head,
+};
+use hugewise_model::text::wrap::display_width;
+use hugewise_model::text::{Style, Verbosity, to_text};
 
 fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> Traced {
     Traced {

@@ -7,8 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
-use hugewise_model::run::plan::LatencySource;
-use hugewise_model::run::plan::PrintedMetric;
+use hugewise_model::run::plan::{LatencySource, PrintedMetric};
 use hugewise_model::run::policy::{Axis, Policy, offered_keys};
 
 mod check;

@@ -14,8 +14,7 @@ use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Fact;
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };

@@ -24,10 +24,9 @@ use hugewise_model::run::trial::Outcome;
 use super::Arguments;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::program;
-use crate::recording;
 use crate::stderr::message;
 use crate::target::{Limit, SOON, Watched, exit_of};
+use crate::{program, recording};
 
 /// Where misses go.
 type Sink = recording::Sink<Analysis>;

@@ -3,8 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use hugewise_model::base::missing::Fact;
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::address_space::{Process, Sort, WordSize};
 
 use crate::machine::error::{Error, Result};

@@ -63,9 +63,7 @@ fn what_is_written_is_read() {
 #[test]
 fn facts_that_are_missing_come_back_as_missing() {
     let mut record = small_record();
-    record.header.host.thp = Err(Missing::NotSupported {
-        what: "transparent huge pages".to_owned(),
-    });
+    record.header.host.thp = Err(Missing::not_supported("transparent huge pages"));
     assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
 }
 

@@ -201,9 +201,7 @@ mod tests {
         );
         assert_eq!(
             value("destination_huge_bytes"),
-            Some(&Reading::missing(Missing::NotSupported {
-                what: "PAGEMAP_SCAN".to_owned()
-            }))
+            Some(&Reading::missing(Missing::not_supported("PAGEMAP_SCAN")))
         );
         assert_eq!(readings.len(), 4);
     }

@@ -36,9 +36,7 @@ fn conditions() -> Conditions {
 }
 
 fn unprivileged() -> Conditions {
-    let not_permitted = Known::No(Missing::NotPermitted {
-        grant: "CAP_PERFMON".to_owned(),
-    });
+    let not_permitted = Known::No(Missing::not_permitted("CAP_PERFMON"));
     Conditions {
         modes: Modes::User,
         physical: not_permitted.clone(),

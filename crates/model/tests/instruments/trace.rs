@@ -60,9 +60,7 @@ fn example() -> Trace {
         missing: vec![Untraced {
             name: "zeroing".to_owned(),
             title: "zeroing of huge pages".to_owned(),
-            why: Missing::NotSupported {
-                what: "functions cannot be traced".to_owned(),
-            },
+            why: Missing::not_supported("functions cannot be traced"),
             tried: Vec::new(),
         }],
         intervals: Vec::new(),

@@ -99,9 +99,7 @@ fn no_effect_is_no_claim_about_speed() {
     sample::take_away(
         &mut record,
         &["huge_zero_exit_bytes"],
-        &Missing::NotSupported {
-            what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
-        },
+        &Missing::not_supported("PAGEMAP_SCAN (Linux 6.7)"),
     );
     let text = check("no-effect", &record, table);
     assert!(

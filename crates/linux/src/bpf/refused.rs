@@ -8,7 +8,7 @@ use super::ladder::Refusal;
 use crate::machine::root::Root;
 
 pub(super) fn not_supported(what: &str) -> Missing {
-    Missing::not_supported(what.to_owned())
+    Missing::not_supported(what)
 }
 
 pub(super) fn untraced(points: &[Point], why: &Missing) -> Vec<Untraced> {

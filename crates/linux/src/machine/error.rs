@@ -71,7 +71,7 @@ impl Error {
     #[must_use]
     pub fn into_missing(self, grant: &str) -> Missing {
         match self.kind {
-            Kind::NotPermitted => Missing::not_permitted(grant.to_owned()),
+            Kind::NotPermitted => Missing::not_permitted(grant),
             Kind::NotFound => Missing::not_supported(
                 self.path
                     .map_or(self.doing, |path| path.display().to_string()),

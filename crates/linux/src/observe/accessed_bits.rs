@@ -67,7 +67,7 @@ fn idle_pages(root: &Root) -> Missing {
 }
 
 fn absent(what: &str) -> Missing {
-    Missing::not_supported(what.to_owned())
+    Missing::not_supported(what)
 }
 
 fn not_started(by: &str) -> Missing {

@@ -167,7 +167,7 @@ fn no(missing: Missing) -> Said {
 }
 
 fn not_permitted(grant: impl Into<String>) -> Said {
-    no(Missing::not_permitted(grant.into()))
+    no(Missing::not_permitted(grant))
 }
 
 fn not_supported(what: impl Into<String>) -> Said {

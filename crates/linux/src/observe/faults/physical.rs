@@ -65,7 +65,7 @@ fn known<T>(answer: Option<&Result<T, Missing>>) -> Known {
 }
 
 fn not_permitted() -> Missing {
-    Missing::not_permitted(FULL_GRANT.to_owned())
+    Missing::not_permitted(FULL_GRANT)
 }
 
 fn folios(host: &Host, access: SampleAccess) -> Option<Result<Folios, Missing>> {

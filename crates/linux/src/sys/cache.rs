@@ -75,8 +75,6 @@ fn read_cache(root: &Root, name: &str) -> Result<Option<Cache>> {
 mod tests {
     use std::fs;
 
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -126,12 +124,5 @@ mod tests {
             read_caches(&root),
             Err(Missing::Unreadable { .. })
         ));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-            let _ = parse_size(&bytes);
-        }
     }
 }

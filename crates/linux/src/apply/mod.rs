@@ -1,9 +1,6 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
-/// Free memory kept in a stated state of fragmentation.
 pub mod fragment;
-
-/// Settings of a policy as runtimes report them.
 pub mod runtime;
 
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};

@@ -80,15 +80,10 @@ macro_rules! metrics {
         }
     };
 }
-/// What people call a cell.
 pub(crate) mod cell_label;
-/// The metrics of the cells of a bench.
 pub mod cells;
-/// What a running process does in a window of time.
 pub mod rates;
-/// The metrics that the sources of `--latency` give.
 pub mod requests;
-/// The metrics of every trial.
 mod table;
 
 pub use table::{METRICS, MetricId};

@@ -13,11 +13,8 @@ use crate::run::stats::median;
 use crate::run::trial::Reading;
 
 mod fit;
-/// Where one level ends and the next begins.
 pub mod levels;
-/// What page size costs a load, at equal footprint.
 pub mod price;
-/// What is said of them.
 pub mod summary;
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,7 @@ use crate::run::cells::{Bench, Cell, Suite};
 use crate::run::metric::cells::of_cell;
 
 mod scale;
-/// For a browser.
 pub mod svg;
-/// For a terminal.
 pub mod text;
 
 pub use svg::render_svg;

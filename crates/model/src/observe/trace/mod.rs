@@ -7,7 +7,6 @@ use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
 
 mod document;
-/// What can be traced, and by which means.
 pub mod points;
 
 pub use document::csv_head;

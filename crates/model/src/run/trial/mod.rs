@@ -14,7 +14,6 @@ use crate::run::stats::{Sample, median};
 mod mark;
 mod read_back;
 mod requests;
-/// A trial of a service second by second.
 pub mod timeline;
 
 pub use mark::Mark;

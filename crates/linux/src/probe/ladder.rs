@@ -22,8 +22,8 @@ type Said = Support<String>;
 pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Rung, Said> {
     let grants = Grants::read(root);
     Rung::ALL
-        .into_iter()
-        .map(|rung| (rung, judge(rung, root, answers, host, &grants)))
+        .iter()
+        .map(|&rung| (rung, judge(rung, root, answers, host, &grants)))
         .collect()
 }
 

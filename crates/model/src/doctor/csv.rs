@@ -21,14 +21,9 @@ impl Diagnosis {
 }
 
 fn feature(report: &RungReport) -> [String; 6] {
-    // The name that JSON has.
-    let id = match serde_json::to_value(report.rung) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => format!("{:?}", report.rung),
-    };
     [
         "rung".to_owned(),
-        id,
+        report.rung.name().to_owned(),
         report.answer().to_owned(),
         report.title.clone(),
         report.reason(),

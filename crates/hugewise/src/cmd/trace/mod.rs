@@ -56,10 +56,10 @@ pub struct Arguments {
 }
 
 fn parse_means(word: &str) -> Result<Rung, String> {
-    let found = Rung::ALL.into_iter().find(|rung| rung.name() == word);
-    found.ok_or_else(|| {
-        let all = Rung::ALL.map(Rung::name).join(", ");
-        format!("there are {all}")
+    let found = Rung::ALL.iter().find(|rung| rung.name() == word);
+    found.copied().ok_or_else(|| {
+        let all: Vec<&str> = Rung::ALL.iter().map(|rung| rung.name()).collect();
+        format!("there are {}", all.join(", "))
     })
 }
 

@@ -1,6 +1,7 @@
 //! Where the kernel stalls: what can be traced, and what was seen.
 
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::base::histogram::Row;
 use crate::base::histogram::durations::Durations;
@@ -79,8 +80,11 @@ pub enum Kind {
 }
 
 /// A means of tracing, from the best down. They are tried in this order.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Rung {
     /// A trampoline at the entry and the return of a function.
     Fentry,
@@ -98,26 +102,12 @@ pub enum Rung {
 
 impl Rung {
     /// All of them, the best first.
-    pub const ALL: [Self; 6] = [
-        Self::Fentry,
-        Self::Kprobe,
-        Self::TpBtf,
-        Self::RawTp,
-        Self::Tracepoint,
-        Self::PerfEvent,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its name in all outputs.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Fentry => "fentry",
-            Self::Kprobe => "kprobe",
-            Self::TpBtf => "tp_btf",
-            Self::RawTp => "raw_tp",
-            Self::Tracepoint => "tracepoint",
-            Self::PerfEvent => "perf_event",
-        }
+        self.into()
     }
 }
 

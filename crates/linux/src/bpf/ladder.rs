@@ -321,6 +321,3 @@ pub fn climb<O: Open>(
     }
     Err(refusals)
 }
-
-#[cfg(test)]
-mod tests;

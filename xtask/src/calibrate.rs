@@ -10,33 +10,24 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use hugewise_model::run::compare::Statistic;
-use hugewise_model::run::stats::Quantile;
+use hugewise_model::run::compare::Answer;
 
 mod experiment;
 mod noise;
+mod peers;
 mod real;
+mod simulated;
 mod table;
 
-use experiment::{Outcomes, Scenario};
-use noise::Noise;
+use experiment::{Outcomes, Scenario, Truth};
 use table::Table;
 
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Simulated experiments per cell.
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = 1000)]
     experiments: u32,
-    /// Policies in each experiment, the baseline included.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=16))]
-    policies: u8,
-    /// First look.
-    #[arg(long, default_value_t = 10)]
-    min_rounds: u32,
-    /// Last look.
-    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
-    max_rounds: u32,
     /// Real A/A experiments after the simulated ones; 0 leaves them out.
     #[arg(long, default_value_t = 20)]
     real: u32,
@@ -61,8 +52,9 @@ const THRESHOLD: f64 = 0.01;
 /// table cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.experiments > 0 {
-        let table = simulated(arguments)?;
-        arguments.publish(&table, "simulated", "Simulated experiments")?;
+        for (name, title, table) in simulated::tables(arguments.experiments) {
+            arguments.publish(&table?, name, title)?;
+        }
     }
     if arguments.real > 0 {
         let real = real::run(arguments.real, &arguments.policy, &arguments.command)?;
@@ -83,80 +75,24 @@ impl Arguments {
     }
 }
 
-/// Every noise, in a row each.
-fn simulated(arguments: &Arguments) -> Result<Table> {
-    let rows = Noise::ALL.into_iter().map(|noise| row(arguments, noise));
-    Ok(Table {
-        head: HEAD.to_vec(),
-        rows: rows.collect::<Result<_>>()?,
-        sum: format!("{} experiments for each cell.", arguments.experiments),
-    })
-}
-
-const HEAD: [&str; 12] = [
-    "noise of one trial",
-    "A/A, threshold 0: different",
-    "A/A: different",
-    "A/A, threshold 0: tail different",
-    "A/A: control failed",
-    "3 %: in the interval",
-    "3 %: p95 in its interval",
-    "3 %: found",
-    "3 %: called no difference",
-    "3 %: rounds",
-    "10 %: found",
-    "10 %: rounds",
-];
-
-/// One row of the table.
-fn row(arguments: &Arguments, noise: Noise) -> Result<Vec<String>> {
-    let tally = |effect, threshold| {
-        let scenario = Scenario {
-            noise,
-            effect,
-            threshold,
-            policies: usize::from(arguments.policies),
-            min_rounds: arguments.min_rounds,
-            max_rounds: arguments.max_rounds,
-        };
-        Tally::of(scenario, arguments.experiments)
-    };
-    let (strict, none) = (tally(0.0, 0.0)?, tally(0.0, THRESHOLD)?);
-    let (small, large) = (tally(0.03, THRESHOLD)?, tally(0.10, THRESHOLD)?);
-    let percent = |share: f64| format!("{share:.1} %");
-    let rounds = |tally: Tally| format!("{:.1}", tally.mean_rounds());
-    Ok(vec![
-        noise.label().to_owned(),
-        percent(strict.percent(strict.changed)),
-        percent(none.percent(none.different)),
-        percent(strict.percent(strict.tail_changed)),
-        percent(none.percent(none.control_failed)),
-        percent(small.percent(small.covered)),
-        percent(100.0 * f64::from(small.tail_covered) / f64::from(small.tails)),
-        percent(small.percent(small.different)),
-        percent(small.percent(small.same)),
-        rounds(small),
-        percent(large.percent(large.different)),
-        rounds(large),
-    ])
-}
-
 /// What came out of many experiments of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     experiments: u32,
-    /// The verdict was better or worse.
+    /// Experiments in which some policy was called better, worse or mixed.
     different: u32,
-    /// The comparison was higher or lower, whatever the control said.
-    changed: u32,
+    better: u32,
+    worse: u32,
+    mixed: u32,
+    /// Experiments in which some policy was called equivalent.
     same: u32,
+    /// Of these, those that excluded more slow runs than there are.
+    wrongly_same: u32,
     covered: u32,
-    control_failed: u32,
-    tail_changed: u32,
-    /// Experiments with an interval for the 95th percentile.
-    tails: u32,
-    tail_covered: u32,
-    rounds: u32,
+    /// Experiments with an interval.
+    intervals: u32,
+    order: u32,
+    trials: usize,
 }
 
 impl Tally {
@@ -185,33 +121,41 @@ impl Tally {
     }
 
     fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
+        use Answer::{Better, Mixed, NoDifference, Worse};
+        let any = |answers: &[Answer]| u32::from(outcomes.count(answers) > 0);
+        let (ratio, slow) = match scenario.truth {
+            Truth::Shift(effect) => (Some(1.0 + effect), 0.0),
+            Truth::Shape { share, .. } => (None, share),
+            Truth::CarryOver { .. } => (None, 0.0),
+        };
+        let covers = ratio.and_then(|ratio| outcomes.covers(ratio));
         self.experiments += 1;
-        let ratio = 1.0 + scenario.effect;
-        let tails = [Quantile::P95, Quantile::Max].map(Statistic::Quantile);
-        let tail = outcomes.covers(tails[0], ratio);
-        self.different += u32::from(outcomes.is_different());
-        self.changed += u32::from(outcomes.changed(&[Statistic::Center]));
-        self.same += u32::from(outcomes.is_same());
-        self.covered += u32::from(outcomes.covers(Statistic::Center, ratio) == Some(true));
-        self.control_failed += u32::from(outcomes.control_failed());
-        self.tail_changed += u32::from(outcomes.changed(&tails));
-        self.tails += u32::from(tail.is_some());
-        self.tail_covered += u32::from(tail == Some(true));
-        self.rounds += outcomes.rounds;
+        self.different += any(&[Better, Worse, Mixed]);
+        self.better += any(&[Better]);
+        self.worse += any(&[Worse]);
+        self.mixed += any(&[Mixed]);
+        self.same += any(&[NoDifference]);
+        let excluded = outcomes.unseen().is_some_and(|unseen| unseen < slow);
+        self.wrongly_same += any(&[NoDifference]) * u32::from(excluded);
+        self.covered += u32::from(covers == Some(true));
+        self.intervals += u32::from(covers.is_some());
+        self.order += u32::from(outcomes.order_matters());
+        self.trials += outcomes.trials;
     }
 
     fn plus(self, other: Self) -> Self {
         Self {
             experiments: self.experiments + other.experiments,
             different: self.different + other.different,
-            changed: self.changed + other.changed,
+            better: self.better + other.better,
+            worse: self.worse + other.worse,
+            mixed: self.mixed + other.mixed,
             same: self.same + other.same,
+            wrongly_same: self.wrongly_same + other.wrongly_same,
             covered: self.covered + other.covered,
-            control_failed: self.control_failed + other.control_failed,
-            tail_changed: self.tail_changed + other.tail_changed,
-            tails: self.tails + other.tails,
-            tail_covered: self.tail_covered + other.tail_covered,
-            rounds: self.rounds + other.rounds,
+            intervals: self.intervals + other.intervals,
+            order: self.order + other.order,
+            trials: self.trials + other.trials,
         }
     }
 
@@ -219,28 +163,28 @@ impl Tally {
         100.0 * f64::from(count) / f64::from(self.experiments)
     }
 
-    fn mean_rounds(&self) -> f64 {
-        f64::from(self.rounds) / f64::from(self.experiments)
+    fn mean_trials(&self) -> f64 {
+        self.trials as f64 / f64::from(self.experiments)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::noise::Noise;
     use super::*;
 
-    const EXPERIMENTS: u32 = 200;
+    const EXPERIMENTS: u32 = 100;
 
-    /// 5 % of 200 is 10; a binomial count exceeds 22 with a probability below 1 in 2,000.
-    const MOST_ERRORS: u32 = 22;
+    /// 5 % of 100 is 5; a binomial count exceeds 13 with a probability below 1 in 2,000.
+    const MOST_ERRORS: u32 = 13;
 
-    fn tally(noise: Noise, effect: f64, threshold: f64) -> Tally {
+    fn tally(noise: Noise, truth: Truth) -> Tally {
         let scenario = Scenario {
             noise,
-            effect,
-            threshold,
+            truth,
+            threshold: THRESHOLD,
             policies: 2,
-            min_rounds: 8,
-            max_rounds: 16,
+            max_rounds: 20,
         };
         Tally::of(scenario, EXPERIMENTS).expect("simulated records are sound")
     }
@@ -248,29 +192,36 @@ mod tests {
     #[test]
     fn no_noise_makes_a_difference_out_of_nothing() {
         for noise in Noise::ALL {
-            let tally = tally(noise, 0.0, 0.0);
-            assert!(tally.changed <= MOST_ERRORS, "{noise:?}: {tally:?}");
-            assert!(tally.tail_changed <= MOST_ERRORS, "{noise:?}: {tally:?}");
-            assert!(tally.control_failed <= MOST_ERRORS, "{noise:?}: {tally:?}");
+            let tally = tally(noise, Truth::Shift(0.0));
+            assert!(tally.different <= MOST_ERRORS, "{noise:?}: {tally:?}");
         }
     }
 
     #[test]
     fn a_true_effect_is_covered_and_never_called_nothing() {
         for noise in Noise::ALL {
-            let tally = tally(noise, 0.03, THRESHOLD);
-            assert!(
-                EXPERIMENTS - tally.covered <= MOST_ERRORS,
-                "{noise:?}: {tally:?}"
-            );
+            let tally = tally(noise, Truth::Shift(0.03));
+            let missed = tally.intervals - tally.covered;
+            assert!(missed <= MOST_ERRORS, "{noise:?}: {tally:?}");
             assert!(tally.same <= MOST_ERRORS, "{noise:?}: {tally:?}");
         }
     }
 
     #[test]
-    fn a_large_effect_is_found_at_the_first_look() {
-        let tally = tally(Noise::Independent, 0.10, THRESHOLD);
-        assert!(tally.different >= EXPERIMENTS * 95 / 100, "{tally:?}");
-        assert!(tally.mean_rounds() < 9.0, "{tally:?}");
+    fn rare_slow_runs_are_not_called_nothing() {
+        let rare = Truth::Shape {
+            usual: 1.0,
+            share: 0.1,
+            rare: 3.0,
+        };
+        let tally = tally(Noise::Independent, rare);
+        assert!(tally.wrongly_same <= MOST_ERRORS, "{tally:?}");
+    }
+
+    #[test]
+    fn a_large_effect_is_found_in_five_rounds_or_a_few_more() {
+        let tally = tally(Noise::Independent, Truth::Shift(-0.25));
+        assert!(tally.better >= EXPERIMENTS * 95 / 100, "{tally:?}");
+        assert!(tally.mean_trials() <= 16.0, "{tally:?}");
     }
 }

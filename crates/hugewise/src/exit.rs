@@ -24,6 +24,11 @@ pub fn usage(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::Usage, message)
 }
 
+/// There is no process with that PID.
+pub fn no_process(pid: u32) -> anyhow::Error {
+    usage(format!("there is no process {pid}"))
+}
+
 /// The machine cannot do what was required.
 pub fn refused(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::Refused, message)

@@ -7,6 +7,7 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::accessed_bits::{clear_accessed_bits, read_used_where};
 use hugewise_linux::observe::stat::WaitResult;
+use hugewise_linux::observe::stat::activity::processor_time;
 use hugewise_linux::observe::stat::subject::Process;
 use hugewise_linux::observe::stat::walks::Walks;
 use hugewise_linux::perf::open::Kernel;
@@ -14,15 +15,18 @@ use hugewise_linux::probe;
 use hugewise_linux::sys::thp::read_thp;
 use hugewise_linux::tlb::read_tlb;
 use hugewise_model::base::missing::{Fact, Missing};
-use hugewise_model::doctor::{Rung, Support};
+use hugewise_model::doctor::{Feature, Support};
 use hugewise_model::observe::address_space::Space;
-use hugewise_model::observe::forecast::{Forecast, bloat, worth};
+use hugewise_model::observe::forecast::{Forecast, ProcessorTime, Worth, bloat, worth};
 use hugewise_model::observe::stat::WalkShare;
 
 use crate::{exit, paths};
 
 /// How long a process is watched by default.
 pub const WATCH: Duration = Duration::from_secs(5);
+
+/// How long a process is looked at that nobody asked to watch.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// How soon the end of a process that is watched is noticed.
 const SOON: Duration = Duration::from_millis(50);
@@ -42,7 +46,7 @@ pub struct Watch<'a> {
     process: Process,
     walks: Walks<'a>,
     used_bits: UsedBits,
-    began: Instant,
+    clock: Clock,
 }
 
 impl<'a> Watch<'a> {
@@ -50,7 +54,7 @@ impl<'a> Watch<'a> {
     /// memory it uses.
     pub fn begin(root: &'a Root, pid: u32, used_bits: UsedBits, time: Duration) -> Result<Self> {
         let process = Process::find(root, pid).map_err(|error| match error.kind {
-            Kind::NotFound => no_process(pid),
+            Kind::NotFound => exit::no_process(pid),
             _ => error.into(),
         })?;
         let walks = Walks::begin(root, &paths::host(root)?, &Kernel, &process, time);
@@ -62,30 +66,23 @@ impl<'a> Watch<'a> {
             process,
             walks,
             used_bits,
-            began: Instant::now(),
+            clock: Clock::start(pid),
         })
-    }
-
-    /// Whether waiting will show anything.
-    pub fn is_of_use(&self) -> bool {
-        self.used_bits == UsedBits::Clear || self.walks.missing().is_none()
     }
 
     /// Watches until the time is over, the process ends, or `wait` wants no more. What it did
     /// use is to be read after that.
     pub fn finish(self, mut wait: impl FnMut(Duration) -> WaitResult) -> Activity {
         let (root, process) = (self.root, self.process);
-        let walks = match self.walks.missing() {
-            Some(missing) if self.used_bits == UsedBits::Keep => Err(missing.clone()),
-            _ => self.walks.finish(|time| match process.runs(root) {
-                true => wait(time.min(SOON)),
-                false => WaitResult::Over,
-            }),
-        };
-        let seconds = self.began.elapsed().as_secs_f64();
+        let walks = self.walks.finish(|time| match process.runs(root) {
+            true => wait(time.min(SOON)),
+            false => WaitResult::Over,
+        });
+        let seconds = self.clock.began.elapsed().as_secs_f64();
         Activity {
             used_seconds: (self.used_bits == UsedBits::Clear).then_some(seconds),
             walks,
+            processor: self.clock.stop(),
         }
     }
 }
@@ -96,25 +93,55 @@ pub struct Activity {
     /// How long before now its used bits were cleared, where they were.
     used_seconds: Option<f64>,
     walks: Fact<WalkShare>,
+    processor: Option<ProcessorTime>,
 }
 
 impl Activity {
-    /// A process that was not watched, with the reason if its page walks cannot be counted.
-    pub fn unwatched(root: &Root) -> Self {
+    /// Whether the process works at all, seen in a moment; with the reason if its page walks
+    /// cannot be counted.
+    pub fn of_a_moment(root: &Root, pid: u32) -> Self {
+        let clock = Clock::start(pid);
+        std::thread::sleep(MOMENT);
         Self {
             used_seconds: None,
             walks: Err(not_counted(root)),
+            processor: clock.stop(),
         }
     }
 }
 
-fn no_process(pid: u32) -> anyhow::Error {
-    exit::usage(format!("there is no process {pid}"))
+/// The processor time of a process from here on.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    pid: u32,
+    began: Instant,
+    began_ns: Option<u64>,
+}
+
+impl Clock {
+    fn start(pid: u32) -> Self {
+        Self {
+            pid,
+            began: Instant::now(),
+            began_ns: processor_time(pid).ok(),
+        }
+    }
+
+    /// `None` where the process has ended.
+    fn stop(self) -> Option<ProcessorTime> {
+        let used_ns = processor_time(self.pid)
+            .ok()?
+            .saturating_sub(self.began_ns?);
+        Some(ProcessorTime {
+            used_seconds: Duration::from_nanos(used_ns).as_secs_f64(),
+            seconds: self.began.elapsed().as_secs_f64(),
+        })
+    }
 }
 
 fn clear_used(root: &Root, pid: u32) -> Result<()> {
     clear_accessed_bits(root, pid).map_err(|error| match error.kind {
-        Kind::NotFound => no_process(pid),
+        Kind::NotFound => exit::no_process(pid),
         _ => exit::refused(format!(
             "{error}; needs the same user id, or CAP_DAC_OVERRIDE"
         )),
@@ -126,13 +153,16 @@ pub fn of(root: &Root, space: &Space, activity: Activity) -> Forecast {
     let thp = read_thp(root).map_err(|error| error.into_missing("root"));
     Forecast {
         bloat: bloat(space, &thp),
-        worth: worth(
-            space,
-            read_tlb(root),
-            activity.used_seconds,
-            read_used_where(root),
-            activity.walks,
-        ),
+        worth: Worth {
+            processor: activity.processor,
+            ..worth(
+                space,
+                read_tlb(root),
+                activity.used_seconds,
+                read_used_where(root),
+                activity.walks,
+            )
+        },
     }
 }
 
@@ -140,7 +170,7 @@ fn not_counted(root: &Root) -> Missing {
     let unreadable = |error: String| Missing::Unreadable { error };
     let answers = probe::answers_without_tracing(root, paths::environment());
     let examination = answers.and_then(|answers| probe::examine(root, &answers));
-    match examination.map(|mut found| found.ladder.remove(&Rung::Cycles)) {
+    match examination.map(|mut found| found.ladder.remove(&Feature::Cycles)) {
         Err(error) => unreadable(error.to_string()),
         Ok(Some(Support::No { missing })) => missing,
         Ok(Some(Support::Unknown { error })) => unreadable(error),

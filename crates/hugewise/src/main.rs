@@ -17,6 +17,7 @@ mod recording;
 mod stderr;
 mod target;
 
+use std::ffi::OsStr;
 use std::io;
 use std::process::ExitCode;
 
@@ -24,15 +25,17 @@ use crate::cli::Verb;
 use crate::exit::Exit;
 use crate::stderr::{chain, message};
 use anyhow::Result;
+use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
+use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
 
 fn main() -> ExitCode {
-    // The keeper is this same program in a process of its own; it must stay small, so nothing
-    // may come before it.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == "__keep")
-    {
-        return hugewise_linux::spawn::keeper_main();
+    // The keeper and what touches memory are this same program in processes of their own. The
+    // keeper must stay small, so nothing may come before it.
+    let first = std::env::args_os().nth(1);
+    match first.as_deref().and_then(OsStr::to_str) {
+        Some(KEEPER_WORD) => return keeper_main(),
+        Some(TOUCHER_WORD) => return toucher_main(),
+        _ => {}
     }
     ask_for_reports_of_panics();
     match cli::parse(std::env::args_os().collect()).and_then(|cli| dispatch(cli.verb)) {

@@ -163,7 +163,7 @@ fn width() -> usize {
         .ok()
         .and_then(|text| text.parse().ok());
     let columns = columns
-        .or_else(hugewise_linux::machine::terminal::columns)
+        .or_else(|| hugewise_linux::machine::terminal::columns(std::io::stdout()))
         .unwrap_or(80);
     usize::from(columns).clamp(60, 120)
 }

@@ -72,6 +72,9 @@ pub fn environment() -> Environment {
     Environment {
         sudo_uid: read("SUDO_UID"),
         glibc_tunables: read("GLIBC_TUNABLES"),
+        program: std::env::current_exe()
+            .ok()
+            .map(|path| path.display().to_string()),
     }
 }
 
@@ -100,7 +103,7 @@ pub fn laboratory() -> Result<PathBuf> {
 /// A new path for a record in `$XDG_STATE_HOME/hugewise` or `~/.local/state/hugewise`, named
 /// after the moment and the program. The folder is made, for `owner` where one is named.
 pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Result<PathBuf> {
-    let folder = state_home()?.join("hugewise");
+    let folder = records()?;
     make_folder(&folder, owner).map_err(|error| {
         exit::usage(format!(
             "making {} for the record: {error}; choose another place with --out FILE",
@@ -125,6 +128,11 @@ pub fn new_record(program: &str, unix_ms: u64, owner: Option<&Identity>) -> Resu
         })
         .find(|path| !path.exists());
     free.context("no free name for the record")
+}
+
+/// The folder of the records that no `--out` named.
+pub fn records() -> Result<PathBuf> {
+    Ok(state_home()?.join("hugewise"))
 }
 
 /// Makes a folder and those above it. Under sudo they may lie in the home of the invoking user,

@@ -17,6 +17,28 @@ pub fn check(command: &[OsString]) -> Result<()> {
     }
 }
 
+/// The same for a verb that can observe a process that runs already: a PID is no program.
+pub fn check_observed(command: &[OsString]) -> Result<()> {
+    let pid = command
+        .first()
+        .and_then(|word| running(&word.to_string_lossy()));
+    match pid.filter(|_| command.len() == 1 && !exists(&command[0])) {
+        Some(pid) => Err(exit::usage(format!(
+            "{pid} is a process, not a program; write: -p {pid}"
+        ))),
+        None => check(command),
+    }
+}
+
+/// The running process that a word is the PID of.
+pub fn running(word: &str) -> Option<u32> {
+    let pid: u32 = word.parse().ok()?;
+    Path::new("/proc")
+        .join(pid.to_string())
+        .exists()
+        .then_some(pid)
+}
+
 /// Refuses a program that is not there or may not be run; `shell` is how the verb takes a line for
 /// the shell.
 pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()> {

@@ -5,11 +5,28 @@
 //! `eprintln!` would.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{Write, stderr};
 
-/// Prints one line, with the program's name in front.
+use hugewise_linux::machine::terminal::columns;
+use hugewise_model::text::wrap::wrapped;
+
+/// Prints a message with the program's name in front, wrapped for a terminal.
 pub fn message(text: impl Display) {
-    line(format_args!("hugewise: {text}"));
+    let text = format!("hugewise: {text}");
+    match columns(stderr()) {
+        Some(columns) => line(fitted(&text, usize::from(columns))),
+        None => line(text),
+    }
+}
+
+/// The text in lines of at most so many columns; what it indents stays indented.
+fn fitted(text: &str, columns: usize) -> String {
+    let lines = text.lines().flat_map(|line| {
+        let (lead, rest) = line.split_at(line.len() - line.trim_start().len());
+        let lines = wrapped(rest, columns.saturating_sub(lead.len()), 2).into_iter();
+        lines.map(move |line| format!("{lead}{line}"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Prints one line as it is.
@@ -33,6 +50,13 @@ pub fn chain(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_fits_its_terminal() {
+        let text = "hugewise: nothing was run: the machine gives no huge page\n  fix: a remedy";
+        let lines = "hugewise: nothing was run: the machine\n  gives no huge page\n  fix: a remedy";
+        assert_eq!(fitted(text, 40), lines);
+    }
 
     #[test]
     fn a_cause_is_said_once() {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::WaitResult;
@@ -32,7 +32,7 @@ pub struct TargetFlags {
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
-    /// Observe a process, its threads and descendants
+    /// A running process with its threads and descendants
     #[arg(short, long, value_name = "PID")]
     pub pid: Option<u32>,
 
@@ -48,9 +48,42 @@ pub struct TargetFlags {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Show the output of the command on stderr
-    #[arg(hide_short_help = true, long)]
-    pub show: bool,
+    #[command(flatten)]
+    prints: PrintFlags,
+}
+
+/// Flags that say what becomes of the output of a command that is observed.
+#[derive(Debug, Args)]
+pub struct PrintFlags {
+    /// Output of the command: discard, show (on stderr) [default: discard]
+    #[arg(
+        hide_short_help = true,
+        long = "output",
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHAT"
+    )]
+    printed: Option<Printed>,
+
+    /// The same as --output show
+    #[arg(hide = true, long, conflicts_with = "printed")]
+    show: bool,
+}
+
+/// What becomes of the output of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Printed {
+    /// Thrown away
+    Discard,
+    /// Shown on stderr
+    Show,
+}
+
+impl PrintFlags {
+    /// Whether it is shown.
+    pub fn is_shown(&self) -> bool {
+        self.show || self.printed == Some(Printed::Show)
+    }
 }
 
 impl TargetFlags {
@@ -66,7 +99,7 @@ impl TargetFlags {
     pub fn find(&self, root: &Root) -> Result<(Subject, Target)> {
         if let Some(pid) = self.pid {
             let process = Process::find(root, pid).map_err(|error| match error.kind {
-                Kind::NotFound => exit::usage(format!("-p {pid}: there is no such process")),
+                Kind::NotFound => exit::no_process(pid),
                 _ => error.into(),
             })?;
             let target = Target::Process {
@@ -90,10 +123,10 @@ impl TargetFlags {
 
     /// Starts the command of the line, up to its exec.
     pub fn start(&self) -> Result<Suspended> {
-        program::check(&self.command)?;
+        program::check_observed(&self.command)?;
         let launch = Launch {
             identity: invoker::identity()?,
-            output: if self.show {
+            output: if self.prints.is_shown() {
                 Prints::Show
             } else {
                 Prints::Discard

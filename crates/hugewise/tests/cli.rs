@@ -3,6 +3,7 @@
 mod exec;
 mod faults;
 mod harness;
+mod host_memory;
 mod interrupted;
 mod records;
 mod requests;
@@ -15,12 +16,13 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 #[test]
-fn without_arguments_the_verbs_are_shown() {
-    Case::new()
-        .hugewise()
-        .assert()
+fn without_arguments_the_verbs_are_shown_on_one_screen() {
+    let shown = Case::new().hugewise().assert();
+    let shown = shown
         .code(2)
         .stderr(contains("run").and(contains("doctor")));
+    let text = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();
+    assert!(text.lines().count() <= 24, "{text}");
 }
 
 #[test]
@@ -123,7 +125,10 @@ fn wrong_flags_and_policies_name_the_fix() {
         ),
         (&["run", "--metric", "x=abc", "--", "true"], "parentheses"),
         (&["run", "no-such-file.toml"], "no-such-file.toml"),
-        (&["report", "no-such-record.jsonl"], "no-such-record.jsonl"),
+        (
+            &["report", "no-such-record.jsonl"],
+            "records without --out lie in /",
+        ),
         (&["run", "--shell", "--", "echo", "a"], "quotes"),
         (&["exec", "--policy", "thp=sometimes", "--", "true"], "thp"),
         (&["run", "--timeout", "0", "--", "true"], "leave it out"),
@@ -153,6 +158,30 @@ fn wrong_flags_and_policies_name_the_fix() {
             .assert()
             .code(2)
             .stderr(contains(*fix));
+    }
+}
+
+/// A PID in the place of a command or a point is what newcomers type first.
+#[test]
+fn a_process_is_told_from_a_program() {
+    let own = std::process::id().to_string();
+    let hint = format!("write: -p {own}");
+    for verb in ["stat", "faults", "misses", "trace"] {
+        let case = Case::new();
+        let assert = case.hugewise().args([verb, &own]).assert();
+        assert.code(2).stderr(contains(&hint));
+    }
+}
+
+/// One wording for all verbs.
+#[test]
+fn a_process_that_is_gone_is_named_alike() {
+    for verb in ["inspect", "stat", "faults", "misses", "trace", "collapse"] {
+        let case = Case::new();
+        let assert = case.hugewise().args([verb, "-p", "4194304"]).assert();
+        assert
+            .code(2)
+            .stderr("hugewise: there is no process 4194304\n");
     }
 }
 

@@ -237,7 +237,7 @@ fn other_users_processes_need_a_right_that_is_named() {
 fn what_cannot_be_inspected_is_said_with_the_fix() {
     let case = Case::new();
     for (arguments, word) in [
-        (&["4294967295"][..], "no such process"),
+        (&["4294967295"][..], "there is no process 4294967295"),
         (&["no-such-program-runs"], "no process has that name"),
         (
             &["--cgroup", "/no/such/group"],

@@ -3,22 +3,22 @@
 use hugewise_linux::bpf::ladder::{Attempt, Kernel, Open, Refusal, attempts, climb};
 use hugewise_linux::bpf::types::Types;
 use hugewise_linux::proc::kallsyms::parse_kallsyms;
-use hugewise_model::observe::trace::Rung;
+use hugewise_model::observe::trace::Attachment;
 use hugewise_model::observe::trace::points::{Point, of_function, points};
 
-/// A kernel made of a list: it accepts these rungs and notes what it was asked for.
-struct Accepting(Vec<Rung>, Vec<(Rung, String)>);
+/// A kernel made of a list: it accepts these attachments and notes what it was asked for.
+struct Accepting(Vec<Attachment>, Vec<(Attachment, String)>);
 
 impl Open for Accepting {
     type Probe = String;
 
     fn open(&mut self, attempt: &Attempt) -> Result<String, Refusal> {
-        self.1.push((attempt.rung, attempt.begin.clone()));
-        if self.0.contains(&attempt.rung) {
+        self.1.push((attempt.attachment, attempt.begin.clone()));
+        if self.0.contains(&attempt.attachment) {
             return Ok(attempt.begin.clone());
         }
         Err(Refusal {
-            rung: attempt.rung,
+            attachment: attempt.attachment,
             errno: Some(libc::EPERM),
             error: "refused".to_owned(),
         })
@@ -47,26 +47,29 @@ fn named(name: &str) -> Point {
 fn the_best_rung_that_is_accepted_is_taken() {
     let (attempts, _) = attempts(&of_function("vfs_read"), &kernel("vfs_read"));
     let fentry = Attempt {
-        rung: Rung::Fentry,
+        attachment: Attachment::Fentry,
         ..attempts[0].clone()
     };
     let both = [fentry, attempts[0].clone()];
-    let mut opener = Accepting(vec![Rung::Kprobe, Rung::Fentry], Vec::new());
+    let mut opener = Accepting(vec![Attachment::Kprobe, Attachment::Fentry], Vec::new());
     let (taken, _) = climb(&both, &mut opener).expect("one is accepted");
-    assert_eq!(taken.rung, Rung::Fentry);
+    assert_eq!(taken.attachment, Attachment::Fentry);
     assert_eq!(opener.1.len(), 1, "nothing is tried behind it");
 
-    let mut opener = Accepting(vec![Rung::Kprobe], Vec::new());
+    let mut opener = Accepting(vec![Attachment::Kprobe], Vec::new());
     let (taken, probe) = climb(&both, &mut opener).expect("one is accepted");
-    assert_eq!((taken.rung, probe.as_str()), (Rung::Kprobe, "vfs_read"));
+    assert_eq!(
+        (taken.attachment, probe.as_str()),
+        (Attachment::Kprobe, "vfs_read")
+    );
 
     let mut opener = Accepting(Vec::new(), Vec::new());
-    let refused: Vec<Rung> = climb(&both, &mut opener)
+    let refused: Vec<Attachment> = climb(&both, &mut opener)
         .expect_err("none is")
         .into_iter()
-        .map(|refusal| refusal.rung)
+        .map(|refusal| refusal.attachment)
         .collect();
-    assert_eq!(refused, [Rung::Fentry, Rung::Kprobe]);
+    assert_eq!(refused, [Attachment::Fentry, Attachment::Kprobe]);
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn a_function_that_the_compiler_changed_is_traced_and_told() {
     let [only] = &attempts[..] else {
         panic!("a changed function has no types: {attempts:?}");
     };
-    assert_eq!(only.rung, Rung::Kprobe);
+    assert_eq!(only.attachment, Attachment::Kprobe);
     assert_eq!(only.key, None);
     assert_eq!(
         only.notes,
@@ -105,6 +108,6 @@ fn an_inlined_function_is_absent_and_told() {
 fn faults_fall_back_to_the_software_events() {
     let kernel = kernel("handle_mm_fault");
     let (attempts, _) = attempts(&named("fault"), &kernel);
-    let rungs: Vec<Rung> = attempts.iter().map(|attempt| attempt.rung).collect();
-    assert_eq!(rungs, [Rung::Kprobe, Rung::PerfEvent]);
+    let attachments: Vec<Attachment> = attempts.iter().map(|attempt| attempt.attachment).collect();
+    assert_eq!(attachments, [Attachment::Kprobe, Attachment::PerfEvent]);
 }

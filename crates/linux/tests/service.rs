@@ -20,8 +20,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hugewise_linux::collect::service::{LastLook, NoLook, ServerEnd, Service, trial};
+use hugewise_linux::collect::service::{
+    LastLook, LiveServer, NoLook, ServerEnd, Service, Stage, trial,
+};
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
+use hugewise_linux::machine::error::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::probe;
 use hugewise_linux::spawn::{self, Echo, Launch, Output};
@@ -29,7 +32,7 @@ use hugewise_linux::undo::Steps;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::plan::service as plan;
-use hugewise_model::run::plan::service::{CommandLine, LoadPolicy, Places, StopSignal};
+use hugewise_model::run::plan::service::{CommandLine, Interleave, LoadPolicy, Places, StopSignal};
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Outcome, Party, Reading};
 
@@ -64,6 +67,14 @@ const TESTS: &[(&str, fn())] = &[
     (
         "stacks_of_threads_are_found_by_their_pointers",
         stacks_of_threads_are_found_by_their_pointers,
+    ),
+    (
+        "each_load_of_a_server_that_lives_is_read_by_itself",
+        each_load_of_a_server_that_lives_is_read_by_itself,
+    ),
+    (
+        "a_server_that_dies_between_loads_fails_its_trials",
+        a_server_that_dies_between_loads_fails_its_trials,
     ),
     ("failures_name_their_party", failures_name_their_party),
     (
@@ -181,6 +192,7 @@ fn plan() -> plan::Service {
         grace: Duration::from_secs(5),
         service_cpus: None,
         load_cpus: None,
+        interleave: Interleave::No,
     }
 }
 
@@ -197,8 +209,18 @@ fn observe_and_look(
     plan: &plan::Service,
     mode: &[&str],
     scratch: &Path,
-    (steps, last_look): (&dyn Steps, &dyn LastLook),
+    looks: (&dyn Steps, &dyn LastLook),
 ) -> TrialObservation {
+    on_stage(plan, mode, scratch, looks, trial)
+}
+
+fn on_stage<T>(
+    plan: &plan::Service,
+    mode: &[&str],
+    scratch: &Path,
+    (steps, last_look): (&dyn Steps, &dyn LastLook),
+    act: impl FnOnce(Stage<'_>) -> Result<T>,
+) -> T {
     let (mut server, mut load) = (Launch::new(Vec::new()), Launch::new(Vec::new()));
     server.output = Output::Log(Echo::Silent);
     load.output = Output::Keep;
@@ -221,15 +243,14 @@ fn observe_and_look(
         },
         stalls: None,
     };
-    let host: Host = host();
-    trial(
-        &Root::real(),
-        &host,
-        &service,
-        &watch,
-        &AtomicBool::new(false),
-    )
-    .unwrap()
+    let stage = Stage {
+        root: &Root::real(),
+        host: &host(),
+        service: &service,
+        watch: &watch,
+        interrupt: &AtomicBool::new(false),
+    };
+    act(stage).unwrap()
 }
 
 fn host() -> Host {
@@ -276,6 +297,34 @@ fn what_is_read_is_the_loads_time() {
     let served = seen.served.unwrap();
     assert_eq!(served.ended, ServerEnd::Itself);
     assert_eq!(served.log, b"starting\nlistening\n");
+    assert!(is_empty(folder.path()));
+}
+
+fn each_load_of_a_server_that_lives_is_read_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let looks = (&Heard::default() as &dyn Steps, &NoLook as &dyn LastLook);
+    let loads = on_stage(&plan(), &[], folder.path(), looks, |stage| {
+        let mut server = LiveServer::start(stage)?.unwrap();
+        let other = LiveServer::start(stage)?.unwrap();
+        assert!(server.memory_bytes(stage.root) > 0);
+        let loads = [
+            server.load(stage, &[other.keeper()])?,
+            server.load(stage, &[other.keeper()])?,
+        ];
+        assert_eq!(other.stop(stage)?, ServerEnd::Itself);
+        assert_eq!(server.stop(stage)?, ServerEnd::Itself);
+        Ok(loads)
+    });
+    for seen in &loads {
+        assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
+        let (faults, planted) = (value(seen, "minor_faults_total"), PAGES_EACH * REQUESTS);
+        assert!(
+            (0.0..200.0).contains(&(faults - planted as f64)),
+            "{faults}"
+        );
+        assert!(value(seen, "peak_rss_bytes") > 0.0);
+        assert_eq!(seen.served.as_ref().unwrap().ended, ServerEnd::Lives);
+    }
     assert!(is_empty(folder.path()));
 }
 
@@ -333,6 +382,27 @@ fn stacks_of_threads_are_found_by_their_pointers() {
     match &alone.readings["voluntary_switches_total"] {
         Reading::Missing { missing } => assert!(matches!(missing, Missing::NotCounted { .. })),
         other => panic!("{other:?}"),
+    }
+}
+
+fn a_server_that_dies_between_loads_fails_its_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let looks = (&Heard::default() as &dyn Steps, &NoLook as &dyn LastLook);
+    let plan = plan::Service {
+        warm_up_load: None,
+        ..plan()
+    };
+    let loads = on_stage(&plan, &["crashes"], folder.path(), looks, |stage| {
+        let mut server = LiveServer::start(stage)?.unwrap();
+        Ok([server.load(stage, &[])?, server.load(stage, &[])?])
+    });
+    let said = ["ended under load", "ended between two loads"];
+    for (seen, said) in loads.iter().zip(said) {
+        let Outcome::ServiceFailed { party, error } = &seen.outcome else {
+            panic!("{:?}", seen.outcome);
+        };
+        assert_eq!(*party, Party::Service);
+        assert!(error.contains(said), "{error}");
     }
 }
 

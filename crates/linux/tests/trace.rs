@@ -14,7 +14,7 @@ use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::histogram::buckets::{fine_floor, fine_slot, micro_floor, micro_slot};
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::trace::Rung;
+use hugewise_model::observe::trace::Attachment;
 use hugewise_model::observe::trace::points::{Point, points};
 
 mod skipping;
@@ -176,7 +176,7 @@ fn compaction_on_request_is_seen_with_its_results() {
     let Some(mut tracer) = traced(test, "direct_compaction", std::process::id()) else {
         return;
     };
-    if tracer.traced()[0].rung < Rung::TpBtf {
+    if tracer.traced()[0].attachment < Attachment::TpBtf {
         return skip(
             test,
             "the function that is traced here is not called on request",

@@ -12,7 +12,9 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
-use hugewise_model::run::trial::{Mark, Outcome, Pacing, ReadBack, Reading, Role, Trial};
+use hugewise_model::run::trial::{
+    Advice, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading, Role, Trial,
+};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {
@@ -21,6 +23,7 @@ fn lines_of(record: &Record) -> Vec<String> {
         record
             .trials
             .iter()
+            .chain(&record.cold)
             .map(|trial| record::to_line(&Line::Trial(trial.clone()))),
     );
     lines.extend(
@@ -154,7 +157,7 @@ fn every_error_names_the_place_and_the_fix() {
         other JSON: not a record: its first line is not a header; give the file that `hugewise run --out` wrote
         other version: a record of version 2, and this program reads version 1; read it with the program that wrote it (hugewise 0.1.0)
         torn header: the file ends in the middle of its first line: nothing was recorded; run it again
-        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
+        unknown field: line 3, column 33: unknown field `runde`, expected one of `index`, `round`, `policy`, `role`, `start`, `started_unix_ms`, `outcome`, `stderr_tail`, `readings`, `read_back`, `marks`, `pacing`, `timeline`, `first_touch`; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         torn in the middle: line 2, column 100: EOF while parsing a string; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         strange policy: line 2: a trial of policy `b`, which the plan does not have; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
         two headers: line 2: a second header; the file was changed or damaged: restore it, or delete this line and what follows it to read the part before
@@ -265,10 +268,15 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
             found
         }),
         any::<u32>().prop_map(|permille| Mark::OtherLoad { permille }),
+        any::<u32>().prop_map(|permille| Mark::OtherServers { permille }),
         any::<u32>().prop_map(|permille| Mark::Steal { permille }),
         any::<u64>().prop_map(|free_huge_pages| Mark::Fragmented { free_huge_pages }),
         any::<u64>().prop_map(|major_faults| Mark::ColdCache { major_faults }),
         any::<u64>().prop_map(|pages| Mark::Swapped { pages }),
+        any::<u64>().prop_map(|touch_us| Mark::ColdMemory {
+            touch_us,
+            quiet_us: 200
+        }),
         ".*".prop_map(|detail| Mark::NotApplied { detail }),
     ];
     prop::collection::vec(mark, 0..3)
@@ -284,13 +292,51 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         prop::collection::btree_map(".*", ".*", 0..3),
         prop::option::of(disable),
         prop::option::of(".*"),
+        prop::option::of(tree()),
     )
-        .prop_map(|(files, thp_disable, allocator)| ReadBack {
+        .prop_map(|(files, thp_disable, allocator, tree)| ReadBack {
             files,
             thp_disable,
             allocator,
             runtimes: BTreeMap::new(),
+            tree,
         })
+}
+
+fn tree() -> impl Strategy<Value = ProcessTree> {
+    let advice = any::<[u64; 3]>().prop_map(|[anon_bytes, huge_bytes, no_huge_bytes]| Advice {
+        anon_bytes,
+        huge_bytes,
+        no_huge_bytes,
+    });
+    let process = (
+        (".*", ".*", any::<u64>()),
+        any::<Option<bool>>(),
+        prop::option::of(advice),
+        prop::collection::btree_map(".*", ".*", 0..3),
+        prop::collection::btree_set(".*", 0..3),
+    );
+    let process =
+        process.prop_map(
+            |(named, thp_enabled, advice, environment, libraries)| Process {
+                name: named.0,
+                program: named.1,
+                anon_bytes: named.2,
+                thp_enabled,
+                advice,
+                environment,
+                libraries,
+            },
+        );
+    (any::<[u32; 2]>(), any::<u64>(), process).prop_map(|(counts, anon_bytes, largest)| {
+        ProcessTree {
+            processes: counts[0],
+            thp_disabled: counts[1],
+            anon_bytes,
+            libraries: largest.libraries.clone(),
+            largest,
+        }
+    })
 }
 
 fn slowest() -> impl Strategy<Value = Slowest> {
@@ -339,8 +385,24 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn first_touch()(
+        (bytes, huge_bytes, wanted_bytes) in (any::<u64>(), any::<u64>(), any::<Option<u64>>()),
+        (seconds, cold_pages) in (0.0_f64..1e3, any::<u64>()),
+        (cold_touch_seconds, warm_touch_seconds) in (
+            prop::option::of(0.0_f64..1.0), prop::option::of(0.0_f64..1.0),
+        ),
+    ) -> FirstTouch {
+        FirstTouch {
+            bytes, wanted_bytes, huge_bytes, seconds, cold_pages, cold_touch_seconds,
+            warm_touch_seconds,
+        }
+    }
+}
+
+prop_compose! {
     fn trial()(
         (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
+        start in prop::option::of(any::<u32>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
         outcome in outcome(),
         stderr_tail in prop::option::of(".*"),
@@ -349,19 +411,25 @@ prop_compose! {
         marks in marks(),
         pacing in prop::option::of(Just(Pacing::Closed)),
         timeline in prop::option::of(timeline()),
+        first_touch in prop::option::of(first_touch()),
     ) -> Trial {
         Trial {
-            index, round, policy: "a".to_owned(), role, started_unix_ms, outcome, stderr_tail,
+            index, round, policy: "a".to_owned(), role, start, started_unix_ms, outcome,
+            stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
-            timeline,
+            timeline, first_touch,
         }
     }
 }
 
 proptest! {
     #[test]
-    fn any_trial_comes_back_as_it_was(trials in prop::collection::vec(trial(), 0..4)) {
+    fn any_trial_comes_back_as_it_was(
+        trials in prop::collection::vec(trial(), 0..4),
+        cold in prop::collection::vec(trial(), 0..2),
+    ) {
         let mut record = small_record();
+        record.cold = cold.into_iter().map(|trial| Trial { role: Role::Cold, ..trial }).collect();
         record.trials = trials;
         prop_assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
     }
@@ -376,4 +444,46 @@ proptest! {
             prop_assert!(record.trials.is_empty());
         }
     }
+}
+
+#[test]
+fn a_policy_that_cannot_act_leaves_the_plan() {
+    use hugewise_model::run::policy::Policy;
+    use hugewise_model::run::record::{Removal, RemovalReason};
+
+    let arms = [
+        Policy::as_is(),
+        sample::thp("b", hugewise_model::run::policy::Thp::Never),
+    ];
+    let record = sample::record(&arms.map(|policy| (policy, sample::huge_pages())), 2);
+    let removal = Removal {
+        round: 1,
+        policy: "b".to_owned(),
+        why: RemovalReason::CannotAct("x is static".to_owned()),
+    };
+    let line = record::to_line(&Line::Drop(removal.clone()));
+    expect![[r#"
+        {"line":"drop","round":1,"policy":"b","why":{"cannot_act":"x is static"}}
+    "#]]
+    .assert_eq(&line);
+    let mut lines = lines_of(&record);
+    let last = lines.len() - 1;
+    lines.insert(last, line.trim_end().to_owned());
+    let read = record::parse(lines.join("\n").as_bytes()).unwrap();
+    let left: Vec<&str> = read
+        .header
+        .plan
+        .policies
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(left, ["as-is"]);
+    assert_eq!(read.removals, [removal]);
+    assert_eq!(read.trials, record.trials, "what ran stays");
+    lines.insert(last, line.trim_end().to_owned());
+    let twice = record::parse(lines.join("\n").as_bytes()).unwrap_err();
+    assert!(
+        twice.to_string().contains("the end of policy `b`"),
+        "{twice}"
+    );
 }

@@ -86,18 +86,18 @@ fn seconds_are_drawn_by_policy() {
     expect![[r#"
         as-is: per second of load, medians of 6 trials
            requests/s     p50     p99      max  faults/s  resident  huge  stalled
-        1      12.0 k  120 µs  900 µs  2.35 ms    61.0 k     1 GiB     0        0
-        2      12.0 k  120 µs  900 µs  2.35 ms    61.0 k     1 GiB     –        0
-        3      12.0 k  120 µs  900 µs  2.35 ms    61.0 k     1 GiB     0        0
-        4      12.0 k  120 µs  900 µs  2.35 ms    61.0 k     1 GiB     0        0
+        1      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     0        0
+        2      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     –        0
+        3      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     0        0
+        4      12,000  120 µs  900 µs  2.35 ms    61,002     1 GiB     0        0
         Slow requests in stalls: cannot tell: the clock was set while the trial ran.
 
         thp=always: per second of load, medians of 6 trials
            requests/s     p50     p99      max  faults/s  resident     huge  stalled
-        1      12.0 k  120 µs  900 µs  2.35 ms       232     1 GiB  900 MiB        0
-        2      12.0 k  120 µs  900 µs  2.35 ms       232     1 GiB        –        0
-        3      12.0 k  120 µs  900 µs  45.2 ms       232     1 GiB  900 MiB  30.1 ms
-        4      12.0 k  120 µs  900 µs  2.35 ms       232     1 GiB  900 MiB        0
+        1      12,000  120 µs  900 µs  2.35 ms       232     1 GiB  900 MiB        0
+        2      12,000  120 µs  900 µs  2.35 ms       232     1 GiB        –        0
+        3      12,000  120 µs  900 µs  45.2 ms       232     1 GiB  900 MiB  30.1 ms
+        4      12,000  120 µs  900 µs  2.35 ms       232     1 GiB  900 MiB        0
 
         stalled: time in direct compaction, reclaim and zeroing per second, summed over
           the service's threads.

@@ -1,14 +1,13 @@
-//! One simulated experiment, through the plan, the looks and the tables of the real ones.
+//! One simulated experiment, through the plan, the decisions and the tables of the real ones.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_model::base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
-use hugewise_model::run::compare::{Options, Statistic, Table};
-use hugewise_model::run::plan::looks::looks;
-use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::compare::{Answer, Options, Statistic, Table};
+use hugewise_model::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{Header, Record};
 use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
@@ -19,50 +18,67 @@ use super::noise::{Noise, Stream};
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     pub noise: Noise,
-    /// The true effect of every policy but the baseline: 0.03 is 3 % more time.
-    pub effect: f64,
+    pub truth: Truth,
     pub threshold: f64,
     /// How many policies there are, with the baseline.
     pub policies: usize,
-    pub min_rounds: u32,
     pub max_rounds: u32,
 }
+
+/// What every policy but the baseline does to the time of a trial.
+#[derive(Clone, Copy, Debug)]
+pub enum Truth {
+    /// Each trial takes so much longer: 0.03 is 3 %.
+    Shift(f64),
+    /// The usual trial takes `usual` times as long, and a share of them `rare` times.
+    Shape { usual: f64, share: f64, rare: f64 },
+    /// Trials use huge pages, and take `cold` times as long where the last such trial ended more
+    /// than half a second before; `warm` times where not.
+    CarryOver { warm: f64, cold: f64 },
+}
+
+/// After so many simulated seconds memory is cold.
+const COLD_AFTER: f64 = 0.5;
 
 /// What the experiment said in the end.
 #[derive(Debug)]
 pub struct Outcomes {
     pub table: Table,
-    pub rounds: u32,
+    pub trials: usize,
 }
 
 impl Scenario {
-    /// Runs it. The data are looked at only at looks, since nothing is decided between them.
+    /// Runs it as an experiment runs: every round is looked at, and decided policies are left.
     pub fn run(self, seed: u64) -> Result<Outcomes> {
         let mut record = Record::begin(self.header(seed));
-        let mut noise = Stream::new(self.noise, seed);
-        let looks = looks(&record.header.plan.bounds);
+        let mut machine = Machine {
+            noise: Stream::new(self.noise, seed),
+            since_huge: f64::INFINITY,
+        };
         for round in 0..self.max_rounds {
-            self.add_round(&mut record, round, &mut noise);
-            if looks.contains(&(round + 1)) && compare::progress(&record)?.stop.is_some() {
+            self.add_round(&mut record, round, &mut machine);
+            let progress = compare::progress(&record, self.max_rounds - round - 1)?;
+            record.removals.extend(progress.drops);
+            if progress.stop.is_some() {
                 break;
             }
         }
         let table = compare::table(&record, &Options::default())?;
-        let rounds = record
-            .trials
-            .last()
-            .context("no rounds were asked for")?
-            .round
-            + 1;
-        Ok(Outcomes { table, rounds })
+        Ok(Outcomes {
+            table,
+            trials: record.trials.len(),
+        })
     }
 
-    fn add_round(self, record: &mut Record, round: u32, noise: &mut Stream) {
-        for slot in record.header.plan.round(round) {
+    fn add_round(self, record: &mut Record, round: u32, machine: &mut Machine) {
+        let slots = {
+            let is_run = |policy: &str| record.is_run(policy, round);
+            record.header.plan.round(round, is_run)
+        };
+        for slot in slots {
             let policy = &record.header.plan.policies[slot.policy];
-            let effect = if slot.policy == 0 { 0.0 } else { self.effect };
-            let seconds = (1.0 + effect) * noise.draw().exp();
-            let trial = trial(record.trials.len(), round, policy, slot.role, seconds);
+            let run = machine.run(self.truth, slot.policy > 0);
+            let trial = trial(record.trials.len(), round, (policy, slot.role), run);
             record.trials.push(trial);
         }
     }
@@ -87,36 +103,87 @@ impl Scenario {
                     threshold: self.threshold,
                     precision: None,
                     warmup_rounds: 0,
-                    min_rounds: self.min_rounds,
+                    min_rounds: 1,
                     max_rounds: self.max_rounds,
                     max_time: None,
+                    least_rounds: None,
                 },
                 verdict_metric: "wall_seconds".to_owned(),
+                judge_by: JudgeBy::Shape,
                 printed: Vec::new(),
                 bench: None,
                 latency: None,
                 service: None,
                 fragment: None,
+                host_memory: HostMemory::AsIs,
             },
             realisations: BTreeMap::new(),
         }
     }
 }
 
-fn trial(index: usize, round: u32, policy: &Policy, role: Role, seconds: f64) -> Trial {
+/// The machine on which it runs, with what it remembers.
+struct Machine {
+    noise: Stream,
+    /// Seconds since the last trial with huge pages ended.
+    since_huge: f64,
+}
+
+/// One trial: how long it took, and how much of its memory was huge.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    seconds: f64,
+    huge_bytes: f64,
+}
+
+impl Machine {
+    fn run(&mut self, truth: Truth, is_policy: bool) -> Run {
+        let factor = match truth {
+            _ if !is_policy => 1.0,
+            Truth::Shift(effect) => 1.0 + effect,
+            Truth::Shape { usual, share, rare } => match self.noise.uniform() <= share {
+                true => rare,
+                false => usual,
+            },
+            Truth::CarryOver { warm, cold } => match self.since_huge > COLD_AFTER {
+                true => cold,
+                false => warm,
+            },
+        };
+        let seconds = 0.3 * factor * self.noise.draw().exp();
+        let is_huge = is_policy && matches!(truth, Truth::CarryOver { .. });
+        self.since_huge = match is_huge {
+            true => 0.0,
+            false => self.since_huge + seconds,
+        };
+        Run {
+            seconds,
+            huge_bytes: if is_huge { 2e8 } else { 0.0 },
+        }
+    }
+}
+
+fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) -> Trial {
+    let readings = [
+        ("wall_seconds", run.seconds),
+        ("huge_anon_peak_bytes", run.huge_bytes),
+    ];
+    let readings = readings.map(|(name, value)| (name.to_owned(), Reading::of(value)));
     Trial {
         index: index as u32,
         round,
         policy: policy.name.clone(),
         role,
+        start: None,
         started_unix_ms: 0,
         outcome: Outcome::Exited { code: 0 },
         stderr_tail: None,
-        readings: BTreeMap::from([("wall_seconds".to_owned(), Reading::of(seconds))]),
+        readings: BTreeMap::from(readings),
         read_back: ReadBack::default(),
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        first_touch: None,
     }
 }
 
@@ -153,45 +220,35 @@ fn nowhere() -> Host {
         allocators: BTreeMap::new(),
         load_1min: 0.0,
         free_blocks: Vec::new(),
+        balloon: None,
     }
 }
 
 impl Outcomes {
-    /// Whether any policy was called better or worse.
-    pub fn is_different(&self) -> bool {
-        use compare::Answer::{Better, Worse};
-        let answers = &mut self.table.verdict.policies.values();
-        answers.any(|answer| matches!(answer, Better | Worse))
+    /// How many policies were given one of these answers.
+    pub fn count(&self, answers: &[Answer]) -> usize {
+        let given = self.table.verdict.policies.values();
+        given.filter(|answer| answers.contains(answer)).count()
     }
 
-    /// Whether any policy was called equivalent.
-    pub fn is_same(&self) -> bool {
-        let answers = &mut self.table.verdict.policies.values();
-        answers.any(|answer| *answer == compare::Answer::NoDifference)
-    }
-
-    /// Whether the interval of the first policy holds the true ratio; `None` when there is no
-    /// interval for this statistic.
-    pub fn covers(&self, statistic: Statistic, ratio: f64) -> Option<bool> {
+    /// Whether the interval of the first policy holds the true ratio; `None` without one.
+    pub fn covers(&self, ratio: f64) -> Option<bool> {
         let rows = &mut self.table.comparisons.iter();
-        let row = rows.find(|row| row.statistic == statistic)?;
-        row.low
-            .zip(row.high)
-            .map(|(low, high)| low <= ratio && ratio <= high)
+        let row =
+            rows.find(|row| row.metric == "wall_seconds" && row.statistic == Statistic::Center)?;
+        let (low, high) = row.low.zip(row.high)?;
+        Some(low <= ratio && ratio <= high)
     }
 
-    /// Whether any row of these statistics was called higher or lower, whatever the control.
-    pub fn changed(&self, statistics: &[Statistic]) -> bool {
-        use compare::Change::{Higher, Lower};
-        let rows = &mut self.table.comparisons.iter();
-        rows.any(|row| statistics.contains(&row.statistic) && matches!(row.change, Higher | Lower))
+    /// The share of slow runs of the first policy that its answer does not exclude.
+    pub fn unseen(&self) -> Option<f64> {
+        let runs = self.table.verdict.runs.values().next();
+        runs.map(|runs| runs.worse_at_most)
     }
 
-    /// Whether the baseline differed from itself.
-    pub fn control_failed(&self) -> bool {
-        self.table
-            .control
-            .as_ref()
-            .is_some_and(|control| !control.passed)
+    /// Whether the order of the trials was found to matter.
+    pub fn order_matters(&self) -> bool {
+        let order = self.table.verdict.order.as_ref();
+        order.is_some_and(compare::Order::matters)
     }
 }

@@ -1,10 +1,14 @@
 //! Noise of the kinds seen on shared machines, as the logarithm of a trial's time.
 
+use std::sync::OnceLock;
+
 use fastrand::Rng;
 
 /// A kind of noise. What it does is in [`Noise::label`], which the table prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
+    /// Independent lognormal, hardly any.
+    Still,
     /// Independent lognormal.
     Independent,
     /// Each trial slower than the last.
@@ -17,28 +21,34 @@ pub enum Noise {
     HeavyTails,
     /// Quiet, then busy for several trials.
     Bursts,
+    /// Times of a Python program on a virtual machine, replayed in blocks.
+    Recorded,
 }
 
 impl Noise {
     /// All kinds, in the order of the table.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
+        Self::Still,
         Self::Independent,
         Self::Drift,
         Self::Autocorrelated,
         Self::Bimodal,
         Self::HeavyTails,
         Self::Bursts,
+        Self::Recorded,
     ];
 
     /// The kind with its figures.
     pub fn label(self) -> &'static str {
         match self {
+            Self::Still => "independent, sd 0.3 %",
             Self::Independent => "independent, sd 2 %",
             Self::Drift => "the same, drifting 0.3 % a trial",
             Self::Autocorrelated => "AR(1), ρ 0.8, sd 3 %",
             Self::Bimodal => "sd 1 %, 3 in 10 trials +10 %",
             Self::HeavyTails => "Student t, 2 df, scale 2 %",
             Self::Bursts => "sd 1 %, bursts of +20 %, 4 trials long",
+            Self::Recorded => "recorded (python3, VM), CV 9 %, lag-1 0.4",
         }
     }
 }
@@ -51,6 +61,24 @@ pub struct Stream {
     trials: f64,
     memory: f64,
     is_busy: bool,
+    /// Where the replay of [`RECORDED`] is.
+    replay: usize,
+}
+
+/// Times in seconds, in the order in which they were measured.
+const RECORDED: &str = include_str!("noise/recorded.txt");
+/// A replay goes on for so many trials on average, then begins elsewhere: the stationary
+/// bootstrap (Politis and Romano, 1994).
+const BLOCK: f64 = 25.0;
+
+fn recorded() -> &'static [f64] {
+    static LOGS: OnceLock<Vec<f64>> = OnceLock::new();
+    LOGS.get_or_init(|| {
+        let values = RECORDED.lines().filter_map(|line| line.parse::<f64>().ok());
+        let logs: Vec<f64> = values.map(f64::ln).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        logs.iter().map(|log| log - mean).collect()
+    })
 }
 
 impl Stream {
@@ -64,6 +92,7 @@ impl Stream {
             trials: 0.0,
             memory,
             is_busy: false,
+            replay: 0,
         }
     }
 
@@ -72,6 +101,7 @@ impl Stream {
         self.trials += 1.0;
         let plain = normal(&mut self.random);
         match self.noise {
+            Noise::Still => 0.003 * plain,
             Noise::Independent => 0.02 * plain,
             Noise::Drift => 0.02 * plain + 0.003 * self.trials,
             Noise::Autocorrelated => {
@@ -81,7 +111,18 @@ impl Stream {
             Noise::Bimodal => 0.01 * plain + self.with_chance(0.3, 0.10),
             Noise::HeavyTails => 0.02 * plain / (-self.uniform().ln()).sqrt(),
             Noise::Bursts => 0.01 * plain + self.burst(),
+            Noise::Recorded => self.replayed(),
         }
+    }
+
+    fn replayed(&mut self) -> f64 {
+        let all = recorded();
+        let starts_anew = self.trials <= 1.0 || self.uniform() < 1.0 / BLOCK;
+        self.replay = match starts_anew {
+            true => self.random.usize(0..all.len()),
+            false => (self.replay + 1) % all.len(),
+        };
+        all[self.replay]
     }
 
     fn burst(&mut self) -> f64 {
@@ -96,7 +137,8 @@ impl Stream {
         if self.uniform() < chance { value } else { 0.0 }
     }
 
-    fn uniform(&mut self) -> f64 {
+    /// Above 0 and at most 1.
+    pub fn uniform(&mut self) -> f64 {
         uniform(&mut self.random)
     }
 }

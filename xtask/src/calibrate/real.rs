@@ -9,14 +9,13 @@ use serde_json::Value;
 use super::table::Table;
 use crate::program;
 
-const HEAD: [&str; 7] = [
+const HEAD: [&str; 6] = [
     "run",
     "rounds",
     "second against first",
     "95 % interval",
     "verdict",
     "control against first",
-    "control",
 ];
 
 /// What the experiments gave, and with which program.
@@ -87,11 +86,6 @@ impl Row {
             .context("no verdict")?
             .to_owned();
         let control = &report["control"];
-        let passed = if control["passed"] == true {
-            "passed"
-        } else {
-            "failed"
-        };
         let interval = format!("{} to {}", percent(&row["low"]), percent(&row["high"]));
         let cells = vec![
             row["n"].to_string(),
@@ -99,13 +93,12 @@ impl Row {
             interval,
             verdict.clone(),
             percent(&control["comparison"]["ratio"]),
-            passed.to_owned(),
         ];
         Ok(Self { verdict, cells })
     }
 
     fn is_different(&self) -> bool {
-        matches!(self.verdict.as_str(), "better" | "worse")
+        matches!(self.verdict.as_str(), "better" | "worse" | "mixed")
     }
 }
 

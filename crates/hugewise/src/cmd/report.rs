@@ -8,6 +8,7 @@ use clap::Args;
 use hugewise_model::bench;
 use hugewise_model::run::compare::{Across, Table};
 use hugewise_model::run::gate::Gate;
+use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Other, Report, trials};
 use hugewise_model::run::{compare, timeline};
@@ -33,9 +34,12 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Metric that decides
-    #[arg(long, value_name = "NAME")]
-    verdict_metric: Option<String>,
+    /// What decides: typical, mean, p95 or a metric
+    ///
+    /// Without it, the typical run of the metric that the experiment was planned with, and no run
+    /// may be made worse.
+    #[arg(long, alias = "verdict-metric", value_name = "WHAT")]
+    judge_by: Option<Criterion>,
 
     /// Smallest effect that matters, e.g. 1%
     #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share)]
@@ -61,7 +65,7 @@ pub struct Arguments {
     svg: Option<PathBuf>,
 
     /// Show the trials of a server second by second
-    #[arg(long, conflicts_with_all = ["baseline", "verdict_metric", "threshold", "fail_if", "svg"])]
+    #[arg(long, conflicts_with_all = ["baseline", "judge_by", "threshold", "fail_if", "svg"])]
     timeline: bool,
 
     /// Show every trial of the deciding metric
@@ -159,18 +163,23 @@ fn seconds(records: &[Record], output: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+fn named_metric(arguments: &Arguments) -> Option<&str> {
+    arguments.judge_by.as_ref().and_then(Criterion::metric)
+}
+
 fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
     let options = compare::Options {
         baseline: arguments.baseline.clone(),
-        verdict_metric: arguments.verdict_metric.clone(),
+        verdict_metric: named_metric(arguments).map(str::to_owned),
         threshold: arguments.threshold,
+        judge_by: arguments.judge_by.as_ref().and_then(Criterion::property),
     };
     compare::table(record, &options).map_err(|error| {
-        let asked = arguments.verdict_metric.as_deref().unwrap_or_default();
+        let asked = named_metric(arguments).unwrap_or_default();
         let names = record.trials.iter().flat_map(|trial| trial.readings.keys());
         match nearest(asked, names.map(String::as_str)) {
             Some(near) if near != asked => exit::usage(format!(
-                "--verdict-metric {asked}: there is no such metric; did you mean `{near}`?"
+                "--judge-by {asked}: there is no such metric; did you mean `{near}`?"
             )),
             _ => exit::usage(error),
         }
@@ -180,7 +189,7 @@ fn within(record: &Record, arguments: &Arguments) -> Result<Table> {
 fn between(before: &Record, after: &Record, arguments: &Arguments) -> Result<Table> {
     let of_one = [
         ("--baseline", arguments.baseline.is_some()),
-        ("--verdict-metric", arguments.verdict_metric.is_some()),
+        ("--judge-by", arguments.judge_by.is_some()),
         ("--threshold", arguments.threshold.is_some()),
     ];
     if let Some((flag, _)) = of_one.into_iter().find(|(_, given)| *given) {

@@ -52,6 +52,13 @@ impl LatencyFiles {
 }
 
 impl LastLook for LatencyFiles {
+    fn look_before(&self, places: &Places) {
+        if let Self::Folder(folder) = self {
+            let files = ChangedFiles::before(&places.fill(&folder.pattern), None);
+            *folder.before.borrow_mut() = files.before;
+        }
+    }
+
     fn look(&self, places: &Places) {
         if let Self::Folder(folder) = self {
             *folder.found.borrow_mut() = folder.read(places);
@@ -59,11 +66,13 @@ impl LastLook for LatencyFiles {
     }
 }
 
-/// Files in the folder of a trial, which holds nothing of another.
+/// Files in the folder of a server: of a trial that starts it, all; of a later load, those that
+/// it wrote.
 #[derive(Debug)]
 pub struct TrialFolder {
     /// With its placeholders.
     pattern: String,
+    before: RefCell<BTreeMap<PathBuf, State>>,
     found: RefCell<Documents>,
 }
 
@@ -72,26 +81,23 @@ impl TrialFolder {
         let why = format!("{pattern}: the trial did not get that far");
         Self {
             pattern,
+            before: RefCell::default(),
             found: RefCell::new(Err(why)),
         }
     }
 
-    /// Names tell no folder, whose own is another in each trial.
+    /// Names tell no folder, whose own is another in each start.
     fn read(&self, places: &Places) -> Documents {
-        let pattern = PathBuf::from(places.fill(&self.pattern));
-        let mut documents = Vec::new();
-        for path in matching(&pattern) {
-            let below = path.strip_prefix(&places.dir).unwrap_or(&path);
-            let name = format!("{FOLDER}{}", below.display());
-            if fs::metadata(&path).is_ok_and(|facts| facts.is_file()) {
-                let bytes = contents(&path).map_err(|problem| format!("{name}: {problem}"))?;
-                documents.push((name, bytes));
-            }
-        }
-        match documents.is_empty() {
-            true => Err(format!("{}: the trial wrote no such file", self.pattern)),
-            false => Ok(documents),
-        }
+        let files = ChangedFiles {
+            pattern: PathBuf::from(places.fill(&self.pattern)),
+            before: self.before.take(),
+        };
+        let known = |text: String| text.replace(&places.dir, "{dir}");
+        let found = files.documents().map_err(known)?;
+        Ok(found
+            .into_iter()
+            .map(|(name, bytes)| (known(name), bytes))
+            .collect())
     }
 }
 

@@ -6,6 +6,9 @@ pub mod plan;
 /// What runtimes make of the settings of a policy.
 pub mod runtimes;
 
+/// Policies that cannot act on the program.
+pub mod idle_policies;
+
 /// `run --dry-run`.
 pub mod preview;
 
@@ -19,6 +22,7 @@ pub mod report;
 pub mod recorder;
 
 mod fragmentation;
+mod free_memory;
 mod latency_files;
 mod progress;
 mod rounds;

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use std::time::Duration;
+
 use anyhow::Result;
 use hugewise_model::base::host::Host;
+use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::metric::{self, MetricId};
-use hugewise_model::run::plan::{Bounds, Plan, PrintedMetric};
-use hugewise_model::run::plan::{LatencySource, Place};
+use hugewise_model::run::plan::{
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, PrintedMetric,
+};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, cross, defaults};
 
@@ -16,6 +20,11 @@ use crate::experiment::latency_files::FOLDER;
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, check_workload};
 use hugewise_model::text::suggest::{hint, nearest};
+
+/// No new round begins after it, unless the user says otherwise.
+const USUAL_TIME: Duration = Duration::from_secs(90);
+/// More rounds only where they are asked for.
+const MOST_ROUNDS: u32 = 400;
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -41,15 +50,21 @@ impl Options {
                 .collect(),
             shell: self.shell,
             baseline: baseline(self.baseline.as_deref(), &policies)?,
-            policies,
+            service: self.driven(policies.len())?,
             seed: self.seed.unwrap_or(clock_seed),
-            bounds: self.bounds()?,
+            bounds: self.bounds(policies.len())?,
+            policies,
             verdict_metric: self.checked_verdict_metric()?,
+            judge_by: self
+                .judge_by
+                .as_ref()
+                .and_then(Criterion::property)
+                .unwrap_or_default(),
             printed: self.metric.clone(),
             bench: None,
             latency: self.latency.clone(),
-            service: self.driven()?,
             fragment: self.checked_fragment()?,
+            host_memory: self.checked_host_memory(host)?,
         })
     }
 
@@ -74,6 +89,17 @@ impl Options {
             ));
         }
         Ok(self.fragment)
+    }
+
+    fn checked_host_memory(&self, host: &Host) -> Result<HostMemory> {
+        if self.host_memory == Some(HostMemory::Warm) && self.fragment.is_some() {
+            return Err(exit::usage(
+                "--host-memory warm touches huge pages, for which the kernel may compact memory, \
+                 and so undoes --fragment; use rest:3s or as-is",
+            ));
+        }
+        let usual = HostMemory::usual(host, self.fragment);
+        Ok(self.host_memory.unwrap_or(usual))
     }
 
     fn check_latency(&self) -> Result<()> {
@@ -105,9 +131,15 @@ impl Options {
         Err(exit::usage(format!("--latency …:{path}: {problem}")))
     }
 
-    fn bounds(&self) -> Result<Bounds> {
-        let min_rounds = self.min_rounds.unwrap_or(10);
-        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(40));
+    /// A comparison is decided as soon as it can be; a policy alone is measured a few times.
+    fn bounds(&self, policies: usize) -> Result<Bounds> {
+        let (usual, most) = if policies > 1 {
+            (1, MOST_ROUNDS)
+        } else {
+            (10, 10)
+        };
+        let min_rounds = self.min_rounds.unwrap_or(usual);
+        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(most));
         if min_rounds == 0 {
             return Err(exit::usage("--min-rounds 0: need at least 1"));
         }
@@ -122,7 +154,18 @@ impl Options {
                 None => Ok(self.bounds_of(max_rounds, max_rounds)),
             };
         }
-        Ok(self.bounds_of(min_rounds, max_rounds))
+        let bounds = self.bounds_of(min_rounds, max_rounds);
+        if self.max_rounds.is_some() || self.max_time.is_some() {
+            return Ok(bounds);
+        }
+        let claims = u32::try_from(policies)
+            .unwrap_or(u32::MAX)
+            .saturating_sub(1);
+        Ok(Bounds {
+            max_time: Some(USUAL_TIME),
+            least_rounds: Some(fewest_rounds(claims).max(min_rounds)),
+            ..bounds
+        })
     }
 
     fn bounds_of(&self, min_rounds: u32, max_rounds: u32) -> Bounds {
@@ -133,6 +176,7 @@ impl Options {
             min_rounds,
             max_rounds,
             max_time: self.max_time,
+            least_rounds: None,
         }
     }
 
@@ -142,13 +186,13 @@ impl Options {
             .latency
             .as_ref()
             .and_then(LatencySource::verdict_metric);
-        let asked = self.verdict_metric.as_deref();
+        let asked = self.judge_by.as_ref().and_then(Criterion::metric);
         let name = asked.or(of_latency).unwrap_or(MetricId::WallSeconds.name());
         if is_known(name, &self.metric) {
             Ok(name.to_owned())
         } else {
             Err(exit::usage(format!(
-                "--verdict-metric {name}: there is no such metric; {}",
+                "--judge-by {name}: there is no such metric; {}",
                 metric_hint(name, &self.metric)
             )))
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use hugewise_model::run::plan::Plan;
-use hugewise_model::run::plan::service::{LoadPolicy, Service};
+use hugewise_model::run::plan::service::{Interleave, LoadPolicy, Service, Windows};
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::report::advice::describe;
 use hugewise_model::text::document::{Document, Field, Section};
@@ -50,6 +50,9 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
         fields.push(Field::new(plain(&policy.name), means + baseline));
     }
     fields.push(Field::new("rounds", rounds(plan)));
+    if !plan.host_memory.is_as_is() {
+        fields.push(Field::new("host memory", plan.host_memory.to_string()));
+    }
     let verdict = format!(
         "{}; differences below {} % do not count",
         plan.verdict_metric,
@@ -95,12 +98,26 @@ fn service(service: &Service) -> Vec<Field> {
     };
     let end = format!("{asked}, killed {} s later", service.grace.as_secs_f64());
     fields.push(Field::new("stop", end));
+    fields.push(Field::new("servers", servers(service.interleave)));
     fields
+}
+
+fn servers(interleave: Interleave) -> String {
+    match interleave {
+        Interleave::No => "one started for each trial".to_owned(),
+        Interleave::Hindered(obstacle) => format!("one started for each trial, because {obstacle}"),
+        Interleave::Windows(Windows {
+            rounds_per_start, ..
+        }) => format!(
+            "all at once if they take no more than 60 % of the available memory, started anew \
+             after {rounds_per_start} rounds"
+        ),
+    }
 }
 
 fn rounds(plan: &Plan) -> String {
     let bounds = &plan.bounds;
-    let trials = plan.round(0).len();
+    let trials = plan.round(0, |_| true).len();
     let time = bounds.max_time.map_or_else(String::new, |time| {
         format!(", none started after {} s", time.as_secs_f64())
     });

@@ -33,7 +33,7 @@ impl Progress {
             Audience::Nobody => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(
-            Some(u64::from(plan.bounds.max_rounds) * plan.round(0).len() as u64),
+            Some(u64::from(plan.bounds.max_rounds) * plan.round(0, |_| true).len() as u64),
             target,
         );
         // Cut to the width of the terminal; a line that wraps could not be erased.
@@ -62,6 +62,11 @@ impl Progress {
     /// An unmeasured trial begins.
     pub fn warmup(&self, policy: &str) {
         self.bar.set_message(format!("warming up: {policy}"));
+    }
+
+    /// A trial after a rest begins.
+    pub fn cold(&self, policy: &str) {
+        self.bar.set_message(format!("on cold memory: {policy}"));
     }
 
     /// A round is over: `running` is the estimate so far.

@@ -1,17 +1,18 @@
 //! The record on disk: appended and flushed per trial, so that nothing measured is lost.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
-use hugewise_model::run::record::{End, Header, Line, Record};
+use hugewise_model::run::record::{End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
 
 use crate::exit;
 use crate::file;
+use crate::paths;
 use crate::stderr::chain;
 
 /// A record that is being written, with the same record in memory.
@@ -29,7 +30,7 @@ impl Recorder {
     pub fn create(path: &Path, header: Header, owner: Option<&Identity>) -> Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
             exit::usage(match error.kind() {
-                std::io::ErrorKind::AlreadyExists => format!(
+                ErrorKind::AlreadyExists => format!(
                     "{} exists already; records are never overwritten: name another file with --out",
                     path.display()
                 ),
@@ -57,7 +58,19 @@ impl Recorder {
     /// memory and in the report, and the trouble is reported at the end.
     pub fn push(&mut self, trial: Trial) {
         self.append(&Line::Trial(trial.clone()));
-        self.record.trials.push(trial);
+        self.record.push(trial);
+    }
+
+    /// The number of the next trial.
+    pub fn next_index(&self) -> u32 {
+        let trials = self.record.trials.len() + self.record.cold.len();
+        u32::try_from(trials).unwrap_or(u32::MAX)
+    }
+
+    /// Drops a policy.
+    pub fn remove(&mut self, removal: Removal) {
+        self.append(&Line::Drop(removal.clone()));
+        self.record.remove(removal);
     }
 
     /// Where it lies.
@@ -114,7 +127,17 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
 
 /// Reads a record from a file.
 pub fn read(path: &Path) -> Result<Record> {
-    let bytes = file::read(path)
-        .map_err(|error| exit::usage(format!("reading the record {}: {error}", path.display())))?;
+    let bytes = file::read(path).map_err(|error| {
+        let kept = match (error.kind(), paths::records()) {
+            (ErrorKind::NotFound, Ok(folder)) => {
+                format!("; records without --out lie in {}", folder.display())
+            }
+            _ => String::new(),
+        };
+        exit::usage(format!(
+            "reading the record {}: {error}{kept}",
+            path.display()
+        ))
+    })?;
     record::parse(&bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
 }

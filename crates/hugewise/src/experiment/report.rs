@@ -64,14 +64,14 @@ pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
             }
             Judgement::CannotTell(policies) if policies.is_empty() => {
                 message(format_args!(
-                    "--fail-if '{gate}' cannot be judged: {} was not compared",
+                    "--fail-if '{gate}' is not decided, so it does not fail: {} was not compared",
                     gate.metric
                 ));
             }
             Judgement::CannotTell(policies) => {
                 message(format_args!(
-                    "--fail-if '{gate}' cannot be judged yet for {}: too few rounds for an \
-                     interval, or the limit is inside it",
+                    "--fail-if '{gate}' is not decided for {}, so it does not fail: the limit is \
+                     inside the interval, or too few rounds gave none",
                     policies.join(", ")
                 ));
             }

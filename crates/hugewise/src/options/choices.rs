@@ -37,6 +37,17 @@ pub enum Switch {
     Off,
 }
 
+/// Whether the servers of all policies live at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InterleaveChoice {
+    /// Where addresses and memory allow it
+    Auto,
+    /// Yes, or nothing runs
+    Yes,
+    /// Each trial starts its server
+    No,
+}
+
 /// Under which policy what loads a server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoadUnder {

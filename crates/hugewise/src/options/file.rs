@@ -139,11 +139,18 @@ impl<'a, 'de> DeserializeSeed<'de> for Key<'a> {
         let singular = PLURALS.iter().find(|(plural, _)| *plural == key);
         let name = singular.map_or(key.as_str(), |(_, name)| name);
         let mut known = self.0.get_arguments();
-        known.find(|arg| key_of(arg) == name).ok_or_else(|| {
-            let hint = hint(&key, self.0.get_arguments().map(key_of));
-            D::Error::custom(format!("unknown key `{key}`; {hint}"))
-        })
+        known
+            .find(|arg| key_of(arg) == name || is_alias(arg, name))
+            .ok_or_else(|| {
+                let hint = hint(&key, self.0.get_arguments().map(key_of));
+                D::Error::custom(format!("unknown key `{key}`; {hint}"))
+            })
     }
+}
+
+fn is_alias(arg: &Arg, name: &str) -> bool {
+    let aliases = arg.get_all_aliases().unwrap_or_default();
+    aliases.contains(&name)
 }
 
 fn key_of(arg: &Arg) -> &str {

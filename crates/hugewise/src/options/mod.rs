@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
-use hugewise_model::run::plan::{LatencySource, PrintedMetric};
+use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric};
 use hugewise_model::run::policy::{Axis, Policy, offered_keys};
 
 mod check;
@@ -17,7 +17,7 @@ mod parse;
 mod server;
 
 pub use check::check_workload;
-pub use choices::{LoadUnder, Processors, StallChoice, Streams, Switch};
+pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share};
 pub use server::ServerOptions;
@@ -72,6 +72,16 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_fragment, help_heading = TRY)]
     pub fragment: Option<u32>,
 
+    /// Free memory in the host before each trial: warm, rest:TIME, as-is
+    ///
+    /// A hypervisor that takes back free memory must find it anew at the first touch, which costs
+    /// milliseconds for a huge page, so a trial's time depends on what ran before it. `warm` touches
+    /// and frees what the trial will need right before it, not measured; it is the default where
+    /// free memory is taken back. `rest:3s` waits before each trial, so that memory is equally cold
+    /// for all. `as-is` does nothing.
+    #[arg(long, hide_short_help = true, value_name = "STATE", help_heading = TRY)]
+    pub host_memory: Option<HostMemory>,
+
     /// Stop when the effect is known to within ± SHARE, e.g. 0.5%
     #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_share, help_heading = STOP)]
     pub precision: Option<f64>,
@@ -80,15 +90,18 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_share, help_heading = STOP)]
     pub threshold: Option<f64>,
 
-    /// Decide nothing before N rounds [default: 10]
+    /// Decide nothing before N rounds [default: 1; 10 for one policy]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub min_rounds: Option<u32>,
 
-    /// Run at most N rounds [default: 40]
+    /// Run at most N rounds [default: as many as 90 s allow]
     #[arg(long, value_name = "N", help_heading = STOP)]
     pub max_rounds: Option<u32>,
 
-    /// Start no new round after TIME, e.g. 5m
+    /// Start no new round after TIME, e.g. 5m [default: 90s]
+    ///
+    /// Without it and without --max-rounds, as many rounds are run as can decide at all, even if
+    /// that takes longer.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = STOP)]
     pub max_time: Option<Duration>,
 
@@ -196,9 +209,13 @@ pub struct Options {
     #[arg(long, value_name = "READER", help_heading = JUDGE)]
     pub latency: Option<LatencySource>,
 
-    /// Metric that decides [default: latency, else time]
-    #[arg(long, hide_short_help = true, value_name = "NAME", help_heading = JUDGE)]
-    pub verdict_metric: Option<String>,
+    /// What decides: typical, mean, p95 or a metric [default: latency, else time]
+    ///
+    /// By default a policy is judged by its typical run, and no run may be made worse. `typical`
+    /// accepts rare runs that are worse; `mean` asks what many runs cost together; `p95` is
+    /// compared when all rounds are over.
+    #[arg(long, hide_short_help = true, alias = "verdict-metric", value_name = "WHAT", help_heading = JUDGE)]
+    pub judge_by: Option<Criterion>,
 
     /// Exit with code 5 if this holds: 'wall_seconds > +2%'
     ///

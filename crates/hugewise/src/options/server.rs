@@ -1,6 +1,7 @@
 //! `--service`: a server in the place of a command that ends.
 
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,14 +10,19 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::run::plan::service::{CommandLine, Ready, Service, StopSignal};
+use hugewise_model::run::plan::service::{
+    CommandLine, Interleave, Ready, Service, StopSignal, Windows,
+};
 
 use super::parse::parse_command_line;
-use super::{LoadUnder, Options, Processors, SERVER, Switch};
+use super::{InterleaveChoice, LoadUnder, Options, Processors, SERVER, Switch};
 use crate::{exit, program};
 
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
+/// Rounds for which a server lives: many enough for its start to cost little, few enough for
+/// several starts in an experiment.
+const ROUNDS_PER_START: u32 = 5;
 
 /// Flags of a server under load.
 #[derive(Clone, Debug, Default, Args)]
@@ -67,6 +73,19 @@ pub struct ServerOptions {
     #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_duration, help_heading = SERVER)]
     pub grace: Option<Duration>,
 
+    /// Keep the servers of all policies running: auto, yes, no [default: auto]
+    ///
+    /// Each server is started once for several rounds, on a port of its own, and each trial is one
+    /// run of --load against one of them while the others idle. `auto` does so where {port} or
+    /// {dir} is in the lines of the server and its load, and where the servers take no more than
+    /// 60 % of the available memory. With `no` each trial starts its server.
+    #[arg(long, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
+    pub interleave: Option<InterleaveChoice>,
+
+    /// Start all servers anew after N rounds [default: 5]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = SERVER)]
+    pub rounds_per_start: Option<NonZeroU32>,
+
     /// CPUs of the server, e.g. 0-3,8
     #[arg(long, hide_short_help = true, value_name = "LIST", help_heading = SERVER)]
     pub service_cpus: Option<Processors>,
@@ -111,6 +130,8 @@ impl Options {
             ("--grace", self.server.grace.is_some()),
             ("--service-cpus", self.server.service_cpus.is_some()),
             ("--load-cpus", self.server.load_cpus.is_some()),
+            ("--interleave", self.server.interleave.is_some()),
+            ("--rounds-per-start", self.server.rounds_per_start.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(self),
@@ -121,10 +142,10 @@ impl Options {
     }
 
     /// How the server is driven, where there is one.
-    pub fn driven(&self) -> Result<Option<Service>> {
-        if self.server.service.is_none() {
+    pub fn driven(&self, policies: usize) -> Result<Option<Service>> {
+        let Some(server) = &self.server.service else {
             return Ok(None);
-        }
+        };
         let Some(ready) = self.server.ready.clone() else {
             return Err(exit::usage(
                 "--service needs --ready, to know when the load may begin: for example --ready \
@@ -137,7 +158,7 @@ impl Options {
             ));
         };
         self.check_service()?;
-        Ok(Some(Service {
+        let service = Service {
             ready,
             ready_timeout: self.server.ready_timeout.unwrap_or(READY_TIMEOUT),
             warm_up_load: self.server.warm_up_load.clone(),
@@ -148,7 +169,37 @@ impl Options {
             grace: self.server.grace.unwrap_or(GRACE),
             service_cpus: checked("--service-cpus", self.server.service_cpus.as_ref())?,
             load_cpus: checked("--load-cpus", self.server.load_cpus.as_ref())?,
+            interleave: Interleave::No,
+        };
+        let interleave = self.interleave(&service, server, policies)?;
+        Ok(Some(Service {
+            interleave,
+            ..service
         }))
+    }
+
+    /// Whether the servers of all policies live at once.
+    fn interleave(
+        &self,
+        service: &Service,
+        server: &CommandLine,
+        policies: usize,
+    ) -> Result<Interleave> {
+        let choice = self.server.interleave.unwrap_or(InterleaveChoice::Auto);
+        let hooks = self.prepare.is_some() || self.conclude.is_some() || self.fragment.is_some();
+        let rounds = self.server.rounds_per_start.map(NonZeroU32::get);
+        let windows = Windows {
+            rounds_per_start: rounds.unwrap_or(ROUNDS_PER_START),
+            required: choice == InterleaveChoice::Yes,
+        };
+        match (choice, service.obstacle(server, policies, hooks)) {
+            (InterleaveChoice::No, _) => Ok(Interleave::No),
+            (InterleaveChoice::Yes, Some(obstacle)) => {
+                Err(exit::usage(format!("--interleave yes: {obstacle}")))
+            }
+            (InterleaveChoice::Auto, Some(obstacle)) => Ok(Interleave::Hindered(obstacle)),
+            (_, None) => Ok(Interleave::Windows(windows)),
+        }
     }
 
     /// The words that are executed: the command, or a shell with its line.

@@ -74,6 +74,22 @@ fn what_a_report_cannot_do_is_refused() {
     }
 }
 
+/// A condition that the noise leaves open does not fail, and does not pass silently.
+#[test]
+fn an_undecided_condition_is_said() {
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/runs/noise.jsonl"
+    );
+    let judged = |condition: &str| {
+        let case = Case::new();
+        let words = ["report", "-q", "--fail-if", condition, record];
+        case.hugewise().args(words).assert().code(0)
+    };
+    judged("wall_seconds < -1%").stderr(contains("so it does not fail"));
+    judged("wall_seconds > 90%").stderr("");
+}
+
 #[test]
 fn every_trial_is_drawn() {
     let _turn = one_at_a_time();

@@ -2,6 +2,7 @@
 
 mod death;
 mod examples;
+mod interleaved;
 mod stacks;
 mod timeline;
 
@@ -100,6 +101,8 @@ fn what_is_read_is_of_the_server_while_the_load_runs() {
             "small:thp=never",
             "--max-rounds",
             "2",
+            "--interleave",
+            "no",
         ])
         .args([
             "--latency",
@@ -376,6 +379,9 @@ fn a_dry_run_says_everything_and_does_nothing() {
          service ready  log:up within 60 s\n\
          load           sleep 2 (without a policy, on CPUs [0])\n\
          stop           SIGINT, killed 10 s later\n\
+         servers        one started for each trial, because each server needs an address\n               \
+         of its own: write {port} (or a socket in {dir}) in the service,\n               \
+         its load and --ready\n\
          thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
          malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
          append after `:`)\n\

@@ -150,7 +150,7 @@ fn stat_as_an_ordinary_user_still_counts_faults() {
 #[test]
 fn stat_names_what_was_typed_wrong() {
     for (words, said) in [
-        (&["-p", "4294967294"][..], "there is no such process"),
+        (&["-p", "4294967294"][..], "there is no process"),
         (&["--cgroup", "no/such/group"], "no such folder"),
         (
             &["-e", "no_such_event"],

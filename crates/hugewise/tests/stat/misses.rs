@@ -80,7 +80,7 @@ fn misses_draws_a_recording() {
 #[test]
 fn misses_names_what_was_typed_wrong() {
     for (words, said) in [
-        (&["-p", "4294967294"][..], "there is no such process"),
+        (&["-p", "4294967294"][..], "there is no process"),
         (&["--", "no-such-program"], "no-such-program"),
         (&["-a", "--", "true"], "cannot be used with"),
         (&["--every", "0", "--", "true"], "--every"),

@@ -42,7 +42,7 @@ fn times_and_processes_that_cannot_be_are_typing_errors() {
         (["--duration", "1ms"], "--duration is too short"),
         (["-I", "0"], "--interval is too short"),
         (["--duration", "soon"], "is not a duration"),
-        (["-p", "4194304"], "there is no such process"),
+        (["-p", "4194304"], "there is no process 4194304"),
     ] {
         Case::new()
             .hugewise()

@@ -1,6 +1,7 @@
 //! What `run` does with a workload: oracles, hooks, metrics, and workloads that misbehave.
 
 mod gaps;
+mod own_acts;
 
 use predicates::prelude::*;
 use predicates::str::contains;

@@ -1,5 +1,7 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
+pub mod executable;
+pub mod first_touch;
 pub mod fragment;
 pub mod runtime;
 

@@ -23,7 +23,7 @@ use crate::spawn::become_identity;
 /// A runtime that takes longer is not waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// No program of Go is larger.
+/// No program is larger.
 const LARGEST_PROGRAM: u64 = 512 << 20;
 
 /// User, working directory and environment of the command.
@@ -132,14 +132,14 @@ fn ask_go(settings: &Settings, start: Start<'_>) -> Answers {
         .collect()
 }
 
-fn read_program(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn read_program(path: &Path) -> Option<Vec<u8>> {
     let facts = fs::metadata(path).ok()?;
     (facts.is_file() && facts.len() <= LARGEST_PROGRAM)
         .then(|| fs::read(path).ok())
         .flatten()
 }
 
-fn holds(image: &[u8], name: &[u8]) -> bool {
+pub(super) fn holds(image: &[u8], name: &[u8]) -> bool {
     image.windows(name.len()).any(|window| window == name)
 }
 

@@ -1,7 +1,7 @@
 //! The attempts for a point, best method first; the first that the kernel accepts is used.
 
-use hugewise_model::observe::trace::points::{Decode, Edge, Key, Means, Point, Who};
-use hugewise_model::observe::trace::{Kind, Rung};
+use hugewise_model::observe::trace::points::{Decode, Edge, Hook, Key, Point, Who};
+use hugewise_model::observe::trace::{Attachment, Kind};
 
 use super::types::Types;
 use crate::proc::kallsyms::{FunctionLookup, Functions};
@@ -19,7 +19,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// The means.
-    pub rung: Rung,
+    pub attachment: Attachment,
     /// The folder of the tracepoints; empty for functions.
     pub group: String,
     /// The function or tracepoint where time begins, or which is counted.
@@ -78,7 +78,7 @@ pub fn attempts(point: &Point, kernel: &Kernel) -> (Vec<Attempt>, Vec<String>) {
 }
 
 /// The attempts for one means, or what is absent.
-fn of_means(means: &Means, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
+fn of_means(means: &Hook, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
     if let Some(tracepoints) = Tracepoints::of(means) {
         let begin = tracepoints.begin;
         if !kernel.types.has_tracepoint(begin) {
@@ -87,7 +87,7 @@ fn of_means(means: &Means, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
         return Ok(tracepoints.attempts(&kernel.types));
     }
     Ok(match means {
-        Means::Function {
+        Hook::Function {
             names,
             key,
             includes,
@@ -95,8 +95,8 @@ fn of_means(means: &Means, kernel: &Kernel) -> Result<Vec<Attempt>, String> {
             let function = resolve(names, kernel)?;
             of_function(&names[0], &function, key.as_ref(), includes, kernel)
         }
-        Means::Faults { includes } => vec![of_faults(includes)],
-        Means::Pair { .. } | Means::Event { .. } => Vec::new(),
+        Hook::Faults { includes } => vec![of_faults(includes)],
+        Hook::Pair { .. } | Hook::Event { .. } => Vec::new(),
     })
 }
 
@@ -138,8 +138,8 @@ fn of_function(
         let parameters = kernel.types.parameters(&function.name)?;
         position(&parameters, key)
     });
-    let attempt = |rung, offset: Option<u32>| Attempt {
-        rung,
+    let attempt = |attachment, offset: Option<u32>| Attempt {
+        attachment,
         group: String::new(),
         begin: function.name.clone(),
         end: None,
@@ -151,12 +151,16 @@ fn of_function(
         notes: notes.clone(),
         kind: Kind::Durations,
     };
-    let by_fentry = (function.whole && kernel.types.has_function(&function.name))
-        .then(|| attempt(Rung::Fentry, index.map(|at| at as u32 * ARGUMENT_BYTES)));
+    let by_fentry = (function.whole && kernel.types.has_function(&function.name)).then(|| {
+        attempt(
+            Attachment::Fentry,
+            index.map(|at| at as u32 * ARGUMENT_BYTES),
+        )
+    });
     let register = index.and_then(|at| REGISTERS.get(at).copied());
     by_fentry
         .into_iter()
-        .chain([attempt(Rung::Kprobe, register)])
+        .chain([attempt(Attachment::Kprobe, register)])
         .collect()
 }
 
@@ -173,9 +177,9 @@ struct Tracepoints<'a> {
 }
 
 impl<'a> Tracepoints<'a> {
-    fn of(means: &'a Means) -> Option<Self> {
+    fn of(means: &'a Hook) -> Option<Self> {
         Some(match means {
-            Means::Pair {
+            Hook::Pair {
                 group,
                 begin,
                 end,
@@ -191,7 +195,7 @@ impl<'a> Tracepoints<'a> {
                 includes,
                 kind: Kind::Durations,
             },
-            Means::Event {
+            Hook::Event {
                 group,
                 name,
                 key,
@@ -205,7 +209,7 @@ impl<'a> Tracepoints<'a> {
                 includes,
                 kind: Kind::Events,
             },
-            Means::Function { .. } | Means::Faults { .. } => return None,
+            Hook::Function { .. } | Hook::Faults { .. } => return None,
         })
     }
 
@@ -218,9 +222,9 @@ impl<'a> Tracepoints<'a> {
         Some(place(edge, index as u32 * ARGUMENT_BYTES, key))
     }
 
-    fn attempt(&self, rung: Rung, key: Option<KeyPlace>) -> Attempt {
+    fn attempt(&self, attachment: Attachment, key: Option<KeyPlace>) -> Attempt {
         Attempt {
-            rung,
+            attachment,
             group: self.group.to_owned(),
             begin: self.begin.to_owned(),
             end: self.end.map(str::to_owned),
@@ -236,16 +240,16 @@ impl<'a> Tracepoints<'a> {
         let key = self.key_place(types);
         // The records of classic tracepoints have a layout of their own: nothing is read of them.
         vec![
-            self.attempt(Rung::TpBtf, key),
-            self.attempt(Rung::RawTp, key),
-            self.attempt(Rung::Tracepoint, None),
+            self.attempt(Attachment::TpBtf, key),
+            self.attempt(Attachment::RawTp, key),
+            self.attempt(Attachment::Tracepoint, None),
         ]
     }
 }
 
 fn of_faults(includes: &str) -> Attempt {
     Attempt {
-        rung: Rung::PerfEvent,
+        attachment: Attachment::PerfEvent,
         group: String::new(),
         begin: "page-faults".to_owned(),
         end: Some("minor-faults, major-faults".to_owned()),
@@ -285,7 +289,7 @@ fn place(edge: Edge, offset: u32, key: &Key) -> KeyPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The method that was tried.
-    pub rung: Rung,
+    pub attachment: Attachment,
     /// The error number, where there was one.
     pub errno: Option<i32>,
     /// What happened, in words.

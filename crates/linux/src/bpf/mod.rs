@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use hugewise_model::observe::trace::points::Point;
-use hugewise_model::observe::trace::{Rung, Seen, Traced, Untraced};
+use hugewise_model::observe::trace::{Attachment, MissingPoint, PointTotals, TracePoint};
 
 use crate::machine::error::{Error, Kind as ErrorKind, Result};
 use crate::machine::root::Root;
@@ -54,7 +54,11 @@ impl Tracer {
     ///
     /// # Errors
     /// The kernel's types could not be parsed.
-    pub fn start(root: &Root, points: &[Point], pid: Option<u32>) -> Result<(Self, Vec<Untraced>)> {
+    pub fn start(
+        root: &Root,
+        points: &[Point],
+        pid: Option<u32>,
+    ) -> Result<(Self, Vec<MissingPoint>)> {
         Self::start_by(root, points, pid, |_| true)
     }
 
@@ -68,7 +72,7 @@ impl Tracer {
         points: &[Point],
         pid: Option<u32>,
         long: Duration,
-    ) -> Result<(Self, Vec<Untraced>)> {
+    ) -> Result<(Self, Vec<MissingPoint>)> {
         Self::open(root, points, pid, Some(long), |_| true)
     }
 
@@ -80,8 +84,8 @@ impl Tracer {
         root: &Root,
         points: &[Point],
         pid: Option<u32>,
-        may: impl Fn(Rung) -> bool,
-    ) -> Result<(Self, Vec<Untraced>)> {
+        may: impl Fn(Attachment) -> bool,
+    ) -> Result<(Self, Vec<MissingPoint>)> {
         Self::open(root, points, pid, None, may)
     }
 
@@ -90,8 +94,8 @@ impl Tracer {
         points: &[Point],
         pid: Option<u32>,
         long: Option<Duration>,
-        may: impl Fn(Rung) -> bool,
-    ) -> Result<(Self, Vec<Untraced>)> {
+        may: impl Fn(Attachment) -> bool,
+    ) -> Result<(Self, Vec<MissingPoint>)> {
         let none = Self { points: Vec::new() };
         let types = match types::read_types(root) {
             Ok(types) => types,
@@ -113,7 +117,7 @@ impl Tracer {
         let mut missing = Vec::new();
         for point in points {
             let (mut attempts, absent) = attempts(point, &kernel);
-            attempts.retain(|attempt| may(attempt.rung));
+            attempts.retain(|attempt| may(attempt.attachment));
             match climb(&attempts, &mut opener) {
                 Ok((attempt, probe)) => {
                     tracer
@@ -128,7 +132,7 @@ impl Tracer {
 
     /// The traced points and their attach methods.
     #[must_use]
-    pub fn traced(&self) -> Vec<Traced> {
+    pub fn traced(&self) -> Vec<TracePoint> {
         self.points
             .iter()
             .map(|point| point.traced.clone())
@@ -193,7 +197,7 @@ impl Tracer {
 
     /// Windows as latencies and names.
     #[must_use]
-    pub fn summaries(&self, windows: &[PointWindow]) -> Vec<Seen> {
+    pub fn summaries(&self, windows: &[PointWindow]) -> Vec<PointTotals> {
         let pairs = self.points.iter().zip(windows);
         pairs.map(|(point, window)| point.summary(window)).collect()
     }

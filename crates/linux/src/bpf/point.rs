@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::histogram::durations::Durations;
 use hugewise_model::observe::trace::points::{Decode, Point};
-use hugewise_model::observe::trace::{Kind, Latencies, Losses, Part, Seen, Traced};
+use hugewise_model::observe::trace::{Kind, Latencies, Losses, Part, PointTotals, TracePoint};
 
 use super::ladder::{Attempt, Kernel};
 use super::probe::{Probe, RawWindow};
 
 #[derive(Debug)]
 pub(super) struct PointTracer {
-    pub(super) traced: Traced,
+    pub(super) traced: TracePoint,
     decode: Option<Decode>,
     /// What the values of the key are called, where the kernel's types say it.
     names: BTreeMap<u32, String>,
@@ -25,11 +25,11 @@ impl PointTracer {
         let mut places = vec![attempt.begin.clone()];
         places.extend(attempt.end.clone());
         Self {
-            traced: Traced {
+            traced: TracePoint {
                 name: point.name.to_string(),
                 title: point.title.to_string(),
                 preset: point.preset,
-                rung: attempt.rung,
+                attachment: attempt.attachment,
                 places,
                 includes: attempt.includes.clone(),
                 notes: attempt.notes.clone(),
@@ -59,7 +59,7 @@ impl PointTracer {
         window
     }
 
-    pub(super) fn summary(&self, window: &PointWindow) -> Seen {
+    pub(super) fn summary(&self, window: &PointWindow) -> PointTotals {
         let latencies = |histogram: &Durations| match self.traced.kind {
             Kind::Durations => Latencies::from(histogram),
             Kind::Events => Latencies::events(histogram.count()),
@@ -68,7 +68,7 @@ impl PointTracer {
             key: self.name_of(*key),
             latencies: latencies(histogram),
         });
-        Seen {
+        PointTotals {
             name: self.traced.name.clone(),
             all: latencies(&window.all),
             parts: parts.collect(),

@@ -8,7 +8,7 @@ use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use hugewise_model::base::histogram::durations::Durations;
 use hugewise_model::observe::trace::points::{Edge, Who};
-use hugewise_model::observe::trace::{Losses, Rung};
+use hugewise_model::observe::trace::{Attachment, Losses};
 
 use super::ladder::{Attempt, Open, Refusal};
 
@@ -70,7 +70,7 @@ pub struct Kernel {
     processors: Vec<u32>,
     /// Durations from here on are kept one by one, too.
     long: Option<Duration>,
-    /// A rung that this kernel refuses altogether, and how.
+    /// An attachment that this kernel refuses altogether, and how.
     refused: Vec<Refusal>,
 }
 
@@ -126,7 +126,7 @@ impl Kernel {
     }
 
     fn try_open(&self, attempt: &Attempt) -> Result<Probe, Box<dyn std::error::Error>> {
-        if attempt.rung == Rung::Kprobe && !has_kprobes() {
+        if attempt.attachment == Attachment::Kprobe && !has_kprobes() {
             // Without this the loader would go by way of tracefs, where a probe outlives us.
             return Err("this kernel has no kprobes".into());
         }
@@ -149,14 +149,17 @@ impl Open for Kernel {
     type Probe = Probe;
 
     fn open(&mut self, attempt: &Attempt) -> Result<Probe, Refusal> {
-        let known = self.refused.iter().find(|known| known.rung == attempt.rung);
+        let known = self
+            .refused
+            .iter()
+            .find(|known| known.attachment == attempt.attachment);
         if let Some(known) = known {
             return Err(known.clone());
         }
         let refusal = match self.try_open(attempt) {
             Ok(probe) => return Ok(probe),
             Err(error) => Refusal {
-                rung: attempt.rung,
+                attachment: attempt.attachment,
                 errno: errno(&*error),
                 error: error_text(&*error),
             },

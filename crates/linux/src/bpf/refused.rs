@@ -1,7 +1,7 @@
 //! Why a point is not traced.
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::trace::Untraced;
+use hugewise_model::observe::trace::MissingPoint;
 use hugewise_model::observe::trace::points::Point;
 
 use super::ladder::Refusal;
@@ -11,8 +11,8 @@ pub(super) fn not_supported(what: &str) -> Missing {
     Missing::not_supported(what)
 }
 
-pub(super) fn untraced(points: &[Point], why: &Missing) -> Vec<Untraced> {
-    let of = |point: &Point| Untraced {
+pub(super) fn untraced(points: &[Point], why: &Missing) -> Vec<MissingPoint> {
+    let of = |point: &Point| MissingPoint {
         name: point.name.to_string(),
         title: point.title.to_string(),
         why: why.clone(),
@@ -28,17 +28,17 @@ pub(super) fn refused(
     absent: Vec<String>,
     refusals: &[Refusal],
     lacking: Option<&String>,
-) -> Untraced {
+) -> MissingPoint {
     let forbidden = |refusal: &Refusal| matches!(refusal.errno, Some(libc::EPERM | libc::EACCES));
     let tried = refusals
         .iter()
-        .map(|refusal| format!("{}: {}", refusal.rung.name(), refusal.error));
+        .map(|refusal| format!("{}: {}", refusal.attachment.name(), refusal.error));
     let tried: Vec<String> = absent.into_iter().chain(tried).collect();
     let why = match lacking {
         Some(grant) if refusals.iter().any(forbidden) => Missing::not_permitted(grant.clone()),
         _ => not_supported(&tried.join("; ")),
     };
-    Untraced {
+    MissingPoint {
         name: point.name.to_string(),
         title: point.title.to_string(),
         why,
@@ -73,7 +73,7 @@ pub(super) fn lacking(root: &Root) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use hugewise_model::observe::trace::Rung;
+    use hugewise_model::observe::trace::Attachment;
 
     use super::*;
 
@@ -81,7 +81,7 @@ mod tests {
     fn a_refusal_is_a_lack_of_permission_only_where_one_is_lacking() {
         let point = &hugewise_model::observe::trace::points::points()[0];
         let refusal = Refusal {
-            rung: Rung::Fentry,
+            attachment: Attachment::Fentry,
             errno: Some(libc::EPERM),
             error: "Operation not permitted".to_owned(),
         };

@@ -7,6 +7,9 @@ use hugewise_model::run::trial::{Mark, ReadBack};
 /// Share of the machine's processors that others may use without a mark. Below it the effect
 /// on a paired comparison drowns in ordinary noise; above it frequency and caches change.
 pub const OTHER_LOAD: f64 = 0.10;
+/// Share of the machine's processors that the servers of other policies may use without a mark.
+/// They are asked for nothing, so that what they do is their runtime's own work.
+pub const OTHER_SERVERS: f64 = 0.05;
 /// Share of the machine's time that the hypervisor may take without a mark: as large as the
 /// smallest effect that is looked for.
 pub const STEAL: f64 = 0.01;
@@ -22,6 +25,8 @@ pub struct Circumstances<'a> {
     pub tick_seconds: f64,
     /// What others used, in seconds.
     pub other_busy_seconds: Option<f64>,
+    /// What the servers of other policies used, in seconds.
+    pub other_server_seconds: Option<f64>,
     /// What the hypervisor took, in seconds.
     pub steal_seconds: Option<f64>,
     /// Free huge pages before the trial.
@@ -49,6 +54,8 @@ pub fn marks(facts: &Circumstances<'_>) -> Vec<Mark> {
     marks.extend(drifted(facts));
     let load = share(facts, facts.other_busy_seconds, OTHER_LOAD);
     marks.extend(load.map(|permille| Mark::OtherLoad { permille }));
+    let servers = share(facts, facts.other_server_seconds, OTHER_SERVERS);
+    marks.extend(servers.map(|permille| Mark::OtherServers { permille }));
     let steal = share(facts, facts.steal_seconds, STEAL);
     marks.extend(steal.map(|permille| Mark::Steal { permille }));
     marks.extend(fragmented(facts));
@@ -83,6 +90,7 @@ fn fragmented(facts: &Circumstances<'_>) -> Option<Mark> {
 fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
     let details = prctl_detail(facts)
         .into_iter()
+        .chain(own_act_detail(facts))
         .chain(allocator_detail(facts))
         .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
@@ -102,6 +110,20 @@ fn prctl_detail(facts: &Circumstances<'_>) -> Option<String> {
             "prctl(PR_SET_THP_DISABLE) should be {}, but is {found}",
             name(wanted)
         )
+    })
+}
+
+/// What the program itself did against the huge pages that a policy gives.
+fn own_act_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let gives = match facts.expected.prctl {
+        ThpPrctl::Clear | ThpPrctl::ExceptAdvised => true,
+        ThpPrctl::Leave => !facts.expected.files.is_empty(),
+        ThpPrctl::Disable => false,
+    };
+    let act = facts.read_back.own_act().filter(|_| gives)?;
+    Some(match act.remedy() {
+        Some(remedy) => format!("{act}; start it with {remedy}"),
+        None => act.to_string(),
     })
 }
 
@@ -167,6 +189,7 @@ mod tests {
             processor_seconds: 2.0,
             tick_seconds: 0.01,
             other_busy_seconds: Some(0.05),
+            other_server_seconds: None,
             steal_seconds: Some(0.0),
             free_huge_pages: Some(100),
             huge_bytes: Some(2 << 20),
@@ -191,6 +214,10 @@ mod tests {
         assert_eq!(
             judged(|facts| facts.other_busy_seconds = Some(0.5)),
             [Mark::OtherLoad { permille: 250 }]
+        );
+        assert_eq!(
+            judged(|facts| facts.other_server_seconds = Some(0.2)),
+            [Mark::OtherServers { permille: 100 }]
         );
         assert_eq!(
             judged(|facts| facts.steal_seconds = Some(0.05)),

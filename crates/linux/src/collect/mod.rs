@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -29,6 +28,7 @@ use crate::spawn::{
 mod account;
 mod counts;
 mod group;
+pub mod looks;
 mod machine;
 mod marks;
 pub mod pools;
@@ -134,7 +134,7 @@ pub fn trial(
     interrupt: &AtomicBool,
 ) -> Result<TrialObservation> {
     let sizes = machine::watched_sizes(root, host, watch.files);
-    let question = question(host, watch, &sizes);
+    let question = question(host, &sizes);
     let suspended = match spawn::start(launch, &question)? {
         StartResult::Suspended(suspended) => suspended,
         StartResult::NotStarted(error) => {
@@ -146,7 +146,6 @@ pub fn trial(
         host,
         watch,
         sizes: &sizes,
-        library: question.preload.as_deref(),
         interrupt,
     };
     let mut before = scene.before(launch.group, &suspended);
@@ -164,13 +163,12 @@ struct TrialRun<'a> {
     watch: &'a Instruments<'a>,
     /// The folio sizes that are watched, in KiB.
     sizes: &'a [u64],
-    /// The allocator's library that is looked for.
-    library: Option<&'a str>,
     interrupt: &'a AtomicBool,
 }
 
 /// Readings before the workload, and the observers of its run.
 struct Before<'a> {
+    main: u32,
     group: std::result::Result<TrialGroup, Missing>,
     files: BTreeMap<String, String>,
     thp_disable: Option<ThpDisable>,
@@ -194,16 +192,11 @@ impl<'a> TrialRun<'a> {
     fn before(&self, group: Group, suspended: &Suspended) -> Before<'a> {
         let main = suspended.main();
         Before {
+            main,
             group: group::make(self.root, group, main),
             files: read_back::files(self.root, self.watch.files),
             thp_disable: suspended.thp_disable(),
-            sampler: Sampler::new(
-                self.root,
-                main,
-                self.sizes,
-                self.library,
-                Pools::before(self.root),
-            ),
+            sampler: Sampler::new(self.root, self.sizes, Pools::before(self.root)),
             counters: TrialCounters::attach(self.root, self.watch.counting, &Target::AtExec(main)),
             machine: Machine::read(self.root, self.sizes),
         }
@@ -249,11 +242,15 @@ impl<'a> TrialRun<'a> {
             driven: None,
         };
         let expected = self.watch.expected;
+        let tree = samples
+            .looks
+            .at_end(before.main, account.exit.as_ref().ok());
         let read_back = ReadBack {
             files: before.files,
             thp_disable: before.thp_disable,
-            allocator: read_back::allocator(expected, &account, &samples),
+            allocator: read_back::allocator(expected, tree.as_ref()),
             runtimes: BTreeMap::new(),
+            tree,
         };
         let printed = ran.running.into_printed();
         TrialObservation {
@@ -302,14 +299,9 @@ fn observe(
     }
 }
 
-fn question(host: &Host, watch: &Instruments<'_>, sizes: &[u64]) -> ExitRequest {
+fn question(host: &Host, sizes: &[u64]) -> ExitRequest {
     let sizes_known = host.pmd_bytes().filter(|_| !sizes.is_empty());
     ExitRequest {
-        // The kernel shows where a link leads.
-        preload: watch.expected.preload.as_ref().map(|path| {
-            let real = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-            real.to_string_lossy().into_owned()
-        }),
         folios: sizes_known.map(|pmd_bytes| PageSizes {
             page_bytes: host.page_bytes,
             pmd_bytes,

@@ -22,10 +22,12 @@ impl<'a> Pools<'a> {
     /// Reads the pools before the trial.
     #[must_use]
     pub fn before(root: &'a Root) -> Self {
-        Self {
-            root,
-            before: taken(root),
-        }
+        Self::since(root, taken(root))
+    }
+
+    /// The same where the pools were read earlier.
+    pub(super) fn since(root: &'a Root, before: Option<u64>) -> Self {
+        Self { root, before }
     }
 
     /// What the processes of one sample hold, in bytes.
@@ -40,7 +42,7 @@ impl<'a> Pools<'a> {
 }
 
 /// Bytes of all pools that are not free; `None` where the kernel does not tell.
-fn taken(root: &Root) -> Option<u64> {
+pub(super) fn taken(root: &Root) -> Option<u64> {
     let pools = read_pools(root).ok()?;
     let taken = pools
         .iter()

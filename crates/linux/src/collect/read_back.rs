@@ -1,11 +1,11 @@
 //! Proof that the policy was in force.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::trial::ProcessTree;
 
-use super::account::Account;
-use super::sampler::Samples;
 use crate::machine::root::Root;
 use crate::sys::setting::read_setting;
 
@@ -19,21 +19,14 @@ pub(super) fn files(root: &Root, paths: &[String]) -> BTreeMap<String, String> {
 
 /// The library of the policy as it was found: its path, or nothing when it was looked for and
 /// not there; `None` when nobody asked or nobody could look.
-pub(super) fn allocator(
-    expected: &Realisation,
-    account: &Account,
-    samples: &Samples,
-) -> Option<String> {
+pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<String> {
     let library = expected.preload.as_ref()?;
-    let exit = account.exit.as_ref().ok();
-    let at_exit = exit.and_then(|exit| exit.preload_found);
-    let looked = at_exit.is_some() || samples.count > 0;
-    let found = samples.library_found || at_exit == Some(true);
-    looked.then(|| {
-        if found {
-            library.clone()
-        } else {
-            String::new()
-        }
+    // The kernel shows where a link leads.
+    let real = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
+    let found = tree?.libraries.contains(&*real.to_string_lossy());
+    Some(if found {
+        library.clone()
+    } else {
+        String::new()
     })
 }

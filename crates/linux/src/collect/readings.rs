@@ -348,6 +348,10 @@ impl Evidence<'_> {
                 * f64::from(self.host.cpus.max(1)),
             tick_seconds: 1.0 / ticks_per_second() as f64,
             other_busy_seconds: known(self.other_busy()),
+            other_server_seconds: self
+                .driven
+                .as_ref()
+                .map(ServiceEvidence::other_server_seconds),
             steal_seconds: known(self.value(Id::StealSeconds)),
             free_huge_pages: whole(self.free(self.before)),
             huge_bytes: self.host.pmd_bytes(),

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
 
+use super::looks::Looks;
 use super::machine::nr_anon;
 use super::pools::Pools;
 use super::sharing::Sharing;
@@ -95,8 +96,8 @@ pub struct Samples {
     pub cost_seconds: f64,
     /// From the release until the end was known, in seconds.
     pub span_seconds: f64,
-    /// Whether the library that was looked for was in the main process's mappings.
-    pub library_found: bool,
+    /// The processes themselves.
+    pub looks: Looks,
     /// Why nothing could be read, where something was tried.
     pub trouble: Option<Missing>,
 }
@@ -142,8 +143,6 @@ impl Mean {
 #[derive(Debug)]
 pub struct Sampler<'a> {
     root: &'a Root,
-    main: u32,
-    library: Option<&'a str>,
     pools: Pools<'a>,
     begun: Instant,
     cpu_at_start: Duration,
@@ -158,23 +157,14 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// A sampler for the tree around `main`, looking for `library` in its mappings; `pools` were
-    /// looked at before it was there.
+    /// A sampler for a tree; `pools` were looked at before it was there.
     #[must_use]
-    pub fn new(
-        root: &'a Root,
-        main: u32,
-        sizes: &[u64],
-        library: Option<&'a str>,
-        pools: Pools<'a>,
-    ) -> Self {
+    pub fn new(root: &'a Root, sizes: &[u64], pools: Pools<'a>) -> Self {
         let gauges = sizes
             .iter()
             .filter_map(|&kib| Some((kib, nr_anon(root, kib)?)));
         Self {
             root,
-            main,
-            library,
             pools,
             begun: Instant::now(),
             cpu_at_start: thread_cpu(),
@@ -207,7 +197,6 @@ impl<'a> Sampler<'a> {
             self.add(now, sum);
         }
         self.read_folios();
-        self.look_for_library();
         let after = thread_cpu();
         let spent = after.saturating_sub(self.cpu_at_start);
         self.pace.took(now, spent, after.saturating_sub(before));
@@ -251,6 +240,8 @@ impl<'a> Sampler<'a> {
         self.processes = readable.len();
         self.samples.processes = self.samples.processes.max(self.processes);
         self.samples.sharing.add(&readable);
+        let sample = self.samples.count + 1;
+        self.samples.looks.look(self.root, sample, &readable);
         let hugetlb_bytes = self.pools.held(&readable);
         let sum = readable.into_values().reduce(Rollup::plus);
         sum.map(|sum| Rollup {
@@ -265,17 +256,6 @@ impl<'a> Sampler<'a> {
             let largest = self.samples.folio_growth.entry(kib).or_default();
             *largest = growth.max(*largest);
         }
-    }
-
-    fn look_for_library(&mut self) {
-        let Some(library) = self.library.filter(|_| !self.samples.library_found) else {
-            return;
-        };
-        let maps = self.root.read(format!("proc/{}/maps", self.main));
-        let mut lines = maps
-            .iter()
-            .flat_map(|maps| maps.split(|&byte| byte == b'\n'));
-        self.samples.library_found = lines.any(|line| line.ends_with(library.as_bytes()));
     }
 
     /// Ends the sampling. The last reading of the main process is one more point when it was

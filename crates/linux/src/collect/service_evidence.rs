@@ -13,6 +13,14 @@ pub(super) struct ServiceEvidence {
     pub(super) ready: Duration,
     /// Processor time of the load, in nanoseconds.
     pub(super) load_cpu_ns: u64,
+    /// Processor time of the servers of other policies meanwhile, in nanoseconds.
+    pub(super) other_servers_ns: u64,
     /// The stacks of the main process's threads when the load had ended.
     pub(super) stacks: Result<Stacks, Missing>,
+}
+
+impl ServiceEvidence {
+    pub(super) fn other_server_seconds(&self) -> f64 {
+        self.other_servers_ns as f64 / 1e9
+    }
 }

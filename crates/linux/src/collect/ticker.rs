@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::timeline::TrialSeconds;
 use hugewise_model::run::trial::timeline::Second;
 
 use super::sampler::Sampler;
@@ -35,7 +35,7 @@ pub(super) struct Ticker<'a> {
     usage: UsageObserver<'a>,
     /// Of how many samples the last second knew.
     samples: u64,
-    seen: Seen,
+    seen: TrialSeconds,
     trouble: Option<Error>,
 }
 
@@ -55,9 +55,9 @@ impl<'a> Ticker<'a> {
             }
             None => Some(Missing::NotAsked),
         };
-        let mut seen = Seen {
+        let mut seen = TrialSeconds {
             untraced,
-            ..Seen::default()
+            ..TrialSeconds::default()
         };
         seen.clock.first = monotonic_and_offset();
         seen.began_ns = monotonic_ns();
@@ -118,7 +118,7 @@ impl<'a> Ticker<'a> {
     ///
     /// # Errors
     /// The kernel failed.
-    pub(super) fn finish(mut self, sampler: &Sampler<'_>) -> Result<Seen> {
+    pub(super) fn finish(mut self, sampler: &Sampler<'_>) -> Result<TrialSeconds> {
         self.look(sampler);
         self.unite_the_last();
         self.seen.clock.last = monotonic_and_offset();

@@ -22,6 +22,12 @@ pub struct Identity {
     pub name: String,
 }
 
+/// The effective user id of this process.
+#[must_use]
+pub fn effective_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Whether the program runs as root.
 #[must_use]
 pub fn is_root() -> bool {

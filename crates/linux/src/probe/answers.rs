@@ -125,6 +125,9 @@ pub struct Environment {
     /// `GLIBC_TUNABLES`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub glibc_tunables: Option<String>,
+    /// Path of the running program; a frozen machine has none.
+    #[serde(skip)]
+    pub program: Option<String>,
 }
 
 /// The same event asked twice: with kernel mode, and for user mode only. Without privilege the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::doctor::{Rung, Support};
+use hugewise_model::doctor::{Feature, Support};
 
 use super::answers::{Answer, Answers, PerfAnswers};
 use crate::machine::error::Kind;
@@ -19,53 +19,53 @@ const CAP_PERFMON: u64 = 38;
 type Said = Support<String>;
 
 /// Judges every capability from the answers alone.
-pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Rung, Said> {
+pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Feature, Said> {
     let grants = Grants::read(root);
-    Rung::ALL
+    Feature::ALL
         .iter()
-        .map(|&rung| (rung, judge(rung, root, answers, host, &grants)))
+        .map(|&feature| (feature, judge(feature, root, answers, host, &grants)))
         .collect()
 }
 
-fn judge(rung: Rung, root: &Root, answers: &Answers, host: &Host, grants: &Grants) -> Said {
-    match rung {
-        Rung::WallTime => yes(""),
-        Rung::ProcFiles => proc_files(root),
-        Rung::PageScan => simple(
+fn judge(feature: Feature, root: &Root, answers: &Answers, host: &Host, grants: &Grants) -> Said {
+    match feature {
+        Feature::WallTime => yes(""),
+        Feature::ProcFiles => proc_files(root),
+        Feature::PageScan => simple(
             answers.pagemap_scan,
             "ioctl PAGEMAP_SCAN (Linux 6.7)",
             "ptrace access",
         ),
-        Rung::ProcessPolicy => process_policy(answers),
-        Rung::ExceptAdvised => simple(
+        Feature::ProcessPolicy => process_policy(answers),
+        Feature::ExceptAdvised => simple(
             answers.except_advised,
             "PR_THP_DISABLE_EXCEPT_ADVISED (Linux 6.18)",
             "a container that allows prctl",
         ),
-        Rung::Collapse => simple(
+        Feature::Collapse => simple(
             answers.collapse,
             "MADV_COLLAPSE (Linux 6.1)",
             "a container that allows madvise",
         ),
-        Rung::CollapseRemote => simple(
+        Feature::CollapseRemote => simple(
             answers.collapse_remote,
             "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
             "CAP_SYS_NICE",
         ),
-        Rung::FaultsUser => faults_user(answers.page_faults, grants),
-        Rung::FaultsKernel => perf(answers.page_faults.kernel, &grants.perf_kernel()),
-        Rung::Cycles => hardware(answers.cycles, grants),
-        Rung::TlbMisses => tlb_misses(answers, grants),
-        Rung::CounterGroup => counter_group(answers, grants),
-        Rung::SystemPolicy => system_policy(answers, host),
-        Rung::OwnCgroup => own_cgroup(answers, host),
-        Rung::FrameNumbers => frame_numbers(answers.frame_number),
-        Rung::PageFlags => simple(answers.page_flags, "/proc/kpageflags", "root"),
-        Rung::Bpf => bpf(answers, grants),
-        Rung::Btf => simple(answers.btf, "/sys/kernel/btf/vmlinux", "root"),
+        Feature::FaultsUser => faults_user(answers.page_faults, grants),
+        Feature::FaultsKernel => perf(answers.page_faults.kernel, &grants.perf_kernel()),
+        Feature::Cycles => hardware(answers.cycles, grants),
+        Feature::TlbMisses => tlb_misses(answers, grants),
+        Feature::CounterGroup => counter_group(answers, grants),
+        Feature::SystemPolicy => system_policy(answers, host),
+        Feature::OwnCgroup => own_cgroup(answers, host),
+        Feature::FrameNumbers => frame_numbers(answers.frame_number),
+        Feature::PageFlags => simple(answers.page_flags, "/proc/kpageflags", "root"),
+        Feature::Bpf => bpf(answers, grants),
+        Feature::Btf => simple(answers.btf, "/sys/kernel/btf/vmlinux", "root"),
         // Whatever perf_event_paranoid says (kernel/events/core.c, perf_kprobe_event_init).
-        Rung::Kprobe => simple(answers.kprobe, "kprobes", grants.perf),
-        Rung::Fentry => fentry(answers, grants),
+        Feature::Kprobe => simple(answers.kprobe, "kprobes", grants.perf),
+        Feature::Fentry => fentry(answers, grants),
     }
 }
 

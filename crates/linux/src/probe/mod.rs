@@ -13,7 +13,7 @@ use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::read_stat;
 use crate::proc::{cpuinfo, loadavg, meminfo};
-use crate::sys::{cgroup, cpu, hugetlb, hypervisor, thp};
+use crate::sys::{balloon, cgroup, cpu, hugetlb, hypervisor, thp};
 
 pub mod answers;
 pub mod ask;
@@ -24,6 +24,9 @@ mod ladder;
 
 pub use answers::{Answer, Answers, Environment, PerfAnswers};
 pub use ladder::Grants;
+
+/// The size of a huge page where the kernel has none that could be read.
+const USUAL_BLOCK: u64 = 2 << 20;
 
 /// The answers of a machine: probed on the running one, else read from its `host.toml`.
 ///
@@ -57,6 +60,8 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
     let memory = meminfo::read_meminfo(root)?;
     let processor = cpuinfo::read_cpuinfo(root)?;
     let signature = answers.hypervisor_signature.as_deref();
+    let thp = thp::read_thp(root).map_err(|error| error.into_missing("root"));
+    let block_bytes = thp.as_ref().map_or(USUAL_BLOCK, |thp| thp.pmd_bytes);
     Ok(Host {
         kernel: root.read_trimmed("proc/sys/kernel/osrelease")?,
         arch: answers.arch.clone(),
@@ -69,7 +74,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         page_bytes: answers.page_bytes,
         hypervisor: hypervisor::read_hypervisor(root, &processor, signature),
         governor: cpu::read_governor(root),
-        thp: thp::read_thp(root).map_err(|error| error.into_missing("root")),
+        thp,
         hugetlb: hugetlb::read_pools(root)?,
         thp_disable: thp_disable(answers),
         except_advised: answers.except_advised.is_ok(),
@@ -79,6 +84,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         allocators: libraries::find_allocators(root, &answers.arch),
         load_1min: loadavg::read_loadavg(root)?,
         free_blocks: free_blocks(root)?,
+        balloon: balloon::read_balloon(root, answers.page_bytes, block_bytes),
         cpu_model: processor.model,
     })
 }
@@ -122,6 +128,7 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         glibc_tunables: answers.environment.glibc_tunables.clone(),
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
         perf_event_paranoid: ladder::read_paranoid(root),
+        program: answers.environment.program.clone(),
     })
 }
 

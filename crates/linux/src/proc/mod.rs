@@ -13,6 +13,7 @@ pub mod meminfo;
 pub mod mounts;
 /// Identity and counters of one process.
 pub mod pid_stat;
+pub mod process;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;
 /// Processor time of the machine.

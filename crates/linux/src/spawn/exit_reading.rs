@@ -6,20 +6,20 @@ use std::thread;
 use std::time::Duration;
 
 use hugewise_model::base::missing::Missing;
+use hugewise_model::run::trial::Process;
 use serde::{Deserialize, Serialize};
 
 use super::folios::{self, PageSizes};
 use super::page_scan;
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
+use crate::proc::process::{read_advice, read_process};
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::status::{Status, read_status};
 
 /// Optional readings of the main process at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct ExitRequest {
-    /// A library that should be in its mappings.
-    pub preload: Option<String>,
     /// Page sizes, where its anonymous memory is counted by folio size.
     pub folios: Option<PageSizes>,
 }
@@ -38,8 +38,8 @@ pub struct ExitReading {
     /// Anonymous memory by size of the folio it lies in, in KiB; memory that a PMD maps is
     /// left out.
     pub folio_bytes: Result<BTreeMap<u64, u64>, Missing>,
-    /// Whether the library that was asked for is mapped.
-    pub preload_found: Option<bool>,
+    /// Its program, libraries and advice.
+    pub process: Option<Process>,
 }
 
 /// The first thread ended while others live on: what it maps then is not what the process
@@ -77,8 +77,9 @@ fn read_with(pid: u32, status: &Status, question: &ExitRequest) -> ExitReading {
         Ok(pagemap) => question(pagemap),
         Err(missing) => Err(missing.clone()),
     };
+    let rollup =
+        read_smaps_rollup(&root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE"));
     ExitReading {
-        rollup: read_smaps_rollup(&root, pid).map_err(|error| error.into_missing("CAP_SYS_PTRACE")),
         peak_rss_bytes: status.peak_rss_bytes.ok_or(Missing::TooShort),
         had_children: read_pid_stat(&root, pid).map_or(true, |stat| stat.children.minor_faults > 0),
         huge_zero_bytes: scan(&|pagemap| page_scan::huge_zero_bytes(pagemap, &maps)),
@@ -87,7 +88,8 @@ fn read_with(pid: u32, status: &Status, question: &ExitRequest) -> ExitReading {
             (Some(_), Err(missing)) => Err(missing.clone()),
             (Some(sizes), Ok(pagemap)) => folios::count(pagemap, &maps, sizes),
         },
-        preload_found: question.preload.as_deref().map(|path| names(&maps, path)),
+        process: process(&root, pid, &rollup),
+        rollup,
     }
 }
 
@@ -109,8 +111,12 @@ fn last_thread_status(root: &Root, pid: u32) -> Result<Status, Missing> {
     Err(left_early())
 }
 
-/// Whether a line of `/proc/PID/maps` ends in this path.
-fn names(maps: &[u8], path: &str) -> bool {
-    maps.split(|&byte| byte == b'\n')
-        .any(|line| line.ends_with(path.as_bytes()))
+/// Who it is, and what it advised.
+fn process(root: &Root, pid: u32, rollup: &Result<Rollup, Missing>) -> Option<Process> {
+    let anon_bytes = rollup.as_ref().map_or(0, |rollup| rollup.anon_bytes);
+    let process = read_process(root, pid, anon_bytes)?;
+    Some(Process {
+        advice: read_advice(root, pid),
+        ..process
+    })
 }

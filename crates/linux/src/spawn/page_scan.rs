@@ -68,12 +68,14 @@ pub(crate) struct PageFilter {
     pub(crate) returned: u64,
 }
 
+/// What reading a page map needs: it belongs to the owner of the process alone (mode 0400).
+const GRANT: &str = "CAP_SYS_PTRACE together with CAP_DAC_READ_SEARCH";
+
 /// Opens the page map of a process.
 pub(crate) fn open(pid: u32) -> Result<File, Missing> {
     let path = format!("/proc/{pid}/pagemap");
-    File::open(&path).map_err(|error| {
-        Error::io("opening", Path::new(&path), error).into_missing("CAP_SYS_PTRACE")
-    })
+    File::open(&path)
+        .map_err(|error| Error::io("opening", Path::new(&path), error).into_missing(GRANT))
 }
 
 /// Bytes that map the shared huge zero page.
@@ -165,7 +167,7 @@ fn missing(error: &io::Error) -> Missing {
             what: "ioctl PAGEMAP_SCAN (Linux 6.7)".to_owned(),
         },
         Some(libc::EPERM | libc::EACCES) => Missing::NotPermitted {
-            grant: "CAP_SYS_PTRACE".to_owned(),
+            grant: GRANT.to_owned(),
         },
         _ => Missing::Unreadable {
             error: format!("PAGEMAP_SCAN: {error}"),

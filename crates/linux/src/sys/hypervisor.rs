@@ -5,9 +5,7 @@ use crate::proc::cpuinfo::CpuInfo;
 
 /// Firmware names that virtual machines announce: a part of a DMI or ACPI text, and the name.
 const FIRMWARE: &[(&str, &str)] = &[
-    ("FIRECK", "Firecracker"),
     ("Firecracker", "Firecracker"),
-    ("CLOUDH", "Cloud Hypervisor"),
     ("Cloud Hypervisor", "Cloud Hypervisor"),
     ("Amazon EC2", "Amazon EC2"),
     ("Google Compute Engine", "Google Compute Engine"),
@@ -62,7 +60,8 @@ fn lookup(table: &[(&str, &str)], text: &str) -> Option<String> {
     Some(found.1.to_owned())
 }
 
-/// What DMI, the device tree and the ACPI table header (root only) say, in one line.
+/// What DMI and the device tree say, in one line. All users can read both, so that all of them
+/// are told the same name; an ACPI table, which names the product too, only root can read.
 fn read_firmware(root: &Root) -> String {
     let sources = [
         "sys/class/dmi/id/sys_vendor",
@@ -70,23 +69,13 @@ fn read_firmware(root: &Root) -> String {
         "proc/device-tree/hypervisor/compatible",
         "sys/firmware/devicetree/base/hypervisor/compatible",
     ];
-    let mut text = sources
+    let text = sources
         .iter()
         .filter_map(|path| root.read_trimmed(path).ok())
         .collect::<Vec<_>>()
         .join(" ");
-    if let Ok(table) = root.read("sys/firmware/acpi/tables/DSDT") {
-        text.push(' ');
-        text.push_str(&parse_acpi_oem(&table));
-    }
     // The device tree names the technique, in the lower case of its bindings.
     text.replace("linux,kvm", "KVM").replace("xen,xen", "Xen")
-}
-
-/// The OEM and table names of an ACPI table: bytes 10 to 24 of its header (ACPI 6.5, 5.2.6).
-#[must_use]
-pub fn parse_acpi_oem(table: &[u8]) -> String {
-    String::from_utf8_lossy(table.get(10..24).unwrap_or_default()).into_owned()
 }
 
 fn read_xen(root: &Root) -> Option<String> {
@@ -117,10 +106,9 @@ mod tests {
 
     #[test]
     fn the_product_wins_over_the_technique() {
-        let table = b"DSDT\x53\x0f\0\0\x02\x77FIRECKFCVMDSDT\0\0\0\0FCAT";
-        let (_folder, root) = root_with("sys/firmware/acpi/tables/DSDT", table);
+        let (_folder, root) = root_with("sys/class/dmi/id/sys_vendor", b"Amazon EC2\n");
         let name = read_hypervisor(&root, &guest(), Some("KVMKVMKVM"));
-        assert_eq!(name.as_deref(), Some("Firecracker"));
+        assert_eq!(name.as_deref(), Some("Amazon EC2"));
     }
 
     #[test]
@@ -139,10 +127,5 @@ mod tests {
         let (_folder, root) = root_with("proc/nothing", b"");
         let name = read_hypervisor(&root, &guest(), Some("NobodyKnows "));
         assert_eq!(name.as_deref(), Some("unknown hypervisor"));
-    }
-
-    #[test]
-    fn a_short_table_has_no_name() {
-        assert_eq!(parse_acpi_oem(b"DSDT"), "");
     }
 }

@@ -1,5 +1,6 @@
 //! What the kernel shows under `/sys`: one file per subject.
 
+pub mod balloon;
 pub mod cache;
 pub mod cgroup;
 pub mod cpu;

@@ -7,7 +7,7 @@ use hugewise_linux::proc::{
     buddyinfo, cpuinfo, kallsyms, loadavg, meminfo, mounts, pid_stat, smaps_rollup, stat, statm,
     status, tree, vmstat,
 };
-use hugewise_linux::sys::{cache, cgroup, cpu, hypervisor, thp};
+use hugewise_linux::sys::{cache, cgroup, cpu, thp};
 use hugewise_linux::{bpf, probe, tracepoint};
 
 fn of_processes(bytes: &[u8]) {
@@ -30,7 +30,6 @@ fn of_the_machine(bytes: &[u8]) {
     let _ = cpu::parse_list(bytes);
     let _ = cpu::parse_members(bytes);
     let _ = cpuinfo::parse_cpuinfo(bytes);
-    let _ = hypervisor::parse_acpi_oem(bytes);
     let _ = kallsyms::parse_kallsyms(bytes);
     let _ = loadavg::parse_loadavg(bytes);
     let _ = meminfo::parse_meminfo(bytes);

@@ -19,18 +19,21 @@ mod pool;
 #[path = "../skipping/mod.rs"]
 mod skipping;
 mod stalls;
+mod touching;
 mod treatment;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use hugewise_linux::apply::first_touch;
 use hugewise_linux::spawn;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some(spawn::KEEPER_WORD) => spawn::keeper_main(),
+        Some(first_touch::TOUCHER_WORD) => first_touch::toucher_main(),
         Some("__lab") => hugewise_lab::run(words[1..].to_vec()),
         Some("__pool") => pool::workload(),
         Some("__victim") => escape::victim(),
@@ -45,6 +48,18 @@ fn main() -> ExitCode {
 }
 
 const TESTS: &[(&str, fn())] = &[
+    (
+        "what_was_touched_is_told_and_freed",
+        touching::what_was_touched_is_told_and_freed,
+    ),
+    (
+        "touching_ends_when_interrupted",
+        touching::touching_ends_when_interrupted,
+    ),
+    (
+        "warmed_memory_is_touched_faster_than_rested",
+        touching::warmed_memory_is_touched_faster_than_rested,
+    ),
     (
         "small_pages_fault_once_each",
         treatment::small_pages_fault_once_each,

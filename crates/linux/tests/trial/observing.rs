@@ -174,6 +174,7 @@ pub(super) fn host() -> Host {
         allocators: BTreeMap::new(),
         load_1min: 0.0,
         free_blocks: Vec::new(),
+        balloon: None,
     }
 }
 

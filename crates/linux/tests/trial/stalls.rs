@@ -9,7 +9,7 @@ use hugewise_linux::collect::stalls::{StallScope, Stalls};
 use hugewise_linux::collect::{Instruments, TrialObservation, trial};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::Launch;
-use hugewise_model::observe::trace::Rung;
+use hugewise_model::observe::trace::Attachment;
 use hugewise_model::observe::trace::points::points;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{Outcome, Reading};
@@ -122,5 +122,7 @@ fn is_traced_by_function() -> bool {
         .find(|point| point.name == "direct_compaction");
     let (tracer, _) = Tracer::start(&Root::real(), &[point.unwrap().clone()], None).unwrap();
     let traced = tracer.traced();
-    traced.first().is_some_and(|point| point.rung < Rung::TpBtf)
+    traced
+        .first()
+        .is_some_and(|point| point.attachment < Attachment::TpBtf)
 }

@@ -64,6 +64,20 @@ pub struct Host {
     pub load_1min: f64,
     /// Free blocks at the beginning, by order (`/proc/buddyinfo`, summed over zones).
     pub free_blocks: Vec<u64>,
+    /// The device through which the hypervisor takes memory back, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balloon: Option<Balloon>,
+}
+
+/// A balloon: the device through which a guest gives memory back to its hypervisor.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Balloon {
+    /// Name of its driver.
+    pub driver: String,
+    /// Free blocks of at least this size are reported to the hypervisor, which takes them back
+    /// (free page reporting); `None` where free memory is not reported.
+    pub reported_block_bytes: Option<u64>,
 }
 
 impl Host {
@@ -71,6 +85,13 @@ impl Host {
     #[must_use]
     pub fn pmd_bytes(&self) -> Option<u64> {
         self.thp.as_ref().ok().map(|thp| thp.pmd_bytes)
+    }
+
+    /// The least free block that the hypervisor takes back by itself, in bytes; `None` where it
+    /// leaves free memory alone.
+    #[must_use]
+    pub fn taken_back_bytes(&self) -> Option<u64> {
+        self.balloon.as_ref()?.reported_block_bytes
     }
 
     /// Sizes of anonymous folios other than the PMD size that are not switched off, in bytes.

@@ -47,17 +47,12 @@ pub(super) fn answer(view: &View<'_>, table: &Table, policy: &str) -> Option<Str
 
 /// All effects of a few cells; of many, how many are significant and the largest of them.
 fn effects(view: &View<'_>, table: &Table, policy: &str, cells: &[&Cell]) -> String {
-    let threshold = table.verdict.threshold;
     let compared: Vec<(&Cell, &Comparison)> = cells
         .iter()
         .filter_map(|cell| Some((*cell, comparison(view, table, policy, cell)?)))
         .collect();
-    let significant = |comparison: &Comparison| {
-        matches!(
-            comparison.by_itself(threshold),
-            Change::Higher | Change::Lower
-        )
-    };
+    let significant =
+        |comparison: &Comparison| matches!(comparison.change, Change::Higher | Change::Lower);
     let text = |(cell, comparison): &(&Cell, &Comparison)| {
         let sign = if significant(comparison) { "" } else { "~ " };
         let name = cell_label::of(view.bench, view.suite, cell);

@@ -1,6 +1,6 @@
 //! The diagnosis as rows for programs.
 
-use super::{Diagnosis, Remark, RungReport};
+use super::{Diagnosis, FeatureReport, Remark};
 use crate::text::csv::Csv;
 
 impl Diagnosis {
@@ -8,7 +8,7 @@ impl Diagnosis {
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&["kind", "id", "answer", "meaning", "evidence", "remedy"]);
-        for report in &self.rungs {
+        for report in &self.features {
             csv.row(feature(report));
         }
         for (kind, remarks) in [("hazard", &self.hazards), ("setting", &self.settings)] {
@@ -20,10 +20,10 @@ impl Diagnosis {
     }
 }
 
-fn feature(report: &RungReport) -> [String; 6] {
+fn feature(report: &FeatureReport) -> [String; 6] {
     [
         "rung".to_owned(),
-        report.rung.name().to_owned(),
+        report.feature.name().to_owned(),
         report.answer().to_owned(),
         report.title.clone(),
         report.reason(),

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::{Diagnosis, Remark, Rung, RungReport, Severity, Support};
+use super::{Diagnosis, Feature, FeatureReport, Remark, Severity, Support};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Level, Paragraph, Section};
 use crate::text::grid::{Align, Grid};
@@ -53,14 +53,18 @@ impl Diagnosis {
     }
 
     fn counters(&self) -> Option<&Support<String>> {
-        let mut reports = self.rungs.iter();
-        let cycles = reports.find(|report| report.rung == Rung::Cycles);
+        let mut reports = self.features.iter();
+        let cycles = reports.find(|report| report.feature == Feature::Cycles);
         cycles.map(|report| &report.support)
     }
 
     /// What does not work, without what rests on something else that does not work.
     fn missing_features(&self) -> Section {
-        let missing = || self.rungs.iter().filter(|report| !report.support.is_yes());
+        let missing = || {
+            self.features
+                .iter()
+                .filter(|report| !report.support.is_yes())
+        };
         if missing().next().is_none() {
             return Section::default();
         }
@@ -68,21 +72,29 @@ impl Diagnosis {
         for report in missing().filter(|report| !self.follows(report)) {
             grid.push([plain(&report.title), plain(&report.needs())]);
         }
-        let works = self.rungs.len() - missing().count();
-        let all = self.rungs.len();
-        let heading = format!("What works: {works} of {all}. What is missing, and what it needs:");
+        let works = self.features.len() - missing().count();
+        let all = self.features.len();
+        let resting = match missing().filter(|report| self.follows(report)).count() {
+            0 => String::new(),
+            1 => " (1 more rests on these)".to_owned(),
+            more => format!(" ({more} more rest on these)"),
+        };
+        let heading = format!("What works: {works} of {all}. Missing{resting}, and what it needs:");
         Section::titled(heading).with(grid)
     }
 
-    fn follows(&self, report: &RungReport) -> bool {
-        let base = report.rung.base();
-        let base = self.rungs.iter().find(|other| Some(other.rung) == base);
+    fn follows(&self, report: &FeatureReport) -> bool {
+        let base = report.feature.base();
+        let base = self
+            .features
+            .iter()
+            .find(|other| Some(other.feature) == base);
         base.is_some_and(|base| !base.support.is_yes())
     }
 
     fn all_features(&self) -> Section {
         let mut grid = Grid::headed(&["works", "feature"]).aligned(&[Align::Left, Align::Wrapped]);
-        for report in &self.rungs {
+        for report in &self.features {
             let answer = report.answer();
             for (index, text) in report.lines().into_iter().enumerate() {
                 grid.push([if index == 0 { answer } else { "" }.to_owned(), text]);
@@ -118,14 +130,14 @@ impl Diagnosis {
             1 => ", 1 note".to_owned(),
             notes => format!(", {notes} notes"),
         };
-        section.push(format!(
+        section.push_brief(format!(
             "All features, evidence, fixes{notes}: hugewise doctor -v"
         ));
         section
     }
 }
 
-impl RungReport {
+impl FeatureReport {
     /// `yes`, `no` or `unknown`.
     pub(super) fn answer(&self) -> &'static str {
         match self.support {

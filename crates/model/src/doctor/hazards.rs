@@ -1,6 +1,6 @@
 //! What misleads measurements on this machine: one function per hazard.
 
-use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support};
+use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support};
 use crate::base::host::{THP_DIR, ThpDisable};
 use crate::base::missing::Missing;
 use crate::base::units::{GIB, MIB, bytes_text};
@@ -8,6 +8,7 @@ use crate::base::units::{GIB, MIB, bytes_text};
 pub(super) const RULES: &[Rule] = &[
     inherited_thp_disable,
     virtual_machine,
+    free_page_reporting,
     fragmented,
     other_load,
     steal,
@@ -64,6 +65,22 @@ fn virtual_machine(examination: &Examination) -> Option<Remark> {
          two page tables",
         "touch all memory once before measuring; compare only within one boot; the host's page \
          size is not visible from here",
+    ))
+}
+
+fn free_page_reporting(examination: &Examination) -> Option<Remark> {
+    let balloon = examination.host.balloon.as_ref()?;
+    let block = bytes_text(balloon.reported_block_bytes?);
+    Some(Remark::new(
+        "free-page-reporting",
+        Severity::Warning,
+        vec![Evidence::new(
+            "free page reporting",
+            format!("by {}, blocks of at least {block}", balloon.driver),
+        )],
+        "the hypervisor takes back free memory after about two seconds: the first touch of a huge \
+         page then costs milliseconds, so a time depends on what ran before it",
+        "`hugewise run` warms memory before each trial (--host-memory)",
     ))
 }
 
@@ -240,7 +257,7 @@ fn khugepaged_pace(examination: &Examination) -> Option<Remark> {
 }
 
 fn no_counters(examination: &Examination) -> Option<Remark> {
-    match examination.ladder.get(&Rung::Cycles)? {
+    match examination.ladder.get(&Feature::Cycles)? {
         Support::No {
             missing: Missing::NoHardware,
         } => Some(Remark::new(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use super::{RungReport, Support};
+use super::{FeatureReport, Support};
 use crate::base::missing::Missing;
 
 /// A feature that may be missing here, the least demanding first.
@@ -24,7 +24,7 @@ use crate::base::missing::Missing;
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Rung {
+pub enum Feature {
     /// Wall time, exit status, resource usage.
     WallTime,
     /// Counters of processes and of the machine in `/proc`.
@@ -78,7 +78,7 @@ pub struct Step {
     pub loss: &'static str,
 }
 
-impl Rung {
+impl Feature {
     /// Every feature, the least demanding first.
     pub const ALL: &[Self] = Self::VARIANTS;
 
@@ -104,48 +104,48 @@ impl Rung {
 /// The texts of a feature.
 #[must_use]
 #[rustfmt::skip]
-pub fn step(rung: Rung) -> Step {
-    let (title, remedy, loss) = match rung {
-        Rung::WallTime => ("wall time and resource usage", "", "everything"),
-        Rung::ProcFiles => ("memory and THP events",
+pub fn step(feature: Feature) -> Step {
+    let (title, remedy, loss) = match feature {
+        Feature::WallTime => ("wall time and resource usage", "", "everything"),
+        Feature::ProcFiles => ("memory and THP events",
             "the same user, and /proc mounted", "memory sizes and THP events"),
-        Rung::PageScan => ("huge pages by address",
+        Feature::PageScan => ("huge pages by address",
             "Linux 6.7 or newer", "addresses of huge pages (PAGEMAP_SCAN) and the huge zero page: smaps has sums only"),
-        Rung::ProcessPolicy => ("THP off per process",
+        Feature::ProcessPolicy => ("THP off per process",
             "a kernel with PR_SET_THP_DISABLE, not filtered by seccomp",
             "policies per process: they need the system's settings"),
-        Rung::ExceptAdvised => ("THP=madvise per process",
+        Feature::ExceptAdvised => ("THP=madvise per process",
             "Linux 6.18 or newer", "thp=madvise per process where the system says always"),
-        Rung::Collapse => ("collapse of own memory",
+        Feature::Collapse => ("collapse of own memory",
             "Linux 6.1 or newer", "huge pages on demand: only faults and khugepaged make them"),
-        Rung::CollapseRemote => ("collapse of a process",
+        Feature::CollapseRemote => ("collapse of a process",
             "Linux 6.1 or newer", "huge pages for a running process (`collapse`)"),
-        Rung::FaultsUser => ("page faults, user mode",
+        Feature::FaultsUser => ("page faults, user mode",
             "a kernel with CONFIG_PERF_EVENTS", "fault latency (`faults`): getrusage has counts only"),
-        Rung::FaultsKernel => ("page faults, kernel mode",
+        Feature::FaultsKernel => ("page faults, kernel mode",
             "a kernel with CONFIG_PERF_EVENTS", "latency of faults in system calls (`faults`)"),
-        Rung::Cycles => ("hardware counters",
+        Feature::Cycles => ("hardware counters",
             "bare metal, or a VM with a virtual PMU",
             "cycles and instructions, and with them the reason for a change of speed"),
-        Rung::TlbMisses => ("TLB miss counters", "", "TLB misses and page walks"),
-        Rung::CounterGroup => ("three counters at once",
+        Feature::TlbMisses => ("TLB miss counters", "", "TLB misses and page walks"),
+        Feature::CounterGroup => ("three counters at once",
             "a free counter: sysctl kernel.nmi_watchdog=0", "cycles, instructions and TLB misses in one round"),
-        Rung::SystemPolicy => ("system-wide THP settings",
+        Feature::SystemPolicy => ("system-wide THP settings",
             "root, outside of a container", "system-wide policies (--system)"),
-        Rung::OwnCgroup => ("memory cgroup per trial",
+        Feature::OwnCgroup => ("memory cgroup per trial",
             "a mounted memory controller", "peak memory of all processes with their page cache"),
-        Rung::FrameNumbers => ("physical frame numbers",
+        Feature::FrameNumbers => ("physical frame numbers",
             "a kernel with CONFIG_PROC_PAGE_MONITOR",
             "multi-size folios per process, physical contiguity"),
-        Rung::PageFlags => ("page flags (kpageflags)",
+        Feature::PageFlags => ("page flags (kpageflags)",
             "a kernel with CONFIG_PROC_PAGE_MONITOR", "multi-size folios per process"),
-        Rung::Bpf => ("kernel latencies (BPF)",
+        Feature::Bpf => ("kernel latencies (BPF)",
             "a kernel with BPF", "latency of zeroing, compaction and reclaim (`trace`, `run`)"),
-        Rung::Btf => ("kernel types (BTF)",
+        Feature::Btf => ("kernel types (BTF)",
             "a kernel with CONFIG_DEBUG_INFO_BTF", "BPF programs that read kernel structures"),
-        Rung::Kprobe => ("functions by kprobe",
+        Feature::Kprobe => ("functions by kprobe",
             "a kernel with CONFIG_KPROBE_EVENTS", "latency of kernel functions without a tracepoint"),
-        Rung::Fentry => ("functions by fentry",
+        Feature::Fentry => ("functions by fentry",
             "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and no lockdown",
             "cheap latency of kernel functions: kprobes cost more"),
     };
@@ -153,13 +153,13 @@ pub fn step(rung: Rung) -> Step {
 }
 
 /// The features that were tried, with what the missing ones need.
-pub(super) fn report(ladder: &BTreeMap<Rung, Support<String>>) -> Vec<RungReport> {
+pub(super) fn report(ladder: &BTreeMap<Feature, Support<String>>) -> Vec<FeatureReport> {
     ladder
         .iter()
-        .map(|(&rung, support)| {
-            let step = step(rung);
-            RungReport {
-                rung,
+        .map(|(&feature, support)| {
+            let step = step(feature);
+            FeatureReport {
+                feature,
                 title: step.title.to_owned(),
                 support: support.clone(),
                 remedy: remedy(support, step.remedy),
@@ -178,7 +178,7 @@ fn remedy(support: &Support<String>, general: &str) -> Option<String> {
         } => Some(grant.clone()),
         Support::No {
             missing: Missing::NoHardware,
-        } => Some(step(Rung::Cycles).remedy.to_owned()),
+        } => Some(step(Feature::Cycles).remedy.to_owned()),
         Support::No { .. } => Some(general.to_owned()).filter(|text| !text.is_empty()),
         Support::Unknown { .. } => None,
     }
@@ -193,11 +193,11 @@ mod tests {
     #[test]
     fn every_feature_is_listed_once_with_its_loss() {
         let mut titles = BTreeSet::new();
-        for &rung in Rung::ALL {
-            let step = step(rung);
-            assert!(!step.loss.is_empty(), "{rung:?}");
-            assert!(titles.insert(step.title), "{rung:?}");
-            assert!(step.title.chars().count() <= 28, "{rung:?} is too long");
+        for &feature in Feature::ALL {
+            let step = step(feature);
+            assert!(!step.loss.is_empty(), "{feature:?}");
+            assert!(titles.insert(step.title), "{feature:?}");
+            assert!(step.title.chars().count() <= 28, "{feature:?} is too long");
         }
     }
 }

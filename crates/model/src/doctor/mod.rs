@@ -20,7 +20,7 @@ mod hazards;
 mod ladder;
 mod settings;
 
-pub use ladder::{Rung, Step, step};
+pub use ladder::{Feature, Step, step};
 
 /// The answer of a probe. `Yes` and `No` are certain.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct Examination {
     /// The machine.
     pub host: Host,
     /// What each probe answered, with a detail worth showing (may be empty).
-    pub ladder: BTreeMap<Rung, Support<String>>,
+    pub ladder: BTreeMap<Feature, Support<String>>,
     /// Facts that only the doctor needs.
     pub facts: Facts,
 }
@@ -87,6 +87,8 @@ pub struct Facts {
     pub thp_read_only: Option<bool>,
     /// `/proc/sys/kernel/perf_event_paranoid`.
     pub perf_event_paranoid: Option<i64>,
+    /// Path of the running program, which is the one to give capabilities.
+    pub program: Option<String>,
 }
 
 /// What the doctor says.
@@ -96,7 +98,8 @@ pub struct Diagnosis {
     /// The machine in one line.
     pub machine: String,
     /// What can be measured and changed here, the least demanding first.
-    pub rungs: Vec<RungReport>,
+    #[serde(rename = "rungs")]
+    pub features: Vec<FeatureReport>,
     /// What misleads measurements on this machine.
     pub hazards: Vec<Remark>,
     /// Settings that are wrong, contradict each other, or do not do what is often believed.
@@ -108,9 +111,10 @@ pub struct Diagnosis {
 /// One feature and whether it works.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct RungReport {
+pub struct FeatureReport {
     /// Which one.
-    pub rung: Rung,
+    #[serde(rename = "rung")]
+    pub feature: Feature,
     /// Its name for people.
     pub title: String,
     /// What the probe answered.
@@ -195,10 +199,10 @@ type Rule = fn(&Examination) -> Option<Remark>;
 pub fn diagnose(examination: &Examination) -> Diagnosis {
     Diagnosis {
         machine: machine(&examination.host),
-        rungs: ladder::report(&examination.ladder),
+        features: ladder::report(&examination.ladder),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),
-        least_grant: least_grant(&examination.ladder),
+        least_grant: least_grant(&examination.ladder, examination.facts.program.as_deref()),
     }
 }
 
@@ -231,7 +235,10 @@ fn machine(host: &Host) -> String {
 const MODEST: [&str; 3] = ["CAP_PERFMON", "CAP_BPF", "CAP_SYS_NICE"];
 
 /// `setcap` for the capabilities that refusals named, without root and its equals.
-fn least_grant(ladder: &BTreeMap<Rung, Support<String>>) -> Option<String> {
+fn least_grant(
+    ladder: &BTreeMap<Feature, Support<String>>,
+    program: Option<&str>,
+) -> Option<String> {
     let named: BTreeSet<String> = ladder
         .values()
         .filter_map(|support| match support {
@@ -248,7 +255,10 @@ fn least_grant(ladder: &BTreeMap<Rung, Support<String>>) -> Option<String> {
         return None;
     }
     let list = named.into_iter().collect::<Vec<_>>().join(",");
-    Some(format!("sudo setcap {list}=ep $(command -v hugewise)"))
+    let safe = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
+    let program = program.filter(|path| path.chars().all(safe));
+    let program = program.unwrap_or("$(command -v hugewise)");
+    Some(format!("sudo setcap {list}=ep {program}"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Examination, Remark, Rule, Rung, Severity, Support, boot_line};
+use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support, boot_line};
 use crate::base::host::{THP_DIR, ThpSettings};
 use crate::base::missing::Missing;
 
@@ -227,7 +227,7 @@ fn never_and_collapse(examination: &Examination) -> Option<Remark> {
     let thp = thp(examination).filter(|thp| thp.effective_pmd_mode() == "never")?;
     if !examination
         .ladder
-        .get(&Rung::Collapse)
+        .get(&Feature::Collapse)
         .is_some_and(Support::is_yes)
     {
         return None;

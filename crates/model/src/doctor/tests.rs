@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Examination, Facts, Rung, Severity, Support, diagnose};
+use super::{Examination, Facts, Feature, Severity, Support, diagnose};
 use crate::base::host::test_host::host;
-use crate::base::host::{Host, HugetlbPool, ThpDisable, ThpSettings};
+use crate::base::host::{Balloon, Host, HugetlbPool, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
 use crate::base::units::MIB;
 
@@ -15,7 +15,7 @@ fn healthy() -> Examination {
     };
     Examination {
         host: healthy_host(),
-        ladder: BTreeMap::from([(Rung::WallTime, wall_time)]),
+        ladder: BTreeMap::from([(Feature::WallTime, wall_time)]),
         facts: Facts::default(),
     }
 }
@@ -77,6 +77,15 @@ fn hazards_are_found_one_by_one() {
         (
             after(|seen| seen.host.hypervisor = Some("KVM".to_owned())),
             "virtual-machine",
+        ),
+        (
+            after(|seen| {
+                seen.host.balloon = Some(Balloon {
+                    driver: "virtio_balloon".to_owned(),
+                    reported_block_bytes: Some(2 * MIB),
+                });
+            }),
+            "free-page-reporting",
         ),
         (
             after(|seen| seen.host.free_blocks = vec![100_000, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
@@ -159,7 +168,8 @@ fn settings_are_found_one_by_one() {
                 settings(seen).enabled = "never".to_owned();
                 settings(seen).shmem_enabled = None;
                 let found = String::new();
-                seen.ladder.insert(Rung::Collapse, Support::Yes { found });
+                seen.ladder
+                    .insert(Feature::Collapse, Support::Yes { found });
             }),
             "never-is-not-never",
         ),
@@ -283,20 +293,26 @@ fn the_least_grant_holds_capabilities_and_never_root() {
         missing: Missing::not_permitted(grant),
     };
     assert_eq!(diagnose(&seen).least_grant, None);
-    seen.ladder.insert(Rung::SystemPolicy, refused("root"));
+    seen.ladder.insert(Feature::SystemPolicy, refused("root"));
     seen.ladder
-        .insert(Rung::FrameNumbers, refused("CAP_SYS_ADMIN"));
+        .insert(Feature::FrameNumbers, refused("CAP_SYS_ADMIN"));
     assert_eq!(diagnose(&seen).least_grant, None);
     seen.ladder.insert(
-        Rung::FaultsKernel,
+        Feature::FaultsKernel,
         refused("CAP_PERFMON or perf_event_paranoid at most 1"),
     );
     seen.ladder
-        .insert(Rung::Bpf, refused("CAP_BPF and CAP_PERFMON"));
+        .insert(Feature::Bpf, refused("CAP_BPF and CAP_PERFMON"));
     assert_eq!(
         diagnose(&seen).least_grant.as_deref(),
         Some("sudo setcap cap_bpf,cap_perfmon=ep $(command -v hugewise)")
     );
+    seen.facts.program = Some("/opt/bin/hugewise".to_owned());
+    let grant = diagnose(&seen).least_grant.unwrap();
+    assert!(grant.ends_with("=ep /opt/bin/hugewise"), "{grant}");
+    seen.facts.program = Some("/home/a b/hugewise".to_owned());
+    let grant = diagnose(&seen).least_grant.unwrap();
+    assert!(grant.ends_with("$(command -v hugewise)"), "{grant}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::moment::timed;
 use std::borrow::Cow;
 
 use super::jsonl::Collected;
-use super::{ReadError, Told, lines};
+use super::{LoadReport, ReadError, lines};
 use crate::run::plan::{Stamp, TimeUnit};
 
 pub(super) fn parse(
@@ -12,7 +12,7 @@ pub(super) fn parse(
     column: &str,
     unit: TimeUnit,
     stamp: Option<&Stamp>,
-) -> Result<Told, ReadError> {
+) -> Result<LoadReport, ReadError> {
     let mut rows = lines(bytes)
         .filter(|(_, line)| !line.trim().is_empty())
         .peekable();
@@ -37,7 +37,7 @@ pub(super) fn parse(
             all.timed.push(timed(stamp, line, cell(1)?, took)?);
         }
     }
-    all.told(column)
+    all.report(column)
 }
 
 /// The place of a column that is named by its number.

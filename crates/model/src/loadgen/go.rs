@@ -4,11 +4,11 @@
 //! mean over its iterations; `-count` gives several.
 
 use super::json::named;
-use super::{Load, ReadError, Told, lines, number};
+use super::{Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let mut loads: Vec<Load> = Vec::new();
     for (line_number, line) in lines(bytes) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -34,7 +34,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
     if loads.is_empty() {
         return Err(ReadError::of("ns/op", "no line of a benchmark has it"));
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads,
         pacing: Pacing::Unknown,
     })

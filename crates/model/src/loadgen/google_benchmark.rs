@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use super::json::{document, list, named, number, text};
-use super::{Load, ReadError, Told};
+use super::{Load, LoadReport, ReadError};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let document = document(bytes)?;
     let mut loads: Vec<Load> = Vec::new();
     for run in list(&document, "benchmarks")? {
@@ -35,7 +35,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
             "it holds no repetition (--benchmark_report_aggregates_only leaves them out)",
         ));
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads,
         pacing: Pacing::Unknown,
     })

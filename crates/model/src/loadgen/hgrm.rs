@@ -2,7 +2,7 @@
 //! within the output of wrk2.
 
 use super::moment::exact_nanos;
-use super::{Latency, Load, ReadError, Told, lines, number};
+use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
@@ -10,12 +10,12 @@ use crate::run::trial::Pacing;
 /// Values of a table that are no further apart are as exact as the buckets that they go into.
 const AS_EXACT: u64 = 256;
 
-pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadError> {
     let all = distribution(&rows(bytes, unit)?, unit);
     if all.count() == 0 {
         return Err(ReadError::of("table", "there is no table of percentiles"));
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads: vec![Load {
             requests: Some(all.count()),
             latency: Some(Latency::Counted(all)),
@@ -90,8 +90,13 @@ mod tests {
 
     fn read(table: &str) -> Distribution {
         let text = format!("Value Percentile TotalCount\n{table}");
-        let told = parse(text.as_bytes(), TimeUnit::Millis).expect("a table");
-        match told.loads.into_iter().next().and_then(|load| load.latency) {
+        let report = parse(text.as_bytes(), TimeUnit::Millis).expect("a table");
+        match report
+            .loads
+            .into_iter()
+            .next()
+            .and_then(|load| load.latency)
+        {
             Some(Latency::Counted(all)) => all,
             other => panic!("{other:?}"),
         }

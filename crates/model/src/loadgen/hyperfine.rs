@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::json::{document, list, named, text};
-use super::{Load, ReadError, Told};
+use super::{Load, LoadReport, ReadError};
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let document = document(bytes)?;
     let results = list(&document, "results")?;
     let mut loads: Vec<Load> = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
     if loads.is_empty() {
         return Err(ReadError::of("results", "it holds no run"));
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads,
         pacing: Pacing::Unknown,
     })

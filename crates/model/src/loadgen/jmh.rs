@@ -7,12 +7,12 @@
 use serde_json::Value;
 
 use super::json::{document, list, named, text};
-use super::{Latency, Load, ReadError, Told};
+use super::{Latency, Load, LoadReport, ReadError};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let document = document(bytes)?;
     let results = document
         .as_array()
@@ -28,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
     if loads.is_empty() {
         return Err(ReadError::of("JSON", "it holds no benchmark"));
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads,
         pacing: Pacing::Unknown,
     })

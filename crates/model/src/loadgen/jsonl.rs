@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::moment::{exact_nanos, timed};
-use super::{Latency, Load, ReadError, Told, lines};
+use super::{Latency, Load, LoadReport, ReadError, lines};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::{Stamp, TimeUnit};
 use crate::run::trial::{Pacing, Timed};
@@ -13,7 +13,7 @@ pub(super) fn parse(
     field: &str,
     unit: TimeUnit,
     stamp: Option<&Stamp>,
-) -> Result<Told, ReadError> {
+) -> Result<LoadReport, ReadError> {
     let mut all = Collected::new(unit);
     for (line, text) in lines(bytes).filter(|(_, line)| !line.trim().is_empty()) {
         let object: Value = serde_json::from_str(&text)
@@ -24,7 +24,7 @@ pub(super) fn parse(
             all.timed.push(timed(stamp, line, &time, took)?);
         }
     }
-    all.told(field)
+    all.report(field)
 }
 
 /// The number of a field, as it is written.
@@ -76,7 +76,7 @@ impl Collected {
         Ok(ns)
     }
 
-    pub(super) fn told(self, field: &str) -> Result<Told, ReadError> {
+    pub(super) fn report(self, field: &str) -> Result<LoadReport, ReadError> {
         if self.all.count() == 0 {
             return Err(ReadError::of(field, "it was written nowhere"));
         }
@@ -84,7 +84,7 @@ impl Collected {
         let parts = 10_u64.checked_pow(decimals).unwrap_or(u64::MAX);
         let mut all = Distribution::new(Grain::Bucket, self.unit.nanos() / parts);
         all.merge(&self.all);
-        Ok(Told {
+        Ok(LoadReport {
             loads: vec![Load {
                 requests: Some(all.count()),
                 latency: Some(Latency::Counted(all)),

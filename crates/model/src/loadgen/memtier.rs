@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::json::{document, number};
 use super::moment::exact_nanos;
-use super::{Latency, Load, ReadError, Told, hdr};
+use super::{Latency, Load, LoadReport, ReadError, hdr};
 use crate::run::plan::TimeUnit;
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let document = document(bytes)?;
     // With --run-count there are several, and what all runs did is told as an average: only a
     // single run is a measurement.
@@ -28,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
         .get("configuration")
         .and_then(|configuration| configuration.get("rate_limit"))
         .and_then(Value::as_u64);
-    Ok(Told {
+    Ok(LoadReport {
         loads: vec![Load {
             name: None,
             latency: Some(latency(totals)?),

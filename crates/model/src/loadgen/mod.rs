@@ -29,9 +29,9 @@ mod wrk;
 
 pub use readings::{Reply, read};
 
-/// What one source told.
+/// What one source report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct LoadReport {
     /// One for each kind of request or benchmark; never two of one name.
     pub loads: Vec<Load>,
     /// Whether requests waited for each other.

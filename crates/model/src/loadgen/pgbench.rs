@@ -4,11 +4,11 @@
 //! transaction time script epoch µs [lag] [retries]`; `time` is in microseconds, or `skipped`,
 //! `failed` and their kinds. With `--rate` the time runs from when the transaction was due.
 
-use super::{Latency, Load, ReadError, Told, lines};
+use super::{Latency, Load, LoadReport, ReadError, lines};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::trial::{Pacing, Timed};
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let mut log = Log::default();
     for (number, line) in lines(bytes) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -20,7 +20,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
         return Err(ReadError::of("log", "it holds no transaction"));
     }
     let pacing = log.pacing();
-    Ok(Told {
+    Ok(LoadReport {
         loads: vec![Load {
             requests: Some(log.all.count()),
             throughput: log.span.rate(log.all.count()).into_iter().collect(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Latency, Load, ReadError, Told, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh, jsonl,
-    memtier, pgbench, redis, wrk,
+    Latency, Load, LoadReport, ReadError, csv, go, google_benchmark, hdr, hgrm, hyperfine, jmh,
+    jsonl, memtier, pgbench, redis, wrk,
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
@@ -29,10 +29,10 @@ pub struct Reply {
 #[must_use]
 pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, String>) -> Reply {
     match documents.and_then(|documents| all(source, &documents)) {
-        Ok(mut told) => Reply {
-            readings: readings(&told),
-            pacing: Some(told.pacing),
-            times: times(source, &mut told),
+        Ok(mut report) => Reply {
+            readings: readings(&report),
+            pacing: Some(report.pacing),
+            times: times(source, &mut report),
         },
         Err(error) => {
             let missing = Missing::Unreadable { error };
@@ -48,9 +48,9 @@ pub fn read(source: &LatencySource, documents: Result<Vec<(String, Vec<u8>)>, St
     }
 }
 
-fn times(source: &LatencySource, told: &mut Told) -> Result<Times, Unrelated> {
+fn times(source: &LatencySource, report: &mut LoadReport) -> Result<Times, Unrelated> {
     let (mut timed, mut intervals) = (Vec::new(), Vec::new());
-    for load in &mut told.loads {
+    for load in &mut report.loads {
         timed.append(&mut load.timed);
         intervals.append(&mut load.intervals);
     }
@@ -88,24 +88,24 @@ fn expected(reader: &Reader) -> Vec<String> {
     }
 }
 
-fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<Told, String> {
+fn all(source: &LatencySource, documents: &[(String, Vec<u8>)]) -> Result<LoadReport, String> {
     let word = source.reader.word();
-    let mut told: Option<Told> = None;
+    let mut report: Option<LoadReport> = None;
     for (name, bytes) in documents {
         let more = parse(source, bytes).map_err(|error| format!("{word}, {name}: {error}"))?;
-        told = Some(match told {
+        report = Some(match report {
             None => more,
             Some(before) => merge(before, &more).ok_or_else(|| {
                 format!("{word}: {name} and the files before it cannot be merged")
             })?,
         });
     }
-    let told = told.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
-    distinct(&told.loads)?;
-    Ok(told)
+    let report = report.ok_or_else(|| format!("{word}: the trial wrote nothing to read"))?;
+    distinct(&report.loads)?;
+    Ok(report)
 }
 
-pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let (unit, stamp) = (source.unit(), source.stamp.as_ref());
     match &source.reader {
         Reader::Wrk => wrk::parse(bytes, Pacing::Closed),
@@ -126,7 +126,7 @@ pub(super) fn parse(source: &LatencySource, bytes: &[u8]) -> Result<Told, ReadEr
 
 /// Both together, where both counted their requests: nothing else can be merged. Their rates
 /// add up only where they ran at the same time, as the threads of one generator do.
-fn merge(mut one: Told, two: &Told) -> Option<Told> {
+fn merge(mut one: LoadReport, two: &LoadReport) -> Option<LoadReport> {
     let ([a], [b]) = (one.loads.as_mut_slice(), two.loads.as_slice()) else {
         return None;
     };
@@ -176,8 +176,8 @@ fn prefix(load: &Load) -> String {
     format!("{}_", prefix.trim_end_matches('_'))
 }
 
-fn readings(told: &Told) -> BTreeMap<String, Reading> {
-    told.loads.iter().flat_map(of_load).collect()
+fn readings(report: &LoadReport) -> BTreeMap<String, Reading> {
+    report.loads.iter().flat_map(of_load).collect()
 }
 
 fn of_load(load: &Load) -> Vec<(String, Reading)> {

@@ -7,12 +7,12 @@
 //! requests in a million, and is never the smaller one.
 
 use super::moment::exact_nanos;
-use super::{Latency, Load, ReadError, Told, lines, number};
+use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let csv = lines(bytes).any(|(_, line)| line.starts_with("\"test\","));
     let loads = if csv { table(bytes)? } else { text(bytes)? };
     if loads.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Told, ReadError> {
             "there is none; redis-benchmark 6.2 or later prints it, without -q",
         ));
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads,
         pacing: Pacing::Closed,
     })

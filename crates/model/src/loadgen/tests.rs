@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Latency, Load, Told, read};
+use super::{Latency, Load, LoadReport, read};
 use crate::base::missing::Missing;
 use crate::run::plan::LatencySource;
 use crate::run::stats::Quantile;
@@ -21,7 +21,7 @@ fn source(text: &str) -> LatencySource {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn told(text: &str, bytes: &[u8]) -> Told {
+fn report(text: &str, bytes: &[u8]) -> LoadReport {
     super::readings::parse(&source(text), bytes).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -80,7 +80,7 @@ fn where_there_are_no_times_none_are_made_up() {
 
 fn fault(text: &str, bytes: &[u8]) -> String {
     match super::readings::parse(&source(text), bytes) {
-        Ok(told) => panic!("{told:?}"),
+        Ok(report) => panic!("{report:?}"),
         Err(error) => error.to_string(),
     }
 }
@@ -111,7 +111,7 @@ fn counted(load: &Load) -> &crate::base::histogram::distribution::Distribution {
 
 #[test]
 fn wrk_tells_percentiles_and_errors() {
-    let ok = told("wrk", fixture!("wrk.txt"));
+    let ok = report("wrk", fixture!("wrk.txt"));
     let load = &ok.loads[0];
     assert_eq!(ok.pacing, Pacing::Closed);
     let expected = [
@@ -126,7 +126,7 @@ fn wrk_tells_percentiles_and_errors() {
     }
     assert_eq!((load.requests, load.errors), (Some(2155), Some(0)));
     assert_eq!(load.throughput, [1072.62]);
-    let bad = told("wrk", fixture!("wrk-errors.txt"));
+    let bad = report("wrk", fixture!("wrk-errors.txt"));
     assert_eq!(bad.loads[0].errors, Some(1090));
     assert!(fault("wrk", b"Requests/sec: 5\n").contains("--latency"));
     assert!(fault("wrk", b"").contains("Requests/sec"));
@@ -138,20 +138,20 @@ fn wrk_tells_percentiles_and_errors() {
 
 #[test]
 fn wrk2_is_open_and_its_corrected_table_counts() {
-    let all = told("wrk2", fixture!("wrk2.txt"));
+    let all = report("wrk2", fixture!("wrk2.txt"));
     let load = &all.loads[0];
     assert_eq!(all.pacing, Pacing::Open);
     assert_eq!(quantile(load, Quantile::P50), Some(0.006_67));
     assert_eq!(quantile(load, Quantile::P999), Some(0.012_3));
     assert_eq!(quantile(load, Quantile::Max), Some(0.012_5));
     assert_eq!(load.throughput, [2000.28]);
-    let table = told("hgrm", fixture!("wrk2.txt"));
+    let table = report("hgrm", fixture!("wrk2.txt"));
     assert_eq!(counted(&table.loads[0]).count(), 39_500);
 }
 
 #[test]
 fn redis_benchmark_has_a_load_for_each_test() {
-    let text = told("redis-benchmark", fixture!("redis-benchmark.txt"));
+    let text = report("redis-benchmark", fixture!("redis-benchmark.txt"));
     let names: Vec<_> = text.loads.iter().map(|load| load.name.as_deref()).collect();
     assert_eq!(names, [Some("SET"), Some("GET")]);
     let set = &text.loads[0];
@@ -160,7 +160,7 @@ fn redis_benchmark_has_a_load_for_each_test() {
     assert_eq!(quantile(set, Quantile::P999), Some(0.006_303));
     assert_eq!(quantile(set, Quantile::Max), Some(0.011_007));
     assert_eq!((set.requests, set.throughput[0]), (Some(20_000), 20_242.92));
-    let csv = told("redis-benchmark", fixture!("redis-benchmark.csv"));
+    let csv = report("redis-benchmark", fixture!("redis-benchmark.csv"));
     assert_eq!(csv.loads.len(), 2);
     assert_eq!(quantile(&csv.loads[1], Quantile::P99), Some(0.003_999));
     assert_eq!(csv.loads[1].throughput, [21_574.97]);
@@ -169,10 +169,10 @@ fn redis_benchmark_has_a_load_for_each_test() {
 
 #[test]
 fn pgbench_counts_every_transaction() {
-    let closed = told("pgbench-log", fixture!("pgbench.log"));
+    let closed = report("pgbench-log", fixture!("pgbench.log"));
     assert_eq!(closed.pacing, Pacing::Closed);
     assert_eq!(counted(&closed.loads[0]).count(), 200);
-    let open = told("pgbench-log", fixture!("pgbench-rate.log"));
+    let open = report("pgbench-log", fixture!("pgbench-rate.log"));
     assert_eq!(open.pacing, Pacing::Open);
     // pgbench said: 97 processed, 2 skipped, tps = 48.7.
     let load = &open.loads[0];
@@ -189,7 +189,7 @@ fn pgbench_counts_every_transaction() {
 
 #[test]
 fn a_table_of_percentiles_is_a_histogram_of_its_steps() {
-    let all = told("hgrm", fixture!("hdr.hgrm"));
+    let all = report("hgrm", fixture!("hdr.hgrm"));
     let table = counted(&all.loads[0]);
     assert_eq!((table.count(), table.max_ns()), (6000, 655_000));
     let p90 = table.quantile_ns(0.9).expect("not empty");
@@ -208,16 +208,16 @@ fn a_table_of_percentiles_is_a_histogram_of_its_steps() {
 
 #[test]
 fn benchmarks_keep_their_names() {
-    let go = told("go", fixture!("go.txt"));
+    let go = report("go", fixture!("go.txt"));
     assert_eq!(go.loads[0].name.as_deref(), Some("Alloc-2"));
     assert_eq!(values(&go.loads[0]), [1.674e-6, 1.632e-6, 1.303e-6]);
     assert_eq!(values(&go.loads[1]), [2.785e-6, 2.689e-6, 2.561e-6]);
-    let google = told("google-benchmark", fixture!("google-benchmark.json"));
+    let google = report("google-benchmark", fixture!("google-benchmark.json"));
     assert_eq!(values(&google.loads[0]).len(), 3);
     assert!((values(&google.loads[0])[0] - 1.323_548_068_943_940_5e-7).abs() < 1e-20);
     assert_eq!(google.loads[2].errors, Some(1));
     assert_eq!(google.loads[2].latency, None);
-    let hyperfine = told("hyperfine", fixture!("hyperfine.json"));
+    let hyperfine = report("hyperfine", fixture!("hyperfine.json"));
     assert_eq!(hyperfine.loads[0].name.as_deref(), Some("sleep 0.01"));
     assert_eq!(values(&hyperfine.loads[0]).len(), 5);
     assert!(fault("hyperfine", b"{\n\"results\": 1}").contains("results"));
@@ -226,7 +226,7 @@ fn benchmarks_keep_their_names() {
 
 #[test]
 fn jmh_has_four_modes() {
-    let jmh = told("jmh", fixture!("jmh.json"));
+    let jmh = report("jmh", fixture!("jmh.json"));
     let named = |name: &str| {
         let found = jmh
             .loads
@@ -259,7 +259,7 @@ fn jmh_has_four_modes() {
 
 #[test]
 fn memtier_counts_where_it_can() {
-    let old = told("memtier", fixture!("memtier.json"));
+    let old = report("memtier", fixture!("memtier.json"));
     assert_eq!(old.pacing, Pacing::Closed);
     let load = &old.loads[0];
     assert_eq!(quantile(load, Quantile::P999), Some(0.002_1));
@@ -278,7 +278,7 @@ fn memtier_counts_where_it_can() {
             "\"Histogram log format\": {{\"Compressed Histogram\": \"{compressed}\"}}, \"p50.00\""
         ),
     );
-    let new = told("memtier", with.as_bytes());
+    let new = report("memtier", with.as_bytes());
     assert_eq!(counted(&new.loads[0]).count(), 2000);
     assert!(fault("memtier", b"{}").contains("--run-count"));
 }
@@ -286,21 +286,21 @@ fn memtier_counts_where_it_can() {
 #[test]
 fn tables_and_lines_are_read_by_name() {
     let csv = b"url,took_ms\n/a,1.5\n\"/b,c\",0.25\n";
-    let all = told("csv:took_ms", csv);
+    let all = report("csv:took_ms", csv);
     assert_eq!(
         counted(&all.loads[0]).rows().map(|(_, n)| n).sum::<u64>(),
         2
     );
     assert_eq!(counted(&all.loads[0]).max_ns(), 1_500_000);
     assert_eq!(
-        counted(&told("csv:1@us", b"5\n7\n").loads[0]).max_ns(),
+        counted(&report("csv:1@us", b"5\n7\n").loads[0]).max_ns(),
         7_000
     );
     assert!(fault("csv:took_ms", b"url,time\n").contains("there are: url, time"));
     assert!(fault("csv:took_ms", b"took_ms\nabc\n").starts_with("line 2, took_ms: `abc`"));
     let jsonl = b"{\"r\":{\"us\":12.5}}\n\n{\"r\":{\"us\":\"3\"}}\n";
     assert_eq!(
-        counted(&told("jsonl:r.us", jsonl).loads[0]).max_ns(),
+        counted(&report("jsonl:r.us", jsonl).loads[0]).max_ns(),
         12_500
     );
     assert!(fault("jsonl:r.us", b"{\"r\":{}}").starts_with("line 1, r.us"));

@@ -4,12 +4,12 @@
 //! printed with two decimals of their unit, so three digits at the least are known.
 
 use super::moment::exact_nanos;
-use super::{Latency, Load, ReadError, Told, lines, number};
+use super::{Latency, Load, LoadReport, ReadError, lines, number};
 use crate::run::plan::TimeUnit;
 use crate::run::stats::Quantile;
 use crate::run::trial::Pacing;
 
-pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<Told, ReadError> {
+pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<LoadReport, ReadError> {
     let mut printed = Printed::default();
     for (number, line) in lines(bytes) {
         printed.read(&line).map_err(|Unexpected { field, text }| {
@@ -17,7 +17,7 @@ pub(super) fn parse(bytes: &[u8], pacing: Pacing) -> Result<Told, ReadError> {
             ReadError::at(number, field, problem)
         })?;
     }
-    Ok(Told {
+    Ok(LoadReport {
         loads: vec![printed.into_load()?],
         pacing,
     })

@@ -156,7 +156,6 @@ mod tests {
                 p: None,
                 n: 10,
                 change: Change::CannotTell,
-                more_rounds: None,
                 warnings: Vec::new(),
             }],
             control: None,
@@ -164,9 +163,7 @@ mod tests {
                 metric: "wall_seconds".to_owned(),
                 baseline: "as-is".to_owned(),
                 threshold: 0.01,
-                policies: std::collections::BTreeMap::new(),
-                reasons: std::collections::BTreeMap::new(),
-                best: None,
+                ..Verdict::default()
             },
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! A document is sections of blocks. Each block is for the first screen or a detail; a drawing
 //! for people shows details where it is asked to, so that every verb has the same two levels.
+//! What only points to the details is left out where they are shown.
 
-use super::Tone;
 use super::grid::Grid;
+use super::{Tone, Verbosity};
 
 /// What a verb says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +31,8 @@ pub enum Level {
     First,
     /// Those who ask for details (`--verbose`).
     Detail,
+    /// Those who do not: it points to the details, or a detail replaces it.
+    Brief,
 }
 
 /// One thing that is shown.
@@ -117,6 +120,11 @@ impl Section {
         self.blocks.push((Level::Detail, block.into()));
     }
 
+    /// Adds a block that details replace.
+    pub fn push_brief(&mut self, block: impl Into<Block>) {
+        self.blocks.push((Level::Brief, block.into()));
+    }
+
     /// The same with one more block on the first screen.
     #[must_use]
     pub fn with(mut self, block: impl Into<Block>) -> Self {
@@ -131,9 +139,13 @@ impl Section {
         self
     }
 
-    /// The blocks that are shown up to a level.
-    pub fn shown(&self, level: Level) -> impl Iterator<Item = &Block> {
-        let shown = self.blocks.iter().filter(move |(own, _)| *own <= level);
+    /// The blocks that are shown with details, or without.
+    pub fn shown(&self, verbosity: Verbosity) -> impl Iterator<Item = &Block> {
+        let left_out = match verbosity {
+            Verbosity::Normal => Level::Detail,
+            Verbosity::Verbose => Level::Brief,
+        };
+        let shown = self.blocks.iter().filter(move |(own, _)| *own != left_out);
         shown.map(|(_, block)| block)
     }
 }

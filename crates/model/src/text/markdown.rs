@@ -3,7 +3,6 @@
 use super::Verbosity;
 use super::document::{Bars, Block, Document, Field, Section};
 use super::grid::Grid;
-use super::plain_text::level;
 
 /// Draws a document as Markdown. Headings begin at the second level: the first is the page's.
 #[must_use]
@@ -18,7 +17,7 @@ pub fn to_markdown(document: &Document, verbosity: Verbosity) -> String {
 }
 
 fn section_parts(section: &Section, verbosity: Verbosity) -> Vec<String> {
-    let blocks = section.shown(level(verbosity));
+    let blocks = section.shown(verbosity);
     let below: Vec<String> = blocks.map(block).filter(|text| !text.is_empty()).collect();
     let heading = section.heading.iter().filter(|_| !below.is_empty());
     let heading = heading.map(|heading| format!("## {}", escaped(heading)));

@@ -1,4 +1,9 @@
-//! Numbers for people: three significant digits, one prefix for a row.
+//! Numbers for people, written in one way everywhere:
+//!
+//! * three significant digits, a space, and the unit with its prefix: `36.5 ms`, `812 MiB`;
+//! * a count below 100,000 is whole, its thousands parted from five digits on: `4096`, `12,852`;
+//!   a larger one has three digits and a prefix: `123 k`;
+//! * all values of one row of a comparison share the prefix of the smallest.
 
 use crate::base::units::{BYTE_UNITS, Unit, bytes_digits};
 
@@ -102,8 +107,8 @@ impl Scaler {
     }
 }
 
-/// A count without a prefix is below this: four digits are read faster than a prefix.
-const SHORT_COUNT: f64 = 10_000.0;
+/// A count without a prefix is below this: five digits are read faster than a prefix.
+const SHORT_COUNT: f64 = 100_000.0;
 
 /// The smallest value that a prefix suits.
 fn from(unit: &Unit, factor: f64) -> f64 {
@@ -128,6 +133,13 @@ pub fn quantity(unit: &Unit, value: f64) -> String {
         }
         _ => Scaler::for_row(unit, &[value]).show(value),
     }
+}
+
+/// A count alone, with the prefix that suits it.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+pub fn count(number: u64) -> String {
+    quantity(&Unit::Count, number as f64)
 }
 
 /// Three significant digits; the whole part is never cut.
@@ -269,7 +281,9 @@ mod tests {
         let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 2048.0]);
         assert_eq!(scaler.show(2048.0), "2048");
         let scaler = Scaler::for_row(&Unit::Count, &[51_200.0, 10_240.0]);
-        assert_eq!(scaler.show(10_240.0), "10.2 k");
+        assert_eq!(scaler.show(10_240.0), "10,240");
+        let scaler = Scaler::for_row(&Unit::Count, &[512_000.0, 102_400.0]);
+        assert_eq!(scaler.show(512_000.0), "512 k");
         let scaler = Scaler::for_row(&Unit::Bytes, &[0.0, 851_443_712.0]);
         assert_eq!(
             (scaler.show(0.0), scaler.show(851_443_712.0)),
@@ -301,7 +315,8 @@ mod tests {
         assert_eq!(quantity(&Unit::Count, 96.0), "96");
         assert_eq!(quantity(&Unit::Count, 96.5), "96.5");
         assert_eq!(chosen_percent(0.01), "1");
-        assert_eq!(quantity(&Unit::Count, 51_200.0), "51.2 k");
+        assert_eq!(count(51_200), "51,200");
+        assert_eq!(count(512_000), "512 k");
         assert_eq!(quantity(&Unit::Seconds, 0.000_16), "160 µs");
         assert_eq!(quantity(&Unit::Ratio, 0.0731), "7.31 %");
     }

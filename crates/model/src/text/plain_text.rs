@@ -33,7 +33,7 @@ pub fn level(verbosity: Verbosity) -> Level {
 
 /// The lines of a section; a heading without anything below it is no line.
 fn section_lines(section: &Section, style: &Style) -> Vec<String> {
-    let blocks = section.shown(level(style.verbose));
+    let blocks = section.shown(style.verbose);
     let below: Vec<String> = blocks.flat_map(|block| block_lines(block, style)).collect();
     let heading = section.heading.iter().filter(|_| !below.is_empty());
     let heading = heading.map(|heading| paint(heading, Tone::Strong, style.color));

@@ -2,8 +2,10 @@
 
 mod bloat;
 mod faults;
+mod host_memory;
 mod judged;
 mod no_effect;
+mod own_acts;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod services;
@@ -43,10 +45,12 @@ fn no_rule_breaks_on_a_record_without_trials() {
 }
 
 /// The texts in which rules are tried: a rule that is nowhere among them is untried.
-const TRIED: [&str; 10] = [
+const TRIED: [&str; 12] = [
     include_str!("bloat.rs"),
     include_str!("faults.rs"),
+    include_str!("host_memory.rs"),
     include_str!("no_effect.rs"),
+    include_str!("own_acts.rs"),
     include_str!("services.rs"),
     include_str!("time.rs"),
     include_str!("trust.rs"),

@@ -5,7 +5,9 @@ use std::time::Duration;
 use expect_test::expect;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::findings::Outcome;
-use hugewise_model::run::plan::service::{CommandLine, LoadPolicy, Service, StopSignal};
+use hugewise_model::run::plan::service::{
+    CommandLine, Interleave, LoadPolicy, Service, StopSignal,
+};
 use hugewise_model::run::policy::{Policy, Thp};
 use hugewise_model::run::record::Record;
 
@@ -36,6 +38,7 @@ fn served(load_cpus: Option<Vec<u32>>, here: &[(&'static str, f64)]) -> Record {
         grace: Duration::from_secs(10),
         service_cpus: None,
         load_cpus,
+        interleave: Interleave::No,
     });
     record
 }
@@ -94,7 +97,7 @@ fn faults_that_were_only_taken_earlier_are_named() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: page faults moved from the load to the start. The service was ready after 3.10 s instead of 1.50 s; 4000 faults under the load instead of 51.2 k
+            thp=always: page faults moved from the load to the start. The service was ready after 3.10 s instead of 1.50 s; 4000 faults under the load instead of 51,200
         "#]],
     );
     let saved = [("minor_faults_total", 4_000.0)];
@@ -103,7 +106,7 @@ fn faults_that_were_only_taken_earlier_are_named() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: page faults did not move to the start. The service was ready after 1.50 s instead of 1.50 s; 4000 faults under the load instead of 51.2 k
+            thp=always: page faults did not move to the start. The service was ready after 1.50 s instead of 1.50 s; 4000 faults under the load instead of 51,200
         "#]],
     );
     assert!(of(&judge(&always(huge_pages())), id).is_none());

@@ -684,13 +684,13 @@ fn text_fits_eighty_columns_and_says_everything() {
         Page faults took 520 % of 1.00 ms: 513 faults, 5.20 ms, mostly 2 MiB or huge
         zero (82.7 %).
         Huge pages would spare up to 99.6 % of the faults: 1 aligned 2 MiB block was
-        filled with 4 KiB pages (512 faults, 899 µs); each could have been one huge page
-        if THP allowed it.
+        filled with 4 KiB pages (512 of the faults, 899 µs); each could have been one
+        huge page if THP allowed it.
 
-        kind                faults    time     p50     p90     p99   p99.9     max
-        2 MiB or huge zero       1  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms
-        4 KiB or zero page     512   899µs  1.76µs  1.98µs  2.01µs  2.01µs  2.01µs
-        all                    513  5.20ms  1.76µs  1.98µs  2.02µs  4.30ms  4.30ms
+        kind                faults     time      p50      p90      p99    p99.9      max
+        2 MiB or huge zero       1  4.30 ms  4.30 ms  4.30 ms  4.30 ms  4.30 ms  4.30 ms
+        4 KiB or zero page     512   899 µs  1.76 µs  1.98 µs  2.01 µs  2.01 µs  2.01 µs
+        all                    513  5.20 ms  1.76 µs  1.98 µs  2.02 µs  4.30 ms  4.30 ms
 
         mapping                                 faults     time  share
         anonymous 4 MiB at 7f0000000000, pid 1     513  5.20 ms  100 %
@@ -706,19 +706,15 @@ fn text_fits_eighty_columns_and_says_everything() {
         Page faults took 520 % of 1.00 ms: 513 faults, 5.20 ms, mostly 2 MiB or huge
         zero (82.7 %).
         Huge pages would spare up to 99.6 % of the faults: 1 aligned 2 MiB block was
-        filled with 4 KiB pages (512 faults, 899 µs); each could have been one huge page
-        if THP allowed it.
+        filled with 4 KiB pages (512 of the faults, 899 µs); each could have been one
+        huge page if THP allowed it.
 
-        kind                faults    time     p50     p90     p99   p99.9     max
-        2 MiB or huge zero       1  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms  4.30ms
-        4 KiB or zero page     512   899µs  1.76µs  1.98µs  2.01µs  2.01µs  2.01µs
-        all                    513  5.20ms  1.76µs  1.98µs  2.02µs  4.30ms  4.30ms
-
-        mapping                                 faults     time  share
-        anonymous 4 MiB at 7f0000000000, pid 1     513  5.20 ms  100 %
+        kind                faults     time      p50      p90      p99    p99.9      max
+        2 MiB or huge zero       1  4.30 ms  4.30 ms  4.30 ms  4.30 ms  4.30 ms  4.30 ms
+        4 KiB or zero page     512   899 µs  1.76 µs  1.98 µs  2.01 µs  2.01 µs  2.01 µs
+        all                    513  5.20 ms  1.76 µs  1.98 µs  2.02 µs  4.30 ms  4.30 ms
 
         Next  hugewise run -- COMMAND (whether huge pages make it faster)
-        More  -v: call sites, histograms, sources of the counts
 
         By call site
         faults     time  share

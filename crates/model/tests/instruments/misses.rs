@@ -5,7 +5,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Known, Map, Modes, Sharing, Symbol};
 use hugewise_model::observe::misses::{
-    Absence, Access, Analysis, Closing, Conclusion, Conditions, Event, Means, Miss, MissEvent,
+    Absence, Access, Analysis, Closing, Conclusion, Conditions, Event, Facility, Miss, MissEvent,
     Summary, is_recording,
 };
 use hugewise_model::run::trial::Outcome;
@@ -24,7 +24,7 @@ fn conditions() -> Conditions {
         cpu_model: "a processor".to_owned(),
         page_bytes: PAGE,
         pmd_bytes: Some(HUGE),
-        means: Means::Pebs,
+        means: Facility::Pebs,
         sampled: "loads and stores that miss".to_owned(),
         every: 1009,
         modes: Modes::User,
@@ -273,7 +273,7 @@ fn text_fits_eighty_columns() {
 fn an_absence_says_what_would_help() {
     let missing = Missing::NoHardware;
     let absence = Absence::new(
-        Some(Means::Ibs),
+        Some(Facility::Ibs),
         missing,
         vec!["a machine of iron".to_owned()],
     );

@@ -2,18 +2,18 @@ use expect_test::expect;
 use hugewise_model::base::histogram::durations::Durations;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::trace::{
-    FORMAT, Kind, Latencies, Losses, Part, Preset, Rung, Seen, Trace, Traced, Untraced, Window,
-    csv_head,
+    Attachment, FORMAT, Kind, Latencies, Losses, MissingPoint, Part, PointTotals, Preset, Trace,
+    TracePoint, Window, csv_head,
 };
 use hugewise_model::text::wrap::display_width;
 use hugewise_model::text::{Style, Verbosity, to_text};
 
-fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> Traced {
-    Traced {
+fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> TracePoint {
+    TracePoint {
         name: name.to_owned(),
         title: title.to_owned(),
         preset: Preset::Compaction,
-        rung: Rung::TpBtf,
+        attachment: Attachment::TpBtf,
         places: vec!["begin".to_owned(), "end".to_owned()],
         includes: "each zone by itself, programs only".to_owned(),
         notes: vec!["a note that must be known".to_owned()],
@@ -22,8 +22,8 @@ fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> Traced 
     }
 }
 
-fn seen(name: &str, all: Latencies, part: Option<Part>) -> Seen {
-    Seen {
+fn seen(name: &str, all: Latencies, part: Option<Part>) -> PointTotals {
+    PointTotals {
         name: name.to_owned(),
         all,
         parts: part.into_iter().collect(),
@@ -57,7 +57,7 @@ fn example() -> Trace {
             point("scans", "results of scanning", Kind::Events, Some("result")),
             point("none", "direct reclaim", Kind::Durations, None),
         ],
-        missing: vec![Untraced {
+        missing: vec![MissingPoint {
             name: "zeroing".to_owned(),
             title: "zeroing of huge pages".to_owned(),
             why: Missing::not_supported("functions cannot be traced"),
@@ -85,8 +85,8 @@ fn the_first_screen_has_what_stalled() {
         Most time in direct compaction: 706 µs in 5 calls, within 5.0 s.
         1 of 4 points could not be traced (-v says why).
 
-        point                count  total     p50    p99    max
-        direct compaction        5  706µs  1.92µs  700µs  700µs
+        point                count   total      p50     p99     max
+        direct compaction        5  706 µs  1.92 µs  700 µs  700 µs
         results of scanning  7
           exceed_none_pte    7
         results of scanning: 3 not counted: the kernel skipped the probe
@@ -118,9 +118,9 @@ fn the_first_screen_has_what_stalled() {
     let details = all.split_once("By part").expect("details").1;
     expect![[r#"
 
-        part               count    min   mean     p50    p99  p99.9    max
-        direct compaction      5  500ns  141µs  1.92µs  700µs  700µs  700µs
-          result success       5  500ns  141µs  1.92µs  700µs  700µs  700µs
+        part               count    mean      p50     p99   p99.9     max
+        direct compaction      5  141 µs  1.92 µs  700 µs  700 µs  700 µs
+          result success       5  141 µs  1.92 µs  700 µs  700 µs  700 µs
 
         Measured by
         direct compaction    tp_btf begin → end: each zone by itself, programs only; a
@@ -144,8 +144,8 @@ fn an_interval_has_its_time() {
     let text = to_text(&trace.total.document(&trace.points), &Style::default());
     expect![[r#"
         0.0–5.0 s
-        point                count  total     p50    p99    max
-        direct compaction        5  706µs  1.92µs  700µs  700µs
+        point                count   total      p50     p99     max
+        direct compaction        5  706 µs  1.92 µs  700 µs  700 µs
         results of scanning  7
           exceed_none_pte    7
         results of scanning: 3 not counted: the kernel skipped the probe

@@ -31,6 +31,7 @@ fn process() -> Process {
         thp_enabled: Some(true),
         parent_thp_enabled: None,
         page_table_bytes: None,
+        environment: BTreeMap::new(),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Every field of a record is in FORMAT.md.
 
+use hugewise_model::base::host::Balloon;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::metric::Better;
-use hugewise_model::run::plan::PrintedMetric;
+use hugewise_model::run::plan::{HostMemory, PrintedMetric};
 use hugewise_model::run::record;
 use hugewise_model::run::record::Line;
-use hugewise_model::run::trial::{Mark, Reading};
+use hugewise_model::run::trial::{FirstTouch, Mark, Reading};
 use serde_json::Value;
 use strum::IntoEnumIterator;
 
@@ -23,6 +24,15 @@ fn no_field_of_a_record_is_undocumented() {
         better: Better::Higher,
     });
     record.trials[0].stderr_tail = Some("x".to_owned());
+    record.header.plan.host_memory = HostMemory::Warm;
+    record.header.host.balloon = Some(Balloon {
+        driver: "virtio_balloon".to_owned(),
+        reported_block_bytes: Some(2 << 20),
+    });
+    record.trials[0].first_touch = Some(FirstTouch {
+        wanted_bytes: Some(4 << 20),
+        ..FirstTouch::of(2 << 20, 2 << 20, &[0.005], &[0.0002])
+    });
     record.trials[0].read_back.allocator = Some(String::new());
     record
         .end

@@ -6,6 +6,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
 use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::{Removal, RemovalReason};
 use hugewise_model::run::report::Report;
 use hugewise_model::run::trial::{Outcome, Reading};
 use hugewise_model::text::Style;
@@ -182,4 +183,26 @@ fn a_floor_is_told_as_people_read_sizes() {
     let floor = 12_869_632;
     let told = Missing::BelowFloor { floor }.to_string();
     assert!(told.ends_with("(12.3 MiB)"), "{told}");
+}
+
+#[test]
+fn a_policy_that_was_dropped_is_told_with_its_reason() {
+    let mut record = sample::clear_win();
+    let dropped = Policy {
+        name: "malloc=thp".to_owned(),
+        ..Policy::as_is()
+    };
+    record.header.plan.policies.push(dropped);
+    record.remove(Removal {
+        round: 0,
+        policy: "malloc=thp".to_owned(),
+        why: RemovalReason::CannotAct("/bin/x is a Go program".to_owned()),
+    });
+    let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
+    let text = draw(&report, &Style::default());
+    let line = "Dropped before round 1: malloc=thp cannot act: /bin/x is a Go program.";
+    let unwrapped = text.replace("\n    ", " ");
+    assert!(unwrapped.contains(line), "{text}");
+    let json: Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["dropped"][0]["policy"], "malloc=thp");
 }

@@ -14,5 +14,6 @@ mod incomplete;
 mod records;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod shapes;
 mod trials;
 mod width;

@@ -14,7 +14,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{
     Answer, Change, Comparison, Control, Scale, Statistic, Table, Verdict,
 };
-use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::plan::{Bounds, HostMemory, JudgeBy, Plan};
 use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
 use hugewise_model::run::policy::{Policy, Settings, Thp};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
@@ -74,6 +74,7 @@ pub fn host() -> Host {
         allocators: BTreeMap::new(),
         load_1min: 0.02,
         free_blocks: vec![1200, 800, 400, 200, 100, 90, 80, 70, 60, 50, 5000],
+        balloon: None,
     }
 }
 
@@ -101,13 +102,16 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
             min_rounds: 8,
             max_rounds: 32,
             max_time: None,
+            least_rounds: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
+        judge_by: JudgeBy::Shape,
         printed: Vec::new(),
         bench: None,
         latency: None,
         service: None,
         fragment: None,
+        host_memory: HostMemory::AsIs,
     }
 }
 
@@ -183,7 +187,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
     let plan = plan(arms.iter().map(|(policy, _)| policy.clone()).collect());
     let mut trials = Vec::new();
     for round in 0..rounds {
-        for slot in plan.round(round) {
+        for slot in plan.round(round, |_| true) {
             let (policy, figures) = &arms[slot.policy];
             let index = u32::try_from(trials.len()).unwrap();
             trials.push(trial(index, round, policy, slot.role, figures));
@@ -215,6 +219,8 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             left_behind: Vec::new(),
         }),
         trials,
+        cold: Vec::new(),
+        removals: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -238,6 +244,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         round,
         policy: policy.name.clone(),
         role,
+        start: None,
         started_unix_ms: BEGIN_MS + 5_000 * u64::from(index),
         outcome: Outcome::Exited { code: 0 },
         stderr_tail: None,
@@ -257,10 +264,12 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
             }),
             allocator: None,
             runtimes: BTreeMap::new(),
+            tree: None,
         },
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        first_touch: None,
     }
 }
 
@@ -317,7 +326,6 @@ pub fn comparison(record: &Record, metric: &str, policy: &str, half: f64) -> Com
         p: None,
         n: rounds(record),
         change: Change::CannotTell,
-        more_rounds: None,
         warnings: Vec::new(),
     };
     let (Some(before), Some(after)) = (before, after) else {
@@ -397,8 +405,8 @@ pub fn table(record: &Record, half: f64) -> Table {
             baseline: plan.baseline.clone(),
             threshold: plan.bounds.threshold,
             policies: answers,
-            reasons: BTreeMap::new(),
             best,
+            ..Verdict::default()
         },
         comparisons,
     }
@@ -439,8 +447,7 @@ pub fn table_between(first: &Record, second: &Record) -> Table {
             baseline: second.header.plan.baseline.clone(),
             threshold: second.header.plan.bounds.threshold,
             policies: answers,
-            reasons: BTreeMap::new(),
-            best: None,
+            ..Verdict::default()
         },
     }
 }
@@ -450,7 +457,7 @@ fn answer(change: Change) -> Answer {
         Change::Higher => Answer::Worse,
         Change::Lower => Answer::Better,
         Change::NoDifference => Answer::NoDifference,
-        Change::CannotTell => Answer::CannotTell,
+        Change::CannotTell => Answer::NotDecided,
     }
 }
 
@@ -482,7 +489,6 @@ pub fn control(record: &Record, half: f64) -> Control {
             p: Some(0.62),
             ..comparison_of_itself(record, &baseline, value)
         },
-        passed: true,
     }
 }
 
@@ -502,7 +508,6 @@ fn comparison_of_itself(record: &Record, baseline: &str, value: Option<f64>) -> 
         p: None,
         n: rounds(record),
         change: Change::CannotTell,
-        more_rounds: None,
         warnings: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ use hugewise_model::base::units::{KIB, parse_duration};
 use hugewise_model::bench::arms;
 use hugewise_model::bench::arms::Arms;
 use hugewise_model::run::cells::{Bench, Cell, suite};
+use hugewise_model::run::plan::{Criterion, HostMemory};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
@@ -31,6 +32,12 @@ pub(super) struct Common {
     /// Allow changing system settings, e.g. for 64 KiB folios
     #[arg(long)]
     pub(super) system: bool,
+
+    /// Free memory in the host before each trial: warm, rest:TIME, as-is
+    ///
+    /// As for `run`: warm is the default where the hypervisor takes back free memory.
+    #[arg(hide_short_help = true, long, value_name = "STATE")]
+    pub(super) host_memory: Option<HostMemory>,
 
     /// Decide nothing before N rounds [default: 10]
     #[arg(hide_short_help = true, long, value_name = "N")]
@@ -98,12 +105,15 @@ impl Common {
         Ok(Options {
             policy,
             system: self.system,
-            min_rounds: self.min_rounds,
+            host_memory: self.host_memory,
             max_rounds: self.max_rounds,
             max_time: Some(self.time()),
             seed: self.seed,
             exit_hold: Some(Switch::Off),
-            verdict_metric: bench.deciding().map(|cell| cell.reading(primary)),
+            judge_by: bench
+                .deciding()
+                .map(|cell| Criterion::Metric(cell.reading(primary))),
+            min_rounds: Some(self.min_rounds.unwrap_or(10)),
             command,
             ..Options::default()
         })

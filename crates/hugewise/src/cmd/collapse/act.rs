@@ -4,7 +4,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse;
 use hugewise_linux::observe::collapse::{KernelReasons, Target};
 use hugewise_linux::proc::smaps_rollup::read_smaps_rollup;
-use hugewise_model::base::missing::Fact;
+use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::address_space::Space;
 use hugewise_model::observe::collapse::{Attempt, End, Plan, Report, report};
 
@@ -19,6 +19,7 @@ pub(super) fn dry_run(
     space: &Space,
     plan: &Plan,
     activity: Option<Activity>,
+    lacks: Option<Missing>,
 ) -> Report {
     let done = Attempt {
         fates: Vec::new(),
@@ -26,8 +27,9 @@ pub(super) fn dry_run(
         call_seconds: 0.0,
     };
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
-    let activity = activity.unwrap_or_else(|| Activity::unwatched(root));
+    let activity = activity.unwrap_or_else(|| Activity::of_a_moment(root, space.process.pid));
     report.forecast = Some(forecast::of(root, space, activity));
+    report.lacks = lacks;
     report
 }
 
@@ -46,13 +48,13 @@ pub(super) fn collapse(
         measurement.map(|measurement| {
             let seconds = measurement.side().as_secs_f64();
             arguments.message(format_args!("measuring for {seconds} s {when}"));
-            measurement.watch(root, arguments.pid, space.page_bytes, stop)
+            measurement.watch(root, arguments.pid(), space.page_bytes, stop)
         })
     };
     let before = watch("before");
-    let memory_before = memory(root, arguments.pid);
+    let memory_before = memory(root, arguments.pid());
     let done = collapse::collapse(target, plan, &mut heard, stop.flag(), &mut |_| ());
-    let memory_after = memory(root, arguments.pid);
+    let memory_after = memory(root, arguments.pid());
     let mut report = report(space.process.pid, &space.process.command, plan, &done);
     (report.resident_before_bytes, report.huge_anon_before_bytes) = memory_before;
     (report.resident_after_bytes, report.huge_anon_after_bytes) = memory_after;

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse::{Target, Unusable};
+use hugewise_model::base::missing::Missing;
 use hugewise_model::base::units::{parse_duration, parse_size};
 use hugewise_model::observe::collapse::{Choice, End, plan};
 use hugewise_model::observe::inspect::view::Glob;
@@ -31,9 +32,13 @@ mod process;
                   \x20            4 the kernel refuses or memory is short, 130 interrupted"
 )]
 pub struct Arguments {
-    /// The process
-    #[arg(value_name = "PID")]
-    pid: u32,
+    /// A running process
+    #[arg(value_name = "PID", required_unless_present = "pid")]
+    process: Option<u32>,
+
+    /// A running process
+    #[arg(short, long, value_name = "PID", conflicts_with = "process")]
+    pid: Option<u32>,
 
     /// Only mappings whose name matches (`*`, `?`) or that hold an address (0x…)
     ///
@@ -94,17 +99,21 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     output::check_file(&arguments.output)?;
     let measurement = measure::asked(arguments.measure)?;
     let stop = Interrupt::catch()?;
-    let target = Target::open(arguments.pid);
+    let target = Target::open(arguments.pid());
     if let (Err(unusable @ Unusable::NotPermitted { .. }), false) = (&target, arguments.dry_run) {
         return Err(process::refused(unusable));
     }
     let (space, activity) = process::read(&root, arguments, &stop)?;
     let plan = plan(&space, &choice(arguments));
     let report = if arguments.dry_run {
-        if let Err(unusable) = target {
+        if let Err(unusable) = &target {
             arguments.message(format_args!("this is a forecast only: {unusable}"));
         }
-        act::dry_run(&root, &space, &plan, activity)
+        let lacks = target.err().and_then(|unusable| match unusable {
+            Unusable::NotPermitted { grant } => Some(Missing::NotPermitted { grant }),
+            Unusable::NoProcess { .. } | Unusable::NotSupported { .. } => None,
+        });
+        act::dry_run(&root, &space, &plan, activity, lacks)
     } else {
         let target = target.map_err(|unusable| process::refused(&unusable))?;
         let measurement = measurement.filter(|_| !plan.ranges.is_empty());
@@ -116,6 +125,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 }
 
 impl Arguments {
+    /// The process, by either of the two ways to name it.
+    fn pid(&self) -> u32 {
+        self.pid.or(self.process).unwrap_or_default()
+    }
+
     /// Prints a line on stderr, unless that is to be quiet.
     fn message(&self, line: impl std::fmt::Display) {
         if !self.output.quiet {

@@ -20,7 +20,7 @@ pub(super) fn read(
     arguments: &Arguments,
     stop: &Interrupt,
 ) -> Result<(Space, Option<Activity>)> {
-    let pid = arguments.pid;
+    let pid = arguments.pid();
     let activity = arguments.hot.then(|| watch(root, arguments, stop));
     let activity = activity.transpose()?;
     let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
@@ -42,7 +42,7 @@ pub(super) fn read(
 /// Watches which memory is used.
 fn watch(root: &Root, arguments: &Arguments, stop: &Interrupt) -> Result<Activity> {
     let time = arguments.duration.unwrap_or(forecast::WATCH);
-    let watch = Watch::begin(root, arguments.pid, UsedBits::Clear, time)?;
+    let watch = Watch::begin(root, arguments.pid(), UsedBits::Clear, time)?;
     let seconds = time.as_secs_f64();
     arguments.message(format_args!("watching for {seconds} s"));
     let activity = watch.finish(|time| {
@@ -94,7 +94,7 @@ fn check(space: &Space) -> Result<()> {
 
 fn unreadable(pid: u32, unread: &ReadError) -> anyhow::Error {
     match unread {
-        ReadError::Gone => exit::usage(format!("there is no process {pid}")),
+        ReadError::Gone => exit::no_process(pid),
         other => exit::refused(format!("reading process {pid}: {other}")),
     }
 }
@@ -102,7 +102,7 @@ fn unreadable(pid: u32, unread: &ReadError) -> anyhow::Error {
 /// The error of a process that cannot be changed.
 pub(super) fn refused(unusable: &Unusable) -> anyhow::Error {
     match unusable {
-        Unusable::NoProcess { .. } => exit::usage(unusable),
+        Unusable::NoProcess { pid } => exit::no_process(*pid),
         _ => exit::refused(unusable),
     }
 }

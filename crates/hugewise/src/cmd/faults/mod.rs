@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 
-    /// Watch this process with its threads and children
+    /// A running process with its threads and descendants
     #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "replay"])]
     pid: Option<u32>,
 

@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use hugewise_linux::machine::error::{Error, Kind};
+use hugewise_linux::machine::identity;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
+use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
 use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::environment;
@@ -14,7 +16,7 @@ use crate::{exit, invoker, program};
 
 /// Starts the command, up to its exec.
 pub(super) fn start(arguments: &Arguments, host: &Host) -> Result<Suspended> {
-    program::check(&arguments.command)?;
+    program::check_observed(&arguments.command)?;
     let launch = launch(arguments, host)?;
     match spawn::start(&launch, &ExitRequest::default())? {
         StartResult::Suspended(suspended) => Ok(suspended),
@@ -49,7 +51,7 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
 /// All threads of a process and its children.
 pub(super) fn crowd(root: &Root, pid: u32) -> Result<TaskSet> {
     TaskSet::of(root, pid).map_err(|error| match error.kind {
-        Kind::NotFound => exit::usage(format!("there is no process {pid}")),
+        Kind::NotFound => exit::no_process(pid),
         _ => error.into(),
     })
 }
@@ -62,14 +64,19 @@ pub(super) fn advised(error: Error, pid: Option<u32>) -> anyhow::Error {
         .is_some_and(|source| source.raw_os_error() == Some(NO_SUCH_PROCESS));
     match (error.kind.clone(), pid) {
         (_, Some(pid)) if gone => exit::usage(format!("process {pid} has ended")),
-        (Kind::NotPermitted, Some(pid)) => exit::refused(format!(
-            "{error}; a process of your own needs {LEAST_GRANT}; process {pid}, if it is \
-             another user's, needs CAP_PERFMON"
+        (Kind::NotPermitted, Some(pid)) if is_of_another_user(pid) => exit::refused(format!(
+            "process {pid} is another user's, and watching it needs CAP_PERFMON: \
+             sudo hugewise faults -p {pid}"
         )),
-        (Kind::NotPermitted, None) => exit::refused(format!("{error}; needs {LEAST_GRANT}")),
+        (Kind::NotPermitted, _) => exit::refused(format!("{error}; needs {LEAST_GRANT}")),
         (Kind::NotFound, _) => exit::refused(format!("{error}; this kernel has no perf events")),
         _ => anyhow::Error::from(error).context("nothing was watched"),
     }
+}
+
+fn is_of_another_user(pid: u32) -> bool {
+    let status = read_status(&Root::real(), pid);
+    status.is_ok_and(|status| status.uid != identity::effective_uid())
 }
 
 /// `ESRCH`, the same on every architecture.

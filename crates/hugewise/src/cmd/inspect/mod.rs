@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(value_name = "PID|NAME")]
     targets: Vec<String>,
 
-    /// A process, by its PID
+    /// A running process; repeat for more
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 

@@ -26,11 +26,11 @@ pub(super) fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<
     let used_bits = match (arguments.touch_bits, arguments.duration) {
         (true, _) => UsedBits::Clear,
         (false, Some(_)) => UsedBits::Keep,
-        (false, None) => return Ok(Activity::unwatched(root)),
+        (false, None) => return Ok(Activity::of_a_moment(root, pid)),
     };
     let time = arguments.duration.unwrap_or(forecast::WATCH);
     let watch = Watch::begin(root, pid, used_bits, time)?;
-    if watch.is_of_use() && !arguments.output.quiet {
+    if !arguments.output.quiet {
         message(format_args!("watching for {} s", time.as_secs_f64()));
     }
     Ok(watch.finish(|time| {
@@ -45,13 +45,10 @@ pub(super) fn inspect(
     pid: u32,
     judged: impl FnOnce(Space, Settings) -> Inspection,
 ) -> Result<Inspection> {
-    read(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| {
-        let sentence = format!("process {pid}: {why}");
-        match why {
-            ReadError::Gone => exit::usage(sentence),
-            ReadError::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
-            _ => exit::refused(sentence),
-        }
+    read(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| match why {
+        ReadError::Gone => exit::no_process(pid),
+        ReadError::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
+        why => exit::refused(format!("process {pid}: {why}")),
     })
 }
 

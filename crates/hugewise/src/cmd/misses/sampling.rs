@@ -15,7 +15,7 @@ use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults::{Known, Modes};
 use hugewise_model::observe::misses::{
-    Absence, Analysis, Closing, Conditions, Event, Means, MissEvent,
+    Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent,
 };
 use hugewise_model::run::trial::Outcome;
 
@@ -53,7 +53,7 @@ impl Wanted {
     /// Finds what the command line names.
     pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Self> {
         if !arguments.target.command.is_empty() {
-            program::check(&arguments.target.command)?;
+            program::check_observed(&arguments.target.command)?;
             return Ok(Self::Command);
         }
         let (subject, _) = arguments.target.find(root)?;
@@ -166,7 +166,7 @@ impl Sampling<'_> {
                 let means = self
                     .instruments
                     .first()
-                    .map_or(Means::Pebs, |one| one.means);
+                    .map_or(Facility::Pebs, |one| one.means);
                 return match tlb_misses::explain(root, host, means, target, &error) {
                     Some(absence) => Ok(Err(Box::new(absence))),
                     None => Err(exit::usage(
@@ -191,7 +191,7 @@ impl Sampling<'_> {
             cpu_model: self.host.cpu_model.clone(),
             page_bytes: self.host.page_bytes,
             pmd_bytes: self.host.pmd_bytes(),
-            means: Means::Pebs,
+            means: Facility::Pebs,
             sampled: String::new(),
             every: 1,
             modes: Modes::User,

@@ -16,6 +16,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::stderr::message;
+use crate::target::PrintFlags;
 use crate::{invoker, program};
 
 mod model;
@@ -46,9 +47,8 @@ pub struct Arguments {
     )]
     max_accesses: u64,
 
-    /// Show what the command prints, on stderr
-    #[arg(long)]
-    show: bool,
+    #[command(flatten)]
+    prints: PrintFlags,
 
     #[command(flatten)]
     output: Output,
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     })?;
     if model.is_empty() && ended.cut == Cut::Whole {
         return Err(exit::trial_failed(format!(
-            "{tracer} produced no trace of the command; add --show to see its messages"
+            "{tracer} produced no trace of the command; add --output show to see its messages"
         )));
     }
     let exit = exit_of(&ended);
@@ -118,7 +118,7 @@ fn trace(
     let wanted = TraceRequest {
         command: &arguments.command,
         identity: identity.as_ref(),
-        prints: if arguments.show {
+        prints: if arguments.prints.is_shown() {
             CommandOutput::Show
         } else {
             CommandOutput::Discard

@@ -1,8 +1,6 @@
 //! `--list`: the events of this processor, whether they can be counted here, and what the
 //! kernel's own readings need.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan;
@@ -12,7 +10,9 @@ use hugewise_linux::perf::open::Kernel;
 use hugewise_linux::probe::Grants;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::stat::{KernelReading, Mode, kind};
-use hugewise_model::text::wrap::wrapped;
+use hugewise_model::text::document::{Document, Field, Section};
+use hugewise_model::text::grid::{Align, Grid};
+use hugewise_model::text::{to_markdown, to_text};
 use serde::Serialize;
 
 use crate::exit::{self, Exit};
@@ -82,10 +82,12 @@ struct Reading {
 /// Prints the list.
 pub(super) fn run(root: &Root, output: &Output) -> Result<Exit> {
     let list = list(root)?;
+    let style = output::style(output);
     output::emit(output, |format| match format {
         Format::Json => output::json(&list),
-        Format::Text => text(&list, output::style(output).width),
-        Format::Csv | Format::Markdown => Err(exit::usage("--list prints text or json")),
+        Format::Text => Ok(to_text(&document(&list), &style)),
+        Format::Markdown => Ok(to_markdown(&document(&list), style.verbose)),
+        Format::Csv => Err(exit::usage("--list prints text, markdown or json")),
     })?;
     Ok(Exit::Done)
 }
@@ -153,94 +155,62 @@ fn processor(root: &Root, source: &Source) -> Processor {
     }
 }
 
-fn text(list: &List, width: usize) -> Result<String> {
-    let mut text = String::new();
-    for processor in &list.processors {
-        describe(processor, width, &mut text)?;
-    }
+fn document(list: &List) -> Document {
     let needs = &list.needs;
-    for line in [
-        format!(
+    let permission = Section::default()
+        .with(format!(
             "Counting needs hardware counters; kernel mode: {}.",
             needs.own_kernel_mode
-        ),
-        format!(
+        ))
+        .with(format!(
             "Counting the whole machine or a cgroup needs {}.",
             needs.machine
-        ),
-    ] {
-        paragraph(&line, width, &mut text)?;
-    }
-    writeln!(text, "\nCounted by the kernel itself:")?;
-    for reading in &list.readings {
+        ));
+    let processors = list.processors.iter().map(described);
+    let tail = [permission, kernel_readings(&list.readings)];
+    Document::new(processors.chain(tail))
+}
+
+fn kernel_readings(readings: &[Reading]) -> Section {
+    let fields = readings.iter().map(|reading| {
         let needs = match reading.needs {
             "nothing" => String::new(),
             needs => format!("; needs {needs}"),
         };
-        let line = format!("{:<30}{}{needs}", reading.name, reading.doc);
-        columns(&line, 30, width, &mut text)?;
-    }
-    Ok(text)
+        Field::new(reading.name, format!("{}{needs}", reading.doc))
+    });
+    Section::titled("Counted by the kernel itself").with(fields.collect::<Vec<Field>>())
 }
 
-fn describe(processor: &Processor, width: usize, text: &mut String) -> Result<()> {
+fn described(processor: &Processor) -> Section {
     let source = &processor.source;
-    let line = match processor.title {
-        Some(title) => {
-            format!("{title}, event source {source}; * is counted by default.")
-        }
+    let mut section = Section::default().with(match processor.title {
+        Some(title) => format!("{title}, event source {source}; * is counted by default."),
         None => format!("No event table for this processor (event source {source})."),
-    };
-    paragraph(&line, width, text)?;
-    let nothing = processor.general.iter().all(|one| {
-        one.missing
-            .as_ref()
-            .is_some_and(|why| *why == Missing::NoHardware)
     });
+    let no_hardware = |one: &General| one.missing == Some(Missing::NoHardware);
+    let nothing = processor.general.iter().all(no_hardware);
     if nothing {
-        let why = Missing::NoHardware;
-        paragraph(&format!("Not counted here: {why}."), width, text)?;
+        section.push(format!("Not counted here: {}.", Missing::NoHardware));
     }
-    let shown = |missing: &Option<Missing>| missing.clone().filter(|_| !nothing);
+    let align = [Align::Left, Align::Left, Align::Wrapped];
+    let mut grid = Grid::headed(&["", "event", "counts"]).aligned(&align);
+    let mut push = |mark: &str, kind: &str, lines: Vec<String>, missing: &Option<Missing>| {
+        let missing = missing.as_ref().filter(|_| !nothing);
+        let missing = missing.map(|missing| format!("Not counted here: {missing}."));
+        for (index, line) in lines.into_iter().chain(missing).enumerate() {
+            let first = |word: &str| if index == 0 { word } else { "" }.to_owned();
+            grid.push([first(mark), first(kind), line]);
+        }
+    };
     for one in &processor.general {
-        writeln!(text, "\n* {:<26}{}", one.kind, one.counts)?;
-        not_here(shown(&one.missing), width, text)?;
+        push("*", one.kind, vec![one.counts.to_owned()], &one.missing);
     }
     for event in &processor.events {
-        let mark = if event.usual { "*" } else { " " };
-        writeln!(text, "\n{mark} {:<26}{}", event.kind, event.counts)?;
-        writeln!(text, "    {}  {}", event.name, event.code)?;
-        columns(&format!("    {}", event.not), 4, width, text)?;
-        not_here(shown(&event.missing), width, text)?;
+        let mark = if event.usual { "*" } else { "" };
+        let code = format!("{} {}", event.name, event.code);
+        let lines = vec![event.counts.to_owned(), code, event.not.to_owned()];
+        push(mark, event.kind, lines, &event.missing);
     }
-    writeln!(text)?;
-    Ok(())
-}
-
-fn not_here(missing: Option<Missing>, width: usize, text: &mut String) -> Result<()> {
-    match missing {
-        None => Ok(()),
-        Some(missing) => columns(&format!("    Not counted here: {missing}."), 4, width, text),
-    }
-}
-
-/// A paragraph, all its lines but the first indented.
-fn paragraph(line: &str, width: usize, text: &mut String) -> Result<()> {
-    for part in wrapped(line, width, 4) {
-        writeln!(text, "{part}")?;
-    }
-    Ok(())
-}
-
-/// A name in a column of its own, and the rest beside it.
-fn columns(line: &str, column: usize, width: usize, text: &mut String) -> Result<()> {
-    let (name, rest) = line.split_at(column.min(line.len()));
-    for (index, part) in wrapped(rest, width.saturating_sub(column), 0)
-        .iter()
-        .enumerate()
-    {
-        let name = if index == 0 { name } else { "" };
-        writeln!(text, "{name:<column$}{part}")?;
-    }
-    Ok(())
+    section.with(grid)
 }

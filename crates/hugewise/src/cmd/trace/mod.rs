@@ -10,7 +10,7 @@ use hugewise_linux::machine::process::{Process, numbers_are_global};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::proc::kallsyms::read_kallsyms;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::observe::trace::{Rung, Traced, Untraced};
+use hugewise_model::observe::trace::{Attachment, MissingPoint, TracePoint};
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(value_name = "PRESET|FUNCTION")]
     what: Vec<String>,
 
-    /// Only this process and its descendants
+    /// A running process with its threads and descendants
     #[arg(long, short, value_name = "PID")]
     pid: Option<u32>,
 
@@ -49,16 +49,21 @@ pub struct Arguments {
     ///
     /// For comparing them; without it the cheapest that works is taken.
     #[arg(hide_short_help = true, long, value_name = "MEANS", value_delimiter = ',', value_parser = parse_means)]
-    means: Vec<Rung>,
+    means: Vec<Attachment>,
 
     #[command(flatten)]
     output: Output,
 }
 
-fn parse_means(word: &str) -> Result<Rung, String> {
-    let found = Rung::ALL.iter().find(|rung| rung.name() == word);
+fn parse_means(word: &str) -> Result<Attachment, String> {
+    let found = Attachment::ALL
+        .iter()
+        .find(|attachment| attachment.name() == word);
     found.copied().ok_or_else(|| {
-        let all: Vec<&str> = Rung::ALL.iter().map(|rung| rung.name()).collect();
+        let all: Vec<&str> = Attachment::ALL
+            .iter()
+            .map(|attachment| attachment.name())
+            .collect();
         format!("there are {}", all.join(", "))
     })
 }
@@ -71,8 +76,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let process = arguments.pid.map(|pid| watched(&root, pid)).transpose()?;
     output::check_file(&arguments.output)?;
     let interrupt = Interrupt::catch()?;
-    let (tracer, missing) = Tracer::start_by(&root, &points, arguments.pid, |rung| {
-        arguments.means.is_empty() || arguments.means.contains(&rung)
+    let (tracer, missing) = Tracer::start_by(&root, &points, arguments.pid, |attachment| {
+        arguments.means.is_empty() || arguments.means.contains(&attachment)
     })?;
     let mut session = Session::new(tracer, arguments);
     let nothing = session.points().is_empty();
@@ -111,17 +116,17 @@ fn check_times(arguments: &Arguments) -> Result<()> {
 fn watched(root: &Root, pid: u32) -> Result<Process> {
     if !numbers_are_global(root) {
         return Err(exit::refused(
-            "--pid: kernel tracing does not know the PIDs of a container; run hugewise outside of \
-             it, or without --pid",
+            "-p: kernel tracing does not know the PIDs of a container; run hugewise outside of \
+             it, or without -p",
         ));
     }
     Process::open(pid).map_err(|error| match error.kind {
-        Kind::NotFound => exit::usage(format!("--pid {pid}: there is no such process")),
-        _ => exit::usage(format!("--pid {pid}: {error}")),
+        Kind::NotFound => exit::no_process(pid),
+        _ => exit::usage(format!("-p {pid}: {error}")),
     })
 }
 
-fn announce(traced: &[Traced], missing: &[Untraced]) {
+fn announce(traced: &[TracePoint], missing: &[MissingPoint]) {
     if traced.is_empty() {
         message("none of this can be traced here");
         return;

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use hugewise_linux::proc::kallsyms::Functions;
-use hugewise_model::observe::trace::points::{Means, Point, Preset, of_function, points};
+use hugewise_model::observe::trace::points::{Hook, Point, Preset, of_function, points};
 
 use crate::exit;
+use crate::program::running;
 use hugewise_model::text::suggest::nearest;
 
 /// The points behind the words, each once, in the order of the table.
@@ -32,9 +33,14 @@ pub(super) fn chosen(words: &[String], functions: &Functions) -> Result<Vec<Poin
 }
 
 fn named_function(word: &str, functions: &Functions) -> Result<Point> {
+    if let Some(pid) = running(word) {
+        return Err(exit::usage(format!(
+            "{pid} is a process, not a point of the kernel; write: -p {pid}"
+        )));
+    }
     let point = of_function(word);
     let names = point.means.iter().flat_map(|means| match means {
-        Means::Function { names, .. } => names.clone(),
+        Hook::Function { names, .. } => names.clone(),
         _ => Vec::new(),
     });
     if functions.is_empty() || functions.find(names).is_some() {

@@ -7,7 +7,7 @@ use hugewise_linux::bpf::{PointWindow, Tracer};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::observe::trace;
-use hugewise_model::observe::trace::{FORMAT, Trace, Traced, Untraced, Window};
+use hugewise_model::observe::trace::{FORMAT, MissingPoint, Trace, TracePoint, Window};
 use hugewise_model::text::to_text;
 
 use super::Arguments;
@@ -16,7 +16,7 @@ use crate::output::{self, Format};
 /// One tracing, from its begin to its report.
 pub(super) struct Session<'a> {
     tracer: Tracer,
-    points: Vec<Traced>,
+    points: Vec<TracePoint>,
     arguments: &'a Arguments,
     started: Instant,
     started_unix_ms: u64,
@@ -45,7 +45,7 @@ impl<'a> Session<'a> {
     }
 
     /// What is traced.
-    pub(super) fn points(&self) -> &[Traced] {
+    pub(super) fn points(&self) -> &[TracePoint] {
         &self.points
     }
 
@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
     }
 
     /// Reports.
-    pub(super) fn finish(self, missing: Vec<Untraced>) -> Result<()> {
+    pub(super) fn finish(self, missing: Vec<MissingPoint>) -> Result<()> {
         let total = Window {
             from_seconds: 0.0,
             to_seconds: self.last.as_secs_f64(),

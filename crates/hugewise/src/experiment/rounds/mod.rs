@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
@@ -13,13 +13,15 @@ use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::compare::{Progress as SoFar, progress as so_far};
+use hugewise_model::run::compare::{Progress as SoFar, progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::{Header, Record, StopReason};
 use hugewise_model::run::trial::{Reading, Role, Trial};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::free_memory::FreeMemory;
+use crate::experiment::idle_policies::IdlePolicies;
 use crate::experiment::progress::{Audience, Progress};
 use crate::experiment::recorder::Recorder;
 use crate::experiment::runtimes::Runtimes;
@@ -29,12 +31,15 @@ use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::output::Output;
 use crate::stderr::message;
 
+mod cold;
 mod hooks;
 mod observe;
 mod progress_text;
+mod servers;
 mod trial;
 
 use progress_text::{estimates, failure};
+use servers::Servers;
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -54,8 +59,14 @@ pub struct Rounds<'a> {
     stalls: Option<RefCell<Stalls>>,
     /// What runtimes make of each policy.
     runtimes: Runtimes,
+    /// Policies that cannot act on the program.
+    idle: IdlePolicies,
     /// In which state free memory is kept.
     fragmentation: Option<&'a Fragmentation<'a>>,
+    /// In which state the host keeps free memory.
+    free_memory: FreeMemory<'a>,
+    /// The servers of all policies, where they live at once.
+    servers: RefCell<Option<Servers>>,
     /// Whether it was reported that a server did not end in time.
     killing_reported: Cell<bool>,
 }
@@ -107,7 +118,10 @@ impl<'a> Rounds<'a> {
             },
             stalls: watched_stalls(root, options.stalls)?,
             runtimes: Runtimes::default(),
+            idle: IdlePolicies::default(),
             fragmentation: None,
+            free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
+            servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
             audience: if quiet {
                 Audience::Nobody
@@ -134,12 +148,13 @@ impl<'a> Rounds<'a> {
             Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
             Err(error) => Err(exit::trial_failed(error)),
         };
+        let stopped = self.stop_servers(&recorder.record().header);
         let cleaned = self.closing_hook("--cleanup", self.options.cleanup.as_deref());
         progress.finish();
         if let Err(error) = cleaned {
             message(error);
         }
-        measured
+        measured.and_then(|reason| stopped.map(|()| reason))
     }
 
     fn measure(
@@ -150,20 +165,84 @@ impl<'a> Rounds<'a> {
         progress: &mut Progress,
     ) -> Result<StopReason> {
         let began = Instant::now();
-        if self.warm_up(plan, recorder, machine, progress)? == Flow::Stop {
-            return Ok(StopReason::Interrupted);
-        }
+        let reason = self.all_rounds(plan, recorder, machine, progress, began)?;
+        let plan = &recorder.record().header.plan.clone();
+        self.cold_trials(plan, recorder, machine, progress, (reason, began))
+    }
+
+    /// The warm-up, then rounds until it is enough.
+    fn all_rounds(
+        &self,
+        plan: &Plan,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &mut Progress,
+        began: Instant,
+    ) -> Result<StopReason> {
+        let first = Instant::now();
         for round in 0..plan.bounds.max_rounds {
+            if self.before_round(round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
+            }
+            if round < 2 && self.drop_idle(round, recorder, machine, progress)? == Flow::Stop {
+                return Ok(StopReason::Interrupted);
+            }
+            // What was dropped is not in it any more.
+            let plan = &recorder.record().header.plan.clone();
             if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
-            let so_far = so_far(recorder.record()).map_err(exit::usage)?;
-            progress.round_done(plan, &estimates(&so_far));
+            let left = rounds_left(plan, round + 1, first.elapsed());
+            let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
+            let rows = running(recorder.record()).map_err(exit::usage)?;
+            progress.round_done(plan, &estimates(&rows));
+            for removal in so_far.drops.clone() {
+                recorder.remove(removal);
+            }
             if let Some(reason) = stop(recorder.record(), &so_far, began) {
                 return Ok(reason);
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// What comes before a round: servers that live through it, or before the first a warm-up.
+    fn before_round(
+        &self,
+        round: u32,
+        recorder: &Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        let record = recorder.record();
+        if self.start_servers(record, round, machine, progress)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        if round > 0 || self.servers.borrow().is_some() {
+            return Ok(Flow::Go);
+        }
+        self.warm_up(&record.header, machine, progress)
+    }
+
+    /// Drops the policies that turned out to be idle. Servers that live are those of the plan as
+    /// it was, so they are started anew.
+    fn drop_idle(
+        &self,
+        round: u32,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+    ) -> Result<Flow> {
+        if self.idle.is_empty() {
+            return Ok(Flow::Go);
+        }
+        self.stop_servers(&recorder.record().header)?;
+        let known = recorder.record().removals.len();
+        self.idle.drop_from(recorder, round)?;
+        for removal in &recorder.record().removals[known..] {
+            progress.print_above(&format!("dropped: {removal}"));
+        }
+        self.restart_servers(recorder.record(), round, machine, progress)
     }
 
     /// One round: every trial of the plan, recorded.
@@ -175,13 +254,16 @@ impl<'a> Rounds<'a> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        let slots = plan.round(round);
+        let record = recorder.record();
+        let slots = plan.round(round, |policy| record.is_run(policy, round));
         for (position, &slot) in slots.iter().enumerate() {
             let policy = &plan.policies[slot.policy].name;
+            if self.idle.has(policy) {
+                continue;
+            }
             progress.trial(round, position, slots.len(), policy);
-            let index = u32::try_from(recorder.record().trials.len()).unwrap_or(u32::MAX);
             let place = Place {
-                index: Some(index),
+                index: Some(recorder.next_index()),
                 round,
                 slot,
             };
@@ -189,36 +271,39 @@ impl<'a> Rounds<'a> {
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
             }
+            if round == 0 {
+                self.idle.learn(&recorder.record().header, &trial);
+            }
             recorder.push(trial);
         }
         Ok(Flow::Go)
     }
 
     /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.
-    fn warm_up(
-        &self,
-        plan: &Plan,
-        recorder: &Recorder,
-        machine: &mut Machine,
-        progress: &Progress,
-    ) -> Result<Flow> {
+    fn warm_up(&self, header: &Header, machine: &mut Machine, progress: &Progress) -> Result<Flow> {
+        let plan = &header.plan;
         let mut reported = false;
         for round in 0..plan.bounds.warmup_rounds {
             for slot in plan
-                .round(round)
+                .round(round, |_| true)
                 .into_iter()
                 .filter(|slot| slot.role == Role::Arm)
             {
-                progress.warmup(&plan.policies[slot.policy].name);
+                let policy = &plan.policies[slot.policy].name;
+                if self.idle.has(policy) {
+                    continue;
+                }
+                progress.warmup(policy);
                 let place = Place {
                     index: None,
                     round,
                     slot,
                 };
-                let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+                let (trial, flow) = self.trial(header, machine, place)?;
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
+                self.idle.learn(header, &trial);
                 if !trial.succeeded() && !reported {
                     reported = true;
                     progress.print_above(&failure(&trial));
@@ -247,17 +332,28 @@ enum Flow {
 
 /// Why no further round is needed, if so.
 fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
-    let time_is_up = record
-        .header
-        .plan
-        .bounds
-        .max_time
-        .is_some_and(|most| began.elapsed() >= most);
+    let bounds = &record.header.plan.bounds;
+    let time_is_up = bounds.max_time.is_some_and(|most| began.elapsed() >= most)
+        && bounds
+            .least_rounds
+            .is_none_or(|least| so_far.rounds >= least);
     let first_rounds = (so_far.rounds >= 2).then(|| nothing_to_judge(record));
     first_rounds
         .flatten()
         .or(so_far.stop)
         .or_else(|| time_is_up.then_some(StopReason::MaxTime))
+}
+
+/// How many more rounds there is time for, if they take as long as the `done` ones did.
+fn rounds_left(plan: &Plan, done: u32, elapsed: Duration) -> u32 {
+    let bounds = &plan.bounds;
+    let planned = bounds.max_rounds.saturating_sub(done);
+    let Some(most) = bounds.max_time else {
+        return planned;
+    };
+    let left = most.saturating_sub(elapsed).as_secs_f64();
+    let each = elapsed.as_secs_f64() / f64::from(done);
+    planned.min((left / each.max(1e-9)) as u32)
 }
 
 /// Why more rounds would bring nothing either.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use hugewise_linux::collect;
 use hugewise_linux::collect::service;
-use hugewise_linux::collect::service::{ServerEnd, Service};
+use hugewise_linux::collect::service::{LastLook, ServerEnd, Service, Stage};
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation};
 use hugewise_linux::spawn::{AtExit, Echo, Group, Launch, Output};
 use hugewise_linux::undo::Unwatched;
@@ -28,38 +28,63 @@ impl Rounds<'_> {
         place: Place,
         latency_files: &LatencyFiles,
     ) -> Result<TrialObservation> {
+        if let Some(driving) = &header.plan.service {
+            return self.serve(header, driving, place, latency_files);
+        }
         let policy = &header.plan.policies[place.slot.policy];
-        let (settings, realisation) = (&policy.settings, &header.realisations[&policy.name]);
-        let watch = Instruments {
+        let realisation = &header.realisations[&policy.name];
+        let launch = self.under(realisation, self.surroundings(&header.plan));
+        let launch = Launch {
+            command: runtimes::filled_words(self.options, &policy.settings),
+            ..launch
+        };
+        let watch = self.instruments(header, place);
+        let interrupt = self.interrupt.flag();
+        collect::trial(self.root, &header.host, &launch, &watch, interrupt)
+            .context("watching the workload")
+    }
+
+    fn instruments<'b>(&'b self, header: &'b Header, place: Place) -> Instruments<'b> {
+        let policy = &header.plan.policies[place.slot.policy];
+        Instruments {
             files: &self.files,
-            expected: realisation,
+            expected: &header.realisations[&policy.name],
             counting: CountingPlan {
                 plan: self.counters.as_ref(),
                 round: place.round,
             },
             stalls: self.stalls.as_ref(),
-        };
-        if let Some(service) = &header.plan.service {
-            return self.serve(header, service, settings, &watch, latency_files);
         }
-        let launch = self.under(realisation, self.surroundings(&header.plan));
-        let launch = Launch {
-            command: runtimes::filled_words(self.options, settings),
-            ..launch
-        };
-        let interrupt = self.interrupt.flag();
-        collect::trial(self.root, &header.host, &launch, &watch, interrupt)
-            .context("watching the workload")
     }
 
     fn serve(
         &self,
         header: &Header,
         driving: &plan::Service,
-        settings: &Settings,
-        watch: &Instruments<'_>,
+        place: Place,
         latency_files: &LatencyFiles,
     ) -> Result<TrialObservation> {
+        if let Some(servers) = &mut *self.servers.borrow_mut() {
+            let load = |stage: Stage<'_>| servers.load(stage, place);
+            return self.on_stage(header, driving, place, latency_files, load);
+        }
+        let observed = self.on_stage(header, driving, place, latency_files, service::trial)?;
+        let ended = observed.served.as_ref().map(|served| served.ended);
+        self.report_killing(driving, ended.filter(|_| !observed.interrupted));
+        Ok(observed)
+    }
+
+    /// Does something with the server of a place, its surroundings and what observes it.
+    pub(super) fn on_stage<T>(
+        &self,
+        header: &Header,
+        driving: &plan::Service,
+        place: Place,
+        last_look: &dyn LastLook,
+        act: impl FnOnce(Stage<'_>) -> hugewise_linux::machine::error::Result<T>,
+    ) -> Result<T> {
+        let settings = &header.plan.policies[place.slot.policy].settings;
+        let watch = self.instruments(header, place);
         let (server, load) = self.launches(&header.plan, driving, watch.expected);
         let service = Service {
             plan: driving,
@@ -68,13 +93,16 @@ impl Rounds<'_> {
             load: &load,
             scratch: &std::env::temp_dir(),
             steps: &Unwatched,
-            last_look: latency_files,
+            last_look,
         };
-        let interrupt = self.interrupt.flag();
-        let observed = service::trial(self.root, &header.host, &service, watch, interrupt)
-            .context("watching the service")?;
-        self.report_killing(driving, &observed);
-        Ok(observed)
+        let stage = Stage {
+            root: self.root,
+            host: &header.host,
+            service: &service,
+            watch: &watch,
+            interrupt: self.interrupt.flag(),
+        };
+        act(stage).context("watching the service")
     }
 
     /// The surroundings of the server, and those of its load.
@@ -104,10 +132,9 @@ impl Rounds<'_> {
         (server, load)
     }
 
-    /// Once, because it would be the same of every trial.
-    fn report_killing(&self, driving: &plan::Service, observed: &TrialObservation) {
-        let killed = observed.served.as_ref().map(|served| served.ended) == Some(ServerEnd::Killed);
-        if !killed || observed.interrupted || self.killing_reported.replace(true) {
+    /// Once, because it would be the same of every server.
+    pub(super) fn report_killing(&self, driving: &plan::Service, ended: Option<ServerEnd>) {
+        if ended != Some(ServerEnd::Killed) || self.killing_reported.replace(true) {
             return;
         }
         let asked = match &driving.stop_command {

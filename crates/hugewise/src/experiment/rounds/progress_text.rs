@@ -1,6 +1,6 @@
 //! Texts of the progress.
 
-use hugewise_model::run::compare::{Progress, Running};
+use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::trial::Trial;
 
 /// The first failure, shown before all trials have failed.
@@ -17,14 +17,14 @@ pub(super) fn failure(trial: &Trial) -> String {
 }
 
 /// The running estimate for the line of progress.
-pub(super) fn estimates(so_far: &Progress) -> String {
-    let estimates: Vec<String> = so_far.policies.iter().map(estimate).collect();
+pub(super) fn estimates(rows: &[Comparison]) -> String {
+    let estimates: Vec<String> = rows.iter().map(estimate).collect();
     estimates.join(", ")
 }
 
-fn estimate(running: &Running) -> String {
+fn estimate(running: &Comparison) -> String {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    match (running.estimate, running.low, running.high) {
+    match (running.ratio, running.low, running.high) {
         (Some(ratio), Some(low), Some(high)) => format!(
             "{} {:+.1} % ({:+.1} to {:+.1})",
             running.policy,

@@ -6,15 +6,15 @@ use hugewise_linux::collect::TrialObservation;
 use hugewise_model::bench;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Policy;
-use hugewise_model::run::record::Header;
+use hugewise_model::run::record::{COLD_REST, Header};
 use hugewise_model::run::timeline::join;
 use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
-use hugewise_model::run::trial::{Outcome, Trial};
-use hugewise_model::run::trial::{Pacing, Times};
+use hugewise_model::run::trial::{Outcome, Pacing, Role, Times, Trial};
 
 use super::{Flow, Place, Rounds};
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
+use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
 use crate::experiment::runtimes;
 
@@ -26,8 +26,12 @@ impl Rounds<'_> {
         place: Place,
     ) -> Result<(Trial, Flow)> {
         let policy = &header.plan.policies[place.slot.policy];
-        let (mut trial, interrupted) = match self.prepare() {
-            Ok(()) => self.in_force(header, machine, place)?,
+        let (mut trial, interrupted) = match self.prepare(place.slot.role) {
+            Ok(before) => {
+                let (mut trial, interrupted) = self.in_force(header, machine, place)?;
+                self.free_memory.note(&mut trial, before);
+                (trial, interrupted)
+            }
             Err(error) => {
                 let observed = TrialObservation::not_run(Outcome::HookFailed { error });
                 (row(place, policy, &header.plan, observed), false)
@@ -80,16 +84,22 @@ impl Rounds<'_> {
         let mut trial = Trial {
             pacing,
             timeline,
+            start: self.start_of(place.round),
             ..row(place, policy, &header.plan, observed)
         };
         runtimes::note_answers(&mut trial, &policy.settings, answers);
         Ok((trial, interrupted))
     }
 
-    /// What comes before a trial: `--prepare`, then the state of free memory.
-    fn prepare(&self) -> Result<(), String> {
+    /// What comes before a trial: `--prepare`, then the state of free memory. It is made before
+    /// the policy is in force, which may forbid huge pages, and outside of what is measured.
+    fn prepare(&self, role: Role) -> Result<Before, String> {
         self.hook("--prepare", self.options.prepare.as_deref())?;
-        self.fragmentation.map_or(Ok(()), Fragmentation::repair)
+        self.fragmentation.map_or(Ok(()), Fragmentation::repair)?;
+        match role {
+            Role::Cold => self.free_memory.rest(COLD_REST),
+            Role::Arm | Role::Control => self.free_memory.prepare(),
+        }
     }
 
     /// Adds the latencies of a trial to its readings.
@@ -130,6 +140,7 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         round: place.round,
         policy: policy.name.clone(),
         role: place.slot.role,
+        start: None,
         started_unix_ms: observed.started_unix_ms,
         outcome: observed.outcome,
         stderr_tail,
@@ -138,5 +149,6 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         marks: observed.marks,
         pacing: None,
         timeline: None,
+        first_touch: None,
     }
 }

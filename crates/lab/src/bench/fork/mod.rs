@@ -31,7 +31,7 @@ pub(crate) enum Moment {
 
 /// What was seen of one fork, or of the same writes without one.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ForkCost {
     /// The call of fork in the parent; nothing without one.
     pub(crate) fork: Option<Duration>,
     /// Each write with a reading of the clock, shortest first.
@@ -52,7 +52,7 @@ pub(crate) fn write_after(
     span: Span,
     writes: usize,
     seed: u64,
-) -> Result<Seen, Trouble> {
+) -> Result<ForkCost, Trouble> {
     let offsets = offsets(span, writes, seed);
     let mut taken = Taken::room_for(writes)?;
     let before = held(&[std::process::id()]);
@@ -76,7 +76,7 @@ pub(crate) fn write_after(
     drop(child);
     let mut writes = taken.durations().to_vec();
     writes.sort_unstable();
-    Ok(Seen {
+    Ok(ForkCost {
         fork,
         writes,
         faults,

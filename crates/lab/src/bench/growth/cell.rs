@@ -7,14 +7,14 @@ use super::super::thread::Usage;
 use super::super::words::Words;
 use super::super::{Line, Measured, Reason, room};
 use super::imitation::{self, Way};
-use super::{Growth, Means, Start, Touch, grow};
+use super::{Growth, GrowthCall, Start, Touch, grow};
 use crate::Trouble;
 use crate::region::{Advice, page_bytes};
 
-const MEANS: [(&str, Means); 3] = [
-    ("brk", Means::Brk),
-    ("mmap", Means::Mmap),
-    ("mprotect", Means::Mprotect),
+const MEANS: [(&str, GrowthCall); 3] = [
+    ("brk", GrowthCall::Brk),
+    ("mmap", GrowthCall::Mmap),
+    ("mprotect", GrowthCall::Mprotect),
 ];
 
 const STARTS: [(&str, Start); 2] = [("aligned", Start::Aligned), ("between", Start::Between)];

@@ -1,7 +1,7 @@
 //! Heaps as known programs grow them.
 
 use super::super::words::Words;
-use super::{Growth, Means, Start, Touch};
+use super::{Growth, GrowthCall, Start, Touch};
 use crate::Trouble;
 use crate::region::page_bytes;
 
@@ -45,7 +45,7 @@ pub(crate) fn find(words: &mut Words<'_>) -> Result<Way, Trouble> {
     })
 }
 
-const fn stepped(means: Means, step: usize) -> Way {
+const fn stepped(means: GrowthCall, step: usize) -> Way {
     Way::Stepped(Growth {
         means,
         step,
@@ -64,15 +64,15 @@ const fn malloc(tunables: &'static str) -> Way {
 /// The programs.
 pub(crate) const IMITATIONS: [(&str, Way); 7] = [
     // Go before 1.11: `_HeapAllocChunk`, 1 << 20, runtime/malloc.go; contiguous, used at once.
-    ("go-1.7", stepped(Means::Mmap, MIB)),
+    ("go-1.7", stepped(GrowthCall::Mmap, MIB)),
     // Go since 1.14: `mheap.grow` asks for whole chunks of `pallocChunkPages`, 512 pages of
     // 8 KiB, out of reserved arenas of 64 MiB, runtime/mheap.go.
-    ("go", stepped(Means::Mmap, 4 * MIB)),
+    ("go", stepped(GrowthCall::Mmap, 4 * MIB)),
     // An arena that grows by what is a huge page on most machines.
-    ("arena-2m", stepped(Means::Mmap, 2 * MIB)),
+    ("arena-2m", stepped(GrowthCall::Mmap, 2 * MIB)),
     // `HEAP_MIN_SIZE` and `grow_heap`, malloc/arena.c: a thread's arena is a reservation, made
     // accessible by as much as the object needs, in pages; here 132 KiB, the first heap's size.
-    ("glibc-arena", stepped(Means::Mprotect, 132 * KIB)),
+    ("glibc-arena", stepped(GrowthCall::Mprotect, 132 * KIB)),
     // The main arena, by the program break: an object and `M_TOP_PAD` of 128 KiB at a time.
     ("glibc", malloc("")),
     ("glibc-top-pad-64m", malloc("glibc.malloc.top_pad=67108864")),

@@ -19,7 +19,7 @@ use imitation::Way;
 
 /// By which means a heap grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
+pub(crate) enum GrowthCall {
     /// The program break.
     Brk,
     /// Mappings side by side, which the kernel merges.
@@ -49,7 +49,7 @@ pub(crate) enum Touch {
 /// One way for a heap to grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Growth {
-    pub(crate) means: Means,
+    pub(crate) means: GrowthCall,
     /// Bytes of a step.
     pub(crate) step: usize,
     pub(crate) start: Start,
@@ -103,7 +103,7 @@ fn grow_stepped(growth: Growth, bytes: usize, advice: Advice) -> Result<Grown, T
 
 /// The addresses of a heap to be.
 struct Room {
-    means: Means,
+    means: GrowthCall,
     heap: Span,
 }
 
@@ -114,12 +114,12 @@ impl Room {
             Start::Between => huge_bytes() / 2,
         };
         let boundary = match growth.means {
-            Means::Brk => {
+            GrowthCall::Brk => {
                 let boundary = (sbrk(0)?).next_multiple_of(huge_bytes());
                 sbrk(boundary + offset - sbrk(0)?)?;
                 boundary
             }
-            Means::Mmap | Means::Mprotect => {
+            GrowthCall::Mmap | GrowthCall::Mprotect => {
                 Span::reserve((bytes + offset).div_ceil(huge_bytes()))?.start
             }
         };
@@ -135,7 +135,7 @@ impl Room {
 
     fn open(&self, step: Span) -> Result<(), Trouble> {
         match self.means {
-            Means::Brk => {
+            GrowthCall::Brk => {
                 let at = sbrk(step.bytes())?;
                 if at != step.start {
                     let moved = "something else in the process moved the program break";
@@ -143,8 +143,10 @@ impl Room {
                 }
                 Ok(())
             }
-            Means::Mmap => step.map(READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
-            Means::Mprotect => step.protect(READ_WRITE),
+            GrowthCall::Mmap => {
+                step.map(READ_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+            }
+            GrowthCall::Mprotect => step.protect(READ_WRITE),
         }
     }
 }

@@ -5,7 +5,7 @@ use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, S
 use aya::programs::{
     BtfTracePoint, FEntry, FExit, KProbe, PerfEvent, Program, RawTracePoint, TracePoint,
 };
-use hugewise_model::observe::trace::{Kind, Rung};
+use hugewise_model::observe::trace::{Attachment, Kind};
 
 use super::{Attempt, Probe};
 
@@ -33,12 +33,12 @@ impl Probe {
     /// Events are those of tracepoints.
     fn event(&mut self, attempt: &Attempt, types: &Btf) -> Attached {
         let name = &*attempt.begin;
-        match attempt.rung {
-            Rung::TpBtf => self.tp_btf("tp_btf_event", name, types),
-            Rung::RawTp => self.raw_tp("raw_tp_event", name),
-            Rung::Tracepoint => self.tracepoint("tracepoint_event", &attempt.group, name),
-            Rung::Fentry | Rung::Kprobe | Rung::PerfEvent => {
-                Err(format!("{:?} has two ends", attempt.rung).into())
+        match attempt.attachment {
+            Attachment::TpBtf => self.tp_btf("tp_btf_event", name, types),
+            Attachment::RawTp => self.raw_tp("raw_tp_event", name),
+            Attachment::Tracepoint => self.tracepoint("tracepoint_event", &attempt.group, name),
+            Attachment::Fentry | Attachment::Kprobe | Attachment::PerfEvent => {
+                Err(format!("{:?} has two ends", attempt.attachment).into())
             }
         }
     }
@@ -47,25 +47,25 @@ impl Probe {
     fn both_ends(&mut self, attempt: &Attempt, types: &Btf, processors: &[u32]) -> Attached {
         let begin = &*attempt.begin;
         let end = attempt.end.as_deref().unwrap_or(begin);
-        match attempt.rung {
-            Rung::Fentry => self.function_calls(begin, types),
-            Rung::Kprobe => {
+        match attempt.attachment {
+            Attachment::Fentry => self.function_calls(begin, types),
+            Attachment::Kprobe => {
                 self.kprobe("kretprobe_end", begin)?;
                 self.kprobe("kprobe_begin", begin)
             }
-            Rung::TpBtf => {
+            Attachment::TpBtf => {
                 self.tp_btf("tp_btf_end", end, types)?;
                 self.tp_btf("tp_btf_begin", begin, types)
             }
-            Rung::RawTp => {
+            Attachment::RawTp => {
                 self.raw_tp("raw_tp_end", end)?;
                 self.raw_tp("raw_tp_begin", begin)
             }
-            Rung::Tracepoint => {
+            Attachment::Tracepoint => {
                 self.tracepoint("tracepoint_end", &attempt.group, end)?;
                 self.tracepoint("tracepoint_begin", &attempt.group, begin)
             }
-            Rung::PerfEvent => {
+            Attachment::PerfEvent => {
                 let events = [
                     ("minor_fault_end", SoftwareEvent::PageFaultsMin),
                     ("major_fault_end", SoftwareEvent::PageFaultsMaj),

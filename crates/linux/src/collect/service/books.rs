@@ -8,12 +8,79 @@ use hugewise_model::run::trial::{Outcome, Party, ReadBack};
 
 use super::window::Window;
 use super::{Attempt, Halt, Server, ServerEnd, ServiceObservation};
+use crate::collect::group::TrialGroup;
 use crate::collect::readings::Evidence;
 use crate::collect::service_evidence::ServiceEvidence;
 use crate::collect::{TAIL, TrialObservation, marks, read_back};
+use crate::machine::root::Root;
+use crate::proc::status::read_status;
+use crate::proc::tree::read_descendants;
 use crate::spawn::{CapturedOutput, End};
 
+/// The whole life of a server until it was looked at last.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    /// The largest resident set of a process of its tree.
+    pub(super) peak_rss_bytes: u64,
+    /// Peaks up to this many bytes are not its own.
+    pub(super) floor_bytes: u64,
+    survivors: u32,
+    cgroup_peak: Result<u64, Missing>,
+}
+
+impl Life {
+    /// Of a server that has ended.
+    fn ended(end: &End, cgroup_peak: Result<u64, Missing>) -> Self {
+        Self {
+            peak_rss_bytes: end.usage.peak_rss_bytes,
+            floor_bytes: end.floor_bytes,
+            survivors: end.survivors,
+            cgroup_peak,
+        }
+    }
+
+    /// Of one that lives: of its processes that ended nothing is known.
+    fn so_far(root: &Root, server: &Server) -> Self {
+        let processes = read_descendants(root, server.running.keeper());
+        let peaks = processes
+            .iter()
+            .filter_map(|&pid| read_status(root, pid).ok()?.peak_rss_bytes);
+        let group = server.group.as_ref().map_err(Clone::clone);
+        Self {
+            peak_rss_bytes: peaks.max().unwrap_or(0),
+            floor_bytes: 0,
+            survivors: 0,
+            cgroup_peak: group.and_then(TrialGroup::peak_bytes),
+        }
+    }
+}
+
 impl Attempt<'_> {
+    /// One load of a server that lives on.
+    pub(super) fn observed_window(
+        &self,
+        server: &Server,
+        driven: Result<Window<'_>, Halt>,
+        sizes: &[u64],
+    ) -> TrialObservation {
+        let mut served = ServiceObservation {
+            log: server.running.log_so_far(usize::MAX),
+            ended: ServerEnd::Lives,
+            seen: None,
+        };
+        let mut observed = match driven {
+            Ok(mut window) => {
+                served.seen = Some(std::mem::take(&mut window.seen));
+                let life = Life::so_far(self.root, server);
+                self.measured(window, life, server.thp_disable, sizes)
+            }
+            Err(halt) => self.halted(halt, Some(&served)),
+        };
+        observed.served = Some(served);
+        observed
+    }
+
+    /// The whole life of a server that has been stopped.
     pub(super) fn observed(
         &self,
         server: Server,
@@ -37,8 +104,8 @@ impl Attempt<'_> {
         let mut observed = match (driven, over) {
             (Ok(mut window), Some(end)) => {
                 served.seen = Some(std::mem::take(&mut window.seen));
-                let peak = group.and_then(|group| group.peak_bytes());
-                self.measured(window, &end, peak, thp_disable, sizes)
+                let life = Life::ended(&end, group.and_then(|group| group.peak_bytes()));
+                self.measured(window, life, thp_disable, sizes)
             }
             (Ok(_), None) => self.halted(Halt::Interrupted, Some(&served)),
             (Err(halt), _) => self.halted(halt, Some(&served)),
@@ -82,16 +149,16 @@ impl Attempt<'_> {
     fn measured(
         &self,
         window: Window<'_>,
-        end: &End,
-        cgroup_peak: Result<u64, Missing>,
+        life: Life,
         thp_disable: Option<ThpDisable>,
         sizes: &[u64],
     ) -> TrialObservation {
-        let account = window.account(end);
+        let account = window.account(&life);
         let samples = &window.samples;
         let driven = ServiceEvidence {
             ready: window.ready,
             load_cpu_ns: window.load.usage.cpu_ns(),
+            other_servers_ns: window.other_servers_ns,
             stacks: window.stacks.clone(),
         };
         let evidence = Evidence {
@@ -101,15 +168,17 @@ impl Attempt<'_> {
             counted: &window.counted,
             before: &window.before,
             after: &window.after,
-            cgroup_peak,
+            cgroup_peak: life.cgroup_peak,
             stalls: &window.stalls,
             driven: Some(driven),
         };
+        let tree = (samples.looks).at_end(window.main, account.exit.as_ref().ok());
         let read_back = ReadBack {
             files: window.files_before.clone(),
             thp_disable,
             runtimes: BTreeMap::new(),
-            allocator: read_back::allocator(self.watch.expected, &account, samples),
+            allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
+            tree,
         };
         let expected = self.watch.expected;
         let CapturedOutput {
@@ -124,7 +193,7 @@ impl Attempt<'_> {
             stderr_tail,
             output: stdout,
             read_back,
-            survivors: end.survivors + window.load.survivors,
+            survivors: life.survivors + window.load.survivors,
             interrupted: self.interrupted(),
             served: None,
         }

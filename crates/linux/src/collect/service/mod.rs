@@ -7,30 +7,32 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hugewise_model::base::host::{Host, ThpDisable};
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::host::Host;
 use hugewise_model::run::plan::service as plan;
 use hugewise_model::run::plan::service::{CommandLine, Places};
-use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::timeline::TrialSeconds;
 use hugewise_model::run::trial::{Outcome, Party};
 
-use super::group::TrialGroup;
 use super::pools::Pools;
 use super::sampler::Sampler;
-use super::{Instruments, TAIL, TrialObservation, group, machine, question};
+use super::{Instruments, TAIL, TrialObservation, machine, question};
 use crate::machine::error::Result;
 use crate::machine::root::Root;
-use crate::spawn::{self, AtExit, End, ExitRequest, Launch, Running, StartResult};
+use crate::spawn::{self, ExitRequest, Launch};
 use crate::undo::Steps;
 
 mod aside;
 mod books;
+mod live;
 mod ports;
 mod ready;
+mod server;
 mod window;
 
+pub use live::{LiveServer, available_bytes};
+use server::Server;
 use window::Window;
 
 /// A server and what drives it.
@@ -52,8 +54,27 @@ pub struct Service<'a> {
     pub last_look: &'a dyn LastLook,
 }
 
-/// Looks at a trial's folder when the server and its load are dead.
+/// What a trial is made of, and what observes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage<'a> {
+    /// The machine's files.
+    pub root: &'a Root,
+    /// The machine's facts.
+    pub host: &'a Host,
+    /// The server and what drives it.
+    pub service: &'a Service<'a>,
+    /// What is observed.
+    pub watch: &'a Instruments<'a>,
+    /// When it becomes true, everything is killed.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// Looks at a trial's folder: when the server and its load are dead, or before and after each
+/// load of a server that lives.
 pub trait LastLook: fmt::Debug {
+    /// A server lives that may have been loaded before, and is about to be loaded.
+    fn look_before(&self, _: &Places) {}
+
     /// The folder is in the places, and is removed afterwards.
     fn look(&self, places: &Places);
 }
@@ -74,7 +95,7 @@ pub struct ServiceObservation {
     /// How it ended.
     pub ended: ServerEnd,
     /// Its timeline, second by second; `None` where the load failed.
-    pub seen: Option<Seen>,
+    pub seen: Option<TrialSeconds>,
 }
 
 /// How a server ended.
@@ -84,6 +105,8 @@ pub enum ServerEnd {
     Itself,
     /// It was killed, because it had not ended in time.
     Killed,
+    /// Not yet: it will be loaded again, or be stopped.
+    Lives,
 }
 
 /// Why a trial was halted.
@@ -121,43 +144,20 @@ macro_rules! go {
 }
 use go;
 
+/// A port that was free may be another's a moment later, but hardly again and again.
+const TRIES: u32 = 3;
+
 /// Runs a server once under its load and observes it.
 ///
-/// When `interrupt` becomes true, everything is killed. A server or a load that fails is no
-/// error: the outcome says so.
+/// A server or a load that fails is no error: the outcome says so.
 ///
 /// # Errors
 /// Measuring itself failed: no keeper could be started, or somebody killed it.
-pub fn trial(
-    root: &Root,
-    host: &Host,
-    service: &Service<'_>,
-    watch: &Instruments<'_>,
-    interrupt: &AtomicBool,
-) -> Result<TrialObservation> {
-    /// A port that was free may be another's a moment later, but hardly again and again.
-    const TRIES: u32 = 3;
-    let owner = match &service.server.identity {
-        Some(identity) => identity.uid,
-        None => rustix::process::geteuid().as_raw(),
-    };
-    spawn::sweep_scratch(service.scratch, owner);
+pub fn trial(stage: Stage<'_>) -> Result<TrialObservation> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let dir = spawn::scratch_name(service.scratch);
-        let attempt = Attempt {
-            root,
-            host,
-            service,
-            watch,
-            interrupt,
-            places: Places {
-                port: ports::free()?,
-                dir: dir.to_string_lossy().into_owned(),
-            },
-            dir,
-        };
+        let attempt = Attempt::new(stage)?;
         let observed = attempt.run()?;
         if tries == TRIES || !attempt.lost_its_port(&observed) {
             return Ok(observed);
@@ -176,34 +176,35 @@ struct Attempt<'a> {
     dir: PathBuf,
 }
 
-/// The server under its keeper.
-struct Server {
-    running: Running,
-    main: u32,
-    /// When it was released.
-    born: Instant,
-    thp_disable: Option<ThpDisable>,
-    group: std::result::Result<TrialGroup, Missing>,
-    over: Option<End>,
-}
-
-impl Server {
-    /// Whether it has ended; waits that long for it.
-    fn has_ended(&mut self, limit: Duration) -> Result<bool> {
-        if self.over.is_none() {
-            self.over = self.running.wait(limit)?;
-        }
-        Ok(self.over.is_some())
-    }
-
-    /// How it ended, in the words of a failure.
-    fn how(&self) -> String {
-        let outcome = self.over.as_ref().map(|end| end.outcome.to_string());
-        outcome.unwrap_or_else(|| "it runs".to_owned())
-    }
-}
-
 impl<'a> Attempt<'a> {
+    /// On a free port, in a folder of its own.
+    fn new(stage: Stage<'a>) -> Result<Self> {
+        let service = stage.service;
+        let owner = match &service.server.identity {
+            Some(identity) => identity.uid,
+            None => rustix::process::geteuid().as_raw(),
+        };
+        spawn::sweep_scratch(service.scratch, owner);
+        let dir = spawn::scratch_name(service.scratch);
+        let places = Places {
+            port: ports::free()?,
+            dir: dir.to_string_lossy().into_owned(),
+        };
+        Ok(Self::at(stage, places, dir))
+    }
+
+    fn at(stage: Stage<'a>, places: Places, dir: PathBuf) -> Self {
+        Self {
+            root: stage.root,
+            host: stage.host,
+            service: stage.service,
+            watch: stage.watch,
+            interrupt: stage.interrupt,
+            places,
+            dir,
+        }
+    }
+
     fn step(&self, doing: &str) {
         self.service.steps.step(doing, &self.dir);
     }
@@ -213,21 +214,13 @@ impl<'a> Attempt<'a> {
     }
 
     fn run(&self) -> Result<TrialObservation> {
-        if let Some(stranger) = ready::stranger(&self.service.plan.ready) {
-            let halt = Halt::service(stranger);
-            return Ok(self.halted(halt, None));
-        }
-        let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
-        let question = question(self.host, self.watch, &sizes);
         let pools = Pools::before(self.root);
-        self.step("starting the service");
-        let server = self.start()?;
-        let mut server = match server {
+        let mut server = match self.start()? {
             Ok(server) => server,
-            Err(outcome) => return Ok(TrialObservation::not_run(outcome)),
+            Err(observed) => return Ok(*observed),
         };
-        let library = question.preload.as_deref();
-        let sampler = Sampler::new(self.root, server.main, &sizes, library, pools);
+        let (sizes, question) = self.questions();
+        let sampler = Sampler::new(self.root, &sizes, pools);
         let driven = self.drive(&mut server, sampler, &sizes, &question)?;
         let ended = self.stop(&mut server)?;
         self.step("closing the books");
@@ -235,33 +228,11 @@ impl<'a> Attempt<'a> {
         Ok(self.observed(server, driven, ended, &sizes))
     }
 
-    /// Starts the server, up to its exec.
-    fn start(&self) -> Result<std::result::Result<Server, Outcome>> {
-        let plan = self.service.plan;
-        let mut launch = self.filled(self.service.server, self.service.command);
-        launch.cpus = plan
-            .service_cpus
-            .as_ref()
-            .map(|cpus| cpus.iter().copied().collect());
-        launch.scratch = Some(self.dir.clone());
-        // Nothing is read at its end: what counts is what it was under the load.
-        launch.at_exit = AtExit::Pass;
-        let suspended = match spawn::start(&launch, &ExitRequest::default())? {
-            StartResult::Suspended(suspended) => suspended,
-            StartResult::NotStarted(error) => return Ok(Err(Outcome::NotStarted { error })),
-        };
-        let main = suspended.main();
-        let group = group::make(self.root, launch.group, main);
-        let thp_disable = suspended.thp_disable();
-        self.step("releasing the service");
-        Ok(Ok(Server {
-            born: Instant::now(),
-            running: suspended.release()?,
-            main,
-            thp_disable,
-            group,
-            over: None,
-        }))
+    /// The folio sizes that are watched, in KiB, and what the main process is asked.
+    fn questions(&self) -> (Vec<u64>, ExitRequest) {
+        let sizes = machine::watched_sizes(self.root, self.host, self.watch.files);
+        let question = question(self.host, &sizes);
+        (sizes, question)
     }
 
     /// A launch with this command, and all placeholders filled in.
@@ -285,41 +256,22 @@ impl<'a> Attempt<'a> {
         sizes: &[u64],
         question: &ExitRequest,
     ) -> Step<Window<'a>> {
-        self.step("waiting for the service");
-        let ready = go!(self.wait_until_ready(server));
-        if let Some(line) = &self.service.plan.warm_up_load {
-            self.step("warming up");
-            go!(self.warm_up(server, line));
-        }
+        let ready = go!(self.bring_up(server));
         self.step("loading");
         let window = go!(self.window(server, sampler, sizes, question, ready));
         self.step("the load has ended");
         Ok(Ok(window))
     }
 
-    /// Has the server end in the documented way, and where that does not help, kills its tree.
-    fn stop(&self, server: &mut Server) -> Result<ServerEnd> {
-        let plan = self.service.plan;
-        if !self.interrupted() && server.over.is_none() {
-            self.step("stopping the service");
-            let since = Instant::now();
-            match &plan.stop_command {
-                Some(line) => self.ask_to_stop(line, plan.grace)?,
-                None => server.running.signal(plan.stop_signal.number())?,
-            }
-            while !server.has_ended(Duration::from_millis(50))? {
-                if since.elapsed() > plan.grace || self.interrupted() {
-                    break;
-                }
-            }
+    /// From the server's first moment until it is ready and warm; how long until it was ready.
+    fn bring_up(&self, server: &mut Server) -> Step<Duration> {
+        self.step("waiting for the service");
+        let ready = go!(self.wait_until_ready(server));
+        if let Some(line) = &self.service.plan.warm_up_load {
+            self.step("warming up");
+            go!(self.warm_up(server, line));
         }
-        if server.over.is_some() {
-            return Ok(ServerEnd::Itself);
-        }
-        self.step("killing the service");
-        server.running.stop()?;
-        while !server.has_ended(Duration::from_secs(1))? {}
-        Ok(ServerEnd::Killed)
+        Ok(Ok(ready))
     }
 
     /// Whether the server died because the port that was free had been taken meanwhile.

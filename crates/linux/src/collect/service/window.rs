@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::timeline::Seen;
+use hugewise_model::run::timeline::TrialSeconds;
 use hugewise_model::run::trial::Outcome;
 
+use super::books::Life;
 use super::{Attempt, Halt, Server, Step, go};
 use crate::collect::account::Account;
 use crate::collect::counts::{TrialCounters, TrialCounts};
@@ -26,9 +27,13 @@ use crate::spawn::{self, CapturedOutput, End, ExitReading, ExitRequest, Launch, 
 
 /// Readings while the load ran.
 pub(super) struct Window<'a> {
+    /// The server's main process.
+    pub(super) main: u32,
     pub(super) started_unix_ms: u64,
     pub(super) ready: Duration,
     pub(super) load: End,
+    /// Processor time of the servers of other policies, in nanoseconds.
+    pub(super) other_servers_ns: u64,
     pub(super) printed: CapturedOutput,
     pub(super) counted: TrialCounts<'a>,
     pub(super) before: Machine,
@@ -37,7 +42,7 @@ pub(super) struct Window<'a> {
     pub(super) files_before: BTreeMap<String, String>,
     pub(super) files_after: BTreeMap<String, String>,
     pub(super) samples: Samples,
-    pub(super) seen: Seen,
+    pub(super) seen: TrialSeconds,
     pub(super) stacks: Result<Stacks, Missing>,
     used: ResourceUsage,
     exit: Result<ExitReading, Missing>,
@@ -45,7 +50,7 @@ pub(super) struct Window<'a> {
 
 impl Window<'_> {
     /// The books: of the server's tree in the time of the load. Its peak is that of its life.
-    pub(super) fn account(&self, end: &End) -> Account {
+    pub(super) fn account(&self, life: &Life) -> Account {
         let ns = |ticks: u64| ticks.saturating_mul(1_000_000_000 / ticks_per_second());
         Account {
             wall_ns: self.load.wall_ns,
@@ -56,16 +61,18 @@ impl Window<'_> {
                 major_faults: self.used.major_faults,
                 voluntary_switches: 0,
                 involuntary_switches: 0,
-                peak_rss_bytes: end.usage.peak_rss_bytes,
+                peak_rss_bytes: life.peak_rss_bytes,
             },
             switches: Err(Missing::NotCounted {
                 obstacle:
                     "the kernel adds the switches of ended threads only when the service ends"
                         .to_owned(),
             }),
-            floor_bytes: end.floor_bytes,
+            floor_bytes: life.floor_bytes,
             exit: self.exit.clone(),
-            aside_cpu_ns: self.load.usage.cpu_ns() + self.load.keeper_cpu_ns,
+            aside_cpu_ns: self.load.usage.cpu_ns()
+                + self.load.keeper_cpu_ns
+                + self.other_servers_ns,
         }
     }
 }
@@ -140,9 +147,11 @@ impl<'a> Attempt<'a> {
             ))));
         };
         Ok(Ok(Window {
+            main: server.main,
             started_unix_ms,
             ready,
             load: end,
+            other_servers_ns: 0,
             printed,
             counted,
             before,

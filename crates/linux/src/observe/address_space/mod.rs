@@ -35,6 +35,9 @@ use process::{read_process, sort};
 /// The right that reading another process's memory map needs (`PTRACE_MODE_READ`,
 /// Documentation/filesystems/proc.rst).
 const GRANT: &str = "the same user id, or CAP_SYS_PTRACE";
+/// The same for its page map, which only its owner may open (mode 0400).
+const GRANT_OF_PAGE_MAP: &str =
+    "the same user id, or CAP_SYS_PTRACE together with CAP_DAC_READ_SEARCH";
 /// How often a process that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
 
@@ -235,7 +238,7 @@ fn read_mapped(
             }
             sources
         }
-        Err(error) => none(error.into_missing(GRANT)),
+        Err(error) => none(error.into_missing(GRANT_OF_PAGE_MAP)),
     };
     Ok((mappings, sources))
 }

@@ -1,10 +1,12 @@
 //! Facts of a process: `/proc/PID/stat`, `/proc/PID/status` and its program.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
 use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::address_space::{Process, Sort, WordSize};
+use hugewise_model::observe::inspect::reasons::ADVICE_VARIABLES;
 
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
@@ -41,6 +43,7 @@ pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Proc
         thp_enabled: status.thp_enabled,
         parent_thp_enabled: parent_switch(root, stat.parent, status.thp_enabled),
         page_table_bytes: status.page_table_bytes,
+        environment: read_environment(root, pid),
     })
 }
 
@@ -48,6 +51,17 @@ pub(super) fn read_process(root: &Root, pid: u32, stat: &PidStat) -> Result<Proc
 fn parent_switch(root: &Root, parent: u32, own: Option<bool>) -> Option<bool> {
     own.filter(|enabled| !enabled)?;
     read_status(root, parent).ok()?.thp_enabled
+}
+
+/// What the process was told about advice at its start; nothing where that cannot be read.
+fn read_environment(root: &Root, pid: u32) -> BTreeMap<String, String> {
+    let bytes = root.read(format!("proc/{pid}/environ")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let pairs = text.split('\0').filter_map(|pair| pair.split_once('='));
+    pairs
+        .filter(|(name, _)| ADVICE_VARIABLES.contains(name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// `VmPTE` of `/proc/PID/status`, in bytes; `None` where it cannot be read.

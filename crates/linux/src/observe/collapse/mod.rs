@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hugewise_model::observe::collapse::{Attempt, End, Fate, Plan, Refusal};
+use hugewise_model::observe::collapse::{Attempt, End, Plan, RangeOutcome, Refusal};
 
 mod reasons;
 mod target;
@@ -126,7 +126,7 @@ struct Work<'a, T, R> {
     reasons: &'a mut R,
     stop: &'a AtomicBool,
     huge: u64,
-    fates: Vec<(u64, Fate)>,
+    fates: Vec<(u64, RangeOutcome)>,
     /// Refusals in a row for want of memory.
     short: u32,
     in_calls: Duration,
@@ -141,7 +141,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         for &start in starts {
             let fate = self.range(start)?;
             self.short = match &fate {
-                Fate::Refused(refusal) if refusal.is_want_of_memory() => self.short + 1,
+                RangeOutcome::Refused(refusal) if refusal.is_want_of_memory() => self.short + 1,
                 _ => 0,
             };
             self.fates.push((start, fate));
@@ -155,10 +155,10 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
     }
 
     /// The fate of one range, which is tried alone unless it is huge by now.
-    fn range(&mut self, start: u64) -> Result<Fate, End> {
+    fn range(&mut self, start: u64) -> Result<RangeOutcome, End> {
         let range = start..start + self.huge;
         if self.target.state(range.clone()) == State::Huge {
-            return Ok(Fate::Made);
+            return Ok(RangeOutcome::Made);
         }
         self.may_go_on()?;
         self.reasons.forget();
@@ -171,10 +171,10 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
         // What the process does meanwhile must not be told as a refusal.
         self.same_process()?;
         Ok(match (state, error) {
-            (State::Huge, _) => Fate::Made,
-            (State::Unknown, None) => Fate::Claimed,
-            _ if is_hole => Fate::Gone,
-            (State::Small | State::Unknown, error) => Fate::Refused(Refusal {
+            (State::Huge, _) => RangeOutcome::Made,
+            (State::Unknown, None) => RangeOutcome::Claimed,
+            _ if is_hole => RangeOutcome::Gone,
+            (State::Small | State::Unknown, error) => RangeOutcome::Refused(Refusal {
                 error: error.map_or_else(|| "none".to_owned(), name_of),
                 status,
             }),

@@ -96,8 +96,8 @@ impl Reasons for Silent {
     }
 }
 
-fn refused(error: &str) -> Fate {
-    Fate::Refused(Refusal {
+fn refused(error: &str) -> RangeOutcome {
+    RangeOutcome::Refused(Refusal {
         error: error.to_owned(),
         status: None,
     })
@@ -111,8 +111,11 @@ fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
         (None, State::Huge),
     ]);
     let done = table.run();
-    let fates: Vec<Fate> = done.fates.into_iter().map(|(_, fate)| fate).collect();
-    assert_eq!(fates, [Fate::Made, refused("EINVAL"), Fate::Made]);
+    let fates: Vec<RangeOutcome> = done.fates.into_iter().map(|(_, fate)| fate).collect();
+    assert_eq!(
+        fates,
+        [RangeOutcome::Made, refused("EINVAL"), RangeOutcome::Made]
+    );
     assert_eq!(*table.calls.borrow(), [0..3 * HUGE, HUGE..2 * HUGE]);
     assert_eq!(done.ended, End::Finished);
 }
@@ -121,25 +124,25 @@ fn neighbours_go_into_one_call_and_failures_are_tried_alone() {
 #[test]
 fn the_return_value_proves_nothing() {
     let table = Table::new(&[(None, State::Small), (Some(libc::EAGAIN), State::Huge)]);
-    let fates: Vec<Fate> = table
+    let fates: Vec<RangeOutcome> = table
         .run()
         .fates
         .into_iter()
         .map(|(_, fate)| fate)
         .collect();
-    assert_eq!(fates, [refused("none"), Fate::Made]);
+    assert_eq!(fates, [refused("none"), RangeOutcome::Made]);
 }
 
 #[test]
 fn without_a_scan_success_is_a_claim() {
     let table = Table::new(&[(None, State::Unknown), (Some(libc::EBUSY), State::Unknown)]);
-    let fates: Vec<Fate> = table
+    let fates: Vec<RangeOutcome> = table
         .run()
         .fates
         .into_iter()
         .map(|(_, fate)| fate)
         .collect();
-    assert_eq!(fates, [Fate::Claimed, refused("EBUSY")]);
+    assert_eq!(fates, [RangeOutcome::Claimed, refused("EBUSY")]);
 }
 
 #[test]
@@ -162,7 +165,11 @@ fn holes_are_not_want_of_memory() {
     let mut table = Table::new(&[(Some(libc::ENOMEM), State::Small); 9]);
     table.is_mapped = false;
     let done = table.run();
-    assert!(done.fates.iter().all(|(_, fate)| *fate == Fate::Gone));
+    assert!(
+        done.fates
+            .iter()
+            .all(|(_, fate)| *fate == RangeOutcome::Gone)
+    );
     assert_eq!((done.fates.len(), done.ended), (9, End::Finished));
 }
 

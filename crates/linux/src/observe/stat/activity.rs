@@ -90,7 +90,10 @@ fn no_process() -> std::io::Error {
 
 /// Processor time of all threads of a process, ended ones included, in nanoseconds: the clock of
 /// the process (clock_getcpuclockid(3)). `utime` and `stime` are the same sum in ticks of 10 ms.
-fn processor_time(pid: u32) -> Result<u64> {
+///
+/// # Errors
+/// The process has ended.
+pub fn processor_time(pid: u32) -> Result<u64> {
     let failed = |error| Error::io("reading the processor clock of", &stat_path(pid), error);
     let number = i32::try_from(pid).map_err(|_| failed(no_process()))?;
     let mut clock = 0;

@@ -31,7 +31,9 @@ use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults as fault;
 use hugewise_model::observe::faults::Known;
-use hugewise_model::observe::misses::{Access, Closing, Conditions, Event, Means, Miss, MissEvent};
+use hugewise_model::observe::misses::{
+    Access, Closing, Conditions, Event, Facility, Miss, MissEvent,
+};
 
 use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;
@@ -77,7 +79,7 @@ pub struct Misses {
 /// The events of one instrument on one processor.
 struct Stream {
     samples: Box<dyn Samples>,
-    means: Means,
+    means: Facility,
     access: SampleAccess,
     identities: HashMap<u64, usize>,
 }
@@ -187,12 +189,12 @@ impl Misses {
         let stream = &self.streams[index];
         let miss = match stream.means {
             // The second event is that of stores.
-            Means::Pebs => Some(match stream.identities.get(&sample.id) {
+            Facility::Pebs => Some(match stream.identities.get(&sample.id) {
                 Some(0) => retired(sample, Access::Load),
                 _ => retired(sample, Access::Store),
             }),
-            Means::Ibs => executed(sample)?,
-            Means::Spe => None,
+            Facility::Ibs => executed(sample)?,
+            Facility::Spe => None,
         };
         if let Some(miss) = miss {
             self.miss(miss);
@@ -261,7 +263,7 @@ pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
     conditions.modes = first.access.modes;
     conditions.page_size = match (first.access.page_size, first.means) {
         // Of SPE each page is looked up when its packet is read.
-        (true, _) | (_, Means::Spe) => Known::Yes,
+        (true, _) | (_, Facility::Spe) => Known::Yes,
         (false, _) => Known::No(Missing::not_supported(
             "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)",
         )),
@@ -276,7 +278,7 @@ fn stream(
     host: &Host,
 ) -> io::Result<Stream> {
     let several = matches!(target, Target::Machine | Target::Cgroup(_));
-    if several && instrument.means == Means::Spe {
+    if several && instrument.means == Facility::Spe {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     }
     let threads: Vec<u32> = match target {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use hugewise_model::observe::faults::Modes;
-use hugewise_model::observe::misses::Means;
+use hugewise_model::observe::misses::Facility;
 use perf_event::events::Raw;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
@@ -40,7 +40,7 @@ pub enum SampleScope<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// How the hardware samples.
-    pub means: Means,
+    pub means: Facility,
     /// What it samples; the first announces mappings and births.
     pub events: &'a [Code],
     /// Which processor.
@@ -131,10 +131,10 @@ fn open_all(request: &Request<'_>, thread: Option<u32>) -> io::Result<Vec<(Count
 }
 
 /// What samples of these events carry.
-pub(super) fn layout(means: Means, access: SampleAccess) -> Layout {
+pub(super) fn layout(means: Facility, access: SampleAccess) -> Layout {
     Layout {
         code: true,
-        raw: means == Means::Ibs,
+        raw: means == Facility::Ibs,
         page_size: access.page_size,
         ..Layout::default()
     }
@@ -202,17 +202,17 @@ fn attributes(builder: &mut Builder<'_>, request: &Request<'_>, code: Code, layo
     }
     match request.means {
         // The address of a guest means nothing in the address spaces of the host.
-        Means::Pebs => {
+        Facility::Pebs => {
             attributes.set_precise_ip(2);
             attributes.set_exclude_guest(1);
         }
-        Means::Ibs => {
+        Facility::Ibs => {
             attributes.config |= IBS_COUNT_OPERATIONS;
             if request.access.modes == Modes::User {
                 attributes.__bindgen_anon_4.config2 = IBS_SOFTWARE_FILTER;
             }
         }
-        Means::Spe => {
+        Facility::Spe => {
             attributes.config |= SPE_JITTER;
             attributes.__bindgen_anon_3.config1 = 1 << super::spe::WALK | 1 << super::spe::RETIRED;
         }
@@ -260,8 +260,8 @@ fn map_on(
     let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
     let mut ring = Ring::map(borrowed, request.page_bytes, bytes)?;
     let aux = match request.means {
-        Means::Spe => Some(Aux::map(fd, &mut ring, bytes)?),
-        Means::Pebs | Means::Ibs => None,
+        Facility::Spe => Some(Aux::map(fd, &mut ring, bytes)?),
+        Facility::Pebs | Facility::Ibs => None,
     };
     Ok((Some(ring), aux))
 }

@@ -6,7 +6,7 @@ use std::io;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults::Modes;
-use hugewise_model::observe::misses::{Absence, Means};
+use hugewise_model::observe::misses::{Absence, Facility};
 
 use super::Target;
 use super::open::{Request, SampleOpen, SampleScope};
@@ -25,7 +25,7 @@ const DEVICES: &str = "sys/bus/event_source/devices";
 #[derive(Clone, Debug)]
 pub struct Instrument {
     /// By which means.
-    pub means: Means,
+    pub means: Facility,
     /// What is sampled, for people.
     pub sampled: String,
     /// What its samples contain.
@@ -83,9 +83,9 @@ fn on_source(
 ) -> Result<Vec<Instrument>, Missing> {
     let addresses = &family.addresses;
     let asked = match addresses.means {
-        Means::Pebs => vec![pebs(root, source, family, addresses)],
-        Means::Ibs => devices(root, "ibs_op", Means::Ibs)?,
-        Means::Spe => devices(root, "arm_spe", Means::Spe)?,
+        Facility::Pebs => vec![pebs(root, source, family, addresses)],
+        Facility::Ibs => devices(root, "ibs_op", Facility::Ibs)?,
+        Facility::Spe => devices(root, "arm_spe", Facility::Spe)?,
     };
     let grants = Grants::read(root);
     let tried = asked.into_iter().map(|mut instrument| {
@@ -109,11 +109,11 @@ fn pebs(root: &Root, source: &Source, family: &Family, addresses: &Addresses) ->
         sampled: names.join(" and "),
         events: events.iter().map(code).collect(),
         cpus: cpus(root, &source.name),
-        ..blank(Means::Pebs)
+        ..blank(Facility::Pebs)
     }
 }
 
-fn blank(means: Means) -> Instrument {
+fn blank(means: Facility) -> Instrument {
     Instrument {
         means,
         sampled: String::new(),
@@ -126,7 +126,7 @@ fn blank(means: Means) -> Instrument {
 
 /// Event sources of their own: `ibs_op`; `arm_spe_0` and more where there are several sorts of
 /// processors.
-fn devices(root: &Root, name: &str, means: Means) -> Result<Vec<Instrument>, Missing> {
+fn devices(root: &Root, name: &str, means: Facility) -> Result<Vec<Instrument>, Missing> {
     let names = root.list(DEVICES).unwrap_or_default();
     let numbers = names.iter().filter(|found| found.starts_with(name));
     let found: Vec<Instrument> = numbers
@@ -134,7 +134,7 @@ fn devices(root: &Root, name: &str, means: Means) -> Result<Vec<Instrument>, Mis
             let number = number::read(root, format!("{DEVICES}/{found}/type")).ok()?;
             Some(Instrument {
                 sampled: match means {
-                    Means::Spe => "executed operations, those kept that walked".to_owned(),
+                    Facility::Spe => "executed operations, those kept that walked".to_owned(),
                     _ => "executed operations".to_owned(),
                 },
                 events: vec![Code {
@@ -169,11 +169,11 @@ fn cpus(root: &Root, source: &str) -> Option<BTreeSet<u32>> {
 /// Every how many events a sample is taken unless something else is wished: a prime for misses,
 /// so that no loop is met in step; for operations so many that a sample costs little beside them
 /// (IBS takes multiples of 16 only, and makes them uneven itself).
-fn period(means: Means, wished: Option<u64>) -> u64 {
+fn period(means: Facility, wished: Option<u64>) -> u64 {
     match means {
-        Means::Pebs => wished.unwrap_or(1009),
-        Means::Ibs => wished.unwrap_or(100_000).next_multiple_of(16),
-        Means::Spe => wished.unwrap_or(4096),
+        Facility::Pebs => wished.unwrap_or(1009),
+        Facility::Ibs => wished.unwrap_or(100_000).next_multiple_of(16),
+        Facility::Spe => wished.unwrap_or(4096),
     }
 }
 
@@ -185,7 +185,7 @@ fn negotiate(
 ) -> Result<SampleAccess, Missing> {
     // What SPE writes does not go by the kernel, which could look the page up.
     let wished = SampleAccess {
-        page_size: instrument.means != Means::Spe,
+        page_size: instrument.means != Facility::Spe,
         ..SampleAccess::FULL
     };
     let granted = wished.negotiate(|access| {
@@ -205,11 +205,11 @@ fn negotiate(
 }
 
 /// What a refusal of the smallest access means.
-fn refused(smallest: SampleAccess, error: &io::Error, means: Means, grants: &Grants) -> Missing {
+fn refused(smallest: SampleAccess, error: &io::Error, means: Facility, grants: &Grants) -> Missing {
     match error.raw_os_error() {
         // Without the filter of younger kernels IBS cannot leave a mode out, and all modes were
         // refused before.
-        Some(libc::EINVAL) if means == Means::Ibs && smallest.modes == Modes::User => {
+        Some(libc::EINVAL) if means == Facility::Ibs && smallest.modes == Modes::User => {
             Missing::not_permitted(grants.perf_kernel())
         }
         Some(libc::EACCES | libc::EPERM) => Missing::not_permitted(grants.perf_user()),
@@ -223,7 +223,7 @@ fn refused(smallest: SampleAccess, error: &io::Error, means: Means, grants: &Gra
 pub fn explain(
     root: &Root,
     host: &Host,
-    means: Means,
+    means: Facility,
     target: &Target,
     error: &io::Error,
 ) -> Option<Absence> {
@@ -236,7 +236,7 @@ pub fn explain(
         }
         Some(libc::EACCES | libc::EPERM) => Missing::not_permitted(grants.perf_user()),
         Some(libc::EMFILE | libc::ENFILE) => Missing::not_permitted("more open files (ulimit -n)"),
-        Some(libc::EOPNOTSUPP) if several && means == Means::Spe => {
+        Some(libc::EOPNOTSUPP) if several && means == Facility::Spe => {
             Missing::not_supported("SPE of several programs at once; name a process or a command")
         }
         _ => Missing::unreadable(format!("perf_event_open: {error}")),
@@ -245,13 +245,13 @@ pub fn explain(
 }
 
 /// What would help, most likely first.
-fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
+fn absence(host: &Host, means: Option<Facility>, missing: Missing) -> Absence {
     let mut helps = Vec::new();
     match (&missing, &host.hypervisor) {
         (Missing::NotPermitted { grant }, _) => helps.push(format!("grant {grant}")),
         (_, Some(hypervisor)) => helps.push(format!(
             "bare metal: this is a virtual machine ({hypervisor}), and few give {} to their guests",
-            means.map_or("such sampling", Means::title)
+            means.map_or("such sampling", Facility::title)
         )),
         (_, None) => helps.extend(on_metal(means)),
     }
@@ -264,17 +264,17 @@ fn absence(host: &Host, means: Option<Means>, missing: Missing) -> Absence {
     Absence::new(means, missing, helps)
 }
 
-fn on_metal(means: Option<Means>) -> Vec<String> {
+fn on_metal(means: Option<Facility>) -> Vec<String> {
     let help = match means {
-        Some(Means::Pebs) => {
+        Some(Facility::Pebs) => {
             "a kernel with CONFIG_PERF_EVENTS, and a processor whose \
                               counters are not switched off (nmi_watchdog and firmware)"
         }
-        Some(Means::Ibs) => {
+        Some(Facility::Ibs) => {
             "a kernel with CONFIG_PERF_EVENTS, and IBS not switched off in the \
                              firmware (its flag `ibs` in /proc/cpuinfo)"
         }
-        Some(Means::Spe) => {
+        Some(Facility::Spe) => {
             "the kernel module arm_spe_pmu (modprobe arm_spe_pmu), a firmware \
                              that names the unit, and the kernel's pages in one address space \
                              with the program's (kpti=off)"

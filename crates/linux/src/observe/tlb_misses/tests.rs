@@ -192,7 +192,7 @@ fn each_maker_has_its_means() {
     let pebs = one(&root);
     assert_eq!(
         (pebs.means, pebs.every, pebs.access.page_size),
-        (Means::Pebs, 1009, true)
+        (Facility::Pebs, 1009, true)
     );
     assert_eq!(
         pebs.sampled,
@@ -202,11 +202,11 @@ fn each_maker_has_its_means() {
     assert_eq!(codes, [0x11d0, 0x12d0]);
     let (_b, root) = amd();
     let ibs = one(&root);
-    assert_eq!((ibs.means, ibs.events[0].source), (Means::Ibs, 11));
+    assert_eq!((ibs.means, ibs.events[0].source), (Facility::Ibs, 11));
     assert_eq!(ibs.every % 16, 0);
     let (_c, root) = arm();
     let spe = one(&root);
-    assert_eq!((spe.means, spe.events[0].source), (Means::Spe, 9));
+    assert_eq!((spe.means, spe.events[0].source), (Facility::Spe, 9));
     assert_eq!(spe.cpus, Some(BTreeSet::from([0, 1])));
     assert!(!spe.access.page_size);
 }
@@ -269,7 +269,7 @@ fn an_absence_knows_what_is_absent() {
         ..host()
     };
     let absence = find(&root, &guest, &table, None).unwrap_err();
-    assert_eq!(absence.means, Some(Means::Ibs));
+    assert_eq!(absence.means, Some(Facility::Ibs));
     assert_eq!(
         absence.missing.to_string(),
         "not on this machine: IBS (the event source ibs_op)"
@@ -387,7 +387,7 @@ fn conditions() -> Conditions {
         cpu_model: String::new(),
         page_bytes: 4096,
         pmd_bytes: Some(2 << 20),
-        means: Means::Ibs,
+        means: Facility::Ibs,
         sampled: String::new(),
         every: 0,
         modes: Modes::User,
@@ -428,7 +428,7 @@ fn what_the_rings_hold_becomes_a_summary() {
     describe(&instruments, &mut conditions);
     assert_eq!(
         (conditions.means, conditions.modes),
-        (Means::Pebs, Modes::All)
+        (Facility::Pebs, Modes::All)
     );
     let mut analysis = Analysis::new(conditions);
     let (all, closing) = sampled(&root, &table, &[0]);
@@ -448,7 +448,7 @@ fn what_the_rings_hold_becomes_a_summary() {
 fn the_way_through_the_kernel_with_faults_in_place_of_misses() {
     const PAGES: usize = 331;
     let instrument = Instrument {
-        means: Means::Pebs,
+        means: Facility::Pebs,
         sampled: "page faults".to_owned(),
         access: SampleAccess {
             modes: Modes::User,

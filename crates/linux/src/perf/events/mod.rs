@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use hugewise_model::observe::misses::Means;
+use hugewise_model::observe::misses::Facility;
 use hugewise_model::observe::stat::kind;
 use serde::Deserialize;
 
@@ -54,7 +54,7 @@ enum Cpus {
 #[serde(deny_unknown_fields)]
 pub struct Addresses {
     /// By which means.
-    pub means: Means,
+    pub means: Facility,
     /// The kinds of event that are sampled, loads first, where the means samples events.
     #[serde(default)]
     pub events: Vec<String>,

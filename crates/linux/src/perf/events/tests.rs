@@ -74,9 +74,9 @@ fn every_family_says_how_addresses_are_sampled() {
         let addresses = &family.addresses;
         let place = &family.name;
         let (arch, events) = match addresses.means {
-            Means::Pebs => (Arch::X86, 2),
-            Means::Ibs => (Arch::X86, 0),
-            Means::Spe => (Arch::Arm, 0),
+            Facility::Pebs => (Arch::X86, 2),
+            Facility::Ibs => (Arch::X86, 0),
+            Facility::Spe => (Arch::Arm, 0),
         };
         assert_eq!(family.arch(), arch, "{place}");
         assert_eq!(addresses.events.len(), events, "{place}");

@@ -38,6 +38,7 @@ pub(crate) fn host(enabled: &str) -> Host {
         allocators: BTreeMap::from([("jemalloc".into(), "/usr/lib/libjemalloc.so.2".into())]),
         load_1min: 0.0,
         free_blocks: Vec::new(),
+        balloon: None,
     }
 }
 

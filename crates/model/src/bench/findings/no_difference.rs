@@ -48,7 +48,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
             return Ok(Claim::Nothing);
         };
         view.both(&name)?;
-        let change = view.change_by_itself(&name);
+        let change = view.change(&name);
         differ += usize::from(matches!(change, Some(Change::Lower | Change::Higher)));
         bound = bound.max((low - 1.0).abs()).max((high - 1.0).abs());
     }

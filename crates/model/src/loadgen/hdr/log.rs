@@ -2,7 +2,7 @@
 //!
 //! Source: `HistogramLogWriter` and `HistogramLogReader` of HdrHistogram.
 
-use super::super::{Latency, Load, ReadError, Told, lines, number};
+use super::super::{Latency, Load, LoadReport, ReadError, lines, number};
 use super::decode;
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
@@ -14,7 +14,7 @@ const RELATIVE: f64 = 365.0 * 86_400.0;
 
 /// An interval log: comments, a legend, and lines of
 /// `[Tag=NAME,]start,length,max,histogram`. All intervals and tags are added up.
-pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<Told, ReadError> {
+pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<LoadReport, ReadError> {
     let mut all = Distribution::new(Grain::Bucket, 1);
     let (mut seconds, mut intervals, mut base) = (0.0, Vec::new(), Base::default());
     for (at, line) in lines(bytes) {
@@ -36,7 +36,7 @@ pub(in super::super) fn parse_log(bytes: &[u8], unit: TimeUnit) -> Result<Told, 
     // Intervals of different tags overlap, so their lengths are no time that passed.
     let tagged = lines(bytes).any(|(_, line)| line.trim_start().starts_with("Tag="));
     let throughput = (seconds > 0.0 && !tagged).then(|| all.count() as f64 / seconds);
-    Ok(Told {
+    Ok(LoadReport {
         loads: vec![Load {
             requests: Some(all.count()),
             latency: Some(Latency::Counted(all)),
@@ -127,8 +127,8 @@ mod tests {
 
     /// Beginning and length of the intervals, in milliseconds, and their requests.
     fn intervals(log: &str) -> Vec<(u64, u64, u64)> {
-        let told = parse_log(log.as_bytes(), TimeUnit::Nanos).unwrap();
-        let intervals = told.loads[0].intervals.iter();
+        let report = parse_log(log.as_bytes(), TimeUnit::Nanos).unwrap();
+        let intervals = report.loads[0].intervals.iter();
         intervals
             .map(|it| {
                 let ms = it.from_unix_ns.next_multiple_of(1000) / 1_000_000;

@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn the_library_and_the_reader_agree_on_every_percentile() {
-        let told = parse_log(LOG, TimeUnit::Nanos).expect("written by the library");
-        let Some(Latency::Counted(all)) = &told.loads[0].latency else {
+        let report = parse_log(LOG, TimeUnit::Nanos).expect("written by the library");
+        let Some(Latency::Counted(all)) = &report.loads[0].latency else {
             panic!("a histogram");
         };
         let mut compared = 0;

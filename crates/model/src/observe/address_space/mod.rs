@@ -42,6 +42,16 @@ pub struct Space {
 }
 
 impl Space {
+    /// A command line that root may run on this process, as who read it has to type it: the
+    /// frames are what only root can read.
+    #[must_use]
+    pub fn as_root(&self, command: &str) -> String {
+        match self.read_with.frames {
+            Source::Missing(Missing::NotPermitted { .. }) => format!("sudo {command}"),
+            _ => command.to_owned(),
+        }
+    }
+
     /// Pages in one huge-page range.
     #[must_use]
     pub fn pages_per_range(&self) -> u64 {

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::missing::{Fact, fact};
@@ -43,6 +45,10 @@ pub struct Process {
     /// where the kernel does not say, or said otherwise before and after the pages were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_table_bytes: Option<u64>,
+    /// Of `/proc/PID/environ`, which is the environment at its start: those of
+    /// [`ADVICE_VARIABLES`](crate::observe::inspect::reasons::ADVICE_VARIABLES) that are set.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
 }
 
 /// What sort of process it is.

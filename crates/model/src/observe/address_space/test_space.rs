@@ -1,5 +1,7 @@
 //! Small address spaces for tests.
 
+use std::collections::BTreeMap;
+
 use super::{
     Kind, Mapping, Pages, Permissions, Process, Run, Sort, Source, Sources, Space, WordSize,
 };
@@ -21,6 +23,7 @@ pub(crate) fn space(mappings: Vec<Mapping>) -> Space {
             thp_enabled: Some(true),
             parent_thp_enabled: None,
             page_table_bytes: None,
+            environment: BTreeMap::new(),
         },
         page_bytes: 4 << 10,
         huge_bytes: 2 << 20,

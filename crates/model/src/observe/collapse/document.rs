@@ -8,7 +8,7 @@ use crate::text::Tone;
 use crate::text::csv::Csv;
 use crate::text::document::{Block, Document, Field, Paragraph, Section};
 use crate::text::grid::{Align, Grid};
-use crate::text::number::{Scaler, percent_change, quantity};
+use crate::text::number::{Scaler, count, percent_change, quantity};
 use crate::text::wrap::plain;
 
 impl Report {
@@ -102,8 +102,8 @@ impl Report {
         let mut grid = Grid::headed(&heading).aligned(&align);
         let mut push = |what: &str, ranges: u64, why: String| {
             if ranges > 0 {
-                let count = quantity(&Unit::Count, ranges as f64);
-                grid.push([what.to_owned(), count, self.size(ranges), why]);
+                let number = count(ranges);
+                grid.push([what.to_owned(), number, self.size(ranges), why]);
             }
         };
         for one in &self.refused {
@@ -169,7 +169,8 @@ impl Report {
         let pid = self.pid;
         let field = match self.ended {
             End::DryRun if self.planned_ranges > 0 => {
-                Field::new(format!("hugewise collapse {pid}"), "make them huge")
+                let sudo = if self.lacks.is_some() { "sudo " } else { "" };
+                Field::new(format!("{sudo}hugewise collapse {pid}"), "make them huge")
             }
             _ => Field::new(format!("hugewise inspect {pid}"), "why memory is small"),
         };
@@ -179,8 +180,8 @@ impl Report {
     /// `12 ranges (24 MiB)`.
     fn ranges(&self, ranges: u64) -> String {
         let word = if ranges == 1 { "range" } else { "ranges" };
-        let count = quantity(&Unit::Count, ranges as f64);
-        format!("{count} {word} ({})", self.size(ranges))
+        let number = count(ranges);
+        format!("{number} {word} ({})", self.size(ranges))
     }
 
     fn size(&self, ranges: u64) -> String {

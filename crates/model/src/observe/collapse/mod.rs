@@ -6,10 +6,10 @@
 //! result: a range is made huge when a second reading shows that a PMD maps it.
 
 mod document;
-mod fate;
+mod outcome;
 mod plan;
 mod report;
 
-pub use fate::{End, Fate, Refusal, meaning};
+pub use outcome::{End, RangeOutcome, Refusal, meaning};
 pub use plan::{Choice, Exclusion, Plan, PlannedRange, Unfit, plan};
 pub use report::{Attempt, BeforeAfter, FORMAT, RefusalCount, Report, Stretch, Success, report};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{End, Exclusion, Fate, Plan, Refusal, meaning};
+use super::{End, Exclusion, Plan, RangeOutcome, Refusal, meaning};
 use crate::base::missing::{Fact, Missing, fact};
 use crate::observe::forecast::Forecast;
 use crate::run::compare::Comparison;
@@ -60,6 +60,9 @@ pub struct Report {
     /// What huge pages would cost and could be worth, for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
+    /// What the caller lacks for doing it, for a dry run; `None` where nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<Missing>,
     /// The process before and after, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<BeforeAfter>,
@@ -120,7 +123,7 @@ pub struct BeforeAfter {
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// Address and fate of every range that was tried.
-    pub fates: Vec<(u64, Fate)>,
+    pub fates: Vec<(u64, RangeOutcome)>,
     /// Why it ended.
     pub ended: End,
     /// Time in the kernel's calls, in seconds.
@@ -156,6 +159,7 @@ pub fn report(pid: u32, command: &str, plan: &Plan, done: &Attempt) -> Report {
         huge_anon_after_bytes: Err(Missing::NotAsked),
         reasons_missing: None,
         forecast: None,
+        lacks: None,
         measured: None,
     }
 }
@@ -169,21 +173,21 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(plan: &Plan, fates: &[(u64, Fate)]) -> Self {
+    fn of(plan: &Plan, fates: &[(u64, RangeOutcome)]) -> Self {
         let mut made = Success::default();
         let mut refused: BTreeMap<&Refusal, RefusalCount> = BTreeMap::new();
         let mut gone_ranges = 0;
         for (start, fate) in fates {
             match fate {
-                Fate::Made => made.ranges += 1,
-                Fate::Claimed => made.claimed_ranges += 1,
-                Fate::Gone => gone_ranges += 1,
-                Fate::Refused(refusal) => {
+                RangeOutcome::Made => made.ranges += 1,
+                RangeOutcome::Claimed => made.claimed_ranges += 1,
+                RangeOutcome::Gone => gone_ranges += 1,
+                RangeOutcome::Refused(refusal) => {
                     let end = start.saturating_add(plan.huge_bytes);
                     count(&mut refused, refusal, Stretch { start: *start, end });
                 }
             }
-            if matches!(fate, Fate::Made | Fate::Claimed) {
+            if matches!(fate, RangeOutcome::Made | RangeOutcome::Claimed) {
                 made.bytes_added += added(plan, *start);
             }
         }
@@ -241,7 +245,7 @@ mod tests {
             left_out: Vec::new(),
         };
         let refusal = |error: &str| {
-            Fate::Refused(Refusal {
+            RangeOutcome::Refused(Refusal {
                 error: error.to_owned(),
                 status: None,
             })
@@ -249,10 +253,10 @@ mod tests {
         let done = Attempt {
             fates: vec![
                 (0, refusal("EAGAIN")),
-                (1 << 21, Fate::Made),
+                (1 << 21, RangeOutcome::Made),
                 (2 << 21, refusal("EINVAL")),
                 (3 << 21, refusal("EINVAL")),
-                (4 << 21, Fate::Gone),
+                (4 << 21, RangeOutcome::Gone),
                 (5 << 21, refusal("EINVAL")),
             ],
             ended: End::Interrupted,

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::sentences::{count, duration};
+use super::sentences::duration;
 use super::stacks::Weigh;
+use crate::text::number::count;
 use crate::text::xml_escaped;
 
 /// Width of the drawing, in its own units.

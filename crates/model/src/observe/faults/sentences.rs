@@ -3,7 +3,7 @@ use std::fmt;
 use super::event::{Conditions, Symbol};
 use super::shape::Shape;
 use crate::base::units::{Unit, bytes_text};
-use crate::text::number::{percent, quantity};
+use crate::text::number::{count, percent, quantity};
 
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,12 +35,6 @@ impl Symbol {
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub(super) fn duration(nanoseconds: u64) -> String {
     quantity(&Unit::Seconds, nanoseconds as f64 * 1e-9)
-}
-
-/// A count.
-#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-pub(super) fn count(number: u64) -> String {
-    crate::text::number::whole(number as f64)
 }
 
 /// A share of a whole, as a percentage.
@@ -194,14 +188,19 @@ impl Shape {
         };
         let huge = conditions.pmd_bytes.map_or_else(String::new, bytes_text);
         let small = bytes_text(conditions.page_bytes);
-        let blocks = if *ranges == 1 {
-            "block was"
-        } else {
-            "blocks were"
+        let blocks = |ranges: u64| match ranges {
+            1 => format!("1 aligned {huge} block was"),
+            ranges => format!("{} aligned {huge} blocks were", count(ranges)),
         };
-        let partly = match ranges - full {
-            0 => String::new(),
-            partly => format!(", {} of them by half or more", count(partly)),
+        let pages = format!("filled with {small} pages");
+        let filled = match (*full, ranges - full) {
+            (full, 0) => format!("{} {pages}", blocks(full)),
+            (0, partly) => format!("{} at least half {pages}", blocks(partly)),
+            (full, partly) => format!(
+                "{} {pages}, {} more at least by half",
+                blocks(full),
+                count(partly)
+            ),
         };
         let against = huge_p50_ns.map_or_else(String::new, |p50| {
             format!(
@@ -211,9 +210,8 @@ impl Shape {
             )
         });
         format!(
-            "{} aligned {huge} {blocks} filled with {small} pages{partly} ({} faults, {}); each \
-             could have been one huge page if THP allowed it.{against}",
-            count(*ranges),
+            "{filled} ({} of the faults, {}); each could have been one huge page if THP allowed \
+             it.{against}",
             count(*faults),
             duration(*time_ns)
         )

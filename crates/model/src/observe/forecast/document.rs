@@ -1,13 +1,13 @@
 //! The forecast as sections: what huge pages would add, and whether the TLB reaches the memory.
 
-use super::{Bloat, Extent, Fits, Forecast, Growth, Need, Worth};
+use super::{Bloat, Extent, Fits, Forecast, Growth, Need, ProcessorTime, Worth};
 use crate::base::missing::{Fact, Missing};
 use crate::base::units::{GIB, KIB, MIB, Unit};
 use crate::observe::stat::WalkShare;
 use crate::text::Tone;
 use crate::text::document::{Block, Paragraph, Section};
 use crate::text::grid::{Align, Grid};
-use crate::text::number::{percent, quantity, three_digits};
+use crate::text::number::{count, percent, quantity, three_digits};
 
 impl Forecast {
     /// What it says: the TLB reach first, which decides whether the memory is worth its price.
@@ -144,7 +144,21 @@ fn walks(share: &Fact<WalkShare>) -> String {
     )
 }
 
+/// What follows; of a process that sleeps no gain is claimed.
 fn conclusion(worth: &Worth) -> String {
+    let idle = worth.processor.filter(ProcessorTime::is_idle);
+    let reach = reach(worth, idle);
+    match idle {
+        None => reach,
+        Some(time) => format!(
+            "{reach} The process used {} % of a processor in {}, so there was nothing to gain.",
+            percent(time.used_seconds / time.seconds.max(1e-9)),
+            quantity(&Unit::Seconds, time.seconds)
+        ),
+    }
+}
+
+fn reach(worth: &Worth, idle: Option<ProcessorTime>) -> String {
     let memory = match worth.extent {
         Extent::Resident => "all memory in small pages",
         Extent::Used { .. } => "all memory in use",
@@ -154,6 +168,9 @@ fn conclusion(worth: &Worth) -> String {
             "The TLB reaches {memory} with small pages: huge pages do not make translation cheaper \
              (they still save page faults)."
         ),
+        Fits::InHugePages if idle.is_some() => {
+            format!("The TLB reaches {memory} with huge pages, and not with small ones.")
+        }
         Fits::InHugePages => format!(
             "The TLB reaches {memory} with huge pages, and not with small ones: huge pages have \
              the most to gain here."
@@ -175,10 +192,6 @@ fn conclusion(worth: &Worth) -> String {
         }
         Fits::NotKnown => format!("Whether the TLB reaches {memory} is unknown."),
     }
-}
-
-fn count(count: u64) -> String {
-    quantity(&Unit::Count, count as f64)
 }
 
 /// Sizes of pages are whole: `4 KiB`, `2 MiB`, `64 KiB`.

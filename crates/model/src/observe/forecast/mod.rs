@@ -11,7 +11,7 @@ mod document;
 mod worth;
 
 pub use bloat::{Bloat, Growth, bloat};
-pub use worth::{Extent, Fits, Need, UsedWhere, Worth, worth};
+pub use worth::{Extent, Fits, Need, ProcessorTime, UsedWhere, Worth, worth};
 
 /// Cost and gain of huge pages beforehand.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]

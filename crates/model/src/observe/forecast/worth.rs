@@ -31,8 +31,30 @@ pub struct Worth {
     /// bound of what cheaper translation could gain.
     #[serde(with = "fact")]
     pub walk_share: Fact<WalkShare>,
+    /// The processor time that the process used meanwhile; `None` where that was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorTime>,
     /// What follows for translation.
     pub fits: Fits,
+}
+
+/// Processor time in an interval.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorTime {
+    /// Used by all threads, in seconds.
+    pub used_seconds: f64,
+    /// Length of the interval, in seconds.
+    pub seconds: f64,
+}
+
+impl ProcessorTime {
+    /// Whether it was used for less than a hundredth of the interval: a program that sleeps wakes
+    /// up now and then.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.used_seconds < 0.01 * self.seconds
+    }
 }
 
 /// The kernel's means that know use page by page, or region by region, and why each tells nothing.
@@ -124,6 +146,7 @@ pub fn worth(
                 )
             }),
         used_where,
+        processor: None,
         fits: fits(&base, &huge),
         base,
         huge,

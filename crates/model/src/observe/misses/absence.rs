@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::event::Means;
+use super::event::Facility;
 use super::summary::FORMAT;
 use crate::base::missing::Missing;
 
@@ -11,7 +11,7 @@ pub struct Absence {
     /// Name and version of this document.
     pub format: String,
     /// The sampler of this processor family, if known.
-    pub means: Option<Means>,
+    pub means: Option<Facility>,
     /// Why it could not be used.
     pub missing: Missing,
     /// What would help, most likely first.
@@ -21,7 +21,7 @@ pub struct Absence {
 impl Absence {
     /// An absence with what would help.
     #[must_use]
-    pub fn new(means: Option<Means>, missing: Missing, helps: Vec<String>) -> Self {
+    pub fn new(means: Option<Facility>, missing: Missing, helps: Vec<String>) -> Self {
         Self {
             format: FORMAT.to_owned(),
             means,

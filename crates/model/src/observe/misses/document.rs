@@ -11,7 +11,7 @@ use crate::run::trial::Outcome;
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Paragraph, Section};
 use crate::text::grid::Grid;
-use crate::text::number::{percent, quantity, whole};
+use crate::text::number::{count, percent, quantity};
 use crate::text::wrap::{plain, shortened};
 
 /// Widest name in a table with two more columns for huge pages, and in one without.
@@ -214,9 +214,4 @@ fn losses(closing: &Closing) -> Vec<String> {
         losses.push(format!("Malformed records: {}.", count(closing.malformed)));
     }
     losses
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-fn count(number: u64) -> String {
-    whole(number as f64)
 }

@@ -42,7 +42,7 @@ impl Event {
 /// How the hardware samples addresses.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Means {
+pub enum Facility {
     /// Intel: precise event-based sampling. Each sample is an instruction that retired and
     /// missed the second level.
     Pebs,
@@ -52,7 +52,7 @@ pub enum Means {
     Spe,
 }
 
-impl Means {
+impl Facility {
     /// Its name for people.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -83,7 +83,7 @@ pub struct Conditions {
     /// Size of a page that a PMD maps, in bytes, where the kernel has them.
     pub pmd_bytes: Option<u64>,
     /// How the hardware samples.
-    pub means: Means,
+    pub means: Facility,
     /// What it samples: names of events.
     pub sampled: String,
     /// Events per sample.

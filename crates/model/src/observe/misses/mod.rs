@@ -16,6 +16,6 @@ mod summary;
 pub use absence::Absence;
 pub use analysis::Analysis;
 pub use eligibility::Eligibility;
-pub use event::{Access, Closing, Conditions, Event, Means, Miss, MissEvent};
+pub use event::{Access, Closing, Conditions, Event, Facility, Miss, MissEvent};
 pub use reading::is_recording;
 pub use summary::{Conclusion, MissShare, Summary};

@@ -195,7 +195,7 @@ impl Fields<'_> {
         }
         let seconds = self.summary.seconds();
         let rate = if seconds > 0.0 { minor / seconds } else { 0.0 };
-        format!("{count}, {} per second{major}", short(rate))
+        format!("{count} ({} per second){major}", short(rate))
     }
 
     fn counted(&self, parts: &[(&str, &str)]) -> String {

@@ -2,9 +2,10 @@
 
 use super::summary::{grows, value};
 use super::{Header, Interval, Target};
+use crate::base::units::Unit;
 use crate::run::metric::Scope;
 use crate::text::grid::{Cell, Grid};
-use crate::text::number::three_digits;
+use crate::text::number::quantity;
 
 /// A column of the lines.
 struct Column {
@@ -62,7 +63,7 @@ static COLUMNS: &[Column] = &[
     column("collapsed", 11, "thp_collapse_alloc_total", Form::Rate, Source::Kernel),
     column("compact", 9, "compact_stall_total", Form::Rate, Source::Kernel),
     column("huge%", 6, "huge_ratio", Form::Percent, Source::Kernel),
-    column("free", 6, "free_huge_pages_total", Form::Plain, Source::Kernel),
+    column("free", 7, "free_huge_pages_total", Form::Plain, Source::Kernel),
 ];
 
 /// Columns of the time of day.
@@ -89,7 +90,8 @@ pub fn live_heading(header: &Header) -> String {
 pub fn live_line(header: &Header, interval: &Interval) -> String {
     let mut line = format!("{:>TIME$}", clock(header, interval.end_ns));
     for column in columns(header) {
-        line.push_str(&format!("{:>1$}", cell(interval, column), column.width));
+        let width = column.width - 1;
+        line.push_str(&format!(" {:>width$}", cell(interval, column)));
     }
     line + "\n"
 }
@@ -167,18 +169,9 @@ fn cell(interval: &Interval, column: &Column) -> String {
     }
 }
 
-/// Three significant digits and no space before the prefix; whole numbers up to 9999 are kept.
+/// A count or a rate.
 pub(super) fn short(value: f64) -> String {
-    let (scaled, prefix) = match value.abs() {
-        size if size >= 1e9 => (value / 1e9, "G"),
-        size if size >= 1e6 => (value / 1e6, "M"),
-        size if size >= 1e4 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    if prefix.is_empty() && (scaled.fract() == 0.0 || scaled.abs() >= 100.0) {
-        return format!("{scaled:.0}");
-    }
-    format!("{}{prefix}", three_digits(scaled))
+    quantity(&Unit::Count, value)
 }
 
 #[cfg(test)]
@@ -194,10 +187,12 @@ mod tests {
             (41.0, "41"),
             (123.4, "123"),
             (9999.0, "9999"),
-            (12_345.0, "12.3k"),
-            (5e6, "5.00M"),
+            (12_345.0, "12,345"),
+            (123_456.0, "123 k"),
+            (5e6, "5.00 M"),
         ] {
             assert_eq!(short(value), text);
+            assert!(text.len() < 7);
         }
     }
 

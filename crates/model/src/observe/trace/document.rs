@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Latencies, Losses, Seen, Trace, Traced, Window};
+use super::{Kind, Latencies, Losses, PointTotals, Trace, TracePoint, Window};
 use crate::base::histogram::Row;
 use crate::base::units::Unit;
 use crate::text::Tone;
 use crate::text::csv::{Csv, optional};
 use crate::text::document::{Bars, Block, Document, Field, Paragraph, Section};
 use crate::text::grid::Grid;
-use crate::text::number::{quantity, whole};
+use crate::text::number::{count, quantity};
 
 /// Below this median a histogram is drawn in nanoseconds.
 const FINE_BELOW_NS: u64 = 1_000;
@@ -26,11 +26,10 @@ impl Trace {
         document.push(table(&self.points, &self.total));
         self.histograms(&mut document);
         if !self.points.is_empty() {
-            let more = Field::new(
-                "More",
-                "-v: by order and result, and how each point is measured",
-            );
-            document.push(Section::default().with(vec![more]));
+            let mut section = Section::default();
+            let more = "-v: by order and result, and how each point is measured";
+            section.push_brief(vec![Field::new("More", more)]);
+            document.push(section);
         }
         document.push(self.parts());
         document.push(self.means());
@@ -46,8 +45,9 @@ impl Trace {
         section.push(Paragraph::new(self.answer()).tone(Tone::Strong));
         if !self.missing.is_empty() && !self.points.is_empty() {
             let (missing, all) = (self.missing.len(), self.missing.len() + self.points.len());
-            let text = format!("{missing} of {all} points could not be traced (-v says why).");
-            section.push(Paragraph::new(text));
+            let text = format!("{missing} of {all} points could not be traced");
+            section.push_brief(Paragraph::new(format!("{text} (-v says why).")));
+            section.push_detail(Paragraph::new(format!("{text}.")));
         }
         section
     }
@@ -76,15 +76,16 @@ impl Trace {
     }
 
     /// Points at which something happened.
-    fn happened(&self) -> impl Iterator<Item = (&Traced, &Seen)> {
+    fn happened(&self) -> impl Iterator<Item = (&TracePoint, &PointTotals)> {
         let points = self.points.iter().zip(&self.total.points);
         points.filter(|(_, seen)| seen.all.count > 0)
     }
 
     /// That of the longest stalls first; the others are details.
     fn histograms(&self, document: &mut Document) {
-        let durations = |(point, _): &(&Traced, &Seen)| point.kind == Kind::Durations;
-        let mut timed: Vec<(&Traced, &Seen)> = self.happened().filter(durations).collect();
+        let durations = |(point, _): &(&TracePoint, &PointTotals)| point.kind == Kind::Durations;
+        let mut timed: Vec<(&TracePoint, &PointTotals)> =
+            self.happened().filter(durations).collect();
         timed.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.all.total_ns));
         for (index, (point, seen)) in timed.into_iter().enumerate() {
             let section = Section::titled(format!("Latency: {}", point.title));
@@ -97,8 +98,7 @@ impl Trace {
 
     /// Durations by order or result.
     fn parts(&self) -> Section {
-        let mut grid =
-            Grid::headed(&["part", "count", "min", "mean", "p50", "p99", "p99.9", "max"]);
+        let mut grid = Grid::headed(&["part", "count", "mean", "p50", "p99", "p99.9", "max"]);
         for (point, seen) in self
             .happened()
             .filter(|(point, _)| point.kind == Kind::Durations)
@@ -117,7 +117,7 @@ impl Trace {
 
     fn means(&self) -> Section {
         let fields = self.points.iter().map(|point| {
-            let (means, places) = (point.rung.name(), point.places.join(" → "));
+            let (means, places) = (point.attachment.name(), point.places.join(" → "));
             let mut text = format!("{means} {places}: {}", point.includes);
             for note in &point.notes {
                 text.push_str("; ");
@@ -159,7 +159,7 @@ impl Trace {
 impl Window {
     /// One interval.
     #[must_use]
-    pub fn document(&self, points: &[Traced]) -> Document {
+    pub fn document(&self, points: &[TracePoint]) -> Document {
         let mut section = table(points, self);
         let heading = format!("{:.1}–{:.1} s", self.from_seconds, self.to_seconds);
         section.heading = Some(heading);
@@ -171,7 +171,7 @@ impl Window {
 
     /// As CSV, without the heading: a row for each point, and one for each of its parts.
     #[must_use]
-    pub fn csv(&self, points: &[Traced], name: &str) -> String {
+    pub fn csv(&self, points: &[TracePoint], name: &str) -> String {
         let mut csv = Csv::new(&HEADING);
         for (point, seen) in points.iter().zip(&self.points) {
             let parts = seen
@@ -186,13 +186,13 @@ impl Window {
         text.strip_prefix(&csv_head()).unwrap_or(&text).to_owned()
     }
 
-    fn csv_row(&self, name: &str, point: &Traced, part: &str, one: &Latencies) -> Vec<String> {
+    fn csv_row(&self, name: &str, point: &TracePoint, part: &str, one: &Latencies) -> Vec<String> {
         vec![
             name.to_owned(),
             self.from_seconds.to_string(),
             self.to_seconds.to_string(),
             point.name.clone(),
-            point.rung.name().to_owned(),
+            point.attachment.name().to_owned(),
             part.to_owned(),
             one.count.to_string(),
             one.total_ns.to_string(),
@@ -232,7 +232,7 @@ pub fn csv_head() -> String {
 }
 
 /// The points at which something happened, the others as a detail, and what was not counted.
-fn table(points: &[Traced], window: &Window) -> Section {
+fn table(points: &[TracePoint], window: &Window) -> Section {
     let mut section = Section::default();
     let mut grid = Grid::headed(&["point", "count", "total", "p50", "p99", "max"]);
     let (mut silent, mut losses) = (Vec::new(), Vec::new());
@@ -257,16 +257,16 @@ fn table(points: &[Traced], window: &Window) -> Section {
 }
 
 /// A row for a point; results of an event stand below it.
-fn push_point(grid: &mut Grid, point: &Traced, seen: &Seen) {
+fn push_point(grid: &mut Grid, point: &TracePoint, seen: &PointTotals) {
     let all = &seen.all;
     match point.kind {
         Kind::Durations => grid.push([
             point.title.clone(),
             count(all.count),
-            narrow(Some(all.total_ns)),
-            narrow(all.p50_ns),
-            narrow(all.p99_ns),
-            narrow(all.max_ns),
+            time(Some(all.total_ns)),
+            time(all.p50_ns),
+            time(all.p99_ns),
+            time(all.max_ns),
         ]),
         Kind::Events => {
             grid.push([point.title.clone(), count(all.count)]);
@@ -279,16 +279,15 @@ fn push_point(grid: &mut Grid, point: &Traced, seen: &Seen) {
     }
 }
 
-fn part_row(name: String, one: &Latencies) -> [String; 8] {
+fn part_row(name: String, one: &Latencies) -> [String; 7] {
     [
         name,
         count(one.count),
-        narrow(one.min_ns),
-        narrow(one.mean_ns.map(|ns| ns as u64)),
-        narrow(one.p50_ns),
-        narrow(one.p99_ns),
-        narrow(one.p99_9_ns),
-        narrow(one.max_ns),
+        time(one.mean_ns.map(|ns| ns as u64)),
+        time(one.p50_ns),
+        time(one.p99_ns),
+        time(one.p99_9_ns),
+        time(one.max_ns),
     ]
 }
 
@@ -319,19 +318,10 @@ fn bars(all: &Latencies) -> Bars {
     }
 }
 
-fn count(number: u64) -> String {
-    whole(number as f64)
-}
-
 /// A duration with the unit that suits it.
 fn time(ns: Option<u64>) -> String {
     ns.map_or_else(
         || "~".to_owned(),
         |ns| quantity(&Unit::Seconds, ns as f64 / 1e9),
     )
-}
-
-/// Without its blank, so that a row fits into 80 columns.
-fn narrow(ns: Option<u64>) -> String {
-    time(ns).replace(' ', "")
 }

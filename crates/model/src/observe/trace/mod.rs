@@ -34,9 +34,9 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<f64>,
     /// What was traced, and by which means.
-    pub points: Vec<Traced>,
+    pub points: Vec<TracePoint>,
     /// What was asked for and could not be traced.
-    pub missing: Vec<Untraced>,
+    pub missing: Vec<MissingPoint>,
     /// The intervals, where they were asked for and this document is to list them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Window>,
@@ -46,7 +46,7 @@ pub struct Trace {
 
 /// A point that was traced.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct Traced {
+pub struct TracePoint {
     /// The name of the point.
     pub name: String,
     /// How people call it.
@@ -54,7 +54,8 @@ pub struct Traced {
     /// The preset that it belongs to.
     pub preset: Preset,
     /// The means that worked.
-    pub rung: Rung,
+    #[serde(rename = "rung")]
+    pub attachment: Attachment,
     /// The functions or events between which time was taken, as this kernel calls them.
     pub places: Vec<String>,
     /// What is inside, by these means.
@@ -85,7 +86,7 @@ pub enum Kind {
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Rung {
+pub enum Attachment {
     /// A trampoline at the entry and the return of a function.
     Fentry,
     /// A breakpoint at the entry and the return of a function.
@@ -100,7 +101,7 @@ pub enum Rung {
     PerfEvent,
 }
 
-impl Rung {
+impl Attachment {
     /// All of them, the best first.
     pub const ALL: &[Self] = Self::VARIANTS;
 
@@ -113,7 +114,7 @@ impl Rung {
 
 /// A point that could not be traced.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct Untraced {
+pub struct MissingPoint {
     /// The name of the point.
     pub name: String,
     /// How people call it.
@@ -132,12 +133,12 @@ pub struct Window {
     /// Its end.
     pub to_seconds: f64,
     /// What each traced point saw, in the order of [`Trace::points`].
-    pub points: Vec<Seen>,
+    pub points: Vec<PointTotals>,
 }
 
 /// What one point saw.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
-pub struct Seen {
+pub struct PointTotals {
     /// The name of the point.
     pub name: String,
     /// Everything together.

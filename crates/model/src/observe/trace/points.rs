@@ -87,12 +87,12 @@ pub struct Point {
     /// With what it is asked for.
     pub preset: Preset,
     /// By what it can be seen, the best first.
-    pub means: Vec<Means>,
+    pub means: Vec<Hook>,
 }
 
 /// A way to see a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum Hook {
     /// From the entry of a kernel function to its return (fentry and fexit, or kprobes).
     Function {
         /// The names that it has had, one of which this kernel has.
@@ -211,7 +211,7 @@ impl Decode {
 pub fn of_function(name: &str) -> Point {
     let known = points().into_iter().flat_map(|point| point.means);
     let group = known.filter_map(|means| match means {
-        Means::Function { names, .. } if names.iter().any(|known| known == name) => Some(names),
+        Hook::Function { names, .. } if names.iter().any(|known| known == name) => Some(names),
         _ => None,
     });
     let mut names = vec![Cow::Owned(name.to_owned())];
@@ -221,7 +221,7 @@ pub fn of_function(name: &str) -> Point {
         name: Cow::Owned(name.to_owned()),
         title: Cow::Owned(name.to_owned()),
         preset: Preset::Function,
-        means: vec![Means::Function {
+        means: vec![Hook::Function {
             names,
             key: None,
             includes: "the whole function, and what it calls",
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn an_old_name_brings_the_new_one() {
         let point = of_function("clear_huge_page");
-        let [Means::Function { names, .. }] = &point.means[..] else {
+        let [Hook::Function { names, .. }] = &point.means[..] else {
             panic!("one function");
         };
         assert_eq!(names, &["clear_huge_page", "folio_zero_user"]);

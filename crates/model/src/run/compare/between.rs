@@ -10,15 +10,14 @@ use std::fmt::Display;
 use crate::base::host::{Host, ThpSettings};
 use crate::base::missing::Fact;
 use crate::base::units::MIB;
-use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::effect::Effect;
 use crate::run::compare::medians::middles;
 use crate::run::compare::rounds::{Arm, Rounds};
-use crate::run::compare::rows::{Estimate, Family, family, finish};
+use crate::run::compare::rows::Estimate;
 use crate::run::compare::verdict::word;
 use crate::run::compare::{
-    Answer, CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, columns,
+    CompareError, Comparison, Judged, Statistic, Table, Verdict, Warning, columns,
 };
-use crate::run::metric::Better;
 use crate::run::record::Record;
 use crate::run::trial::Trial;
 
@@ -45,7 +44,9 @@ pub fn between(a: &Record, b: &Record, across: Across) -> Result<Table, CompareE
         return Err(CompareError::Circumstances { differences });
     }
     let two = Two::of(a, b, &differences)?;
-    let comparisons = finish(two.rows(), two.after.level);
+    let threshold = two.after.threshold;
+    let rows = two.rows().into_iter();
+    let comparisons: Vec<_> = rows.map(|row| row.finish(threshold)).collect();
     let verdict = two.verdict(&comparisons);
     Ok(Table {
         comparisons,
@@ -64,12 +65,7 @@ struct Two<'a> {
 impl<'a> Two<'a> {
     fn of(a: &'a Record, b: &'a Record, differences: &[String]) -> Result<Self, CompareError> {
         let before = Judged::as_planned(a)?;
-        let mut after = Judged::as_planned(b)?;
-        // The looks of either record were spent on other questions.
-        after.level = Level {
-            share: 1.0,
-            ..after.level
-        };
+        let after = Judged::as_planned(b)?;
         let names =
             |record: &'a Record| record.header.plan.policies.iter().map(|p| p.name.as_str());
         let policies: Vec<&str> = names(b)
@@ -104,16 +100,12 @@ impl<'a> Two<'a> {
         let (b, more) = sample(&self.after.rounds, policy, metric);
         warnings.extend(more);
         warnings.extend(self.warnings.iter().cloned());
-        let effect = Effect::of_samples(&a, &b, self.after.level.alpha());
-        let better = columns::better(self.after.record, metric).unwrap_or(Better::Neither);
+        let effect = Effect::of_samples(&a, &b);
         Estimate {
             metric: metric.to_owned(),
             statistic: Statistic::Center,
             policy: policy.to_owned(),
             baseline: policy.to_owned(),
-            family: effect.map_or(Family::Untested, |effect| {
-                family(metric, self.after.metric, better, &effect)
-            }),
             effect,
             n: a.len().min(b.len()) as u32,
             warnings,
@@ -122,37 +114,22 @@ impl<'a> Two<'a> {
 
     fn verdict(&self, comparisons: &[Comparison]) -> Verdict {
         let better = self.after.better;
-        let failed = [&self.before, &self.after]
-            .into_iter()
-            .any(|judged| judged.control().is_some_and(|control| !control.passed));
         let mut verdict = Verdict {
             metric: self.after.metric.to_owned(),
             baseline: self.after.baseline.name.clone(),
-            threshold: self.after.level.threshold,
-            policies: BTreeMap::new(),
-            reasons: BTreeMap::new(),
-            best: None,
+            threshold: self.after.threshold,
+            ..Verdict::default()
         };
         for row in comparisons
             .iter()
             .filter(|row| row.metric == self.after.metric)
         {
-            let answer = if failed {
-                Answer::CannotTell
-            } else {
-                word(row.change, better)
-            };
+            let answer = word(row.change, better);
             verdict.policies.insert(row.policy.clone(), answer);
-            let reason = if failed {
-                "in one of the two records the baseline differed from itself"
-            } else if row.low.is_none() {
-                "too few trials for an interval"
-            } else {
-                continue;
-            };
-            verdict
-                .reasons
-                .insert(row.policy.clone(), reason.to_owned());
+            if row.low.is_none() {
+                let reason = "too few trials for an interval".to_owned();
+                verdict.reasons.insert(row.policy.clone(), reason);
+            }
         }
         verdict
     }

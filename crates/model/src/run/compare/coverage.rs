@@ -112,7 +112,7 @@ pub(crate) fn huge_kinds(record: &Record) -> std::collections::BTreeSet<&str> {
 /// The medians of a metric under both policies, over the rounds in which both were read.
 fn typical(rounds: &Rounds, metric: &str, baseline: &str, policy: &str) -> Option<(f64, f64)> {
     let pairs = rounds.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.centers().into_iter().unzip();
+    let draws = pairs.centers();
     (pairs.n() >= FEWEST_ROUNDS).then_some(())?;
-    median(&a).zip(median(&b))
+    median(&draws.baselines()).zip(median(&draws.policies()))
 }

@@ -1,8 +1,7 @@
-//! One effect: on its scale, against the threshold, and how much more would settle it.
+//! One effect: on its scale, and against the threshold.
 
 use crate::run::compare::{Change, Scale};
-use crate::run::plan::looks::fewest_pairs;
-use crate::run::stats::{ALPHA, Shift, median, paired, unpaired};
+use crate::run::stats::{ALPHA, Bets, Draw, Shift, median, unpaired};
 
 /// An effect, on the logarithm for a ratio.
 #[derive(Clone, Copy, Debug)]
@@ -12,24 +11,21 @@ pub(super) struct Effect {
     pub(super) policy_value: f64,
     pub(super) estimate: f64,
     pub(super) interval: Option<(f64, f64)>,
-    /// Before Holm and before the share of the look.
-    pub(super) p: f64,
-    pub(super) n: u32,
+    /// Two-sided, with the number of claims that share the error.
+    pub(super) p: Option<f64>,
+    /// What the values show without any statistics, where they hardly scatter.
+    pub(super) fact: Option<Change>,
 }
 
-/// What surprises are worth here: the error that may be spent, and the practical threshold.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    /// The share of [`ALPHA`] that belongs to the look.
-    pub(super) share: f64,
-    /// The smallest effect of interest, as a share of the baseline.
-    pub(super) threshold: f64,
+/// The logarithm of the wealth at which a bet refutes, on one of two sides, where so many claims
+/// share the error.
+pub(super) fn needed(claims: u32) -> f64 {
+    (2.0 * f64::from(claims.max(1)) / ALPHA).ln()
 }
 
-impl Level {
-    pub(super) fn alpha(self) -> f64 {
-        ALPHA * self.share
-    }
+/// The same of the two one-sided tests of an equivalence: only one of them can be wrong.
+pub(super) fn needed_for_equivalence(claims: u32) -> f64 {
+    (f64::from(claims.max(1)) / ALPHA).ln()
 }
 
 /// Ratio where every value allows a logarithm, else difference.
@@ -49,17 +45,100 @@ pub(super) fn on(scale: Scale, baseline: f64, policy: f64) -> f64 {
     }
 }
 
+/// The rounds of one policy and metric: what the shuffle dealt.
+#[derive(Clone, Debug)]
+pub(super) struct Draws {
+    pub(super) scale: Scale,
+    /// As they were read.
+    pub(super) values: Vec<Draw>,
+    /// On the scale.
+    pub(super) scaled: Vec<Draw>,
+}
+
+impl Draws {
+    pub(super) fn of(values: Vec<Draw>) -> Self {
+        let each = |draw: &Draw| [Some(draw.policy), Some(draw.baseline), draw.control];
+        let scale = scale_of(values.iter().flat_map(each).flatten());
+        let origin = if scale == Scale::Ratio { 1.0 } else { 0.0 };
+        let scaled = values.iter().map(|draw| Draw {
+            policy: on(scale, origin, draw.policy),
+            baseline: on(scale, origin, draw.baseline),
+            control: draw.control.map(|control| on(scale, origin, control)),
+        });
+        Self {
+            scaled: scaled.collect(),
+            scale,
+            values,
+        }
+    }
+
+    /// The runs of the baseline, both of each round.
+    pub(super) fn baselines(&self) -> Vec<f64> {
+        let both = |draw: &Draw| std::iter::once(draw.baseline).chain(draw.control);
+        self.values.iter().flat_map(both).collect()
+    }
+
+    pub(super) fn policies(&self) -> Vec<f64> {
+        self.values.iter().map(|draw| draw.policy).collect()
+    }
+}
+
+/// The threshold on the scale. For a ratio it is the same number of steps up and down: 1 % more
+/// is × 1.01, 1 % less is ÷ 1.01, so that swapping the arms swaps the answer. For a difference
+/// it is that share of the baseline's median: of a baseline of zero, nothing, and any difference
+/// counts.
+pub(super) fn limit(scale: Scale, baseline_value: f64, threshold: f64) -> f64 {
+    match scale {
+        Scale::Ratio => threshold.ln_1p(),
+        Scale::Difference => threshold * baseline_value.abs(),
+    }
+}
+
+/// Values this many times further apart than they scatter need no test: that 57,000 faults
+/// became 100 in each of three rounds is a fact.
+const APART: f64 = 10.0;
+/// One round scatters nowhere.
+const FEWEST_FOR_A_FACT: usize = 2;
+
+fn fact(draws: &Draws) -> Option<Change> {
+    if draws.values.len() < FEWEST_FOR_A_FACT {
+        return None;
+    }
+    let ends = |values: &[f64]| {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (
+            low,
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )
+    };
+    let (a, b) = (ends(&draws.baselines()), ends(&draws.policies()));
+    let scatter = (a.1 - a.0).max(b.1 - b.0) * APART;
+    if b.0 - a.1 > scatter {
+        return Some(Change::Higher);
+    }
+    if a.0 - b.1 > scatter {
+        return Some(Change::Lower);
+    }
+    (a == b && a.0 >= a.1).then_some(Change::NoDifference)
+}
+
 impl Effect {
-    /// Of values paired by round.
-    pub(super) fn of_pairs(pairs: &[(f64, f64)], alpha: f64) -> Option<Self> {
-        let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let scale = scale_of(a.iter().chain(&b).copied());
-        let differences: Vec<f64> = pairs.iter().map(|&(a, b)| on(scale, a, b)).collect();
-        Self::new(scale, &a, &b, paired(&differences, alpha)?)
+    /// Of rounds, as one of so many claims.
+    pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
+        let bets = Bets::on(&draws.scaled);
+        Some(Self {
+            scale: draws.scale,
+            baseline_value: median(&draws.baselines())?,
+            policy_value: median(&draws.policies())?,
+            estimate: bets.estimate()?,
+            interval: bets.interval(needed(claims)),
+            p: Some((f64::from(claims) * bets.against(0.0).p()).min(1.0)),
+            fact: fact(draws),
+        })
     }
 
     /// Of two samples that have nothing to do with each other.
-    pub(super) fn of_samples(a: &[f64], b: &[f64], alpha: f64) -> Option<Self> {
+    pub(super) fn of_samples(a: &[f64], b: &[f64]) -> Option<Self> {
         let scale = scale_of(a.iter().chain(b).copied());
         let scaled = |values: &[f64]| -> Vec<f64> {
             let origin = if scale == Scale::Ratio { 1.0 } else { 0.0 };
@@ -68,7 +147,7 @@ impl Effect {
                 .map(|&value| on(scale, origin, value))
                 .collect()
         };
-        Self::new(scale, a, b, unpaired(&scaled(a), &scaled(b), alpha)?)
+        Self::new(scale, a, b, unpaired(&scaled(a), &scaled(b), ALPHA)?)
     }
 
     fn new(scale: Scale, a: &[f64], b: &[f64], shift: Shift) -> Option<Self> {
@@ -78,54 +157,22 @@ impl Effect {
             policy_value: median(b)?,
             estimate: shift.estimate,
             interval: shift.interval,
-            p: shift.p,
-            n: shift.n as u32,
+            p: Some(shift.p),
+            fact: None,
         })
     }
 
-    /// The threshold on the scale. For a ratio it is the same number of steps up and down: 1 %
-    /// more is × 1.01, 1 % less is ÷ 1.01, so that swapping the arms swaps the answer. For a
-    /// difference it is that share of the baseline's median: of a baseline of zero, nothing, and
-    /// any difference counts.
-    fn limit(&self, threshold: f64) -> f64 {
-        match self.scale {
-            Scale::Ratio => threshold.ln_1p(),
-            Scale::Difference => threshold * self.baseline_value.abs(),
-        }
-    }
-
-    /// What may be said, given the p-value after correction where a test is made.
-    pub(super) fn change(&self, level: Level, p: Option<f64>) -> Change {
-        let limit = self.limit(level.threshold);
-        let significant = p.is_none_or(|p| p <= ALPHA);
+    /// What may be said of it by itself. Its direction is known where its interval leaves out
+    /// zero; an interval within the threshold shows that there is no difference of interest.
+    pub(super) fn change(&self, threshold: f64) -> Change {
+        let limit = limit(self.scale, self.baseline_value, threshold);
+        let significant = self.p.is_some_and(|p| p <= ALPHA);
         match self.interval {
-            Some((low, _)) if low > limit && significant => Change::Higher,
-            Some((_, high)) if high < -limit && significant => Change::Lower,
             Some((low, high)) if -limit <= low && high <= limit => Change::NoDifference,
-            _ => Change::CannotTell,
+            Some((low, _)) if low > 0.0 && significant => Change::Higher,
+            Some((_, high)) if high < 0.0 && significant => Change::Lower,
+            _ => self.fact.unwrap_or(Change::CannotTell),
         }
-    }
-
-    /// About how many more rounds until the interval is clear of the threshold or within it,
-    /// if the estimate stays and the interval narrows with the square root of the rounds.
-    /// `None` when that is more than ten thousand: it would not help.
-    pub(super) fn more_rounds(&self, level: Level, p: Option<f64>) -> Option<u32> {
-        let Some((low, high)) = self.interval else {
-            return fewest_pairs(level.alpha())
-                .checked_sub(self.n)
-                .filter(|&more| more > 0);
-        };
-        let limit = self.limit(level.threshold);
-        if low > limit || high < -limit {
-            // Clear already: only the correction is missing, and each round halves the least p.
-            let excess = p.unwrap_or(ALPHA) / ALPHA;
-            return Some(excess.log2().ceil().max(1.0) as u32);
-        }
-        let gap = (self.estimate.abs() - limit).abs();
-        let wing = (high - self.estimate).max(self.estimate - low);
-        let needed = f64::from(self.n) * (wing / gap).powi(2);
-        let more = needed.ceil() - f64::from(self.n);
-        (more <= 10_000.0).then_some(more.max(1.0) as u32)
     }
 
     /// Half the width of the interval, as a share of the baseline's value.
@@ -152,61 +199,44 @@ impl Effect {
 mod tests {
     use super::*;
 
-    fn effect(estimate: f64, low: f64, high: f64) -> Effect {
-        Effect {
+    fn change(low: f64, high: f64) -> Change {
+        let effect = Effect {
             scale: Scale::Ratio,
             baseline_value: 1.0,
             policy_value: 1.0,
-            estimate,
+            estimate: f64::midpoint(low, high),
             interval: Some((low, high)),
-            p: 0.001,
-            n: 10,
-        }
+            p: Some(0.001),
+            fact: None,
+        };
+        effect.change(0.01)
     }
 
-    const LEVEL: Level = Level {
-        share: 1.0,
-        threshold: 0.01,
-    };
-
     #[test]
-    fn a_change_needs_the_whole_interval_and_the_test() {
-        let change = |low, high, p| effect((low + high) / 2.0, low, high).change(LEVEL, p);
-        assert_eq!(change(0.02, 0.03, Some(0.01)), Change::Higher);
-        assert_eq!(change(0.02, 0.03, None), Change::Higher);
-        assert_eq!(change(0.02, 0.03, Some(0.2)), Change::CannotTell);
-        assert_eq!(change(-0.03, -0.02, Some(0.01)), Change::Lower);
-        assert_eq!(change(0.005, 0.03, Some(0.01)), Change::CannotTell);
-        assert_eq!(change(-0.005, 0.009, Some(0.9)), Change::NoDifference);
-        assert_eq!(change(0.002, 0.009, Some(0.001)), Change::NoDifference);
-        assert_eq!(change(-0.03, 0.005, Some(0.3)), Change::CannotTell);
-        assert_eq!(change(-0.03, 0.03, Some(0.9)), Change::CannotTell);
+    fn a_direction_needs_an_interval_without_zero() {
+        assert_eq!(change(0.02, 0.03), Change::Higher);
+        assert_eq!(change(0.005, 0.03), Change::Higher);
+        assert_eq!(change(-0.03, -0.02), Change::Lower);
+        assert_eq!(change(-0.005, 0.009), Change::NoDifference);
+        assert_eq!(change(0.002, 0.009), Change::NoDifference);
+        assert_eq!(change(-0.03, 0.005), Change::CannotTell);
     }
 
     #[test]
     fn zero_is_a_baseline_like_any_other() {
-        let pairs = [(0.0, 7.0); 12];
-        let effect = Effect::of_pairs(&pairs, 0.05).expect("twelve pairs");
-        assert_eq!((effect.scale, effect.estimate), (Scale::Difference, 7.0));
-        assert_eq!(effect.change(LEVEL, Some(effect.p)), Change::Higher);
-        let same = Effect::of_pairs(&[(0.0, 0.0); 12], 0.05).expect("twelve pairs");
-        assert_eq!(same.change(LEVEL, Some(same.p)), Change::NoDifference);
-    }
-
-    #[test]
-    fn more_rounds_grow_with_the_square_of_the_width() {
-        // The wing is twice the gap of 0.02 to the threshold: four times the rounds, 30 more.
-        let limit = LEVEL.threshold.ln_1p();
-        let estimate = limit + 0.02;
-        let wide = effect(estimate, estimate - 0.04, estimate + 0.04);
-        let more = wide.more_rounds(LEVEL, Some(0.3)).expect("not hopeless");
-        assert!((30..=31).contains(&more), "{more}");
-        let few = Effect::of_pairs(&[(1.0, 1.1); 4], 0.05).expect("four pairs");
-        assert_eq!(few.more_rounds(LEVEL, Some(few.p)), Some(2));
-        assert_eq!(
-            effect(limit, 0.0, 0.1).more_rounds(LEVEL, None),
-            None,
-            "never settles"
-        );
+        let draws = |policy| {
+            let one = Draw {
+                policy,
+                baseline: 0.0,
+                control: Some(0.0),
+            };
+            Draws::of(vec![one; 12])
+        };
+        let effect = Effect::of_draws(&draws(7.0), 1).expect("twelve rounds");
+        assert_eq!(effect.scale, Scale::Difference);
+        assert!((effect.estimate - 7.0).abs() < 1e-6, "{effect:?}");
+        assert_eq!(effect.change(0.01), Change::Higher);
+        let same = Effect::of_draws(&draws(0.0), 1).expect("twelve rounds");
+        assert_eq!(same.change(0.01), Change::NoDifference, "{same:?}");
     }
 }

@@ -52,10 +52,17 @@ pub(crate) fn label(metric: &Metric, statistic: Statistic) -> String {
 /// The size of an effect. `×10` is easier to read than `+900 %`.
 pub(crate) fn effect_text(comparison: &Comparison, scaler: &Scaler) -> String {
     match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) if ratio >= 10.0 => format!("×{}", three_digits(ratio)),
-        (Some(ratio), _) => format!("{} %", percent_change(ratio - 1.0)),
+        (Some(ratio), _) => effect_of_ratio(ratio),
         (None, Some(difference)) => scaler.show_change(difference),
         (None, None) => "~".to_owned(),
+    }
+}
+
+/// The size of an effect that is a ratio.
+pub(crate) fn effect_of_ratio(ratio: f64) -> String {
+    match ratio >= 10.0 {
+        true => format!("×{}", three_digits(ratio)),
+        false => format!("{} %", percent_change(ratio - 1.0)),
     }
 }
 

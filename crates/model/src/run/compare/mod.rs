@@ -1,6 +1,7 @@
 //! What differs between two policies: effects with intervals, and the verdict.
 //!
-//! Pairs are made within rounds. A comparison never says more than its interval does.
+//! Values are compared within rounds. One claim is controlled for error: the verdict metric,
+//! under all policies, at all times. Every other row is an interval by itself.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +12,18 @@ use crate::run::stats::Quantile;
 mod between;
 mod columns;
 pub(crate) mod coverage;
+mod decision;
 mod effect;
 /// What comparisons and metrics are called.
 pub(crate) mod labels;
 /// The middle reading of every metric under every policy.
 pub mod medians;
+mod order;
 mod percentiles;
 mod progress;
 mod rounds;
 mod rows;
+mod starts;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -29,8 +33,11 @@ mod warning;
 mod windows;
 
 pub use between::{Across, between};
+pub use decision::{Runs, fewest_rounds};
+pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
-pub use progress::{Progress, Running, progress};
+pub use progress::{Progress, progress, running};
+pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;
 pub use table::{Options, table};
@@ -115,50 +122,23 @@ pub struct Comparison {
     pub low: Option<f64>,
     /// Upper end of the interval, on the scale.
     pub high: Option<f64>,
-    /// p-value, after Holm and after the share of error that this look may spend; `None` where
-    /// no test is made (bootstrap intervals, metrics that are facts).
+    /// Two-sided p-value. In the verdict metric it counts all policies and holds at any time of
+    /// stopping; elsewhere it is that of the row by itself. `None` where nothing was compared.
     pub p: Option<f64>,
     /// Rounds in which both were read.
     pub n: u32,
     /// What may be said.
     pub change: Change,
-    /// About how many more rounds would settle it, when it is `cannot_tell` and more would help.
-    pub more_rounds: Option<u32>,
     /// What travels with the number: failed trials left out, marked trials, missing readings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-}
-
-impl Comparison {
-    /// What its own interval says, before the correction for the number of comparisons. The
-    /// correction guards answers; a cause that is sought for an answer needs less.
-    #[must_use]
-    pub fn by_itself(&self, threshold: f64) -> Change {
-        let (Some(low), Some(high)) = (self.low, self.high) else {
-            return self.change;
-        };
-        let (least, most) = match self.scale {
-            Scale::Ratio => (1.0 / (1.0 + threshold), 1.0 + threshold),
-            Scale::Difference => {
-                let limit = threshold * self.baseline_value.unwrap_or(0.0).abs();
-                (-limit, limit)
-            }
-        };
-        if low > most {
-            Change::Higher
-        } else if high < least {
-            Change::Lower
-        } else {
-            self.change
-        }
-    }
 }
 
 /// Which property of a sample is compared.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
-    /// The Hodges–Lehmann shift of paired values.
+    /// The typical value of a trial.
     Center,
     /// A quantile of all values of all trials.
     #[serde(untagged)]
@@ -179,9 +159,9 @@ pub enum Scale {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// The whole interval is above the threshold.
+    /// The whole interval is above zero.
     Higher,
-    /// The whole interval is below the threshold.
+    /// The whole interval is below zero.
     Lower,
     /// The whole interval is within the threshold: an equivalence.
     NoDifference,
@@ -189,17 +169,16 @@ pub enum Change {
     CannotTell,
 }
 
-/// The A/A control.
+/// The A/A control: how far two runs of one policy lie apart here. The shuffle makes the two
+/// alike, so a difference is chance; it is shown, and judges nothing.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Control {
     /// The second run of the baseline against the first.
     pub comparison: Comparison,
-    /// Whether the run can be trusted: false when the control differs from itself.
-    pub passed: bool,
 }
 
 /// The answer of an experiment.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Verdict {
     /// The metric that decides.
     pub metric: String,
@@ -211,9 +190,19 @@ pub struct Verdict {
     /// The answer for each policy other than the baseline.
     pub policies: BTreeMap<String, Answer>,
     /// Why, where it is not plain from the comparison, by policy: for `no_effect` and
-    /// `cannot_tell`.
+    /// `not_decided`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<String, String>,
+    /// The runs of each policy that was measured, beside those of the baseline.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: BTreeMap<String, Runs>,
+    /// Whether the baseline, the metric, the threshold or the property of the runs is another than
+    /// the plan's: chosen after the data was there to be seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen_afterwards: bool,
+    /// Whether the trials depend on what ran before them; `None` where that could not be tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// The policy to choose: the best one that is better than the baseline (of those that are
     /// equally good as far as can be told, one that leaves the machine's settings alone), or the baseline;
     /// `None` when it cannot be told.
@@ -224,14 +213,18 @@ pub struct Verdict {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Better than the baseline by more than the threshold.
+    /// Better than the baseline.
     Better,
-    /// Worse than the baseline by more than the threshold.
+    /// Worse than the baseline.
     Worse,
+    /// Some runs are better and some are worse.
+    Mixed,
     /// Equivalent within the threshold.
     NoDifference,
-    /// More rounds are needed, or the run cannot be trusted.
-    CannotTell,
+    /// Better after some trials and worse after others.
+    DependsOnOrder,
     /// The policy changed nothing about the program's pages.
     NoEffect,
+    /// The rounds do not tell.
+    NotDecided,
 }

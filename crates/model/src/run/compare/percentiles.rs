@@ -1,8 +1,8 @@
 //! Percentiles of requests: all trials of a policy merged, never the mean of their percentiles.
 
-use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::effect::Effect;
 use crate::run::compare::rounds::{Pairs, numbers};
-use crate::run::compare::rows::{Estimate, Family, scale, tail_effect};
+use crate::run::compare::rows::{Estimate, scale, tail_effect};
 use crate::run::compare::{Scale, Statistic, Warning};
 use crate::run::record::Record;
 use crate::run::stats::quantile::fewest_values;
@@ -25,8 +25,6 @@ const COARSE: f64 = 0.01;
 pub(super) struct Percentile {
     quantile: Quantile,
     effect: Option<Effect>,
-    /// Whether its interval may decide.
-    family: Family,
     warning: Option<Warning>,
     n: u32,
 }
@@ -37,7 +35,6 @@ impl Percentile {
         Estimate {
             statistic: Statistic::Quantile(self.quantile),
             effect: self.effect,
-            family: self.family,
             n: self.n,
             warnings: self.warning.into_iter().collect(),
             ..center.clone()
@@ -46,20 +43,20 @@ impl Percentile {
 }
 
 /// All of them, those too with too few requests: they say how many are needed.
-pub(super) fn percentiles(pairs: &Pairs, level: Level, seed: u64) -> Vec<Percentile> {
+pub(super) fn percentiles(pairs: &Pairs, seed: u64) -> Vec<Percentile> {
     let scale = scale(pairs);
     PERCENTILES
         .into_iter()
         .map(|quantile| {
             if quantile == Quantile::Max {
-                return longest(pairs, level);
+                return longest(pairs);
             }
-            let effect = tail_effect(pairs, quantile.share(), scale, level, seed);
+            let pooled = tail_effect(pairs, quantile.share(), scale, seed);
+            let effect = pooled.map(|pooled| by_trial(pairs, quantile, pooled));
             match too_few(pairs, quantile) {
                 Some(warning) => Percentile {
                     quantile,
                     effect: effect.map(without_interval),
-                    family: Family::Untested,
                     warning: Some(warning),
                     n: pairs.n(),
                 },
@@ -71,19 +68,35 @@ pub(super) fn percentiles(pairs: &Pairs, level: Level, seed: u64) -> Vec<Percent
 
 /// The longest request of a trial, compared round by round as any single number is. The longest
 /// of all trials would be one request under each policy, and its bootstrap is wrong at any size.
-fn longest(pairs: &Pairs, level: Level) -> Percentile {
+fn longest(pairs: &Pairs) -> Percentile {
     Percentile {
         quantile: Quantile::Max,
-        effect: Effect::of_pairs(&pairs.largest(), level.alpha()),
-        family: Family::Latency,
+        effect: Effect::of_draws(&pairs.largest(), 1),
         warning: None,
         n: pairs.n(),
+    }
+}
+
+/// Where each trial has requests enough for the percentile by itself, its interval is that of
+/// the trials' own percentiles, round by round: valid at any time of stopping, and it needs fewer
+/// rounds than a bootstrap of all requests together.
+fn by_trial(pairs: &Pairs, quantile: Quantile, pooled: Effect) -> Effect {
+    let own = pairs.draws_of(|sample| tail::quantile(&[sample], quantile.share()));
+    match own.and_then(|draws| Effect::of_draws(&draws, 1)) {
+        Some(effect) if effect.scale == pooled.scale => Effect {
+            baseline_value: pooled.baseline_value,
+            policy_value: pooled.policy_value,
+            ..effect
+        },
+        _ => pooled,
     }
 }
 
 fn without_interval(effect: Effect) -> Effect {
     Effect {
         interval: None,
+        p: None,
+        fact: None,
         ..effect
     }
 }
@@ -126,7 +139,6 @@ fn sure(pairs: &Pairs, quantile: Quantile, effect: Option<Effect>) -> Percentile
     Percentile {
         quantile,
         effect,
-        family: Family::Latency,
         warning,
         n: pairs.n(),
     }
@@ -142,6 +154,7 @@ fn widened(effect: Effect, baseline: f64, policy: f64) -> Effect {
     };
     Effect {
         interval: effect.interval.map(|(low, high)| (low - down, high + up)),
+        fact: None,
         ..effect
     }
 }

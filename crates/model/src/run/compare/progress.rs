@@ -1,95 +1,113 @@
-//! The running experiment: whether it may stop, and what the progress line shows.
+//! The running experiment: which policies have their answer, and whether it may stop.
 
+use std::collections::BTreeMap;
+
+use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
-use crate::run::compare::rounds::Arm;
-use crate::run::compare::{Answer, CompareError, Judged};
-use crate::run::plan::looks::looks;
-use crate::run::record::{Record, StopReason};
+use crate::run::compare::verdict::Judgement;
+use crate::run::compare::{Answer, CompareError, Comparison, Judged};
+use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 
 /// How far an experiment has come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Rounds in which every trial has run.
     pub rounds: u32,
-    /// The number of rounds after which the data are looked at next; `None` after the last.
-    pub next_look: Option<u32>,
-    /// Why no further round is needed. Only ever set at a look, except for a single policy.
+    /// Why no further round is needed.
     pub stop: Option<StopReason>,
-    /// Each policy other than the baseline, in the order of the plan.
-    pub policies: Vec<Running>,
+    /// The policies that need not run in the next round.
+    pub drops: Vec<Removal>,
+    /// The answer for each policy other than the baseline, if the experiment ended here.
+    pub answers: BTreeMap<String, Answer>,
 }
 
-/// One policy on the progress line. Between looks it is for the eye only: to stop because of
-/// what it shows would undo the error that the looks keep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Running {
-    /// Name of the policy.
-    pub policy: String,
-    /// Ratio or difference of the verdict metric against the baseline.
-    pub estimate: Option<f64>,
-    /// Lower end of the interval, where the rounds allow one.
-    pub low: Option<f64>,
-    /// Upper end of the interval.
-    pub high: Option<f64>,
-    /// The answer if the experiment ended here.
-    pub answer: Answer,
-    /// About how many more rounds would settle it.
-    pub more_rounds: Option<u32>,
-}
+/// Fewer rounds foretell nothing.
+const FORETELLING: u32 = 8;
 
-/// Says whether the experiment may stop after the rounds that `record` holds. Cheap: only the
-/// verdict metric, the control and the coverage are worked out.
+/// Which policies have their answer after the rounds that `record` holds, and whether the
+/// experiment may stop. It may be asked after every round, and what it says may be acted on.
+/// `rounds_left` is how many more rounds there is time for.
 ///
 /// A single policy has nothing to decide: it ends after `min_rounds`.
 ///
 /// # Errors
 /// When the plan names a baseline or a metric that does not exist.
-pub fn progress(record: &Record) -> Result<Progress, CompareError> {
+pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
     let judged = Judged::as_planned(record)?;
-    let bounds = &record.header.plan.bounds;
     let rounds = judged.rounds.whole;
-    let table = judged.verdict_only();
-    let running = table.comparisons.iter().map(|row| Running {
-        policy: row.policy.clone(),
-        estimate: row.ratio.or(row.difference),
-        low: row.low,
-        high: row.high,
-        answer: table
-            .verdict
-            .policies
-            .get(&row.policy)
-            .copied()
-            .unwrap_or(Answer::CannotTell),
-        more_rounds: row.more_rounds,
-    });
-    let policies: Vec<Running> = running.collect();
-    let stop = match policies.len() {
-        0 => (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured),
-        _ => stop(&judged, rounds, &policies),
-    };
+    let evidence = judged.evidence();
+    let mut drops = Vec::new();
+    let mut answers = BTreeMap::new();
+    for policy in judged.policies().map(|policy| policy.name.as_str()) {
+        let judgement = evidence.judge(policy);
+        answers.insert(policy.to_owned(), judgement.answer);
+        if record.is_run(policy, rounds) && rounds >= record.header.plan.bounds.min_rounds {
+            let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
+            drops.extend(why.map(|why| Removal {
+                round: rounds,
+                policy: policy.to_owned(),
+                why,
+            }));
+        }
+    }
+    let stop = stop(&judged, rounds, &drops);
+    // The cells of a bench are questions of their own, and one decides for all.
+    if record.header.plan.bench.is_some() {
+        drops.clear();
+    }
     Ok(Progress {
         rounds,
-        next_look: looks(bounds).into_iter().find(|&look| look > rounds),
         stop,
-        policies,
+        drops,
+        answers,
     })
 }
 
-fn stop(judged: &Judged, rounds: u32, policies: &[Running]) -> Option<StopReason> {
-    let bounds = &judged.record.header.plan.bounds;
-    if !looks(bounds).contains(&rounds) && rounds < bounds.max_rounds {
+/// The running estimates of the verdict metric, for the line of progress.
+///
+/// # Errors
+/// When the plan names a baseline or a metric that does not exist.
+pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
+    Ok(Judged::as_planned(record)?.deciding_rows())
+}
+
+fn reason_to_drop(
+    judged: &Judged,
+    policy: &str,
+    judgement: &Judgement,
+    rounds_left: u32,
+) -> Option<RemovalReason> {
+    if judgement.is_settled {
+        return Some(RemovalReason::Decided);
+    }
+    let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
+    if !is_open || judged.rounds.whole < FORETELLING {
         return None;
     }
-    if policies
-        .iter()
-        .all(|policy| policy.answer != Answer::CannotTell)
-    {
-        return Some(StopReason::Decided);
+    let draws = judged.evidence().draws(policy);
+    let is_hopeless = !is_within_reach(&draws, judged.question(), rounds_left);
+    is_hopeless.then_some(RemovalReason::OutOfReach)
+}
+
+fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
+    let record = judged.record;
+    let bounds = &record.header.plan.bounds;
+    let all = || record.removals.iter().chain(drops);
+    if record.header.plan.policies.len() < 2 {
+        return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }
-    if bounds
-        .precision
-        .is_some_and(|precision| judged.is_precise(policies, precision))
+    if judged
+        .policies()
+        .all(|policy| all().any(|drop| drop.policy == policy.name))
     {
+        let open = all().any(|drop| drop.why == RemovalReason::OutOfReach);
+        return Some(match open {
+            true => StopReason::OutOfReach,
+            false => StopReason::Decided,
+        });
+    }
+    let is_precise = |precision| rounds >= bounds.min_rounds && judged.is_precise(precision);
+    if bounds.precision.is_some_and(is_precise) {
         return Some(StopReason::Precise);
     }
     (rounds >= bounds.max_rounds).then_some(StopReason::MaxRounds)
@@ -97,13 +115,11 @@ fn stop(judged: &Judged, rounds: u32, policies: &[Running]) -> Option<StopReason
 
 impl Judged<'_> {
     /// Whether no interval of the verdict metric is wider than ± `precision`.
-    fn is_precise(&self, policies: &[Running], precision: f64) -> bool {
-        policies.iter().all(|policy| {
-            let arm = Arm::Policy(&policy.policy);
-            let pairs = self
-                .rounds
-                .pairs(self.metric, Arm::Policy(&self.baseline.name), arm);
-            Effect::of_pairs(&pairs.centers(), self.level.alpha())
+    fn is_precise(&self, precision: f64) -> bool {
+        let evidence = self.evidence();
+        let rows = self.deciding_rows();
+        rows.iter().all(|row| {
+            Effect::of_draws(&evidence.draws(&row.policy), self.question().claims)
                 .and_then(|effect| effect.half_width())
                 .is_some_and(|half| half <= precision)
         })

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
 use crate::run::compare::Warning;
+use crate::run::compare::effect::Draws;
 use crate::run::record::Record;
-use crate::run::stats::Sample;
 use crate::run::stats::tail::Round;
+use crate::run::stats::{Draw, Sample};
 use crate::run::trial::{Mark, Outcome, Reading, Role, Trial};
 
 /// One column of trials in a record.
@@ -33,20 +34,35 @@ pub(super) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
         let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
-        for trial in &record.trials {
+        let planned = |trial: &&Trial| {
+            let policies = &mut record.header.plan.policies.iter();
+            policies.any(|policy| policy.name == trial.policy)
+        };
+        for trial in record.trials.iter().filter(planned) {
             *sizes.entry(trial.round).or_default() += 1;
         }
-        let slots = record.header.plan.round(0).len();
+        let slots = |round: u32| record.slots(round);
         let mut rounds = Self {
             arms: BTreeMap::new(),
             control: BTreeMap::new(),
-            whole: sizes.values().filter(|&&size| size >= slots).count() as u32,
-            cut_off: sizes.values().filter(|&&size| size < slots).count() as u32,
+            whole: sizes
+                .iter()
+                .filter(|&(&at, &size)| size >= slots(at))
+                .count() as u32,
+            cut_off: sizes
+                .iter()
+                .filter(|&(&at, &size)| size < slots(at))
+                .count() as u32,
         };
-        for trial in record.trials.iter().filter(|t| sizes[&t.round] >= slots) {
+        for trial in record.trials.iter().filter(|t| {
+            sizes
+                .get(&t.round)
+                .is_some_and(|&size| size >= slots(t.round))
+        }) {
             let arm = match trial.role {
                 Role::Arm => rounds.arms.entry(&trial.policy).or_default(),
                 Role::Control => &mut rounds.control,
+                Role::Cold => continue,
             };
             arm.insert(trial.round, trial);
         }
@@ -66,8 +82,28 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// The rounds in which `metric` was read in both arms of trials that succeeded, and what a
-    /// reader should know of the others.
+    /// The rounds in which `metric` was read in both arms of trials that succeeded, with the
+    /// second run of the baseline where `control` has one, and what a reader should know of the
+    /// others.
+    pub(super) fn draws(
+        &self,
+        metric: &str,
+        (baseline, control): (Arm, Option<Arm>),
+        policy: Arm,
+    ) -> Pairs<'a> {
+        let mut pairs = self.pairs(metric, baseline, policy);
+        let Some(column) = control.and_then(|control| self.column(control)) else {
+            return pairs;
+        };
+        let read = |round: &u32| {
+            let trial = column.get(round).filter(|trial| trial.succeeded())?;
+            numbers(trial, metric).ok()
+        };
+        pairs.controls = pairs.numbers.iter().map(read).collect();
+        pairs
+    }
+
+    /// The rounds in which `metric` was read in both arms of trials that succeeded.
     pub(super) fn pairs(&self, metric: &str, baseline: Arm, policy: Arm) -> Pairs<'a> {
         let mut pairs = Pairs::default();
         pairs.left_out.cut_off = self.cut_off;
@@ -76,7 +112,7 @@ impl<'a> Rounds<'a> {
         };
         for (round, a) in first {
             if let Some(b) = second.get(round) {
-                pairs.add(metric, a, b);
+                pairs.add(metric, *round, (a, b));
             }
         }
         pairs
@@ -110,6 +146,10 @@ pub(super) fn numbers<'a>(trial: &'a Trial, metric: &str) -> Result<Sample<'a>, 
 pub(super) struct Pairs<'a> {
     /// The values of each round, under the baseline and under the policy; never empty.
     pub(super) rounds: Vec<Round<'a>>,
+    /// The second run of the baseline in each of them, where it was read.
+    controls: Vec<Option<Sample<'a>>>,
+    /// The numbers of these rounds.
+    numbers: Vec<u32>,
     left_out: LeftOut,
 }
 
@@ -126,7 +166,7 @@ struct LeftOut {
 }
 
 impl<'a> Pairs<'a> {
-    fn add(&mut self, metric: &str, a: &'a Trial, b: &'a Trial) {
+    fn add(&mut self, metric: &str, round: u32, (a, b): (&'a Trial, &'a Trial)) {
         if let Some(failed) = [a, b].into_iter().find(|trial| !trial.succeeded()) {
             self.left_out.failed += 1;
             self.left_out
@@ -136,6 +176,8 @@ impl<'a> Pairs<'a> {
         }
         match (numbers(a, metric), numbers(b, metric)) {
             (Ok(first), Ok(second)) => {
+                self.numbers.push(round);
+                self.controls.push(None);
                 self.rounds.push((first, second));
                 for trial in [a, b].into_iter().filter(|trial| !trial.marks.is_empty()) {
                     self.left_out.marked += 1;
@@ -156,20 +198,29 @@ impl<'a> Pairs<'a> {
         self.rounds.len() as u32
     }
 
-    /// The typical value of each round: its number, or the median of its numbers.
-    pub(super) fn centers(&self) -> Vec<(f64, f64)> {
-        self.by_round(Sample::middle)
+    /// The typical value of each trial: its number, or the median of its numbers.
+    pub(super) fn centers(&self) -> Draws {
+        self.draws_of(Sample::middle)
+            .unwrap_or_else(|| Draws::of(Vec::new()))
     }
 
-    /// The largest value of each round.
-    pub(super) fn largest(&self) -> Vec<(f64, f64)> {
-        self.by_round(Sample::largest)
+    /// The largest value of each trial.
+    pub(super) fn largest(&self) -> Draws {
+        self.draws_of(Sample::largest)
+            .unwrap_or_else(|| Draws::of(Vec::new()))
     }
 
-    fn by_round(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Vec<(f64, f64)> {
-        let value = |sample| one(sample).unwrap_or(f64::NAN);
-        let pairs = self.rounds.iter();
-        pairs.map(|&(a, b)| (value(a), value(b))).collect()
+    /// One number of each trial; `None` where a trial does not have it.
+    pub(super) fn draws_of(&self, one: impl Fn(Sample<'a>) -> Option<f64>) -> Option<Draws> {
+        let rounds = self.rounds.iter().zip(&self.controls);
+        let draws = rounds.map(|(&(baseline, policy), control)| {
+            Some(Draw {
+                policy: one(policy)?,
+                baseline: one(baseline)?,
+                control: control.and_then(&one),
+            })
+        });
+        Some(Draws::of(draws.collect::<Option<_>>()?))
     }
 
     /// Values of both arms, all rounds together.

@@ -1,13 +1,15 @@
 //! A whole record, compared.
 
-use crate::run::compare::effect::{Effect, Level};
+use crate::run::compare::coverage::no_effect;
+use crate::run::compare::decision::Question;
+use crate::run::compare::effect::Effect;
 use crate::run::compare::percentiles::percentiles;
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
-use crate::run::compare::rows::{Estimate, Family, family, finish, tails};
-use crate::run::compare::verdict::Evidence;
-use crate::run::compare::{Change, CompareError, Comparison, Control, Statistic, Table, columns};
+use crate::run::compare::rows::{Estimate, tails};
+use crate::run::compare::verdict::{Evidence, control};
+use crate::run::compare::{CompareError, Comparison, Control, Statistic, Table, columns};
 use crate::run::metric::Better;
-use crate::run::plan::looks::share;
+use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::Quantile;
@@ -23,6 +25,8 @@ pub struct Options {
     pub verdict_metric: Option<String>,
     /// Another practical threshold, as a share.
     pub threshold: Option<f64>,
+    /// Another property of the runs.
+    pub judge_by: Option<JudgeBy>,
 }
 
 /// Compares every policy of a record with the baseline, in every metric.
@@ -48,7 +52,8 @@ pub(super) struct Judged<'a> {
     pub(super) baseline: &'a Policy,
     pub(super) metric: &'a str,
     pub(super) better: Better,
-    pub(super) level: Level,
+    pub(super) threshold: f64,
+    judge_by: JudgeBy,
 }
 
 /// Everything as the plan had it.
@@ -56,6 +61,7 @@ static AS_PLANNED: Options = Options {
     baseline: None,
     verdict_metric: None,
     threshold: None,
+    judge_by: None,
 };
 
 impl<'a> Judged<'a> {
@@ -80,19 +86,46 @@ impl<'a> Judged<'a> {
             return Err(CompareError::BadThreshold { threshold });
         }
         let rounds = Rounds::of(record);
-        let share = share(&plan.bounds, rounds.whole);
-        let level = Level { share, threshold };
         Ok(Self {
             record,
             rounds,
             baseline,
             metric,
             better,
-            level,
+            threshold,
+            judge_by: options.judge_by.unwrap_or(plan.judge_by),
         })
     }
 
-    fn policies(&self) -> impl Iterator<Item = &'a Policy> {
+    /// How many policies share the error of the verdict: those that changed the program's pages,
+    /// or may have. About the others nothing is claimed that the clock could get wrong.
+    fn claims(&self) -> u32 {
+        let judged = self
+            .policies()
+            .filter(|policy| no_effect(self.record, &self.rounds, self.baseline, policy).is_none());
+        judged.count().max(1) as u32
+    }
+
+    pub(super) fn question(&self) -> Question {
+        Question {
+            better: self.better,
+            threshold: self.threshold,
+            claims: self.claims(),
+            judge_by: self.judge_by,
+        }
+    }
+
+    pub(super) fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            record: self.record,
+            rounds: &self.rounds,
+            baseline: self.baseline,
+            metric: self.metric,
+            question: self.question(),
+        }
+    }
+
+    pub(super) fn policies(&self) -> impl Iterator<Item = &'a Policy> {
         let baseline = self.baseline;
         let policies = self.record.header.plan.policies.iter();
         policies.filter(move |policy| policy.name != baseline.name)
@@ -116,16 +149,13 @@ impl<'a> Judged<'a> {
     }
 
     fn policy_rows(&self, metric: &str, policy: &str) -> Vec<Estimate> {
-        let arms = (Arm::Policy(&self.baseline.name), Arm::Policy(policy));
-        let pairs = self.rounds.pairs(metric, arms.0, arms.1);
+        let pairs = self.draws(metric, policy);
         let center = self.center(metric, policy, &pairs);
         if columns::is_counted(self.record, metric) {
-            let level = self.level;
-            let rows = percentiles(&pairs, level, self.record.header.plan.seed);
+            let rows = percentiles(&pairs, self.record.header.plan.seed);
             let rows = rows.into_iter().map(|found| found.row(&center));
             return rows.chain([center.clone()]).collect();
         }
-        let better = columns::better(self.record, metric).unwrap_or(Better::Neither);
         let tails = self
             .tails(metric, &pairs)
             .into_iter()
@@ -134,11 +164,6 @@ impl<'a> Judged<'a> {
                 statistic: Statistic::Quantile(quantile),
                 policy: policy.to_owned(),
                 baseline: self.baseline.name.clone(),
-                family: if better == Better::Neither {
-                    Family::Untested
-                } else {
-                    Family::Tails
-                },
                 effect: Some(effect),
                 n: pairs.n(),
                 warnings: center.warnings.clone(),
@@ -154,21 +179,21 @@ impl<'a> Judged<'a> {
         if !columns::has_tails(self.record, metric) && !self.record.trials.iter().any(many) {
             return Vec::new();
         }
-        tails(pairs, self.level, self.record.header.plan.seed)
+        tails(pairs, self.record.header.plan.seed)
     }
 
     fn center(&self, metric: &str, policy: &str, pairs: &Pairs) -> Estimate {
-        let effect = Effect::of_pairs(&pairs.centers(), self.level.alpha());
-        let better = columns::better(self.record, metric).unwrap_or(Better::Neither);
+        let claims = if metric == self.metric {
+            self.claims()
+        } else {
+            1
+        };
         Estimate {
             metric: metric.to_owned(),
             statistic: Statistic::Center,
             policy: policy.to_owned(),
             baseline: self.baseline.name.clone(),
-            family: effect.map_or(Family::Untested, |effect| {
-                family(metric, self.metric, better, &effect)
-            }),
-            effect,
+            effect: Effect::of_draws(&pairs.centers(), claims),
             n: pairs.n(),
             warnings: pairs.warnings(),
         }
@@ -184,41 +209,56 @@ impl<'a> Judged<'a> {
         let pairs = self
             .rounds
             .pairs(self.metric, Arm::Policy(&plan.baseline), Arm::Control);
-        let mut row = self.center(self.metric, &plan.baseline, &pairs);
-        row.baseline.clone_from(&plan.baseline);
-        let comparison = finish(vec![row], self.level).pop()?;
-        let passed = !matches!(comparison.change, Change::Higher | Change::Lower);
-        Some(Control { comparison, passed })
+        let row = Estimate {
+            metric: self.metric.to_owned(),
+            statistic: Statistic::Center,
+            policy: plan.baseline.clone(),
+            baseline: plan.baseline.clone(),
+            effect: Effect::of_draws(&pairs.centers(), 1),
+            n: pairs.n(),
+            warnings: pairs.warnings(),
+        };
+        let comparison = row.finish(self.threshold);
+        Some(Control { comparison })
     }
 
-    /// A table of the verdict metric alone.
-    pub(super) fn verdict_only(&self) -> Table {
+    /// The rounds of one policy beside those of the baseline.
+    fn draws(&self, metric: &str, policy: &str) -> Pairs<'a> {
+        let baseline = (
+            Arm::Policy(self.baseline.name.as_str()),
+            control(self.record, self.baseline),
+        );
+        self.rounds.draws(metric, baseline, Arm::Policy(policy))
+    }
+
+    /// The rows of the verdict metric alone.
+    pub(super) fn deciding_rows(&self) -> Vec<Comparison> {
         let row = |policy: &Policy| {
-            let arms = (Arm::Policy(&self.baseline.name), Arm::Policy(&policy.name));
-            let pairs = self.rounds.pairs(self.metric, arms.0, arms.1);
+            let pairs = self.draws(self.metric, &policy.name);
             self.center(self.metric, &policy.name, &pairs)
+                .finish(self.threshold)
         };
-        self.conclude(self.policies().map(row).collect())
+        self.policies().map(row).collect()
     }
 
     fn conclude(&self, rows: Vec<Estimate>) -> Table {
-        let comparisons: Vec<Comparison> = finish(rows, self.level);
-        let control = self.control();
-        let evidence = Evidence {
-            record: self.record,
-            rounds: &self.rounds,
-            baseline: self.baseline,
-            metric: self.metric,
-            better: self.better,
-            level: self.level,
-            control: control.as_ref(),
-        };
-        let verdict = evidence.verdict(&comparisons);
+        let rows = rows.into_iter();
+        let comparisons: Vec<Comparison> = rows.map(|row| row.finish(self.threshold)).collect();
+        let mut verdict = self.evidence().verdict(&comparisons);
+        verdict.chosen_afterwards = !self.is_as_planned();
         Table {
-            comparisons,
-            control,
+            control: self.control(),
             verdict,
+            comparisons,
         }
+    }
+
+    fn is_as_planned(&self) -> bool {
+        let plan = &self.record.header.plan;
+        self.baseline.name == plan.baseline
+            && self.metric == plan.verdict_metric
+            && self.threshold.total_cmp(&plan.bounds.threshold).is_eq()
+            && self.judge_by == plan.judge_by
     }
 }
 

@@ -1,15 +1,16 @@
 //! The answer: for each policy one word, with the reason where a number does not give it.
 
-use std::collections::BTreeMap;
-
 use crate::run::compare::coverage::no_effect;
-use crate::run::compare::effect::Level;
-use crate::run::compare::rounds::{Arm, Rounds};
-use crate::run::compare::{Answer, Change, Comparison, Control, Statistic, Verdict};
+use crate::run::compare::decision::{Question, Runs, decide};
+use crate::run::compare::effect::Draws;
+use crate::run::compare::order::{Order, order};
+use crate::run::compare::rounds::{Arm, Pairs, Rounds};
+use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict};
 use crate::run::metric::Better;
-use crate::run::plan::looks::fewest_pairs;
+use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
+use crate::run::stats::{ALPHA, Quantile};
 use crate::run::trial::Mark;
 
 /// What the answers are drawn from.
@@ -18,10 +19,20 @@ pub(super) struct Evidence<'a> {
     pub(super) rounds: &'a Rounds<'a>,
     pub(super) baseline: &'a Policy,
     pub(super) metric: &'a str,
-    pub(super) better: Better,
-    pub(super) level: Level,
-    pub(super) control: Option<&'a Control>,
+    pub(super) question: Question,
 }
+
+/// A policy with its answer.
+pub(super) struct Judgement {
+    pub(super) answer: Answer,
+    pub(super) reason: Option<String>,
+    /// Whether no further round is needed.
+    pub(super) is_settled: bool,
+    pub(super) runs: Option<Runs>,
+}
+
+/// Rounds after which a policy that changed no page is left.
+const ROUNDS_WITHOUT_EFFECT: u32 = 3;
 
 impl Evidence<'_> {
     /// One answer for each of `comparisons` that is about the verdict metric.
@@ -29,39 +40,86 @@ impl Evidence<'_> {
         let mut verdict = Verdict {
             metric: self.metric.to_owned(),
             baseline: self.baseline.name.clone(),
-            threshold: self.level.threshold,
-            policies: BTreeMap::new(),
-            reasons: BTreeMap::new(),
-            best: None,
+            threshold: self.question.threshold,
+            order: order(self.record, self.metric),
+            ..Verdict::default()
         };
         for comparison in deciding(comparisons, self.metric) {
-            let (answer, reason) = self.answer(comparison);
-            let name = &comparison.policy;
-            verdict.policies.insert(name.clone(), answer);
-            verdict
-                .reasons
-                .extend(reason.map(|reason| (name.clone(), reason)));
+            let judgement = self.judge(&comparison.policy);
+            let name = || comparison.policy.clone();
+            let order = verdict.order.as_ref();
+            let judged = match self.question.judge_by {
+                JudgeBy::P95 => self.by_p95(comparisons, &name()),
+                _ => judgement.answer,
+            };
+            let answer = with_order(judged, &name(), order);
+            verdict.policies.insert(name(), answer);
+            let reason = judgement.reason.into_iter();
+            verdict.reasons.extend(reason.map(|it| (name(), it)));
+            let runs = judgement.runs.into_iter();
+            verdict.runs.extend(runs.map(|it| (name(), it)));
         }
         verdict.best = self.best(&verdict, comparisons);
         verdict
     }
 
-    fn answer(&self, comparison: &Comparison) -> (Answer, Option<String>) {
+    /// The answer of the 95th percentile, as one of the claims.
+    fn by_p95(&self, comparisons: &[Comparison], policy: &str) -> Answer {
+        let mut rows = comparisons.iter();
+        let row = rows.find(|row| {
+            row.metric == self.metric
+                && row.statistic == Statistic::Quantile(Quantile::P95)
+                && row.policy == policy
+        });
+        let level = ALPHA / f64::from(self.question.claims);
+        let clear = row.filter(|row| row.p.is_some_and(|p| p <= level));
+        clear.map_or(Answer::NotDecided, |row| {
+            word(row.change, self.question.better)
+        })
+    }
+
+    /// The answer for one policy, leaving out what the order of the trials did.
+    pub(super) fn judge(&self, name: &str) -> Judgement {
         let policies = &self.record.header.plan.policies;
-        let policy = policies
-            .iter()
-            .find(|policy| policy.name == comparison.policy);
-        if let Some(reason) = self.not_treated(&comparison.policy) {
-            return (Answer::CannotTell, Some(reason));
+        let policy = policies.iter().find(|policy| policy.name == name);
+        let pairs = self.pairs(name);
+        if let Some(reason) = self.not_treated(name) {
+            return Judgement::undecided(reason);
         }
         let same = policy.and_then(|p| no_effect(self.record, self.rounds, self.baseline, p));
         if let Some(reason) = same {
-            return (Answer::NoEffect, Some(reason));
+            return Judgement {
+                answer: Answer::NoEffect,
+                reason: Some(reason),
+                is_settled: pairs.n() >= ROUNDS_WITHOUT_EFFECT,
+                runs: None,
+            };
         }
-        if let Some(reason) = self.not_trusted(comparison) {
-            return (Answer::CannotTell, Some(reason));
+        if let Some(reason) = self.not_measured(&pairs) {
+            return Judgement::undecided(reason);
         }
-        (word(comparison.change, self.better), None)
+        let Some(decision) = decide(&pairs.centers(), self.question) else {
+            return Judgement::undecided("no complete round".to_owned());
+        };
+        Judgement {
+            answer: decision.answer,
+            reason: None,
+            is_settled: decision.is_settled,
+            runs: Some(decision.runs),
+        }
+    }
+
+    pub(super) fn draws(&self, policy: &str) -> Draws {
+        self.pairs(policy).centers()
+    }
+
+    fn pairs(&self, policy: &str) -> Pairs<'_> {
+        let baseline = (
+            Arm::Policy(self.baseline.name.as_str()),
+            control(self.record, self.baseline),
+        );
+        self.rounds
+            .draws(self.metric, baseline, Arm::Policy(policy))
     }
 
     /// Why the trials of a policy say nothing about the policy.
@@ -86,46 +144,17 @@ impl Evidence<'_> {
     }
 
     /// Why the numbers do not carry an answer.
-    fn not_trusted(&self, comparison: &Comparison) -> Option<String> {
-        if let Some(control) = self.control.filter(|control| !control.passed) {
-            return Some(distrust(control));
-        }
-        if self.better == Better::Neither {
+    fn not_measured(&self, pairs: &Pairs<'_>) -> Option<String> {
+        if self.question.better == Better::Neither {
             return Some(format!(
                 "{} has no better direction; choose another metric",
                 self.metric
             ));
         }
-        (comparison.low.is_none()).then(|| match comparison.warnings.first() {
-            Some(warning) if comparison.n == 0 => {
-                format!("{} was not measured: {warning}", self.metric)
-            }
-            _ => self.too_few(comparison.n),
-        })
-    }
-
-    /// Where the plan itself had too few, the number to ask for is told: that of the interval,
-    /// or with several policies that of the correction, which needs more.
-    fn too_few(&self, rounds: u32) -> String {
-        let plan = &self.record.header.plan;
-        let alpha = self.level.alpha();
-        let compared = plan.policies.len().saturating_sub(1).max(1);
-        let planned_too_few = plan.bounds.max_rounds < fewest_pairs(alpha);
-        let fewest = if planned_too_few {
-            fewest_pairs(alpha / compared as f64)
-        } else {
-            fewest_pairs(alpha)
-        };
-        let measured = match rounds {
-            1 => "only 1 complete round".to_owned(),
-            _ => format!("only {rounds} complete rounds"),
-        };
-        let flag = if planned_too_few {
-            format!(" (--max-rounds {fewest})")
-        } else {
-            String::new()
-        };
-        format!("{measured}; an answer needs at least {fewest}{flag}")
+        let warning = pairs.warnings().into_iter().next();
+        warning
+            .filter(|_| pairs.n() == 0)
+            .map(|warning| format!("{} was not measured: {warning}", self.metric))
     }
 
     fn writes_settings(&self, policy: &str) -> bool {
@@ -137,12 +166,12 @@ impl Evidence<'_> {
     /// Where that one writes the machine's settings, a better policy that does not and whose
     /// interval overlaps is preferred: as good as far as can be told, and nobody else's business.
     fn best(&self, verdict: &Verdict, comparisons: &[Comparison]) -> Option<String> {
-        if self.control.is_some_and(|control| !control.passed) || verdict.policies.is_empty() {
+        if verdict.policies.is_empty() {
             return None;
         }
         let gain = |comparison: &&Comparison| {
             let effect = comparison.ratio.or(comparison.difference).unwrap_or(0.0);
-            if self.better == Better::Higher {
+            if self.question.better == Better::Higher {
                 effect
             } else {
                 -effect
@@ -165,7 +194,7 @@ impl Evidence<'_> {
         let open = verdict
             .policies
             .values()
-            .any(|answer| *answer == Answer::CannotTell);
+            .any(|answer| *answer == Answer::NotDecided);
         match winner {
             Some(winner) => Some(winner.policy.clone()),
             None => (!open).then(|| self.baseline.name.clone()),
@@ -197,15 +226,35 @@ pub(super) fn word(change: Change, better: Better) -> Answer {
         (Change::Higher, Better::Higher) | (Change::Lower, Better::Lower) => Answer::Better,
         (Change::Higher, Better::Lower) | (Change::Lower, Better::Higher) => Answer::Worse,
         (Change::NoDifference, _) => Answer::NoDifference,
-        (Change::CannotTell, _) | (_, Better::Neither) => Answer::CannotTell,
+        (Change::CannotTell, _) | (_, Better::Neither) => Answer::NotDecided,
     }
 }
 
-fn distrust(control: &Control) -> String {
-    let row = &control.comparison;
-    format!(
-        "the control failed: the baseline differs from itself in {}, so do not trust this run; run \
-         it again",
-        row.metric
-    )
+/// The second run of the plan's baseline belongs to that baseline alone.
+pub(super) fn control<'a>(record: &Record, baseline: &Policy) -> Option<Arm<'a>> {
+    (record.header.plan.baseline == baseline.name).then_some(Arm::Control)
+}
+
+/// Where the order matters so much that a policy is better after one kind of trial and worse
+/// after another, neither word is the program's.
+fn with_order(answer: Answer, policy: &str, order: Option<&Order>) -> Answer {
+    let sensitive =
+        order.filter(|order| order.matters() && order.policies.iter().any(|it| it == policy));
+    let ends = sensitive.and_then(Order::ends);
+    match (answer, ends) {
+        (Answer::Mixed | Answer::NoEffect, _) | (_, None) => answer,
+        (_, Some((first, last))) if (first < 1.0) == (last < 1.0) => answer,
+        _ => Answer::DependsOnOrder,
+    }
+}
+
+impl Judgement {
+    fn undecided(reason: String) -> Self {
+        Self {
+            answer: Answer::NotDecided,
+            reason: Some(reason),
+            is_settled: false,
+            runs: None,
+        }
+    }
 }

@@ -5,8 +5,8 @@
 //! the time before is also compared with itself, first half against second: a process that
 //! differs there already was not steady, and its comparison says so and claims nothing.
 
-use crate::run::compare::effect::{Effect, Level};
-use crate::run::compare::rows::{Estimate, family, finish};
+use crate::run::compare::effect::Effect;
+use crate::run::compare::rows::Estimate;
 use crate::run::compare::{Change, Comparison, Statistic, Warning};
 use crate::run::metric::Better;
 
@@ -31,36 +31,28 @@ pub const FEWEST_WINDOWS: u32 = 8;
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Compares each metric after with the same before: the Mann–Whitney shift with its interval,
-/// Holm over the metrics. `threshold` is the smallest effect of interest, as a share.
+/// Compares each metric after with the same before: the Mann–Whitney shift with its interval, each
+/// metric by itself. `threshold` is the smallest effect of interest, as a share.
 #[must_use]
 pub fn windows(samples: &[Windows], threshold: f64) -> Vec<Comparison> {
-    let level = Level {
-        share: 1.0,
-        threshold,
-    };
-    let rows = samples.iter().map(|one| row(one, level)).collect();
-    let mut comparisons = finish(rows, level);
-    for (comparison, one) in comparisons.iter_mut().zip(samples) {
-        if is_unsteady(&one.before, level) {
+    let compared = samples.iter().map(|one| {
+        let mut comparison = row(one).finish(threshold);
+        if is_unsteady(&one.before, threshold) {
             comparison.change = Change::CannotTell;
-            comparison.more_rounds = None;
             comparison.warnings.push(Warning::Unsteady);
         }
-    }
-    comparisons
+        comparison
+    });
+    compared.collect()
 }
 
-fn row(one: &Windows, level: Level) -> Estimate {
-    let effect = Effect::of_samples(&one.before, &one.after, level.alpha());
+fn row(one: &Windows) -> Estimate {
+    let effect = Effect::of_samples(&one.before, &one.after);
     Estimate {
         metric: one.metric.clone(),
         statistic: Statistic::Center,
         policy: AFTER.to_owned(),
         baseline: BEFORE.to_owned(),
-        family: effect.map_or(crate::run::compare::rows::Family::Untested, |effect| {
-            family(&one.metric, "", one.better, &effect)
-        }),
         effect,
         n: u32::try_from(one.before.len().min(one.after.len())).unwrap_or(u32::MAX),
         warnings: Vec::new(),
@@ -68,12 +60,10 @@ fn row(one: &Windows, level: Level) -> Estimate {
 }
 
 /// Whether the first half of the windows differs from the second by more than the threshold.
-fn is_unsteady(before: &[f64], level: Level) -> bool {
+fn is_unsteady(before: &[f64], threshold: f64) -> bool {
     let (first, second) = before.split_at(before.len() / 2);
-    Effect::of_samples(first, second, level.alpha()).is_some_and(|effect| {
-        let change = effect.change(level, Some(effect.p));
-        matches!(change, Change::Higher | Change::Lower)
-    })
+    Effect::of_samples(first, second)
+        .is_some_and(|effect| matches!(effect.change(threshold), Change::Higher | Change::Lower))
 }
 
 #[cfg(test)]

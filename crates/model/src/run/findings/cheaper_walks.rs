@@ -28,6 +28,10 @@ impl Rule for CheaperWalks {
          remaining walks."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }
@@ -44,7 +48,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         told(WALKS, before),
         told(WALKS, after)
     );
-    match view.change_by_itself(WALKS) {
+    match view.change(WALKS) {
         Some(Change::Lower) => fewer(view, &walks),
         Some(Change::NoDifference) => same(view),
         _ => Ok(Claim::Nothing),
@@ -70,7 +74,7 @@ fn fewer(view: &mut PolicyView<'_, '_>, walks: &str) -> Result<Claim, MissingInp
         percent(share)
     );
     let (Ok((cycles_before, cycles)), Some(Change::Lower)) =
-        (view.both(CYCLES), view.change_by_itself(CYCLES))
+        (view.both(CYCLES), view.change(CYCLES))
     else {
         return Ok(Claim::Shown(format!(
             "{policy}: page walks got cheaper. {walks}; {shares}"

@@ -118,10 +118,9 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// How a metric changed from the baseline to a policy, by its own interval.
-    pub(crate) fn change_by_itself(&self, metric: impl AsRef<str>, policy: &str) -> Option<Change> {
-        let comparison = self.comparison(metric, policy)?;
-        Some(comparison.by_itself(self.table.verdict.threshold))
+    /// How a metric changed from the baseline to a policy.
+    pub(crate) fn change(&self, metric: impl AsRef<str>, policy: &str) -> Option<Change> {
+        Some(self.comparison(metric, policy)?.change)
     }
 
     /// Asks a rule about every policy other than the baseline.
@@ -265,18 +264,9 @@ impl PolicyView<'_, '_> {
         Ok(value)
     }
 
-    /// How the metric changed from the baseline to this policy, among all comparisons.
+    /// How the metric changed from the baseline to this policy.
     pub(crate) fn change(&self, metric: impl AsRef<str>) -> Option<Change> {
-        self.context
-            .comparison(metric, self.policy)
-            .map(|comparison| comparison.change)
-    }
-
-    /// The same by its own interval. It is for what explains an answer or a reading: the
-    /// correction for many comparisons guards the answers, and would hide that 54,000 faults
-    /// became 600 until the last look.
-    pub(crate) fn change_by_itself(&self, metric: impl AsRef<str>) -> Option<Change> {
-        self.context.change_by_itself(metric, self.policy)
+        self.context.change(metric, self.policy)
     }
 
     fn absence(&self, absent: &MissingInput) -> String {

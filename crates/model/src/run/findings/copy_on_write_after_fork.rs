@@ -55,7 +55,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         told(SPLITS, there),
         view.context.baseline()
     );
-    Ok(match view.change_by_itself(SPLITS) {
+    Ok(match view.change(SPLITS) {
         Some(Change::Higher) => Claim::Shown(format!(
             "{policy}: writes after a fork split huge pages. {lead}; {splits}"
         )),

@@ -22,6 +22,10 @@ impl Rule for EqualCoverage {
          another thp= value and compare the two."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

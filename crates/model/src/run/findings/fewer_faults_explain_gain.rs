@@ -2,8 +2,8 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
-use crate::run::compare::Change;
 use crate::run::compare::medians::arm_trials;
+use crate::run::compare::{Answer, Change};
 use crate::run::metric::MetricId;
 use crate::run::stats::median;
 use crate::run::trial::Trial;
@@ -30,15 +30,21 @@ impl Rule for FewerFaultsExplainGain {
          counters."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }
 }
 
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
-    let fell = |metric: MetricId| view.change_by_itself(metric) == Some(Change::Lower);
+    let fell = |metric: MetricId| view.change(metric) == Some(Change::Lower);
     let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
-    if !gained || !fell(MetricId::MinorFaultsTotal) {
+    // Of runs that are mixed, half of the story would be told.
+    let is_mixed = view.context.answer(view.policy) == Some(Answer::Mixed);
+    if is_mixed || !gained || !fell(MetricId::MinorFaultsTotal) {
         return Ok(Claim::Nothing);
     }
     let system_fell = fell(MetricId::SystemSeconds);

@@ -1,11 +1,14 @@
-//! Claims that huge pages cost very different kernel time from trial to trial because the
-//! hypervisor had backed the memory under some and not under others.
+//! Claims that the first touch of memory is dear because the hypervisor had taken it back: shown
+//! by kernel time that differs from trial to trial, or by what touching took where memory was warmed.
 
 use super::context::{Claim, MissingInput, PolicyView, told};
 use super::{Context, Finding, Rule};
 use crate::base::units::MIB;
 use crate::run::compare::medians::arm_trials;
 use crate::run::metric::MetricId;
+use crate::run::plan::HostMemory;
+use crate::run::stats::median;
+use crate::run::trial::{TouchPrice, Trial};
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -28,18 +31,19 @@ impl Rule for HostColdMemory {
     }
 
     fn explain(&self) -> &'static str {
-        "Claims that huge pages cost very different kernel time from trial to trial because the \
-         hypervisor had backed the memory under some trials and not under others. Evidence: a \
-         virtual machine; most memory is huge; kernel time in the slowest quarter of the trials \
-         is at least four times that in the quickest, the baseline's kernel time is steady, and \
-         nothing was compacted or reclaimed. Refuted when the same happens on bare metal, or \
-         when it goes away with other programs' load. Next: the same experiment with memory that \
-         is touched once and kept (a hugetlb pool, no free page reporting, no balloon), which \
-         takes the host out of the question."
+        "Claims that the first touch of huge pages costs more where the hypervisor had taken memory \
+         back. Evidence: a virtual machine; where memory was warmed before each trial \
+         (--host-memory warm), what touching a huge page took before and after warming, and the \
+         trials after a rest, which are in no comparison. Where it was not: most memory is huge; \
+         kernel time in the slowest quarter of the trials is at least four times that in the \
+         quickest, the baseline's kernel time is steady, and nothing was compacted or reclaimed. \
+         Refuted when the same happens on bare metal, or when it goes away with other programs' \
+         load. Next: --host-memory warm, or memory that is touched once and kept (a hugetlb pool, \
+         no free page reporting, no balloon), which takes the host out of the question."
     }
 
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
-        context.of_arms(self, ask)
+        context.of_all(self, ask)
     }
 }
 
@@ -47,11 +51,34 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let Some(hypervisor) = view.context.host().hypervisor.clone() else {
         return Ok(Claim::Nothing);
     };
-    // Without this reading the question does not arise; other rules say that it is missing.
-    let huge_bytes = view.here(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
-    if huge_bytes < LEAST_HUGE_BYTES
-        || huge_bytes < LEAST_SHARE * view.here(MetricId::PeakRssBytes)?
-    {
+    let huge_bytes = huge_bytes(view);
+    if huge_bytes < LEAST_HUGE_BYTES {
+        return Ok(Claim::Nothing);
+    }
+    match spread(view, huge_bytes, &hypervisor)? {
+        Claim::Nothing => Ok(priced(view, huge_bytes)),
+        claim => Ok(claim),
+    }
+}
+
+/// Memory in huge pages: what a sample saw or what faults brought, for a sample misses what lived
+/// between two. Without both readings the question does not arise; other rules say that they are
+/// missing.
+fn huge_bytes(view: &mut PolicyView<'_, '_>) -> f64 {
+    let page = view.context.host().pmd_bytes().unwrap_or(0) as f64;
+    let sampled = view.here(MetricId::HugeAnonPeakBytes).unwrap_or(0.0);
+    let faulted = view.here(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * page;
+    sampled.max(faulted)
+}
+
+/// Whether kernel time differs from trial to trial as it does where only some memory is backed.
+fn spread(
+    view: &mut PolicyView<'_, '_>,
+    huge_bytes: f64,
+    hypervisor: &str,
+) -> Result<Claim, MissingInput> {
+    let is_baseline = view.policy == view.context.baseline();
+    if is_baseline || huge_bytes < LEAST_SHARE * view.here(MetricId::PeakRssBytes)? {
         return Ok(Claim::Nothing);
     }
     let baseline = quarters(view, view.context.baseline());
@@ -82,9 +109,78 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     } else {
         Claim::Shown(format!(
             "{policy}: in some trials the hypervisor ({hypervisor}) probably had to back memory first. \
-             {lead}, without compaction or reclaim; on backed memory expect the fast case"
+             {lead}, without compaction or reclaim; {}",
+            advice(view)
         ))
     })
+}
+
+fn advice(view: &PolicyView<'_, '_>) -> &'static str {
+    match view.context.record.header.plan.host_memory {
+        HostMemory::Warm => "this although memory was warmed before each trial",
+        _ => "on backed memory expect the fast case (--host-memory warm)",
+    }
+}
+
+/// What a cold start costs that the comparison of warmed trials leaves out.
+fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
+    let record = view.context.record;
+    let touches = record.trials.iter().chain(&record.cold);
+    let touches = touches.filter_map(|trial| trial.first_touch.as_ref());
+    let is_warmed = record.header.plan.host_memory == HostMemory::Warm;
+    let price = is_warmed.then(|| TouchPrice::of(touches)).flatten();
+    let Some((price, page)) = price.zip(view.context.host().pmd_bytes()) else {
+        return Claim::Nothing;
+    };
+    let TouchPrice {
+        cold_seconds,
+        warm_seconds,
+    } = price;
+    view.evidence.figure("cold_touch_seconds", cold_seconds);
+    view.evidence.figure("warm_touch_seconds", warm_seconds);
+    let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
+    let (start, after_rest) = cold_start(view, page, expected);
+    Claim::Shown(format!(
+        "{}: first touch of cold memory costs {} a huge page here: {start} a start; not in the \
+         comparison. Of warm memory it costs {}{after_rest}",
+        view.policy,
+        seconds(cold_seconds),
+        seconds(warm_seconds),
+    ))
+}
+
+/// Another program may have freed memory during the rest.
+fn was_cold(trial: &Trial, page: u64) -> bool {
+    let touch = trial.first_touch.as_ref();
+    touch.is_some_and(|touch| touch.shows_cold(page))
+}
+
+/// What a start takes longer, by the trials after a rest or else by the price of its huge pages;
+/// and those trials in words.
+fn cold_start(view: &mut PolicyView<'_, '_>, page: u64, expected: f64) -> (String, String) {
+    let policy = view.policy;
+    let wall = |trial: &Trial| trial.value(MetricId::WallSeconds);
+    let rested = view.context.record.cold.iter();
+    let rested = rested.filter(|trial| trial.policy == policy && trial.succeeded());
+    let rested = rested.filter(|trial| was_cold(trial, page));
+    let rested: Vec<f64> = rested.filter_map(wall).collect();
+    let warm = view.median_or_missing(MetricId::WallSeconds).ok();
+    let Some((cold, warm)) = median(&rested).zip(warm) else {
+        view.evidence
+            .figure("cold_start_expected_seconds", expected);
+        return (format!("about {}", seconds(expected)), String::new());
+    };
+    view.evidence.figure("cold_start_seconds", cold - warm);
+    let trials = match rested.len() {
+        1 => "The one trial after a rest".to_owned(),
+        count => format!("The {count} trials after a rest"),
+    };
+    let words = format!(
+        ". {trials} took {}, the others {}",
+        seconds(cold),
+        seconds(warm)
+    );
+    (seconds((cold - warm).max(0.0)), words)
 }
 
 /// What a huge page cost more in the slow quarter.
@@ -100,6 +196,11 @@ fn dearer(view: &mut PolicyView<'_, '_>, huge_bytes: f64, seconds: f64) -> Strin
         " ({} more per huge page)",
         told(MetricId::SystemSeconds, each)
     )
+}
+
+/// A time as people read it.
+fn seconds(seconds: f64) -> String {
+    told(MetricId::WallSeconds, seconds)
 }
 
 /// Kernel time in the middle of the quickest and of the slowest quarter of a policy's

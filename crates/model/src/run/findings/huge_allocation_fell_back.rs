@@ -26,6 +26,10 @@ impl Rule for HugeAllocationFellBack {
          memory.max."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_all(self, ask)
     }

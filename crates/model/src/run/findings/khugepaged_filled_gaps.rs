@@ -28,6 +28,10 @@ impl Rule for KhugepagedFilledGaps {
          khugepaged.max_ptes_none=0, or MADV_NOHUGEPAGE on memory that is used sparsely."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }
@@ -52,7 +56,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     };
     view.evidence.figure("max_ptes_none", gaps);
     let (before, after) = view.both(PEAK)?;
-    if gaps == 0 || view.change_by_itself(PEAK) != Some(Change::Higher) {
+    if gaps == 0 || view.change(PEAK) != Some(Change::Higher) {
         return Ok(Claim::NotShown(match gaps {
             0 => format!("{policy}: khugepaged may fill no gaps (max_ptes_none=0). {lead}"),
             _ => format!("{policy}: peak memory is not significantly higher. {lead}"),

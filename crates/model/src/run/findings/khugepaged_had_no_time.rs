@@ -24,6 +24,10 @@ impl Rule for KhugepagedHadNoTime {
          khugepaged.scan_sleep_millisecs."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_all(self, ask)
     }

@@ -26,13 +26,17 @@ impl Rule for MemoryBloat {
          decides how much it adds."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }
 }
 
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
-    if view.change_by_itself(PEAK) != Some(Change::Higher) {
+    if view.change(PEAK) != Some(Change::Higher) {
         return Ok(Claim::Nothing);
     }
     let (before, after) = view.both(PEAK)?;
@@ -94,7 +98,7 @@ fn beside_sibling(
             "{lead}, {} of it through huge pages. Compared with {named}; {amounts}",
             told(PEAK, theirs)
         ))
-    } else if view.context.change_by_itself(PEAK, &sibling) == Some(Change::Higher) {
+    } else if view.context.change(PEAK, &sibling) == Some(Change::Higher) {
         Claim::NotShown(format!(
             "{lead}, but not by huge pages. It rose by {} under {named}; {amounts}",
             told(PEAK, without)

@@ -26,6 +26,7 @@ mod load_was_the_limit;
 mod memory_bloat;
 mod policy_had_no_effect;
 mod policy_not_applied;
+mod program_disables_thp;
 mod read_first_zero_page;
 mod run_too_noisy;
 mod slow_requests_stalled;
@@ -39,10 +40,11 @@ mod zeroing_ate_the_gain;
 
 pub use context::{Context, Evidence};
 
-/// Every rule, in the order in which their findings are listed: first whether the experiment
-/// can be believed, then whether the policies did anything and what a win costs, then causes, then
+/// Every rule, in the order in which their findings are listed: first whether huge pages could reach
+/// the program at all and the experiment can be believed, then whether the policies did anything and what a win costs, then causes, then
 /// other costs.
 pub static RULES: &[&dyn Rule] = &[
+    &program_disables_thp::ProgramDisablesThp,
     &run_too_noisy::RunTooNoisy,
     &workload_too_short::WorkloadTooShort,
     &load_was_the_limit::LoadWasTheLimit,
@@ -138,6 +140,11 @@ pub trait Rule: Sync {
     fn answers(&self) -> bool {
         false
     }
+    /// Whether what it says rests on huge pages that a policy gave: it is not asked where the program
+    /// kept them from its memory.
+    fn is_about_huge_pages(&self) -> bool {
+        false
+    }
     /// What it says of one experiment: one finding for each policy that it has something to
     /// say about, or one for the whole.
     fn check(&self, context: &Context<'_>) -> Vec<Finding>;
@@ -160,9 +167,25 @@ pub fn judge_by(record: &Record, table: &Table, rules: &[&[&dyn Rule]]) -> Vec<F
         .copied()
         .flatten()
         .filter(|rule| !(is_bench && rule.explains_programs()));
-    let mut findings: Vec<Finding> = asked.flat_map(|rule| rule.check(&context)).collect();
+    let said = asked.flat_map(|rule| {
+        let findings = rule.check(&context).into_iter();
+        findings.filter(|finding| !(rule.is_about_huge_pages() && is_vain(&context, finding)))
+    });
+    let mut findings: Vec<Finding> = said.collect();
     findings.sort_by_key(|finding| finding.outcome);
     findings
+}
+
+/// Whether the program kept huge pages from its memory under a policy of which a finding speaks.
+fn is_vain(context: &Context<'_>, finding: &Finding) -> bool {
+    let speaks_of = |policy: &str| {
+        let named = finding.policy.as_deref();
+        named.is_none_or(|named| named == policy || context.baseline() == policy)
+    };
+    let policies = context.policies().iter().map(|policy| &policy.name);
+    policies
+        .filter(|policy| speaks_of(policy))
+        .any(|policy| program_disables_thp::is_shut_out(context.record, policy))
 }
 
 #[cfg(test)]

@@ -31,6 +31,10 @@ impl Rule for PolicyHadNoEffect {
          size, THPeligible and the flags of each mapping."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }

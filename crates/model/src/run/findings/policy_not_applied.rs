@@ -27,6 +27,10 @@ impl Rule for PolicyNotApplied {
          setuid, where LD_PRELOAD does nothing."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_all(self, ask)
     }

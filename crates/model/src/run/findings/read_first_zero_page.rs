@@ -25,6 +25,10 @@ impl Rule for ReadFirstZeroPage {
          prefault with MADV_POPULATE_WRITE, or set use_zero_page to 0 and compare."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_all(self, ask)
     }

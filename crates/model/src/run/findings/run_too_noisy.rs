@@ -4,7 +4,6 @@ use serde_json::Map;
 
 use super::context::{Context, Evidence};
 use super::{Finding, Outcome, Rule};
-use crate::run::compare::labels::effect_of;
 use crate::run::compare::{Answer, Comparison, Control, Scale};
 use crate::text::number::{chosen_percent, percent};
 
@@ -19,8 +18,7 @@ impl Rule for RunTooNoisy {
 
     fn explain(&self) -> &'static str {
         "Claims that the machine was too noisy for the threshold. Evidence: the \
-         baseline, run twice in each round, differs from itself, or the interval of that comparison \
-         is wider than the threshold and a verdict is open; marks name what disturbed trials. Refuted by the same \
+         interval of the baseline against itself, run twice in each round, is wider than the threshold and a verdict is open; marks name what disturbed trials. Refuted by the same \
          experiment on a quiet machine. Next: more rounds, a longer workload, or a \
          larger threshold."
     }
@@ -51,7 +49,6 @@ fn judge(id: &str, context: &Context<'_>, control: &Control) -> Finding {
     evidence.figure("noise_floor", floor);
     evidence.figure("control_ratio", comparison.ratio);
     let (outcome, text) = match floor {
-        _ if !control.passed => (Outcome::Shown, failed(context, comparison)),
         None if comparison.low.is_some() => (
             Outcome::CannotTell,
             format!(
@@ -90,7 +87,7 @@ fn judge(id: &str, context: &Context<'_>, control: &Control) -> Finding {
 /// Whether a verdict is still open: noise that a clear effect stands out of is not too much.
 fn is_open(context: &Context<'_>) -> bool {
     let mut answers = context.table.verdict.policies.values();
-    answers.any(|answer| *answer == Answer::CannotTell)
+    answers.any(|answer| *answer == Answer::NotDecided)
 }
 
 /// What cannot be told from nothing: half of the width of the control's interval.
@@ -104,16 +101,6 @@ fn floor(control: &Comparison) -> Option<f64> {
             (whole > 0.0).then_some(half / whole)
         }
     }
-}
-
-fn failed(context: &Context<'_>, control: &Comparison) -> String {
-    format!(
-        "The control failed: {} differs from itself by {}. Something other than the policies acted on \
-         the trials; chance alone does this in one run of twenty{}",
-        control.baseline,
-        effect_of(context.record, control),
-        disturbances(context)
-    )
 }
 
 fn wide(context: &Context<'_>, control: &Comparison, floor: f64) -> String {

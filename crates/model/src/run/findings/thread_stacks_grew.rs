@@ -29,6 +29,10 @@ impl Rule for ThreadStacksGrew {
          to what is mapped with MAP_STACK."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }
@@ -50,12 +54,12 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         told(STACKS, here),
         told(STACKS, there)
     );
-    if view.change_by_itself(STACKS) != Some(Change::Higher) || here - there < huge_page {
+    if view.change(STACKS) != Some(Change::Higher) || here - there < huge_page {
         return Ok(Claim::NotShown(format!(
             "{policy}: thread stacks did not grow. {lead}"
         )));
     }
-    if view.change_by_itself(THREADS) == Some(Change::Higher) {
+    if view.change(THREADS) == Some(Change::Higher) {
         return Ok(Claim::CannotTell(format!(
             "{policy}: thread stacks grew, but so did the number of threads. {lead}; {} threads before",
             told(THREADS, threads_there)

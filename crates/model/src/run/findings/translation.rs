@@ -29,6 +29,10 @@ impl Rule for Translation {
          addresses."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_baseline(self, ask)
     }

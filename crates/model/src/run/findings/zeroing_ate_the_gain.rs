@@ -23,13 +23,17 @@ impl Rule for ZeroingAteTheGain {
          trace the latency of huge faults with perf; two humps point to the host."
     }
 
+    fn is_about_huge_pages(&self) -> bool {
+        true
+    }
+
     fn check(&self, context: &Context<'_>) -> Vec<Finding> {
         context.of_arms(self, ask)
     }
 }
 
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
-    let halved = view.change_by_itself(MetricId::MinorFaultsTotal) == Some(Change::Lower);
+    let halved = view.change(MetricId::MinorFaultsTotal) == Some(Change::Lower);
     let gained = view.change(MetricId::WallSeconds) == Some(Change::Lower);
     let (faults_before, faults) = match view.both(MetricId::MinorFaultsTotal) {
         Ok(values) if halved => values,
@@ -47,7 +51,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         told(MetricId::SystemSeconds, before),
         told(MetricId::SystemSeconds, after)
     );
-    match view.change_by_itself(MetricId::SystemSeconds) {
+    match view.change(MetricId::SystemSeconds) {
         Some(change @ (Change::NoDifference | Change::Higher)) => {
             let (much, cost) = match change {
                 Change::Higher => ("more than", cost(view, after - before)),

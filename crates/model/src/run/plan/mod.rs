@@ -1,5 +1,7 @@
 //! What an experiment will do: policies, rounds, their order, and its bounds.
 
+use std::convert::Infallible;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,15 +11,15 @@ use crate::run::policy::Policy;
 use crate::run::trial::Role;
 use service::Service;
 
+mod host_memory;
 mod latency_source;
-/// When the data may be looked at, and what each look may spend.
-pub mod looks;
 mod printed;
 /// A workload that is a server under a load.
 pub mod service;
 mod stamp;
 mod time_unit;
 
+pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
 pub use stamp::{Edge, Stamp};
@@ -42,6 +44,9 @@ pub struct Plan {
     pub bounds: Bounds,
     /// Metric whose comparison decides the verdict.
     pub verdict_metric: String,
+    /// By which property of its runs a policy is judged.
+    #[serde(default, skip_serializing_if = "JudgeBy::is_shape")]
+    pub judge_by: JudgeBy,
     /// Metrics read from what the workload prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<PrintedMetric>,
@@ -58,6 +63,73 @@ pub struct Plan {
     /// page, at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<u32>,
+    /// The state of free memory in the host before each trial.
+    #[serde(default, skip_serializing_if = "HostMemory::is_as_is")]
+    pub host_memory: HostMemory,
+}
+
+/// By which property of its runs a policy is judged.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgeBy {
+    /// The usual run, and no run may be made worse.
+    #[default]
+    Shape,
+    /// The usual run alone: rare runs that are worse are accepted.
+    Typical,
+    /// The mean over runs: what many runs cost together.
+    Mean,
+    /// The 95th percentile over runs. It is compared when all rounds are over.
+    P95,
+}
+
+/// What `--judge-by` names: a property of the runs, or the metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Criterion {
+    /// A property, of the metric that decides anyway.
+    Property(JudgeBy),
+    /// A metric.
+    Metric(String),
+}
+
+impl Criterion {
+    /// The property, where one is named.
+    #[must_use]
+    pub fn property(&self) -> Option<JudgeBy> {
+        match self {
+            Self::Property(property) => Some(*property),
+            Self::Metric(_) => None,
+        }
+    }
+
+    /// The metric, where one is named.
+    #[must_use]
+    pub fn metric(&self) -> Option<&str> {
+        match self {
+            Self::Property(_) => None,
+            Self::Metric(name) => Some(name),
+        }
+    }
+}
+
+impl FromStr for Criterion {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "typical" => Self::Property(JudgeBy::Typical),
+            "mean" => Self::Property(JudgeBy::Mean),
+            "p95" => Self::Property(JudgeBy::P95),
+            _ => Self::Metric(text.to_owned()),
+        })
+    }
+}
+
+impl JudgeBy {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_shape(&self) -> bool {
+        *self == Self::Shape
+    }
 }
 
 /// When an experiment ends.
@@ -77,6 +149,9 @@ pub struct Bounds {
     /// No new round begins after this time.
     #[serde(with = "seconds")]
     pub max_time: Option<Duration>,
+    /// As many rounds are run even if that takes longer: fewer could not decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_rounds: Option<u32>,
 }
 
 /// One place in the order of a round.
@@ -99,15 +174,17 @@ impl Plan {
             .unwrap_or(0)
     }
 
-    /// The order of one round: every policy once and, when policies are compared, the baseline
-    /// a second time as the control, shuffled from the seed and the number of the round.
+    /// The order of one round: every policy that `is_run` once and, when policies are compared,
+    /// the baseline a second time as the control, shuffled from the seed and the number of the
+    /// round.
     ///
     /// The shuffle is what makes the comparison valid: whatever drifts on the machine, each
     /// order within a round was equally likely, so under no effect each sign of a paired
     /// difference is a fair coin.
     #[must_use]
-    pub fn round(&self, round: u32) -> Vec<Slot> {
+    pub fn round(&self, round: u32, is_run: impl Fn(&str) -> bool) -> Vec<Slot> {
         let mut slots: Vec<Slot> = (0..self.policies.len())
+            .filter(|&policy| is_run(&self.policies[policy].name))
             .map(|policy| Slot {
                 policy,
                 role: Role::Arm,
@@ -173,13 +250,16 @@ mod tests {
                 min_rounds: 8,
                 max_rounds: 32,
                 max_time: None,
+                least_rounds: None,
             },
             verdict_metric: "wall_seconds".to_owned(),
+            judge_by: JudgeBy::Shape,
             printed: Vec::new(),
             bench: None,
             latency: None,
             service: None,
             fragment: None,
+            host_memory: HostMemory::AsIs,
         }
     }
 
@@ -189,7 +269,7 @@ mod tests {
             policies in 1_usize..8, seed: u64, round in 0_u32..1000,
         ) {
             let plan = plan(policies, seed);
-            let slots = plan.round(round);
+            let slots = plan.round(round, |_| true);
             let arms = slots.iter().filter(|slot| slot.role == Role::Arm);
             let mut seen: Vec<usize> = arms.map(|slot| slot.policy).collect();
             seen.sort_unstable();
@@ -200,7 +280,7 @@ mod tests {
                 .map(|slot| slot.policy)
                 .collect();
             prop_assert_eq!(controls, if policies > 1 { vec![0] } else { vec![] });
-            prop_assert_eq!(plan.round(round), slots, "the order comes from the seed alone");
+            prop_assert_eq!(plan.round(round, |_| true), slots, "the order comes from the seed alone");
         }
     }
 
@@ -208,7 +288,7 @@ mod tests {
     fn every_policy_comes_first_about_equally_often() {
         let mut first = [0_u32; 3];
         for round in 0..3000 {
-            let slot = plan(3, 7).round(round)[0];
+            let slot = plan(3, 7).round(round, |_| true)[0];
             if slot.role == Role::Arm {
                 first[slot.policy] += 1;
             }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod cannot_act;
 /// Which policies are tried when the user names none.
 pub mod defaults;
 /// The variables a workload is started with.
@@ -21,6 +22,7 @@ mod siblings;
 pub mod warnings;
 mod words;
 
+pub use cannot_act::{Executable, Program, cannot_act};
 pub use defaults::{defaults, unreached};
 pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};

@@ -16,7 +16,7 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         idle_under_never(settings),
         followers(settings, host),
         khugepaged_is_slow(settings),
-        malloc_may_not_act(settings),
+        pool_may_run_out(settings),
         asked_for_already(settings, host),
         advice_by_chance(settings, host),
     ]
@@ -92,20 +92,11 @@ fn khugepaged_is_slow(settings: &Settings) -> Option<String> {
     })
 }
 
-fn malloc_may_not_act(settings: &Settings) -> Option<String> {
-    let doubt = match settings.malloc? {
-        Malloc::Default => return None,
-        Malloc::Thp => "it acts only in programs that use glibc's malloc",
-        Malloc::Hugetlb => {
-            "it acts only in programs that use glibc's malloc, which falls back to ordinary pages \
-             without a word once the pool is empty"
-        }
-        Malloc::Jemalloc | Malloc::Mimalloc | Malloc::Tcmalloc => {
-            "a statically linked or set-user-ID program ignores LD_PRELOAD, and a program with \
-             an allocator of its own may bypass it"
-        }
-    };
-    Some(doubt.to_owned())
+/// That a program has no glibc malloc, or ignores what is preloaded, its first trial shows.
+fn pool_may_run_out(settings: &Settings) -> Option<String> {
+    (settings.malloc == Some(Malloc::Hugetlb)).then(|| {
+        "glibc falls back to ordinary pages without a word once the pool is empty".to_owned()
+    })
 }
 
 /// The tunable changes nothing where it is the default. Of no weight where the policy sets the
@@ -171,7 +162,6 @@ mod tests {
                 host("always").size(64, "always"),
                 "keeps 64K for advised memory",
             ),
-            ("malloc=jemalloc", host("always"), "statically linked"),
             ("malloc=hugetlb", host("always"), "once the pool is empty"),
         ];
         for (text, host, word) in rows {

@@ -6,10 +6,14 @@
 
 use std::collections::BTreeMap;
 
+mod cold;
 mod read;
+mod removal;
 mod write;
 
+pub use cold::COLD_REST;
 pub use read::parse;
+pub use removal::{Removal, RemovalReason};
 pub use write::to_line;
 
 use serde::{Deserialize, Serialize};
@@ -17,15 +21,19 @@ use serde::{Deserialize, Serialize};
 use crate::base::host::Host;
 use crate::run::plan::Plan;
 use crate::run::policy::realise::Realisation;
-use crate::run::trial::Trial;
+use crate::run::trial::{Role, Trial};
 
 /// One experiment, whole or as far as it came.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// What was going to be done, and where.
     pub header: Header,
-    /// What was seen.
+    /// The trials of the rounds, which are compared.
     pub trials: Vec<Trial>,
+    /// The trials of [`Role::Cold`], which are in no comparison.
+    pub cold: Vec<Trial>,
+    /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
+    pub removals: Vec<Removal>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -40,9 +48,48 @@ impl Record {
         Self {
             header,
             trials: Vec::new(),
+            cold: Vec::new(),
+            removals: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Whether a policy still runs in a round.
+    #[must_use]
+    pub fn is_run(&self, policy: &str, round: u32) -> bool {
+        let dropped = |removal: &Removal| removal.policy == policy && removal.round <= round;
+        !self.removals.iter().any(dropped)
+    }
+
+    /// How many trials a whole round has, the control among them.
+    #[must_use]
+    pub fn slots(&self, round: u32) -> usize {
+        let plan = &self.header.plan;
+        let policies = plan.policies.iter();
+        let run = policies.filter(|policy| self.is_run(&policy.name, round));
+        run.count() + usize::from(plan.policies.len() > 1)
+    }
+
+    /// Adds a trial where it belongs by its role.
+    pub fn push(&mut self, trial: Trial) {
+        match trial.role {
+            Role::Arm | Role::Control => self.trials.push(trial),
+            Role::Cold => self.cold.push(trial),
+        }
+    }
+
+    /// Drops a policy.
+    pub fn remove(&mut self, removal: Removal) {
+        match removal.why {
+            // What cannot act is no part of the comparison.
+            RemovalReason::CannotAct(_) => {
+                let policies = &mut self.header.plan.policies;
+                policies.retain(|policy| policy.name != removal.policy);
+            }
+            RemovalReason::Decided | RemovalReason::OutOfReach => {}
+        }
+        self.removals.push(removal);
     }
 
     /// How many marks of each kind its trials carry.
@@ -93,6 +140,8 @@ pub struct End {
 pub enum StopReason {
     /// Every policy has its verdict.
     Decided,
+    /// Every policy has its verdict, or none within reach.
+    OutOfReach,
     /// The interval is as narrow as was asked for.
     Precise,
     /// `--max-rounds`.
@@ -119,6 +168,8 @@ pub enum Line {
     Header(Header),
     /// One per trial.
     Trial(Trial),
+    /// One per policy that is dropped.
+    Drop(Removal),
     /// The last.
     End(End),
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
 
-use super::{End, Header, Line, Record};
+use super::{End, Header, Line, Record, Removal};
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
 
@@ -60,22 +60,25 @@ fn append(record: &mut Record, line: Line) -> Result<(), String> {
     match line {
         Line::Header(_) => return Err("a second header".to_owned()),
         Line::Trial(trial) => {
-            check_policy(record, &trial)?;
-            record.trials.push(trial);
+            check_policy(record, &trial.policy, "a trial of")?;
+            record.push(trial);
+        }
+        Line::Drop(removal) => {
+            check_policy(record, &removal.policy, "the end of")?;
+            record.remove(removal);
         }
         Line::End(end) => record.end = Some(end),
     }
     Ok(())
 }
 
-fn check_policy(record: &Record, trial: &Trial) -> Result<(), String> {
+fn check_policy(record: &Record, name: &str, what: &str) -> Result<(), String> {
     let policies = &record.header.plan.policies;
-    if policies.iter().any(|policy| policy.name == trial.policy) {
+    if policies.iter().any(|policy| policy.name == name) {
         return Ok(());
     }
     Err(format!(
-        "a trial of policy `{}`, which the plan does not have",
-        trial.policy
+        "{what} policy `{name}`, which the plan does not have"
     ))
 }
 
@@ -120,8 +123,9 @@ impl<'de> Visitor<'de> for LineVisitor {
         let rest = MapAccessDeserializer::new(map);
         match kind.as_str() {
             "trial" => Trial::deserialize(rest).map(Line::Trial),
+            "drop" => Removal::deserialize(rest).map(Line::Drop),
             "end" => End::deserialize(rest).map(Line::End),
-            other => Err(A::Error::unknown_variant(other, &["trial", "end"])),
+            other => Err(A::Error::unknown_variant(other, &["trial", "drop", "end"])),
         }
     }
 }

@@ -6,7 +6,6 @@ use super::Report;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::policy::realise::{EnvChange, Realisation, ThpPrctl};
-use crate::text::number::chosen_percent;
 use crate::text::wrap::plain;
 
 /// A line of advice.
@@ -44,22 +43,30 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
 /// The baseline stays, where nothing is better.
 fn keep(report: &Report<'_>) -> String {
     let verdict = &report.table.verdict;
-    let control = report.table.control.as_ref();
-    if control.is_some_and(|control| !control.passed) {
-        return "No recommendation: the control failed.".to_owned();
-    }
     let baseline = plain(&verdict.baseline);
-    let open = verdict.policies.iter();
-    let open = open.filter(|(_, answer)| **answer == Answer::CannotTell);
-    let open: Vec<String> = open.map(|(policy, _)| plain(policy)).collect();
-    if open.is_empty() {
-        let threshold = chosen_percent(verdict.threshold);
-        return format!("Keep {baseline}: nothing is better by more than {threshold} %.");
+    let with = |wanted: &[Answer]| {
+        let policies = verdict.policies.iter();
+        let policies = policies.filter(|(_, answer)| wanted.contains(answer));
+        let names: Vec<String> = policies.map(|(policy, _)| plain(policy)).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    if let Some(mixed) = with(&[Answer::Mixed]) {
+        let record = report
+            .record_path
+            .as_deref()
+            .map_or("RECORD".into(), quoted);
+        return format!(
+            "Keep {baseline}, unless rare slow runs do not matter to you. Mixed: {mixed}. To judge by \
+             the usual run (typical) or the total (mean): hugewise report --judge-by typical {record}"
+        );
     }
-    format!(
-        "Keep {baseline}: nothing was shown to be better. Not decided: {}.",
-        open.join(", ")
-    )
+    let open = with(&[Answer::NotDecided, Answer::DependsOnOrder]);
+    match open {
+        None => format!("Keep {baseline}: nothing is better."),
+        Some(open) => {
+            format!("Keep {baseline}: nothing was shown to be better. Not decided: {open}.")
+        }
+    }
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {

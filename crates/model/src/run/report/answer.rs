@@ -5,19 +5,17 @@ use super::section::sections;
 use super::typical::typical;
 use crate::run::compare::labels::{effect_of, label_with_scope, metric_of};
 use crate::run::compare::medians::Medians;
-use crate::run::compare::{Answer, Change, Comparison, Statistic, summary};
+use crate::run::compare::{Answer, Comparison, Statistic, fewest_rounds, summary};
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::MetricId;
 use crate::run::metric::{Better, Metric};
 use crate::run::plan::service::CommandLine;
-use crate::run::record::StopReason;
 use crate::text::number::Scaler;
 use crate::text::number::chosen_percent;
 use crate::text::number::percent;
 use crate::text::number::percent_change;
 use crate::text::number::quantity;
 use crate::text::number::three_digits;
-use crate::text::number::whole;
 use crate::text::wrap::plain;
 use crate::text::wrap::shortened;
 
@@ -122,6 +120,10 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
             differs(report, comparison, pair)
         }
         (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison, pair),
+        (Some(Answer::Mixed), Some(comparison)) => shape::mixed(report, comparison, pair),
+        (Some(Answer::DependsOnOrder), Some(comparison)) => {
+            shape::depends(report, comparison, pair)
+        }
         (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
         (_, None) => no_answer(pair, reason.as_deref()),
     }
@@ -130,14 +132,31 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
 fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     let effect = Effect::of(&metric, comparison);
-    format!(
+    let sentence = format!(
         "{} {} {}{} {}.",
         pair.here,
         effect.map_or_else(|| "differs from".to_owned(), |effect| effect.text(&metric)),
         pair.there,
         pair.subject,
         evidence(report, &metric, comparison, Sign::Left),
-    )
+    );
+    match may_be_small(report, comparison) {
+        true => format!(
+            "{sentence} That may be less than {} %.",
+            chosen_percent(report.table.verdict.threshold)
+        ),
+        false => sentence,
+    }
+}
+
+/// Whether the interval reaches into the threshold: the direction is known, the worth is not.
+fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
+    let most = 1.0 + report.table.verdict.threshold;
+    let ends = comparison.low.zip(comparison.high);
+    let ratio = comparison.ratio.and(ends);
+    ratio.is_some_and(|(low, high)| {
+        (1.0 / most..most).contains(&low) || (1.0 / most..most).contains(&high)
+    })
 }
 
 /// The size of an effect and which way it goes.
@@ -246,13 +265,14 @@ pub(super) fn interval(metric: &Metric, comparison: &Comparison, sign: Sign) -> 
 fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     format!(
-        "{} makes no difference within ±{} % to {}{}{} {}.",
+        "{} makes no difference within ±{} % to {}{}{} {}.{}",
         pair.here,
         chosen_percent(report.table.verdict.threshold),
         pair.there,
         of_cell(&metric),
         pair.subject,
         evidence(report, &metric, comparison, Sign::Kept),
+        shape::unseen(report, &comparison.policy),
     )
 }
 
@@ -264,9 +284,6 @@ fn of_cell(metric: &Metric) -> String {
         String::new()
     }
 }
-
-/// Nobody waits for more rounds than these, and the estimate is too rough to be shown.
-const MOST_ROUNDS: u32 = 1000;
 
 fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Option<&str>) -> String {
     let metric = metric_of(report.record, &comparison.metric);
@@ -281,38 +298,30 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
             reason.trim_end_matches('.'),
         );
     }
-    let alone = comparison.by_itself(report.table.verdict.threshold);
-    let lead = match Effect::of(&metric, comparison) {
-        Some(effect) if matches!(alone, Change::Higher | Change::Lower) => format!(
-            "{} probably {} {}{} {}, but not significantly among all comparisons.",
-            pair.here,
-            effect.text(&metric),
-            pair.there,
-            pair.subject,
-            evidence(report, &metric, comparison, Sign::Left),
-        ),
-        effect => format!(
-            "{} against {}: not decided{}{}{} {}.",
-            pair.here,
-            pair.there,
-            of_cell(&metric),
-            pair.subject,
-            effect.map_or_else(String::new, |_| {
-                format!(", {}", effect_of(report.record, comparison))
-            }),
-            evidence(report, &metric, comparison, Sign::Kept),
-        ),
-    };
+    let effect = Effect::of(&metric, comparison);
+    let lead = format!(
+        "{} against {}: not decided{}{}{} {}.",
+        pair.here,
+        pair.there,
+        of_cell(&metric),
+        pair.subject,
+        effect.map_or_else(String::new, |_| {
+            format!(", {}", effect_of(report.record, comparison))
+        }),
+        evidence(report, &metric, comparison, Sign::Kept),
+    );
     let next = next_step(report, comparison);
     next.map_or(lead.clone(), |next| format!("{lead} {next}"))
 }
 
-/// What would decide it: more rounds, or less noise.
+/// What would decide it: enough rounds, or less noise.
 fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
-    if let Some(more) = comparison.more_rounds.filter(|&more| more <= MOST_ROUNDS) {
-        return Some(enough_rounds(report, more));
-    }
-    let (low, high) = comparison.low.zip(comparison.high)?;
+    let Some((low, high)) = comparison.low.zip(comparison.high) else {
+        let policies = report.record.header.plan.policies.len();
+        let fewest = fewest_rounds(policies.saturating_sub(1) as u32);
+        let is_short = report.other.is_none() && comparison.n < fewest;
+        return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
+    };
     let noise = match comparison.ratio {
         Some(_) => format!(" (±{} %)", percent((high - low) / 2.0)),
         None => String::new(),
@@ -320,30 +329,6 @@ fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
     Some(format!(
         "Noise{noise} hides it: try longer trials or a larger --threshold."
     ))
-}
-
-/// About how many rounds would decide, and the flags that allow them.
-fn enough_rounds(report: &Report<'_>, more: u32) -> String {
-    let count = match more {
-        1 => "1 more round".to_owned(),
-        _ => format!("{} more rounds", whole(f64::from(more))),
-    };
-    if report.other.is_some() {
-        return format!("About {count} in each record would decide.");
-    }
-    let wanted = rounds_run(report).saturating_add(more);
-    let end = report.record.end.as_ref().map(|end| end.reason);
-    let mut flags = Vec::new();
-    if wanted > report.record.header.plan.bounds.max_rounds {
-        flags.push(format!("--max-rounds {wanted}"));
-    }
-    if end == Some(StopReason::MaxTime) {
-        flags.push("a longer --max-time".to_owned());
-    }
-    if flags.is_empty() {
-        return format!("About {count} would decide: let it run to its end.");
-    }
-    format!("About {count} would decide: {}.", flags.join(" and "))
 }
 
 fn no_answer(pair: &Pair, reason: Option<&str>) -> String {
@@ -379,5 +364,6 @@ pub(super) fn is_answer(finding: &Finding) -> bool {
     finding.answers && finding.outcome == Outcome::Shown
 }
 
+mod shape;
 #[cfg(test)]
 mod tests;

@@ -84,7 +84,7 @@ impl MetricRow<'_> {
         detail: Detail,
     ) -> Vec<Cell> {
         let change = comparison.map_or_else(Cell::default, |comparison| Cell {
-            text: change_text(comparison, scaler, detail, self.threshold),
+            text: change_text(comparison, scaler, detail),
             tone: tone(self.metric.better, comparison.change),
         });
         if detail != Detail::Test {
@@ -112,37 +112,19 @@ fn tone(better: Better, change: Change) -> Tone {
     }
 }
 
-fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail, threshold: f64) -> String {
-    let effect = match (comparison.change, comparison.by_itself(threshold)) {
-        (Change::NoDifference, _) => "=".to_owned(),
-        (Change::CannotTell, Change::Higher | Change::Lower) => {
-            format!("({})", marked_effect(comparison, scaler))
-        }
-        (Change::CannotTell, _) if comparison.ratio.or(comparison.difference).is_none() => {
-            String::new()
-        }
-        (Change::CannotTell, _) => format!("~ {}", marked_effect(comparison, scaler)),
-        (Change::Higher | Change::Lower, _) => marked_effect(comparison, scaler),
+fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
+    let is_known = comparison.ratio.or(comparison.difference).is_some();
+    let effect = match comparison.change {
+        Change::NoDifference => "=".to_owned(),
+        Change::CannotTell if !is_known => String::new(),
+        Change::CannotTell => format!("~ {}", marked_effect(comparison, scaler)),
+        Change::Higher | Change::Lower => marked_effect(comparison, scaler),
     };
     match interval_text(comparison, scaler) {
         Some(interval) if matches!(detail, Detail::Interval | Detail::Test) => {
             format!("{effect} {interval}")
         }
         _ => effect,
-    }
-}
-
-/// Whether the change is given as a figure.
-fn shows_effect(comparison: &Comparison, threshold: f64) -> bool {
-    match comparison.change {
-        Change::Higher | Change::Lower => true,
-        Change::NoDifference => false,
-        Change::CannotTell => {
-            matches!(
-                comparison.by_itself(threshold),
-                Change::Higher | Change::Lower
-            )
-        }
     }
 }
 
@@ -157,7 +139,8 @@ fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
         (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
         (None, None) => return false,
     };
-    shows_effect(comparison, threshold) && (between - shown).abs() > (shown.abs() / 10.0).max(least)
+    let is_shown = matches!(comparison.change, Change::Higher | Change::Lower);
+    is_shown && (between - shown).abs() > (shown.abs() / 10.0).max(least)
 }
 
 fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
@@ -268,7 +251,7 @@ fn detail(columns: usize, level: Level) -> &'static [Detail] {
     match (columns, level) {
         (_, Level::Detail) => &[Detail::Test, Detail::Interval],
         (2, Level::First) => &[Detail::Interval, Detail::Change, Detail::ChangeAlone],
-        (_, Level::First) => &[Detail::Change, Detail::ChangeAlone],
+        _ => &[Detail::Change, Detail::ChangeAlone],
     }
 }
 

@@ -28,6 +28,7 @@ fn lead(record: u32, trial: &Trial) -> [String; 6] {
     let role = match trial.role {
         Role::Arm => "arm",
         Role::Control => "control",
+        Role::Cold => "cold",
     };
     [
         record.to_string(),

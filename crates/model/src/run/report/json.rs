@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use crate::run::compare::summary;
+use crate::run::compare::{starts, summary};
 use crate::run::findings::Finding;
 use crate::run::record::Record;
 use crate::run::trial::{Reading, Trial};
@@ -20,7 +20,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "host": value(&header.host),
         "policies": policies(report.record),
         "baseline": report.table.verdict.baseline,
-        "trials": trials(report.record),
+        "trials": trials(&report.record.trials),
         "comparisons": value(&report.table.comparisons),
         "control": value(&report.table.control),
         "verdict": value(&report.table.verdict),
@@ -34,8 +34,19 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "warnings": report.record.warnings,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
+    if !report.record.cold.is_empty() {
+        object["cold_trials"] = json!(trials(&report.record.cold));
+    }
+    let verdict = &report.table.verdict;
+    let starts = starts(report.record, &verdict.baseline, &verdict.metric);
+    if !starts.is_empty() {
+        object["starts"] = value(&starts);
+    }
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
+    }
+    if !report.record.removals.is_empty() {
+        object["dropped"] = value(&report.record.removals);
     }
     // `{:#}` of a value is its indented form.
     format!("{object:#}\n")
@@ -47,7 +58,7 @@ fn value(part: &impl serde::Serialize) -> Value {
 }
 
 /// The trials as in the record; what is missing says so in words too.
-fn trials(record: &Record) -> Vec<Value> {
+fn trials(trials: &[Trial]) -> Vec<Value> {
     let trial = |trial: &Trial| {
         let mut object = value(trial);
         for (name, reading) in &trial.readings {
@@ -57,7 +68,7 @@ fn trials(record: &Record) -> Vec<Value> {
         }
         object
     };
-    record.trials.iter().map(trial).collect()
+    trials.iter().map(trial).collect()
 }
 
 /// The findings, each with what its rule claims and what would refute it.
@@ -113,7 +124,7 @@ fn other(record: &Record) -> Value {
         "host": value(&record.header.host),
         "plan": value(&record.header.plan),
         "policies": policies(record),
-        "trials": trials(record),
+        "trials": trials(&record.trials),
         "summaries": summaries(record),
         "end": value(&record.end),
         "warnings": record.warnings,

@@ -21,6 +21,7 @@ mod requests;
 mod rows;
 mod section;
 mod service;
+mod starts;
 mod trials;
 mod typical;
 

@@ -8,11 +8,12 @@ use super::answer::{Sign, interval};
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
+use super::starts;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Comparison, Statistic, Warning};
+use crate::run::compare::{Statistic, Warning};
 use crate::run::metric::MetricId;
 use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
@@ -85,10 +86,6 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let all = [
         (begins("="), format!("= within ±{threshold} %")),
         (begins("~"), "~ not significant".to_owned()),
-        (
-            begins("("),
-            "( ) significant alone, not after correction for multiple comparisons".to_owned(),
-        ),
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
         (of_machine, format!("{MACHINE} machine-wide counter")),
     ];
@@ -98,8 +95,8 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "Changes are medians of the per-round changes; they can differ from the change between the two \
-     medians shown.",
+    "Changes are estimated within rounds; they can differ from the change between the two medians \
+     shown.",
     "Changes are medians over all pairs of trials; they can differ from the change between the two \
      medians shown.",
 ];
@@ -117,6 +114,10 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let detail = |line| (Level::Detail, line);
     let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
     doubts.extend(travelling(report).into_iter().map(first));
+    if report.table.verdict.chosen_afterwards {
+        doubts.push(first(AFTERWARDS.to_owned()));
+    }
+    doubts.extend(starts::lines(report));
     doubts.extend(service(report).into_iter().map(detail));
     doubts.extend(requests(report));
     let Some(other) = &report.other else {
@@ -131,6 +132,10 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     doubts
 }
 
+/// Of a question that the plan did not ask.
+const AFTERWARDS: &str = "Chosen after the trials had run: what is judged, or against what. Its error \
+                          rate is not 5 %: take it as a hint, and run again to test it.";
+
 /// Of two records, always: each was shuffled by itself.
 const NOT_SHUFFLED: &str = "The records were measured one after the other: any other change from \
                             one to the other is part of the difference.";
@@ -141,7 +146,12 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
     let marks = marks(record).into_iter().map(|line| (Level::Detail, line));
     let warnings = record.warnings.iter();
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
-    failed
+    let dropped = record.removals.iter().map(|removal| {
+        let line = format!("Dropped before round {}: {removal}.", removal.round + 1);
+        (Level::First, plain(&line))
+    });
+    dropped
+        .chain(failed)
         .chain(marks)
         .chain(warnings)
         .chain(stopped(record))
@@ -180,27 +190,13 @@ fn control(report: &Report<'_>) -> Option<(Level, String)> {
     let baseline = plain(&comparison.baseline);
     let metric = metric_of(report.record, &comparison.metric);
     let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
-        return Some((Level::Detail, "Control: too few rounds.".to_owned()));
-    };
-    let (level, judgement) = match (control.passed, is_wide(report, comparison)) {
-        (false, _) => (Level::First, "FAILED, do not trust this run"),
-        (true, true) => (Level::Detail, "too wide to say"),
-        (true, false) => (Level::Detail, "passed"),
+        return Some((Level::Detail, "Noise: too few rounds to tell.".to_owned()));
     };
     let line = format!(
-        "Control: {baseline} against itself {} (95 %: {interval}): {judgement}.",
+        "Noise: {baseline} against itself {} (95 %: {interval}).",
         effect_of(report.record, comparison)
     );
-    Some((level, line))
-}
-
-/// Whether a difference beyond the threshold would not have been seen.
-fn is_wide(report: &Report<'_>, control: &Comparison) -> bool {
-    let ends = control
-        .low
-        .zip(control.high)
-        .filter(|_| control.ratio.is_some());
-    ends.is_some_and(|(low, high)| (high - low) / 2.0 > report.table.verdict.threshold)
+    Some((Level::Detail, line))
 }
 
 fn marks(record: &Record) -> Option<String> {
@@ -240,6 +236,10 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
         StopReason::VerdictUnmeasured => {
             Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
+        StopReason::OutOfReach => Some((
+            Level::Detail,
+            "Stopped: the rounds left would decide nothing more.",
+        )),
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };
     let left = end.left_behind.iter();
@@ -274,6 +274,7 @@ fn brief(record: &Record) -> String {
         counted(rounds.max().unwrap_or(0), "round"),
     ];
     parts.extend(fragmented(record));
+    parts.extend(record.header.plan.host_memory.in_words());
     parts.join(", ") + "."
 }
 

@@ -15,11 +15,24 @@ pub(super) fn service(report: &Report<'_>) -> Vec<String> {
     let Some(service) = &header.plan.service else {
         return Vec::new();
     };
+    let windows = service.interleave.windows();
+    let windows = windows.filter(|_| report.record.trials.iter().any(|it| it.start.is_some()));
+    let how = match windows {
+        Some(windows) => format!(
+            "the servers of all policies live at once, and each trial is one load of one of them \
+             while the others idle; all are started anew after {} rounds (ready: {})",
+            windows.rounds_per_start,
+            plain(&service.ready.to_string())
+        ),
+        None => format!(
+            "each trial starts it, waits until it is ready ({}) and measures it while its load \
+             runs",
+            plain(&service.ready.to_string())
+        ),
+    };
     vec![format!(
-        "Service: each trial starts it, waits until it is ready ({}) and measures it while its \
-         load runs. Wall time is the load's; faults, CPU time and memory are the service's \
+        "Service: {how}. Wall time is the load's; faults, CPU time and memory are the service's \
          during the load, peak memory is that of its whole life. The load, `{}`, {}.",
-        plain(&service.ready.to_string()),
         shortened(&plain(&one_line(&service.load)), COMMAND_WIDTH),
         reach(header, service)
     )]

@@ -3,18 +3,24 @@
 //! Everything here is exact or errs to the safe side: where a rank distribution is too large
 //! to count, a proven bound takes its place, never an approximation that may be too narrow.
 
+pub mod bets;
 pub mod holm;
+pub mod mean;
 pub mod null;
 pub mod proportion;
 pub mod quantile;
 pub mod sample;
+pub mod shape;
 pub mod shift;
 pub mod tail;
 
+pub use bets::{Bets, Draw, Side, Wealth};
 pub use holm::holm;
-pub use proportion::{Share, wilson};
+pub use mean::{MeanRatio, mean_ratio};
+pub use proportion::{Share, at_most, wilson};
 pub use quantile::{Quantile, median};
 pub use sample::Sample;
+pub use shape::{Shape, shape};
 pub use shift::{Shift, paired, unpaired};
 pub use tail::{Tail, quantile, tail};
 

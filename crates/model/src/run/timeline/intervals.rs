@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::join::{Seen, within};
+use super::join::{TrialSeconds, within};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::trial::Interval;
 use crate::run::trial::timeline::{Requests, Timeline, Unrelated};
@@ -28,7 +28,7 @@ impl Placed<'_> {
 /// is said of the time that they cover.
 pub(super) fn add(
     timeline: &mut Timeline,
-    seen: &Seen,
+    seen: &TrialSeconds,
     intervals: &[Interval],
 ) -> Result<(), Unrelated> {
     let lengths = intervals.iter().map(Interval::length_ns);
@@ -53,7 +53,10 @@ pub(super) fn add(
     Ok(())
 }
 
-fn placed<'a>(seen: &Seen, intervals: &'a [Interval]) -> Result<Vec<Placed<'a>>, Unrelated> {
+fn placed<'a>(
+    seen: &TrialSeconds,
+    intervals: &'a [Interval],
+) -> Result<Vec<Placed<'a>>, Unrelated> {
     if seen.clock.was_set() {
         return Err(Unrelated::ClockSet);
     }

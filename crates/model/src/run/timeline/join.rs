@@ -20,7 +20,7 @@ const APART_NS: u64 = 1_000_000;
 
 /// What was seen of a trial while it ran; times in nanoseconds of the monotonic clock.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct TrialSeconds {
     /// The seconds, as yet without their requests, and the number of long stalls.
     pub timeline: Timeline,
     /// When the load was released.
@@ -65,7 +65,7 @@ impl Clock {
 
 /// The timeline of a trial, with what its source of latencies told.
 #[must_use]
-pub fn join(seen: &Seen, times: Result<&Times, Unrelated>) -> Timeline {
+pub fn join(seen: &TrialSeconds, times: Result<&Times, Unrelated>) -> Timeline {
     let mut timeline = seen.timeline.clone();
     let held = times.and_then(|times| match times {
         Times::Requests(requests) => {
@@ -87,13 +87,13 @@ pub fn join(seen: &Seen, times: Result<&Times, Unrelated>) -> Timeline {
 }
 
 /// Whether a moment of the monotonic clock lies in the trial, as far as clocks agree.
-pub(super) fn within(seen: &Seen, at: u64) -> bool {
+pub(super) fn within(seen: &TrialSeconds, at: u64) -> bool {
     let (first, last) = (seen.clock.first.0, seen.clock.last.0);
     at + APART_NS >= first && at <= last.saturating_add(APART_NS)
 }
 
 /// The requests in monotonic time, by their ends.
-fn placed(seen: &Seen, requests: &[Timed]) -> Result<Vec<Stretch>, Unrelated> {
+fn placed(seen: &TrialSeconds, requests: &[Timed]) -> Result<Vec<Stretch>, Unrelated> {
     if seen.clock.was_set() {
         return Err(Unrelated::ClockSet);
     }
@@ -147,7 +147,7 @@ fn summary(requests: &[Stretch]) -> Option<Requests> {
     })
 }
 
-fn held(seen: &Seen, placed: &[Stretch]) -> Result<Held, Unrelated> {
+fn held(seen: &TrialSeconds, placed: &[Stretch]) -> Result<Held, Unrelated> {
     if let Some(missing) = &seen.untraced {
         let missing = missing.clone();
         return Err(Unrelated::NotTraced { missing });
@@ -194,7 +194,7 @@ fn slowest(placed: &[Stretch]) -> Result<Vec<Stretch>, Unrelated> {
     }
 }
 
-impl Seen {
+impl TrialSeconds {
     /// Adds stalls that were long enough to be kept by themselves.
     pub fn add_stalls(&mut self, metric: &str, stalls: impl IntoIterator<Item = (u64, u64)>) {
         let of_metric = self.stalls.entry(metric.to_owned()).or_default();

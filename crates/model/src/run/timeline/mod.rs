@@ -11,5 +11,5 @@ mod tests;
 
 pub use chance::Circle;
 pub use document::document;
-pub use join::{Clock, Seen, join};
+pub use join::{Clock, TrialSeconds, join};
 pub use pool::{Pooled, pool};

@@ -16,15 +16,15 @@ fn timed(begin: u64, took_ns: u64) -> Timed {
 }
 
 /// A trial that begins at second 100 of the monotonic clock.
-pub(super) fn seen(stalls: &[(u64, u64)]) -> Seen {
+pub(super) fn seen(stalls: &[(u64, u64)]) -> TrialSeconds {
     let began_ns = 100 * SECOND;
-    let mut seen = Seen {
+    let mut seen = TrialSeconds {
         began_ns,
         clock: Clock {
             first: (began_ns, OFFSET),
             last: (began_ns + LENGTH, OFFSET),
         },
-        ..Seen::default()
+        ..TrialSeconds::default()
     };
     seen.timeline.seconds = (1..=20)
         .map(|number| Second {

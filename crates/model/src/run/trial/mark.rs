@@ -22,6 +22,12 @@ pub enum Mark {
         /// Share of the processors' time, in thousandths.
         permille: u32,
     },
+    /// The servers of the other policies, which should idle, used more than 5 % of the machine's
+    /// processors.
+    OtherServers {
+        /// Share of the processors' time, in thousandths.
+        permille: u32,
+    },
     /// The hypervisor took more than 1 % of the machine's time.
     Steal {
         /// Share of the processors' time, in thousandths.
@@ -36,6 +42,13 @@ pub enum Mark {
     ColdCache {
         /// Major faults.
         major_faults: u64,
+    },
+    /// Memory was slow to touch although it had been warmed right before the trial.
+    ColdMemory {
+        /// What touching a huge page took, in microseconds.
+        touch_us: u64,
+        /// What it takes in quiet trials, in microseconds.
+        quiet_us: u64,
     },
     /// Memory was swapped in or out while the trial ran.
     Swapped {
@@ -69,6 +82,13 @@ impl fmt::Display for Mark {
                     f64::from(*permille) / 10.0
                 )
             }
+            Self::OtherServers { permille } => {
+                write!(
+                    f,
+                    "the servers of other policies used {:.1} % of the machine",
+                    f64::from(*permille) / 10.0
+                )
+            }
             Self::Steal { permille } => {
                 write!(
                     f,
@@ -85,6 +105,10 @@ impl fmt::Display for Mark {
             Self::ColdCache { major_faults } => {
                 write!(f, "{major_faults} pages came from disk")
             }
+            Self::ColdMemory { touch_us, quiet_us } => write!(
+                f,
+                "touching a huge page took {touch_us} µs after warming, usually {quiet_us} µs"
+            ),
             Self::Swapped { pages } => write!(f, "{pages} pages were swapped"),
             Self::NotApplied { detail } => write!(f, "the policy was not in force: {detail}"),
         }
@@ -101,9 +125,11 @@ impl Mark {
         match self {
             Self::SettingDrifted { .. } => "setting changed",
             Self::OtherLoad { .. } => "other load",
+            Self::OtherServers { .. } => "other servers",
             Self::Steal { .. } => "steal",
             Self::Fragmented { .. } => "fragmented memory",
             Self::ColdCache { .. } => "cold page cache",
+            Self::ColdMemory { .. } => "cold memory",
             Self::Swapped { .. } => "swap",
             Self::NotApplied { .. } => Self::NOT_APPLIED,
         }

@@ -11,12 +11,18 @@ use crate::base::histogram::distribution::Distribution;
 use crate::base::missing::Missing;
 use crate::run::stats::{Sample, median};
 
+mod first_touch;
 mod mark;
+mod own_act;
+mod process_tree;
 mod read_back;
 mod requests;
 pub mod timeline;
 
+pub use first_touch::{FirstTouch, TouchPrice};
 pub use mark::Mark;
+pub use own_act::OwnAct;
+pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::ReadBack;
 pub use requests::{Interval, Pacing, Timed, Times};
 
@@ -34,6 +40,9 @@ pub struct Trial {
     pub policy: String,
     /// Whether this trial is the second, unlabelled run of the baseline.
     pub role: Role,
+    /// Number of the start of its server, from 0, where several trials load one server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u32>,
     /// When it began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
     /// How the workload ended.
@@ -55,6 +64,10 @@ pub struct Trial {
     /// The trial second by second, where the workload is a service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// The memory that was touched before it, where free memory was warmed or the trial began
+    /// after a rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_touch: Option<FirstTouch>,
 }
 
 impl Trial {
@@ -82,6 +95,8 @@ pub enum Role {
     Arm,
     /// The second run of the baseline: the A/A control.
     Control,
+    /// A run after a rest, on memory that the hypervisor has taken back. It is in no comparison.
+    Cold,
 }
 
 /// How the workload ended.

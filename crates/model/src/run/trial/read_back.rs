@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::{OwnAct, ProcessTree};
 use crate::base::host::ThpDisable;
 
 /// The policy as the kernel showed it while the workload ran.
@@ -24,4 +25,21 @@ pub struct ReadBack {
     /// (`java.UseLargePages`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: BTreeMap<String, String>,
+    /// The workload's processes while they ran; `None` where none could be looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<ProcessTree>,
+}
+
+impl ReadBack {
+    /// What the program itself did against huge pages; what it inherited is not its own doing.
+    #[must_use]
+    pub fn own_act(&self) -> Option<OwnAct<'_>> {
+        let process = &self.tree.as_ref()?.largest;
+        let inherited = self.thp_disable == Some(ThpDisable::Disabled);
+        if process.thp_enabled == Some(false) && !inherited {
+            return Some(OwnAct::SwitchedOff(process));
+        }
+        let (bytes, of) = process.advised_against()?;
+        Some(OwnAct::AdvisedAgainst { process, bytes, of })
+    }
 }

@@ -2,7 +2,7 @@ use expect_test::expect;
 
 use crate::observe::address_space::test_space::{mapping, pages, run, space};
 use crate::observe::address_space::{Memory, Space, VmFlags};
-use crate::observe::collapse::{Attempt, Choice, End, Fate, Refusal, Report, plan, report};
+use crate::observe::collapse::{Attempt, Choice, End, RangeOutcome, Refusal, Report, plan, report};
 use crate::text::{Style, Verbosity, to_markdown, to_text};
 
 const MIB: u64 = 1 << 20;
@@ -24,7 +24,7 @@ fn process() -> Space {
     space(vec![mapping(AT, AT + 6 * MIB, vec![small]), unwanted])
 }
 
-fn done(ended: End, fates: Vec<(u64, Fate)>) -> Report {
+fn done(ended: End, fates: Vec<(u64, RangeOutcome)>) -> Report {
     let plan = plan(&process(), &Choice::default());
     let done = Attempt {
         fates,
@@ -34,8 +34,8 @@ fn done(ended: End, fates: Vec<(u64, Fate)>) -> Report {
     report(4711, "kv", &plan, &done)
 }
 
-fn pinned() -> Fate {
-    Fate::Refused(Refusal {
+fn pinned() -> RangeOutcome {
+    RangeOutcome::Refused(Refusal {
         error: "EAGAIN".to_owned(),
         status: Some("not_suitable_page_count".to_owned()),
     })
@@ -57,8 +57,8 @@ fn text(report: &Report, verbose: Verbosity) -> String {
 #[test]
 fn the_first_screen_says_what_was_made_and_what_was_not() {
     let fates = vec![
-        (AT, Fate::Made),
-        (AT + 2 * MIB, Fate::Made),
+        (AT, RangeOutcome::Made),
+        (AT + 2 * MIB, RangeOutcome::Made),
         (AT + 4 * MIB, pinned()),
     ];
     let mut report = done(End::Finished, fates);
@@ -101,7 +101,7 @@ fn a_dry_run_and_an_early_end_say_so() {
         hugewise collapse 4711  make them huge
     "#]]
     .assert_eq(&text(&done(End::DryRun, Vec::new()), Verbosity::Normal));
-    let early = done(End::ProcessEnded, vec![(AT, Fate::Made)]);
+    let early = done(End::ProcessEnded, vec![(AT, RangeOutcome::Made)]);
     expect![[r#"
         kv (process 4711): 1 range (2 MiB) made huge, verified as PMD-mapped; 48 KiB
         added in 12.3 ms.

@@ -2,8 +2,9 @@
 
 use crate::base::units::bytes_text;
 use crate::observe::faults::event::{Known, Modes};
-use crate::observe::faults::sentences::{count, duration, share};
+use crate::observe::faults::sentences::{duration, share};
 use crate::observe::faults::summary::Summary;
+use crate::text::number::count;
 
 /// What could not be known, and what the measuring itself costs.
 pub(super) fn footnotes(summary: &Summary) -> Vec<String> {

@@ -2,16 +2,17 @@
 //! pages would spare them; everything else is a detail.
 
 use super::latency::Bar;
-use super::sentences::{count, duration, share};
+use super::sentences::{duration, share};
 use super::shape::Shape;
 use super::summary::{Row, Summary};
 use crate::base::units::bytes_text;
 use crate::run::trial::Outcome;
 use crate::text::Tone;
 use crate::text::document::{Bars, Block, Document, Field, Paragraph, Section};
+use crate::text::number::count;
 use crate::text::wrap::plain;
 use footnotes::footnotes;
-use tables::{all_kinds, has_more_kinds, list, main_kinds, main_mappings, site};
+use tables::{all_kinds, list, main_kinds, main_mappings, site};
 
 mod csv;
 mod footnotes;
@@ -23,8 +24,13 @@ impl Summary {
     pub fn document(&self) -> Document {
         let mut document = Document::new([self.conclusion()]);
         if self.total.faults > 0 {
-            document.push(Section::default().with(main_kinds(self)));
-            document.push(Section::default().with(main_mappings(self)));
+            let mut kinds = Section::default();
+            kinds.push_brief(main_kinds(self));
+            kinds.push_detail(all_kinds(self));
+            document.push(kinds);
+            let mut mappings = Section::default();
+            mappings.push_brief(main_mappings(self));
+            document.push(mappings);
             document.push(self.next());
             self.details(&mut document);
         }
@@ -42,7 +48,8 @@ impl Summary {
             section.push(Paragraph::new(self.spared_by_huge_pages()));
             let shapes: Vec<String> = self.minor_shapes().map(Shape::short).collect();
             if !shapes.is_empty() {
-                section.push(Paragraph::new(format!("Also: {} (-v).", shapes.join(", "))));
+                let also = format!("Also: {} (-v).", shapes.join(", "));
+                section.push_brief(Paragraph::new(also));
             }
         }
         section
@@ -78,7 +85,10 @@ impl Summary {
         let most = self.kinds.first().filter(|_| self.kinds.len() > 1);
         most.map_or_else(String::new, |most| {
             let part = share(most.row.time_ns, self.total.time_ns);
-            format!(", mostly {} ({part})", most.label)
+            match most.row.time_ns * 2 > self.total.time_ns {
+                true => format!(", mostly {} ({part})", most.label),
+                false => format!(", largest kind {} ({part})", most.label),
+            }
         })
     }
 
@@ -133,10 +143,11 @@ impl Summary {
                 "whether huge pages make it faster",
             ),
         };
-        Section::default().with(vec![
-            Field::new("Next", format!("{command}   ({why})")),
-            Field::new("More", "-v: call sites, histograms, sources of the counts"),
-        ])
+        let next = Field::new("Next", format!("{command}   ({why})"));
+        let more = "-v: call sites, histograms, sources of the counts";
+        let mut section = Section::default().with(vec![next]);
+        section.push_brief(vec![Field::new("More", more)]);
+        section
     }
 
     fn details(&self, document: &mut Document) {
@@ -149,9 +160,6 @@ impl Summary {
             patterns.push_detail(shapes);
         }
         document.push(patterns);
-        if has_more_kinds(self) {
-            document.push(Section::titled("By kind").with_detail(all_kinds(self)));
-        }
         let named = |rows: &[super::NamedRow]| {
             let rows = rows
                 .iter()

@@ -1,8 +1,9 @@
 //! The tables: what faults did, and where.
 
-use crate::observe::faults::sentences::{count, duration, share};
+use crate::observe::faults::sentences::{duration, share};
 use crate::observe::faults::summary::{Row, SiteRow, Summary};
 use crate::text::grid::{Align, Cell, Grid};
+use crate::text::number::count;
 use crate::text::wrap::{plain, shortened};
 
 /// Kinds on the first screen.
@@ -20,22 +21,21 @@ pub(super) fn main_kinds(summary: &Summary) -> Grid {
         (sum.0 + 1, sum.1 + kind.row.faults, sum.2 + kind.row.time_ns)
     });
     if kinds > 0 {
-        grid.push([format!("{kinds} more (-v)"), count(faults), narrow(time)]);
+        grid.push([format!("{kinds} more (-v)"), count(faults), duration(time)]);
     }
+    with_sum(summary, grid)
+}
+
+/// All kinds, and the sum.
+pub(super) fn all_kinds(summary: &Summary) -> Grid {
+    with_sum(summary, kinds(summary, usize::MAX))
+}
+
+fn with_sum(summary: &Summary, mut grid: Grid) -> Grid {
     if summary.kinds.len() > 1 {
         grid.rows.push(latencies("all", &summary.total));
     }
     grid
-}
-
-/// Whether the first screen has no room for some kinds.
-pub(super) fn has_more_kinds(summary: &Summary) -> bool {
-    summary.kinds.len() > KINDS
-}
-
-/// All kinds.
-pub(super) fn all_kinds(summary: &Summary) -> Grid {
-    kinds(summary, usize::MAX)
 }
 
 fn kinds(summary: &Summary, limit: usize) -> Grid {
@@ -53,15 +53,10 @@ fn latencies(label: &str, row: &Row) -> Vec<Cell> {
     let mut cells = vec![Cell::plain(label), Cell::plain(count(row.faults))];
     if let Some(q) = &row.latency {
         let quantiles = [q.p50_ns, q.p90_ns, q.p99_ns, q.p99_9_ns, q.max_ns];
-        cells.push(Cell::plain(narrow(row.time_ns)));
-        cells.extend(quantiles.map(|time| Cell::plain(narrow(time))));
+        cells.push(Cell::plain(duration(row.time_ns)));
+        cells.extend(quantiles.map(|time| Cell::plain(duration(time))));
     }
     cells
-}
-
-/// Without its blank a row of seven numbers fits into 80 columns.
-fn narrow(time_ns: u64) -> String {
-    duration(time_ns).replace(' ', "")
 }
 
 /// The mappings that took the most time.
@@ -96,15 +91,37 @@ fn numbers(summary: &Summary, faults: u64, time_ns: u64) -> [String; 3] {
     }
 }
 
-/// All rows of a list.
+/// The rows of a list; those that weigh next to nothing are one.
 pub(super) fn list(summary: &Summary, rows: impl Iterator<Item = (String, u64, u64)>) -> Grid {
     let align = [Align::Right, Align::Right, Align::Right, Align::Wrapped];
     let mut grid = Grid::headed(&["faults", "time", "share", ""]).aligned(&align);
-    for (name, faults, time_ns) in rows {
+    let (tiny, rows): (Vec<_>, Vec<_>) =
+        rows.partition(|(_, faults, time_ns)| is_tiny(summary, *faults, *time_ns));
+    let rest = tiny
+        .iter()
+        .fold((0, 0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+    let rest = (tiny.len() > 1).then(|| {
+        (
+            format!("{} more rows below 0.1 %", tiny.len()),
+            rest.0,
+            rest.1,
+        )
+    });
+    let single = tiny.into_iter().filter(|_| rest.is_none());
+    for (name, faults, time_ns) in rows.into_iter().chain(single).chain(rest.clone()) {
         let [faults, time, share] = numbers(summary, faults, time_ns);
         grid.push([faults, time, share, plain(&name)]);
     }
     grid
+}
+
+/// Whether a row is less than a thousandth of the time, or of the faults where none is timed.
+fn is_tiny(summary: &Summary, faults: u64, time_ns: u64) -> bool {
+    let total = &summary.total;
+    match total.timed > 0 {
+        true => time_ns.saturating_mul(1000) < total.time_ns,
+        false => faults.saturating_mul(1000) < total.faults,
+    }
 }
 
 /// A call site: the innermost function and its caller.

@@ -49,6 +49,7 @@ fn forecast(extent: Extent, fits: Fits) -> Forecast {
                 structures: Vec::new(),
             }),
             walk_share: Err(Missing::NoHardware),
+            processor: None,
             fits,
         },
     }
@@ -73,7 +74,7 @@ fn every_number_says_what_it_assumes() {
         The TLB reaches all memory in use with huge pages, and not with small ones: huge
         pages have the most to gain here.
         page size  TLB entries needed         TLB has
-            4 KiB              25.6 k  3072 (level 2)
+            4 KiB              25,600  3072 (level 2)
             2 MiB           50 to 512  3072 (level 2)
         100 MiB of 1 GiB in small pages were used within 5.00 s. Which pages of a
           mapping is unknown, so the need for huge pages is a range: used pages close
@@ -98,6 +99,21 @@ fn every_number_says_what_it_assumes() {
         khugepaged's limits: not on this machine: khugepaged/max_ptes_none.
     "#]]
     .assert_eq(&shown);
+}
+
+#[test]
+fn a_process_that_sleeps_has_nothing_to_gain() {
+    let mut forecast = forecast(Extent::Resident, Fits::InHugePages);
+    let mut answer = |used_seconds| {
+        forecast.worth.processor = Some(ProcessorTime {
+            used_seconds,
+            seconds: 0.5,
+        });
+        conclusion(&forecast.worth)
+    };
+    expect!["The TLB reaches all memory in small pages with huge pages, and not with small ones. The process used 0.4 % of a processor in 500 ms, so there was nothing to gain."]
+    .assert_eq(&answer(0.002));
+    assert!(answer(0.4).ends_with("huge pages have the most to gain here."));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::units::bytes_text;
 use crate::observe::address_space::{Kind, Mapping, Space};
 
+use super::allocator::larger_steps;
 use super::{Certainty, Code, Judgement};
 
 /// A mapping that looks as if it had grown in steps.
@@ -132,13 +133,10 @@ fn alternative(mapping: &Mapping) -> String {
 }
 
 fn remedy(space: &Space, mapping: &Mapping) -> String {
-    let huge = bytes_text(space.huge_bytes);
     if mapping.kind == Kind::Heap {
-        format!(
-            "let the heap grow in steps of {huge} or more (glibc.malloc.top_pad, \
-             glibc.malloc.hugetlb=1)"
-        )
+        larger_steps(space)
     } else {
+        let huge = bytes_text(space.huge_bytes);
         format!("map in aligned steps of {huge}, or reserve once and use piecewise")
     }
 }

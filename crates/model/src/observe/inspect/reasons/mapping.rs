@@ -32,15 +32,16 @@ pub(super) const VMA_SPLIT: Row = Row {
     evidence: split_evidence,
     circumstance: |_| None,
     what: "Together with its neighbours the mapping would span the range, but they cannot be \
-           merged: permissions, name, NUMA policy or advice differ. mprotect, madvise or \
+           merged: permissions, name, file offset, NUMA policy or advice differ, or each has \
+           anonymous memory of its own (anon_vma). mprotect, madvise or \
            prctl(PR_SET_VMA) on a part of a mapping splits it. A guard (PROT_NONE) or another \
            segment of a program file is no such neighbour.",
     kernels: "all",
     sign: "Neighbouring lines of /proc/PID/maps touch; the difference is in permissions, name \
            or VmFlags.",
     fix: Fix::new(
-        "Give the neighbouring mappings the same permissions, name and advice, or move \
-             the border between them to a multiple of {huge}.",
+        "Give the neighbouring mappings the same permissions, name and advice, or map them in \
+             one call; or move the border between them to a multiple of {huge}.",
     ),
     source: "vma_merge in mm/vma.c",
 };
@@ -113,22 +114,33 @@ fn vma_type(range: &Range<'_>) -> bool {
     special.is_some() || matches!(range.mapping.kind, Kind::Kernel | Kind::Device)
 }
 
-/// What keeps two mappings that touch from being one.
-fn difference(one: &Mapping, other: &Mapping) -> String {
-    if one.permissions != other.permissions {
+/// What keeps two mappings that touch from being one, the lower first; `None` where nothing shows
+/// it. The kernel merges mappings that differ in `sd` alone (is_mergeable_vma, mm/vma.c).
+fn difference(below: &Mapping, above: &Mapping) -> Option<String> {
+    if below.permissions != above.permissions {
         let text = |mapping: &Mapping| String::from(mapping.permissions);
-        return format!("permissions: {} against {}", text(one), text(other));
+        return Some(format!(
+            "permissions: {} below, {} above",
+            text(below),
+            text(above)
+        ));
     }
-    if one.name != other.name {
-        return format!("names: `{}` against `{}`", one.name, other.name);
+    if below.name != above.name {
+        return Some(format!(
+            "name: `{}` below, `{}` above",
+            below.name, above.name
+        ));
     }
-    let flags = one.flags().difference(other.flags());
-    if flags.is_empty() {
-        "nothing that /proc shows (a NUMA policy, or separate anonymous histories)".to_owned()
-    } else {
-        let words: Vec<&str> = flags.words().collect();
-        format!("flags: {}", words.join(" "))
+    let is_file = below.inode != 0;
+    if is_file && below.offset.saturating_add(below.bytes()) != above.offset {
+        return Some(format!(
+            "file offset: {:x} above does not continue {:x} below",
+            above.offset, below.offset
+        ));
     }
+    let flags = below.flags().difference(above.flags());
+    let words: Vec<&str> = flags.words().filter(|word| *word != "sd").collect();
+    (!words.is_empty()).then(|| format!("VmFlags: {}", words.join(" ")))
 }
 
 /// Whether the program chooses where the mapping begins and ends. A linker lays out files, and the
@@ -188,15 +200,17 @@ fn split_evidence(facts: &Facts<'_>) -> Vec<String> {
         })
         .filter(|other| could_be_one(mapping, other))
         .map(|other| {
-            let side = if other.start < mapping.start {
-                "below"
-            } else {
-                "above"
+            let (side, difference) = match other.start < mapping.start {
+                true => ("below", difference(other, mapping)),
+                false => ("above", difference(mapping, other)),
             };
-            format!(
-                "the mapping {side} differs in {}",
-                difference(mapping, other)
-            )
+            match difference {
+                Some(difference) => format!("the mapping {side} differs in {difference}"),
+                None => format!(
+                    "smaps shows no difference from the mapping {side}: each has anonymous memory \
+                     of its own (anon_vma), or a NUMA policy"
+                ),
+            }
         })
         .collect()
 }
@@ -212,4 +226,46 @@ fn stack_evidence(facts: &Facts<'_>) -> Vec<String> {
     let mut evidence = flag(facts.range, &["nh"]);
     evidence.push("it lies above a guard, as a stack does".to_owned());
     evidence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::address_space::test_space::mapping;
+    use crate::observe::address_space::{Memory, Permissions, VmFlags};
+
+    /// Two mappings that touch, of which the upper is changed.
+    fn between(flags: [&[&str]; 2], change: impl Fn(&mut Mapping)) -> Option<String> {
+        let [below, mut above] = [0_u64, 1].map(|place| {
+            let mut one = mapping(place << 20, (place + 1) << 20, Vec::new());
+            let words = flags[place as usize].iter().copied();
+            one.memory = Some(Memory {
+                flags: VmFlags::of(words),
+                ..Memory::default()
+            });
+            one
+        });
+        change(&mut above);
+        difference(&below, &above)
+    }
+
+    #[test]
+    fn what_parts_two_mappings_is_named_and_nothing_else() {
+        let same = [&["rd", "wr"][..]; 2];
+        let named = |change: fn(&mut Mapping)| between(same, change).unwrap_or_default();
+        assert_eq!(
+            named(|above| above.permissions = Permissions(*b"r--p")),
+            "permissions: rw-p below, r--p above"
+        );
+        assert_eq!(
+            named(|above| above.name = "[anon: pool]".into()),
+            "name: `` below, `[anon: pool]` above"
+        );
+        let advised = [&["rd", "hg"][..], &["rd"]];
+        let flags = between(advised, |_| {});
+        assert_eq!(flags.as_deref(), Some("VmFlags: hg"));
+        assert_eq!(between(same, |_| {}), None);
+        let soft_dirty = [&["rd", "sd"][..], &["rd"]];
+        assert_eq!(between(soft_dirty, |_| {}), None, "it does not matter");
+    }
 }

@@ -9,6 +9,7 @@
 //! ([`Certainty::OneOf`](crate::observe::inspect::reasons::Certainty::OneOf)), never guessed.
 
 mod allocation;
+mod allocator;
 mod code;
 mod decide;
 mod explain;
@@ -27,6 +28,7 @@ mod state;
 mod tables;
 mod totals;
 
+pub use allocator::ADVICE_VARIABLES;
 pub use code::Code;
 pub use growth::{Growth, recognise_growth};
 pub use judge::{Wording, judge};

@@ -84,6 +84,8 @@ pub(super) fn nothing(_: &Facts<'_>) -> Vec<String> {
 pub(super) struct Fix {
     text: &'static str,
     applies: fn(&Mapping) -> bool,
+    /// Instead of the text, in a process that is known.
+    specific: Option<fn(&Space) -> String>,
 }
 
 impl Fix {
@@ -94,7 +96,20 @@ impl Fix {
 
     /// A fix for some mappings.
     pub(super) const fn only(applies: fn(&Mapping) -> bool, text: &'static str) -> Self {
-        Self { text, applies }
+        Self {
+            text,
+            applies,
+            specific: None,
+        }
+    }
+
+    /// A fix that depends on the program; the text is what is said of any.
+    pub(super) const fn by_program(specific: fn(&Space) -> String, text: &'static str) -> Self {
+        Self {
+            text,
+            applies: |_| true,
+            specific: Some(specific),
+        }
     }
 
     /// There is nothing to fix, or no way to do it.
@@ -108,10 +123,13 @@ impl Fix {
     }
 
     fn filled(&self, space: &Space) -> String {
-        self.with(
-            &space.process.pid.to_string(),
-            &bytes_text(space.huge_bytes),
-        )
+        if let Some(specific) = self.specific {
+            return specific(space);
+        }
+        let pid = &space.process.pid.to_string();
+        let collapse = &space.as_root("hugewise collapse");
+        self.with(pid, &bytes_text(space.huge_bytes))
+            .replace("hugewise collapse", collapse)
     }
 
     /// The fix in any process.

@@ -5,6 +5,7 @@ use crate::base::units::MIB;
 use crate::observe::address_space::Kind;
 
 use super::Code;
+use super::allocator::advice;
 use super::range::Range;
 use super::row::{Facts, Fix, Row, Rule, State};
 
@@ -62,10 +63,12 @@ pub(super) const POLICY_MADVISE: Row = Row {
            becomes huge, and the program did not call it here.",
     kernels: "all",
     sign: "The two settings, and VmFlags without `hg`.",
-    fix: Fix::new(
-        "Let the allocator or runtime advise at the next start \
-             (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, jemalloc thp:always, java \
-             -XX:+UseTransparentHugePages); or now: hugewise collapse {pid}",
+    fix: Fix::by_program(
+        advice,
+        "Let the allocator or runtime advise at the next start (glibc: \
+             GLIBC_TUNABLES=glibc.malloc.hugetlb=1, and PYTHONMALLOC=malloc for Python; jemalloc: \
+             MALLOC_CONF=thp:always; Java: -XX:+UseTransparentHugePages); or now: hugewise \
+             collapse {pid}",
     ),
     source: "Documentation/admin-guide/mm/transhuge.rst",
 };

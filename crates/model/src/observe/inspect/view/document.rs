@@ -84,7 +84,8 @@ impl Inspection {
     fn main_fields(&self, main: &Judgement) -> Vec<Field> {
         let of_it = |one: &&ReasonBytes| one.code == main.code;
         let total = self.summary.reasons.iter().find(of_it);
-        let bytes = total.and_then(|total| total.resident).unwrap_or(0);
+        let bytes = total.and_then(|total| total.resident);
+        let bytes = bytes.map_or_else(|| "?".to_owned(), bytes_text);
         let certainty = match main.certainty {
             Certainty::Proved => "",
             Certainty::OneOf(ref codes) if codes.len() > 1 => ", likeliest of several",
@@ -92,9 +93,8 @@ impl Inspection {
             Certainty::Unknown => ", unknown",
         };
         let reason = format!(
-            "{} ({}{certainty}): {}",
+            "{} ({bytes}{certainty}): {}",
             main.code,
-            bytes_text(bytes),
             main.code.sentence()
         );
         let fix = main
@@ -161,21 +161,27 @@ impl Inspection {
     /// What to type next.
     fn next(&self) -> Section {
         let pid = self.space.process.pid;
-        let mut fields = vec![Field::new(
+        let mut section = Section::titled("Next");
+        let details = Field::new(
             format!("hugewise inspect {pid} -v"),
             "every mapping, with evidence",
-        )];
-        if let Some(code) = self.summary.main_reason() {
-            fields.push(Field::new(
-                format!("hugewise inspect --explain {code}"),
-                "all about the main reason",
-            ));
-            fields.push(Field::new(
-                format!("hugewise collapse {pid} --dry-run"),
-                "what can be made huge now",
-            ));
-        }
-        Section::titled("Next").with(fields)
+        );
+        let next = self.summary.main_reason().map(|code| {
+            [
+                Field::new(
+                    format!("hugewise inspect --explain {code}"),
+                    "all about the main reason",
+                ),
+                Field::new(
+                    format!("hugewise collapse {pid} --dry-run"),
+                    "what can be made huge now",
+                ),
+            ]
+        });
+        let next: Vec<Field> = next.into_iter().flatten().collect();
+        section.push_brief([&[details], &next[..]].concat());
+        section.push_detail(next);
+        section
     }
 
     /// What could not be read, and what is unknown without it.

@@ -1,10 +1,12 @@
 //! The mappings, each with the reason of every range.
 
+use std::cmp::Reverse;
+
 use crate::base::units::bytes_text;
 use crate::observe::address_space::{Mapping, Space};
-use crate::observe::inspect::reasons::{Certainty, Judgement};
+use crate::observe::inspect::reasons::{Certainty, Code, Judgement};
 use crate::text::Tone;
-use crate::text::document::{Level, Paragraph, Section};
+use crate::text::document::{Field, Level, Paragraph, Section};
 use crate::text::wrap::plain;
 
 use super::document::{counted, needs_evidence};
@@ -24,7 +26,35 @@ pub(super) fn mappings(inspection: &Inspection, only: Option<&Glob>) -> Vec<Sect
         }
         section
     };
-    places.into_iter().map(section).collect()
+    let mut fixes = Section::titled("Fixes");
+    fixes
+        .blocks
+        .push((level, fields(inspection, &places).into()));
+    let mappings = places.into_iter().map(section);
+    std::iter::once(fixes).chain(mappings).collect()
+}
+
+/// Each fix once, with its reason and all memory that it is for, the most first.
+fn fields(inspection: &Inspection, places: &[usize]) -> Vec<Field> {
+    let mut fixes: Vec<(Code, &str, u64, u64)> = Vec::new();
+    let shown = places
+        .iter()
+        .flat_map(|&place| inspection.of_mapping(place));
+    for one in shown.filter(|one| needs_evidence(one.code, &one.certainty)) {
+        let Some(text) = &one.repair else { continue };
+        let bytes = one.resident_bytes.unwrap_or(0);
+        let same = |fix: &&mut (Code, &str, u64, u64)| (fix.0, fix.1) == (one.code, text);
+        match fixes.iter_mut().find(same) {
+            Some(fix) => (fix.2, fix.3) = (fix.2 + one.ranges, fix.3 + bytes),
+            None => fixes.push((one.code, text, one.ranges, bytes)),
+        }
+    }
+    fixes.sort_by_key(|fix| Reverse(fix.3));
+    let field = |(code, text, ranges, bytes): (Code, &str, u64, u64)| {
+        let memory = format!("{}, {}", counted(ranges, "range"), bytes_text(bytes));
+        Field::new(code.name(), format!("{memory}: {text}"))
+    };
+    fixes.into_iter().map(field).collect()
 }
 
 /// The places of the mappings that are meant, in rising order.
@@ -91,7 +121,7 @@ fn certainty(certainty: &Certainty) -> String {
     }
 }
 
-/// The evidence of a judgement, what keeps it so, and how to fix it.
+/// The evidence of a judgement, and what keeps it so.
 fn why(one: &Judgement) -> impl Iterator<Item = String> {
     let evidence = Some(one.evidence.join("; ")).filter(|text| !text.is_empty());
     let still = one.still.as_ref().map(|still| {
@@ -102,8 +132,7 @@ fn why(one: &Judgement) -> impl Iterator<Item = String> {
         let evidence = still.evidence.join("; ");
         format!("still small: {}{others}: {evidence}", still.code)
     });
-    let fix = one.repair.as_ref().map(|fix| format!("fix: {fix}"));
-    [evidence, still, fix].into_iter().flatten()
+    [evidence, still].into_iter().flatten()
 }
 
 /// The name of a mapping as it is shown.

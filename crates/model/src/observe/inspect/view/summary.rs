@@ -81,7 +81,10 @@ impl Summary {
     pub fn main_reason(&self) -> Option<Code> {
         let small = self.reasons.iter().filter(|reason| is_small(reason.code));
         small
-            .max_by_key(|reason| (reason.resident, Reverse(reason.code)))
+            .max_by_key(|reason| {
+                let bytes = reason.resident.unwrap_or(reason.bytes);
+                (bytes, Reverse(reason.code))
+            })
             .map(|reason| reason.code)
     }
 

@@ -36,9 +36,9 @@ fn with_counters() {
         Counters: skylake, user and kernel mode; 2 groups take turns of 50.0 ms.
         Note: the watchdog holds one counter of each processor.
                     walks per 1000 -------------- per second --------------
-             UTC walk%  dTLB  iTLB faults huge†  failed  collapsed  compact huge%  free
-        05:46:00  10.0  1.20 0.100   1234    41       2          0        7  83.1  2101
-        05:46:01  10.0  1.20 0.100   1234    41       2          0        7  83.1  2101
+             UTC walk%  dTLB  iTLB faults huge†  failed  collapsed  compact huge%   free
+        05:46:00  10.0  1.20 0.100   1234    41       2          0        7  83.1   2101
+        05:46:01  10.0  1.20 0.100   1234    41       2          0        7  83.1   2101
 
         Page walks take at most 10.0 % of the cycles: cheaper walks cannot save more.
         2.00 s in 2 intervals.
@@ -48,7 +48,7 @@ fn with_counters() {
         page-walk cycles  8.0 % to 10.0 % (data 9.0 %, code 1.0 %)
         page walks, data  1.20 per 1000 instructions: 4 KiB 95.8 %, 2 MiB 4.2 %
         page walks, code  0.100 per 1000 instructions
-        page faults       2468, 1234 per second; major faults 6
+        page faults       2468 (1234 per second); major faults 6
         huge faults†      82 huge pages, 4 failed
         collapsed         0 huge pages; khugepaged ran for 24.0 ms
         compaction        14 stalls
@@ -97,13 +97,13 @@ fn without_counters() {
         Process 4711 (mysqld) and its descendants, every 1.00 s from 05:45:59 UTC.
         Note: the watchdog holds one counter of each processor.
                  -------------- per second --------------
-             UTC faults huge†  failed  collapsed  compact huge%  free
-        05:46:00   1234    41       2          0        7  83.1  2101
+             UTC faults huge†  failed  collapsed  compact huge%   free
+        05:46:00   1234    41       2          0        7  83.1   2101
 
         83.1 % of the memory is huge, with 1234 page faults per second.
         1.00 s in 1 interval.
 
-        page faults       1234, 1234 per second; major faults 3
+        page faults       1234 (1234 per second); major faults 3
         huge faults†      41 huge pages, 2 failed
         collapsed         0 huge pages; khugepaged ran for 12.0 ms
         compaction        7 stalls

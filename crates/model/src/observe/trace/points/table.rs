@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Decode, Edge, Key, Means, Point, Preset, Who};
+use super::{Decode, Edge, Hook, Key, Point, Preset, Who};
 
 const ORDER: Key = key(&["order"], Decode::Order);
 const FALLBACK_ORDER: Key = key(&["alloc_order"], Decode::Order);
@@ -123,7 +123,7 @@ fn pages() -> Vec<Point> {
         point(Preset::Fault, "fault", "page faults", [
             function(&["handle_mm_fault"], None,
                 "faults and touches on behalf of a system call; not the processor's own way there"),
-            Means::Faults {
+            Hook::Faults {
                 includes: "faults that ended well, from the processor's report to the mapping; \
                            not those on behalf of a system call",
             },
@@ -167,7 +167,7 @@ fn point(
     preset: Preset,
     name: &'static str,
     title: &'static str,
-    means: impl IntoIterator<Item = Means>,
+    means: impl IntoIterator<Item = Hook>,
 ) -> Point {
     Point {
         name: Cow::Borrowed(name),
@@ -178,8 +178,8 @@ fn point(
 }
 
 /// A function, by the names that it has had, newest first.
-fn function(names: &[&'static str], key: Option<Key>, includes: &'static str) -> Means {
-    Means::Function {
+fn function(names: &[&'static str], key: Option<Key>, includes: &'static str) -> Hook {
+    Hook::Function {
         names: names.iter().map(|name| Cow::Borrowed(*name)).collect(),
         key,
         includes,
@@ -193,8 +193,8 @@ fn pair(
     key: Option<(Edge, Key)>,
     who: Who,
     includes: &'static str,
-) -> Means {
-    Means::Pair {
+) -> Hook {
+    Hook::Pair {
         group,
         begin,
         end,
@@ -204,8 +204,8 @@ fn pair(
     }
 }
 
-fn event_by(key: Key, group: &'static str, name: &'static str, includes: &'static str) -> Means {
-    Means::Event {
+fn event_by(key: Key, group: &'static str, name: &'static str, includes: &'static str) -> Hook {
+    Hook::Event {
         group,
         name,
         key,

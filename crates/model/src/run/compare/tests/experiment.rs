@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::host::test_host::host;
 use crate::run::compare::*;
 use crate::run::metric::Better;
-use crate::run::plan::{Bounds, Plan, PrintedMetric, Slot};
+use crate::run::plan::{Bounds, HostMemory, JudgeBy, Plan, PrintedMetric, Slot};
 use crate::run::policy::{Policy, Settings, Thp};
 use crate::run::record::{Header, Record};
 use crate::run::trial::{Outcome, ReadBack, Reading, Trial};
@@ -42,8 +42,10 @@ pub(super) fn plan() -> Plan {
             min_rounds: 10,
             max_rounds: 40,
             max_time: None,
+            least_rounds: None,
         },
         verdict_metric: "wall_seconds".to_owned(),
+        judge_by: JudgeBy::Shape,
         latency: None,
         printed: vec![PrintedMetric {
             name: "ops".to_owned(),
@@ -54,6 +56,7 @@ pub(super) fn plan() -> Plan {
         bench: None,
         service: None,
         fragment: None,
+        host_memory: HostMemory::AsIs,
     }
 }
 
@@ -68,12 +71,13 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         realisations: BTreeMap::new(),
     });
     for round in 0..rounds {
-        for slot in record.header.plan.round(round) {
+        for slot in record.header.plan.round(round, |_| true) {
             let mut trial = Trial {
                 index: record.trials.len() as u32,
                 round,
                 policy: record.header.plan.policies[slot.policy].name.clone(),
                 role: slot.role,
+                start: None,
                 started_unix_ms: 0,
                 outcome: Outcome::Exited { code: 0 },
                 stderr_tail: None,
@@ -82,6 +86,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
                 marks: Vec::new(),
                 pacing: None,
                 timeline: None,
+                first_touch: None,
             };
             fill(&mut trial, slot);
             record.trials.push(trial);

@@ -3,55 +3,75 @@
 use super::experiment::{fast, plan, read, record_of, row, the_table, wobble};
 use crate::run::compare::*;
 use crate::run::plan::{Plan, Slot};
-use crate::run::record::StopReason;
+use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 use crate::run::trial::Trial;
 
-#[test]
-fn a_first_table_of_one_policy_can_be_settled_at_the_first_look() {
-    let mut small = plan();
-    small.policies.truncate(2);
-    let table = the_table(&record_of(small, 10, |trial, slot| {
-        fast(trial, slot);
-        for metric in ["user_seconds", "system_seconds", "voluntary_switches_total"] {
-            read(trial, metric, wobble(trial));
-        }
-    }));
-    // 2 / 2¹⁰, six times for the share, and at most four times for Holm.
-    let faults = row(&table, "minor_faults_total", "always");
-    assert_eq!(faults.change, Change::Lower);
-    let p = faults.p.expect("tested");
-    assert!(
-        (p / (3.0 * 6.0 * 2.0 / 1024.0) - 1.0).abs() < 1e-9,
-        "peak memory is constant: {p}"
-    );
+/// As the plan is unless more rounds are asked for.
+fn prompt() -> Plan {
+    let mut plan = plan();
+    plan.bounds.min_rounds = 1;
+    plan
+}
+
+fn dropped(record: &Record) -> Vec<(String, RemovalReason)> {
+    let progress = progress(record, 40).expect("sound");
+    let drops = progress.drops.into_iter();
+    drops.map(|it| (it.policy, it.why)).collect()
 }
 
 #[test]
 fn few_rounds_say_how_many_are_needed() {
-    let table = the_table(&record_of(plan(), 5, fast));
-    assert_eq!(table.verdict.policies["always"], Answer::CannotTell);
-    let reason = &table.verdict.reasons["always"];
-    assert_eq!(reason, "only 5 complete rounds; an answer needs at least 8");
-    assert_eq!(row(&table, "wall_seconds", "always").more_rounds, Some(3));
+    let table = the_table(&record_of(plan(), 4, fast));
+    assert_eq!(table.verdict.policies["always"], Answer::NotDecided);
+    assert_eq!(row(&table, "wall_seconds", "always").low, None);
     assert_eq!(table.verdict.best, None);
+    assert_eq!(
+        (1..=9).map(fewest_rounds).collect::<Vec<_>>(),
+        [5, 6, 6, 6, 7, 7, 7, 7, 7]
+    );
+}
+
+/// Five of the fewest and no more: every run of the policy is far from every other.
+#[test]
+fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
+    let always = ("always".to_owned(), RemovalReason::Decided);
+    assert_eq!(dropped(&record_of(prompt(), 5, fast)), []);
+    assert_eq!(dropped(&record_of(prompt(), 6, fast)), [always]);
 }
 
 #[test]
-fn an_experiment_stops_at_a_look_and_not_between() {
-    let mut small = plan();
-    small.policies.truncate(2);
-    let stop = |rounds| {
-        progress(&record_of(small.clone(), rounds, fast))
-            .expect("sound")
-            .stop
+fn a_round_without_a_dropped_policy_is_whole() {
+    let mut record = record_of(prompt(), 20, fast);
+    record
+        .trials
+        .retain(|trial| trial.round < 6 || trial.policy != "always");
+    record.removals.push(Removal {
+        round: 6,
+        policy: "always".to_owned(),
+        why: RemovalReason::Decided,
+    });
+    let table = the_table(&record);
+    assert_eq!(row(&table, "wall_seconds", "always").n, 6);
+    assert_eq!(row(&table, "wall_seconds", "again").n, 20);
+    assert_eq!(table.verdict.policies["always"], Answer::Better);
+    // The other one makes no difference, and rare slow runs are few enough.
+    let progress = progress(&record, 20).expect("sound");
+    assert_eq!(progress.stop, Some(StopReason::Decided));
+    assert_eq!(progress.drops.len(), 1, "{progress:?}");
+}
+
+#[test]
+fn a_policy_that_no_round_can_decide_is_left() {
+    let noisy = |trial: &mut Trial, _: Slot| {
+        let mut random = fastrand::Rng::with_seed(u64::from(trial.index) + 900);
+        read(trial, "wall_seconds", 1.0 + random.f64());
     };
-    assert_eq!(
-        (stop(9), stop(10), stop(11)),
-        (None, Some(StopReason::Decided), None)
-    );
-    let progress = progress(&record_of(small.clone(), 9, fast)).expect("sound");
-    assert_eq!((progress.rounds, progress.next_look), (9, Some(10)));
-    assert_eq!(progress.policies[0].answer, Answer::Better);
+    let mut small = prompt();
+    small.policies.truncate(2);
+    let record = record_of(small, 20, noisy);
+    let left = |rounds| progress(&record, rounds).expect("sound");
+    assert_eq!(left(5).stop, Some(StopReason::OutOfReach));
+    assert_eq!(left(5).drops[0].why, RemovalReason::OutOfReach);
 }
 
 #[test]
@@ -61,9 +81,8 @@ fn an_experiment_ends_at_its_bounds() {
         read(trial, "wall_seconds", value);
     };
     let stop = |plan: Plan, rounds| {
-        progress(&record_of(plan, rounds, noisy))
-            .expect("sound")
-            .stop
+        let record = record_of(plan, rounds, noisy);
+        progress(&record, 1000).expect("sound").stop
     };
     assert_eq!(stop(plan(), 16), None);
     assert_eq!(stop(plan(), 40), Some(StopReason::MaxRounds));

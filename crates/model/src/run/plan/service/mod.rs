@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+mod interleave;
 mod line;
 mod ready;
 mod signal;
 
+pub use interleave::{Interleave, Obstacle, Windows, shortage};
 pub use line::{CommandLine, Places};
 pub use ready::{Address, Port, Ready, log_says};
 pub use signal::StopSignal;
@@ -44,6 +46,9 @@ pub struct Service {
     /// Processors that the load is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<Vec<u32>>,
+    /// Whether the servers of all policies live at once.
+    #[serde(default, skip_serializing_if = "Interleave::is_no")]
+    pub interleave: Interleave,
 }
 
 /// Under which policy the load runs.
@@ -78,25 +83,33 @@ mod one_time {
 mod tests {
     use super::*;
 
+    impl Service {
+        /// A service on a free port.
+        pub(crate) fn example() -> Self {
+            Self {
+                ready: "http://127.0.0.1:{port}/ready".parse().expect("good"),
+                ready_timeout: Duration::from_secs(60),
+                warm_up_load: None,
+                load: CommandLine::Words(vec!["wrk".to_owned(), "{port}".to_owned()]),
+                load_policy: LoadPolicy::None,
+                stop_signal: StopSignal::default(),
+                stop_command: Some(CommandLine::Line("redis-cli shutdown".to_owned())),
+                grace: Duration::from_millis(2500),
+                service_cpus: Some(vec![0]),
+                load_cpus: None,
+                interleave: Interleave::No,
+            }
+        }
+    }
+
     #[test]
     fn a_service_comes_back_from_its_text() {
-        let service = Service {
-            ready: "http://127.0.0.1:{port}/ready".parse().expect("good"),
-            ready_timeout: Duration::from_secs(60),
-            warm_up_load: None,
-            load: CommandLine::Words(vec!["wrk".to_owned(), "-t1".to_owned()]),
-            load_policy: LoadPolicy::None,
-            stop_signal: StopSignal::default(),
-            stop_command: Some(CommandLine::Line("redis-cli shutdown".to_owned())),
-            grace: Duration::from_millis(2500),
-            service_cpus: Some(vec![0]),
-            load_cpus: None,
-        };
+        let service = Service::example();
         let text = serde_json::to_string(&service).expect("plain data");
         assert_eq!(
             text,
             r#"{"ready":"http://127.0.0.1:{port}/ready","ready_timeout":60.0,"#.to_owned()
-                + r#""load":["wrk","-t1"],"load_policy":"none","stop_signal":"SIGTERM","#
+                + r#""load":["wrk","{port}"],"load_policy":"none","stop_signal":"SIGTERM","#
                 + r#""stop_command":"redis-cli shutdown","grace":2.5,"service_cpus":[0]}"#
         );
         let back: Service = serde_json::from_str(&text).expect("its own text");

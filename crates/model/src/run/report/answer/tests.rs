@@ -17,8 +17,7 @@ fn other_metrics_say_which_way_is_good() {
         high: Some(1.09),
         p: None,
         n: 1,
-        change: Change::Higher,
-        more_rounds: None,
+        change: crate::run::compare::Change::Higher,
         warnings: Vec::new(),
     };
     let said = Effect::of(&metric, &comparison).unwrap().text(&metric);

@@ -1,0 +1,149 @@
+//! `--host-memory`: the state of free memory in the host before each trial.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use hugewise_linux::apply::first_touch::{Held, room, touch, warm};
+use hugewise_linux::machine::root::Root;
+use hugewise_model::base::units::{MIB, bytes_text};
+use hugewise_model::run::plan::HostMemory;
+use hugewise_model::run::record::Header;
+use hugewise_model::run::trial::{FirstTouch, Mark, Trial};
+
+use crate::interrupt::Interrupt;
+use crate::stderr::message;
+
+/// What is warmed beyond the largest trial so far, as a factor.
+const MARGIN: f64 = 1.25;
+/// What is warmed at least: the first trial's need is unknown.
+const LEAST_BYTES: u64 = 64 * MIB;
+/// What is touched and held after a rest, to see how cold memory is.
+const SAMPLE_BYTES: u64 = 32 * MIB;
+/// The size of a block where the kernel has no huge pages.
+const USUAL_BLOCK: u64 = 2 * MIB;
+
+/// The state of free memory, made before each trial.
+#[derive(Debug)]
+pub struct FreeMemory<'a> {
+    root: &'a Root,
+    interrupt: &'a Interrupt,
+    state: HostMemory,
+    page_bytes: u64,
+    block_bytes: u64,
+    /// The most that a trial used so far.
+    used_bytes: Cell<u64>,
+    /// What touching warmed memory took in the trials so far, in seconds.
+    warm_touches: RefCell<Vec<f64>>,
+    shortage_reported: Cell<bool>,
+}
+
+/// What was touched before a trial, and what stays held while it runs.
+#[derive(Debug, Default)]
+pub struct Before {
+    touch: Option<FirstTouch>,
+    _held: Option<Held>,
+}
+
+impl<'a> FreeMemory<'a> {
+    /// The state that the plan asks for.
+    pub fn new(root: &'a Root, interrupt: &'a Interrupt, header: &Header) -> Self {
+        let host = &header.host;
+        let block = host.pmd_bytes().or(host.taken_back_bytes());
+        Self {
+            root,
+            interrupt,
+            state: header.plan.host_memory,
+            page_bytes: host.page_bytes,
+            block_bytes: block.unwrap_or(USUAL_BLOCK),
+            used_bytes: Cell::new(0),
+            warm_touches: RefCell::default(),
+            shortage_reported: Cell::new(false),
+        }
+    }
+
+    /// Brings about the state of the plan.
+    pub fn prepare(&self) -> Result<Before, String> {
+        match self.state {
+            HostMemory::AsIs => Ok(Before::default()),
+            HostMemory::Warm => self.warm(),
+            HostMemory::Rest(time) => self.rest(time),
+        }
+    }
+
+    /// Rests, then looks how cold memory is. What was looked at stays held, so that the trial gets
+    /// other memory.
+    pub fn rest(&self, time: Duration) -> Result<Before, String> {
+        self.interrupt.wait(time);
+        let bytes = SAMPLE_BYTES.min(self.room()?);
+        let touched = touch(bytes, self.block_bytes, self.interrupt.flag());
+        let (touch, held) = touched.map_err(|error| error.to_string())?;
+        Ok(Before {
+            touch: Some(touch),
+            _held: Some(held),
+        })
+    }
+
+    fn warm(&self) -> Result<Before, String> {
+        let wanted = (self.used_bytes.get() as f64 * MARGIN) as u64;
+        let wanted = wanted.max(LEAST_BYTES);
+        let bytes = wanted.min(self.room()?);
+        if bytes < wanted {
+            self.report_shortage(bytes, wanted);
+        }
+        let touch = warm(bytes, self.block_bytes, self.interrupt.flag());
+        let touch = touch
+            .map_err(|error| format!("{error}; --host-memory as-is leaves memory as it is"))?;
+        Ok(Before {
+            touch: Some(FirstTouch {
+                wanted_bytes: (bytes < wanted).then_some(wanted),
+                ..touch
+            }),
+            _held: None,
+        })
+    }
+
+    fn room(&self) -> Result<u64, String> {
+        let room = room(self.root, self.page_bytes, self.block_bytes);
+        room.map_err(|error| format!("free memory: {error}"))
+    }
+
+    /// Notes what was touched before a trial, marks the trial if its memory did not become warm,
+    /// and learns what the next one needs.
+    pub fn note(&self, trial: &mut Trial, before: Before) {
+        trial.first_touch = before.touch;
+        let used = trial.used_bytes(Some(self.block_bytes));
+        self.used_bytes.set(self.used_bytes.get().max(used));
+        if self.state == HostMemory::Warm
+            && let Some(touch) = &trial.first_touch
+        {
+            trial.marks.extend(self.judge(touch));
+        }
+    }
+
+    /// The first quarter of the trials so far is quiet.
+    fn judge(&self, touch: &FirstTouch) -> Option<Mark> {
+        let mut touches = self.warm_touches.borrow_mut();
+        touches.extend(touch.warm_touch_seconds);
+        touches.sort_by(f64::total_cmp);
+        let quiet = *touches.get(touches.len() / 4)?;
+        touch.stays_cold(quiet).then(|| Mark::ColdMemory {
+            touch_us: microseconds(touch.warm_touch_seconds.unwrap_or(quiet)),
+            quiet_us: microseconds(quiet),
+        })
+    }
+
+    fn report_shortage(&self, bytes: u64, wanted: u64) {
+        if !self.shortage_reported.replace(true) {
+            message(format_args!(
+                "--host-memory warm: {} are warmed of the {} that a trial may use, because no more \
+                 memory is free",
+                bytes_text(bytes),
+                bytes_text(wanted)
+            ));
+        }
+    }
+}
+
+fn microseconds(seconds: f64) -> u64 {
+    (seconds * 1e6) as u64
+}

@@ -1,0 +1,110 @@
+//! Policies that cannot act on the program: found by the first trials, whatever policy they ran
+//! under, and dropped.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use hugewise_linux::apply::executable::read_executable;
+use hugewise_model::run::policy::cannot_act::not_preloaded;
+use hugewise_model::run::policy::{Executable, Policy, Program, cannot_act};
+use hugewise_model::run::record::{Header, Removal, RemovalReason};
+use hugewise_model::run::trial::Trial;
+
+use super::recorder::Recorder;
+use crate::exit;
+
+/// The policies of an experiment that cannot act, as far as its trials showed.
+#[derive(Debug, Default)]
+pub struct IdlePolicies {
+    /// Why, by name.
+    reasons: RefCell<BTreeMap<String, String>>,
+    /// The files that were executed.
+    executables: RefCell<BTreeMap<String, Option<Executable>>>,
+}
+
+impl IdlePolicies {
+    /// Whether none was found since the last were dropped.
+    pub fn is_empty(&self) -> bool {
+        self.reasons.borrow().is_empty()
+    }
+
+    /// Whether a policy is one of them.
+    pub fn has(&self, policy: &str) -> bool {
+        self.reasons.borrow().contains_key(policy)
+    }
+
+    /// Learns from a trial. A bench runs a program of our own, which is made for its policies.
+    pub fn learn(&self, header: &Header, trial: &Trial) {
+        if header.plan.bench.is_some() || !trial.succeeded() {
+            return;
+        }
+        for policy in header.plan.policies.iter().filter(|it| sets_program(it)) {
+            if !self.has(&policy.name)
+                && let Some(why) = self.reason(header, trial, policy)
+            {
+                self.reasons.borrow_mut().insert(policy.name.clone(), why);
+            }
+        }
+    }
+
+    fn reason(&self, header: &Header, trial: &Trial, policy: &Policy) -> Option<String> {
+        let tree = trial.read_back.tree.as_ref()?;
+        let executable = self.executable(&tree.largest.program);
+        let realisation = |name: &str| header.realisations.get(name);
+        let preloaded = realisation(&trial.policy).and_then(|set| set.preload.as_ref());
+        let preloaded = preloaded.map(|path| std::fs::canonicalize(path).unwrap_or_default());
+        let program = Program {
+            tree,
+            executable: executable.as_ref(),
+            preloaded: preloaded.as_deref().and_then(Path::to_str),
+        };
+        let missing = trial.read_back.allocator.as_deref() == Some("");
+        let own = trial.policy == policy.name && missing;
+        cannot_act(&policy.settings, &program).or_else(|| {
+            let expected = realisation(&policy.name).filter(|_| own)?;
+            Some(not_preloaded(expected, &program))
+        })
+    }
+
+    fn executable(&self, path: &str) -> Option<Executable> {
+        let mut known = self.executables.borrow_mut();
+        let read = || read_executable(Path::new(path));
+        known.entry(path.to_owned()).or_insert_with(read).clone()
+    }
+
+    /// Drops them before a round.
+    ///
+    /// # Errors
+    /// The baseline is one of them, or nothing is left to compare with it.
+    pub fn drop_from(&self, recorder: &mut Recorder, round: u32) -> Result<()> {
+        for (policy, why) in self.reasons.take() {
+            let removal = Removal {
+                round,
+                policy,
+                why: RemovalReason::CannotAct(why),
+            };
+            let plan = &recorder.record().header.plan;
+            if removal.policy == plan.baseline {
+                let fix = "begin with another policy, such as --policy as-is";
+                return Err(exit::refused(format!("the baseline {removal}; {fix}")));
+            }
+            recorder.remove(removal);
+        }
+        let record = recorder.record();
+        let plan = &record.header.plan;
+        match record.removals.last() {
+            Some(removal) if plan.policies.len() < 2 => Err(exit::refused(format!(
+                "nothing is left to compare with {}: {removal}",
+                plan.baseline
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a policy sets something that a program may not heed.
+fn sets_program(policy: &Policy) -> bool {
+    policy.settings.malloc.is_some() || !policy.settings.runtimes.is_empty()
+}

@@ -1,0 +1,48 @@
+//! Trials on memory that the hypervisor has taken back: what a cold start costs.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use hugewise_linux::apply::Machine;
+use hugewise_model::run::plan::{Plan, Slot};
+use hugewise_model::run::record::StopReason;
+use hugewise_model::run::trial::Role;
+
+use super::{Flow, Place, Rounds};
+use crate::experiment::progress::Progress;
+use crate::experiment::recorder::Recorder;
+
+impl Rounds<'_> {
+    /// Runs those that are worth their time once the rounds ended for `reason`; why the experiment
+    /// ends then.
+    pub(super) fn cold_trials(
+        &self,
+        plan: &Plan,
+        recorder: &mut Recorder,
+        machine: &mut Machine,
+        progress: &Progress,
+        (reason, began): (StopReason, Instant),
+    ) -> Result<StopReason> {
+        use StopReason::{Decided, MaxRounds, Measured, Precise};
+        if !matches!(reason, Decided | MaxRounds | Measured | Precise) {
+            return Ok(reason);
+        }
+        let due = recorder.record().cold_trials_due(began.elapsed());
+        for (round, policy) in (0..).zip(due) {
+            progress.cold(&plan.policies[policy].name);
+            let role = Role::Cold;
+            let place = Place {
+                index: Some(recorder.next_index()),
+                round,
+                slot: Slot { policy, role },
+            };
+            let (trial, flow) = self.trial(&recorder.record().header, machine, place)?;
+            // The rounds are whole: a signal cuts off nothing that is compared.
+            if flow == Flow::Stop {
+                break;
+            }
+            recorder.push(trial);
+        }
+        Ok(reason)
+    }
+}

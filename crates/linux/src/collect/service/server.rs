@@ -1,0 +1,104 @@
+//! The server: its start up to its exec, and its end.
+
+use std::time::{Duration, Instant};
+
+use hugewise_model::base::host::ThpDisable;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::trial::Outcome;
+
+use super::{Attempt, Halt, ServerEnd, ready};
+use crate::collect::TrialObservation;
+use crate::collect::group::{self, TrialGroup};
+use crate::machine::error::Result;
+use crate::spawn::{self, AtExit, End, ExitRequest, Running, StartResult};
+
+/// The server under its keeper.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) running: Running,
+    pub(super) main: u32,
+    /// When it was released.
+    pub(super) born: Instant,
+    pub(super) thp_disable: Option<ThpDisable>,
+    pub(super) group: std::result::Result<TrialGroup, Missing>,
+    pub(super) over: Option<End>,
+}
+
+impl Server {
+    /// Whether it has ended; waits that long for it.
+    pub(super) fn has_ended(&mut self, limit: Duration) -> Result<bool> {
+        if self.over.is_none() {
+            self.over = self.running.wait(limit)?;
+        }
+        Ok(self.over.is_some())
+    }
+
+    /// How it ended, in the words of a failure.
+    pub(super) fn how(&self) -> String {
+        let outcome = self.over.as_ref().map(|end| end.outcome.to_string());
+        outcome.unwrap_or_else(|| "it runs".to_owned())
+    }
+}
+
+impl Attempt<'_> {
+    /// Starts the server, up to its exec; or the trial that comes to nothing.
+    pub(super) fn start(&self) -> Result<std::result::Result<Server, Box<TrialObservation>>> {
+        let plan = self.service.plan;
+        if let Some(stranger) = ready::stranger(&plan.ready) {
+            return Ok(Err(Box::new(self.halted(Halt::service(stranger), None))));
+        }
+        self.step("starting the service");
+        let mut launch = self.filled(self.service.server, self.service.command);
+        launch.cpus = plan
+            .service_cpus
+            .as_ref()
+            .map(|cpus| cpus.iter().copied().collect());
+        launch.scratch = Some(self.dir.clone());
+        // Nothing is read at its end: what counts is what it was under the load.
+        launch.at_exit = AtExit::Pass;
+        let suspended = match spawn::start(&launch, &ExitRequest::default())? {
+            StartResult::Suspended(suspended) => suspended,
+            StartResult::NotStarted(error) => {
+                let outcome = Outcome::NotStarted { error };
+                return Ok(Err(Box::new(TrialObservation::not_run(outcome))));
+            }
+        };
+        let main = suspended.main();
+        let group = group::make(self.root, launch.group, main);
+        let thp_disable = suspended.thp_disable();
+        self.step("releasing the service");
+        Ok(Ok(Server {
+            born: Instant::now(),
+            running: suspended.release()?,
+            main,
+            thp_disable,
+            group,
+            over: None,
+        }))
+    }
+
+    /// Has the server end in the documented way, and where that does not help, kills its tree.
+    pub(super) fn stop(&self, server: &mut Server) -> Result<ServerEnd> {
+        let plan = self.service.plan;
+        if !self.interrupted() && server.over.is_none() {
+            self.step("stopping the service");
+            let since = Instant::now();
+            match &plan.stop_command {
+                Some(line) => self.ask_to_stop(line, plan.grace)?,
+                None => server.running.signal(plan.stop_signal.number())?,
+            }
+            while !server.has_ended(Duration::from_millis(50))? {
+                if since.elapsed() > plan.grace || self.interrupted() {
+                    break;
+                }
+            }
+        }
+        if server.over.is_some() {
+            return Ok(ServerEnd::Itself);
+        }
+        self.step("killing the service");
+        server.running.stop()?;
+        while !server.has_ended(Duration::from_secs(1))? {}
+        Ok(ServerEnd::Killed)
+    }
+}

@@ -1,0 +1,189 @@
+//! What one process is: the program that it executes, its libraries and variables, and what it made
+//! of huge pages for itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use hugewise_model::run::trial::{Advice, Process};
+
+use super::status::read_status;
+use super::{Parsed, kib, lines};
+use crate::machine::root::Root;
+
+/// How the files of libraries of note begin: C libraries, allocators, the JVM.
+const NOTED: [&str; 7] = [
+    "libc.so",
+    "libc-2.",
+    "ld-musl-",
+    "libjemalloc.so",
+    "libmimalloc.so",
+    "libtcmalloc",
+    "libjvm.so",
+];
+
+/// Variables that decide about an allocator.
+const VARIABLES: [&str; 4] = [
+    "LD_PRELOAD",
+    "GLIBC_TUNABLES",
+    "MALLOC_CONF",
+    "PYTHONMALLOC",
+];
+
+/// Reads a process without a walk of its page tables: its advice is read by [`read_advice`].
+/// `None` where it is gone.
+#[must_use]
+pub fn read_process(root: &Root, pid: u32, anon_bytes: u64) -> Option<Process> {
+    let status = read_status(root, pid).ok()?;
+    let environ = root.read(format!("proc/{pid}/environ"));
+    let environment = parse_environment(&environ.unwrap_or_default());
+    Some(Process {
+        name: root.read_trimmed(format!("proc/{pid}/comm")).ok()?,
+        program: read_program(root, pid).unwrap_or_default(),
+        anon_bytes,
+        thp_enabled: status.thp_enabled,
+        advice: None,
+        libraries: read_libraries(root, pid, environment.get("LD_PRELOAD")),
+        environment,
+    })
+}
+
+/// The path of the file that a process executes, where it leads to that file: in another mount
+/// namespace it may lead to another one here.
+fn read_program(root: &Root, pid: u32) -> Option<String> {
+    let link = root.path(format!("proc/{pid}/exe"));
+    let path = fs::read_link(&link).ok()?;
+    let (executed, here) = (fs::metadata(&link).ok()?, fs::metadata(&path).ok()?);
+    let is_same = (executed.dev(), executed.ino()) == (here.dev(), here.ino());
+    is_same.then(|| path.display().to_string())
+}
+
+/// The libraries of note that a process has mapped, and those of `preload`.
+#[must_use]
+pub fn read_libraries(root: &Root, pid: u32, preload: Option<&String>) -> BTreeSet<String> {
+    let maps = root.read(format!("proc/{pid}/maps")).unwrap_or_default();
+    parse_libraries(&maps, preload.map_or("", String::as_str))
+}
+
+/// What a process advised the kernel about its anonymous memory: a walk of its page tables.
+#[must_use]
+pub fn read_advice(root: &Root, pid: u32) -> Option<Advice> {
+    parse_advice(&root.read(format!("proc/{pid}/smaps")).ok()?).ok()
+}
+
+/// The variables of note of `/proc/PID/environ`.
+#[must_use]
+pub fn parse_environment(bytes: &[u8]) -> BTreeMap<String, String> {
+    let entries = bytes.split(|&byte| byte == 0).map(String::from_utf8_lossy);
+    entries
+        .filter_map(|entry| {
+            let (name, value) = entry.split_once('=')?;
+            VARIABLES
+                .contains(&name)
+                .then(|| (name.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+/// The paths of libraries of note in `/proc/PID/maps`; `preload` is a list as `LD_PRELOAD` has it.
+#[must_use]
+pub fn parse_libraries(maps: &[u8], preload: &str) -> BTreeSet<String> {
+    let preloaded = |path: &str| {
+        let mut listed = preload.split([':', ' ']);
+        listed.any(|one| !one.is_empty() && path.ends_with(one))
+    };
+    let noted = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        NOTED.iter().any(|start| name.starts_with(start)) || preloaded(path)
+    };
+    let text = String::from_utf8_lossy(maps);
+    text.lines()
+        .filter_map(|line| line.find('/').map(|start| line[start..].trim_end()))
+        .filter(noted)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Anonymous memory by the flags of its mappings in `/proc/PID/smaps`, where `VmFlags` is the last
+/// line of each.
+///
+/// # Errors
+/// A field is not a number.
+pub fn parse_advice(bytes: &[u8]) -> Parsed<Advice> {
+    let mut advice = Advice::default();
+    let mut anon = 0;
+    for (at, line) in lines(bytes) {
+        if let Some(value) = line.strip_prefix("Anonymous:") {
+            anon = kib(at, "Anonymous", value)?;
+        } else if let Some(flags) = line.strip_prefix("VmFlags:") {
+            let has = |flag: &str| flags.split_ascii_whitespace().any(|word| word == flag);
+            let bytes = std::mem::take(&mut anon);
+            advice.anon_bytes = advice.anon_bytes.saturating_add(bytes);
+            if has("hg") {
+                advice.huge_bytes = advice.huge_bytes.saturating_add(bytes);
+            }
+            if has("nh") {
+                advice.no_huge_bytes = advice.no_huge_bytes.saturating_add(bytes);
+            }
+        }
+    }
+    Ok(advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SMAPS: &[u8] = b"55e0-55f0 rw-p 00000000 00:00 0                          [heap]
+Anonymous:           100 kB
+VmFlags: rd wr mr mw me ac hg
+7f00-7f10 rw-p 00000000 00:00 0
+Anonymous:            20 kB
+VmFlags: rd wr mr mw me ac nh
+7f20-7f30 r--p 00000000 fe:00 12                         /usr/lib/libc.so.6
+Anonymous:             4 kB
+VmFlags: rd mr mw me
+";
+
+    #[test]
+    fn advice_is_by_mapping() {
+        let wanted = Advice {
+            anon_bytes: 124 << 10,
+            huge_bytes: 100 << 10,
+            no_huge_bytes: 20 << 10,
+        };
+        assert_eq!(parse_advice(SMAPS), Ok(wanted));
+        assert!(parse_advice(b"Anonymous: many kB\n").is_err());
+    }
+
+    #[test]
+    fn libraries_of_note_are_found_once_each() {
+        let maps = b"1-2 r--p 0 fe:00 1 /usr/bin/redis-server
+2-3 r-xp 0 fe:00 2 /usr/lib/libjemalloc.so.2
+3-4 r--p 0 fe:00 2 /usr/lib/libjemalloc.so.2
+4-5 r--p 0 fe:00 3 /usr/lib/libcrypto.so.3
+5-6 r--p 0 fe:00 4 /opt/own.so
+6-7 rw-p 0 00:00 0 [heap]
+";
+        let found = parse_libraries(maps, "/x/a.so:/opt/own.so");
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        assert_eq!(found, ["/opt/own.so", "/usr/lib/libjemalloc.so.2"]);
+    }
+
+    #[test]
+    fn variables_of_note_are_kept() {
+        let found = parse_environment(b"HOME=/root\0MALLOC_CONF=thp:never\0LD_PRELOAD\0");
+        let wanted = [("MALLOC_CONF".to_owned(), "thp:never".to_owned())];
+        assert_eq!(found, BTreeMap::from(wanted));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, preload in "[ -~]{0,20}") {
+            let _ = parse_advice(&bytes);
+            let _ = parse_environment(&bytes);
+            let _ = parse_libraries(&bytes, &preload);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Memory that is touched before a trial: what is told of it, and that it is warm afterwards.
+
+use std::sync::atomic::AtomicBool;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hugewise_linux::apply::first_touch::{room, touch, warm};
+use hugewise_linux::machine::root::Root;
+use hugewise_linux::sys::balloon::read_balloon;
+use hugewise_linux::sys::thp::read_thp;
+use hugewise_model::run::trial::FirstTouch;
+
+use crate::skipping::skip;
+
+const MIB: u64 = 1 << 20;
+/// More than other programs may just have freed, which is warm after any rest.
+const MUCH: u64 = 1024 * MIB;
+/// The guest reports free memory after two seconds, a part of it at a time.
+const REST: Duration = Duration::from_secs(5);
+
+fn block_bytes() -> u64 {
+    read_thp(&Root::real()).map_or(2 * MIB, |thp| thp.pmd_bytes)
+}
+
+fn page_bytes() -> u64 {
+    hugewise_linux::probe::read_page_bytes(&Root::real()).unwrap()
+}
+
+pub(super) fn what_was_touched_is_told_and_freed() {
+    let (block, never) = (block_bytes(), AtomicBool::new(false));
+    let bytes = (16 * block).min(room(&Root::real(), page_bytes(), block).unwrap());
+    let told = warm(bytes, block, &never).unwrap();
+    assert_eq!(told.bytes, bytes.div_ceil(block).max(1) * block);
+    assert!(told.huge_bytes <= told.bytes, "{told:?}");
+    assert!(told.cold_pages <= told.bytes / block, "{told:?}");
+    assert!(told.warm_touch_seconds.unwrap() > 0.0, "{told:?}");
+    assert!(told.seconds > told.warm_touch_seconds.unwrap(), "{told:?}");
+}
+
+pub(super) fn touching_ends_when_interrupted() {
+    let (block, set) = (block_bytes(), AtomicBool::new(true));
+    let began = Instant::now();
+    assert!(touch(16 * block, block, &set).is_err());
+    assert!(warm(16 * block, block, &set).is_err());
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+/// The median of three rounds: a rest in which another program frees memory spoils one.
+pub(super) fn warmed_memory_is_touched_faster_than_rested() {
+    let (root, block, never) = (Root::real(), block_bytes(), AtomicBool::new(false));
+    let reported = read_balloon(&root, page_bytes(), block).and_then(|it| it.reported_block_bytes);
+    if reported.is_none() {
+        return skip(
+            "warmed_memory_is_touched_faster_than_rested",
+            "no hypervisor takes back free memory",
+        );
+    }
+    let bytes = MUCH.min(room(&root, page_bytes(), block).unwrap());
+    let mut ratios = [0.0; 3];
+    for ratio in &mut ratios {
+        sleep(REST);
+        let rested = warm(bytes, block, &never).unwrap();
+        let warmed = warm(bytes, block, &never).unwrap();
+        *ratio = mean_touch(&rested, block) / mean_touch(&warmed, block);
+    }
+    ratios.sort_by(f64::total_cmp);
+    assert!(ratios[1] >= 2.0, "{ratios:?}");
+}
+
+/// Mean seconds of the first touch of a huge page.
+fn mean_touch(touch: &FirstTouch, block: u64) -> f64 {
+    let pages = (touch.bytes / block) as f64;
+    let cold = touch.cold_pages as f64;
+    let warm = touch.warm_touch_seconds.unwrap();
+    (cold * touch.cold_touch_seconds.unwrap_or(0.0) + (pages - cold) * warm) / pages
+}

@@ -1,0 +1,156 @@
+//! Starts of servers that live for several trials: what one start after another shows.
+//!
+//! Rounds within a start compare the same processes again and again, so their interval holds for
+//! these processes. What a start decides once, such as where memory lies or what a compiler made of
+//! the code, differs between starts: there the start is the unit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::run::compare::rounds::numbers;
+use crate::run::compare::{Statistic, columns};
+use crate::run::record::Record;
+use crate::run::stats::{Quantile, Sample, quantile};
+use crate::run::trial::{Role, Trial};
+
+/// The percentiles of requests that are compared start by start.
+const PERCENTILES: [Quantile; 2] = [Quantile::P50, Quantile::P99];
+
+/// One metric under one policy against the baseline, start by start.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Starts {
+    /// Name of the metric.
+    pub metric: String,
+    /// Which property of it: of a percentile, that of all requests of a start.
+    pub statistic: Statistic,
+    /// Name of the policy.
+    pub policy: String,
+    /// Starts in which both were read.
+    pub starts: u32,
+    /// Starts whose change has the direction of the estimate.
+    pub same_direction: u32,
+    /// Ratio policy / baseline: the geometric mean over starts, each of which is the geometric mean
+    /// of its rounds.
+    pub ratio: f64,
+    /// The smallest ratio of a start.
+    pub low: f64,
+    /// The largest ratio of a start.
+    pub high: f64,
+}
+
+/// Compares the verdict metric and the percentiles of requests start by start, for every policy but
+/// the baseline; starts with less than half as many rounds as the longest are left out. Empty where each trial started its own server.
+#[must_use]
+pub fn starts(record: &Record, baseline: &str, verdict_metric: &str) -> Vec<Starts> {
+    let policies = record.header.plan.policies.iter();
+    let policies = policies.filter(|policy| policy.name != baseline);
+    let questions = questions(record, verdict_metric);
+    policies
+        .flat_map(|policy| {
+            let pairs = pairs(record, baseline, &policy.name);
+            let found = questions.iter().filter_map(|(metric, statistic)| {
+                let ratios = pairs
+                    .values()
+                    .filter_map(|rounds| log_ratio(rounds, metric, *statistic));
+                summary(
+                    metric,
+                    *statistic,
+                    &policy.name,
+                    &ratios.collect::<Vec<_>>(),
+                )
+            });
+            found.collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The metrics that are compared, the deciding one first.
+fn questions(record: &Record, verdict_metric: &str) -> Vec<(String, Statistic)> {
+    let mut metrics: BTreeSet<String> = columns::names(&[record]).into_iter().collect();
+    metrics.retain(|name| columns::is_counted(record, name));
+    let center = (verdict_metric.to_owned(), Statistic::Center);
+    let deciding = (!metrics.contains(verdict_metric)).then_some(center);
+    let percentiles = metrics.into_iter().flat_map(|metric| {
+        PERCENTILES.map(|percentile| (metric.clone(), Statistic::Quantile(percentile)))
+    });
+    deciding.into_iter().chain(percentiles).collect()
+}
+
+/// The trials of two policies in one round.
+type Pair<'a> = (&'a Trial, &'a Trial);
+
+/// Both trials of each round, by start. A start that was cut off before half of its rounds says too
+/// little to count as much as the others.
+fn pairs<'a>(record: &'a Record, baseline: &str, policy: &str) -> BTreeMap<u32, Vec<Pair<'a>>> {
+    let trials = record.trials.iter().filter(|it| it.succeeded());
+    let arms = trials.filter(|it| it.role == Role::Arm);
+    let mut rounds: BTreeMap<(u32, u32), [Option<&Trial>; 2]> = BTreeMap::new();
+    for trial in arms {
+        let Some(start) = trial.start else { continue };
+        let both = rounds.entry((start, trial.round)).or_default();
+        if trial.policy == baseline {
+            both[0] = Some(trial);
+        } else if trial.policy == policy {
+            both[1] = Some(trial);
+        }
+    }
+    let mut starts: BTreeMap<u32, Vec<Pair<'_>>> = BTreeMap::new();
+    for ((start, _), both) in rounds {
+        if let [Some(first), Some(second)] = both {
+            starts.entry(start).or_default().push((first, second));
+        }
+    }
+    let most = starts.values().map(Vec::len).max().unwrap_or(0);
+    starts.retain(|_, rounds| 2 * rounds.len() >= most);
+    starts
+}
+
+/// The change of one start, as the logarithm of a ratio.
+fn log_ratio(rounds: &[Pair<'_>], metric: &str, statistic: Statistic) -> Option<f64> {
+    let samples = rounds.iter().filter_map(|(baseline, policy)| {
+        let baseline = numbers(baseline, metric).ok()?;
+        Some((baseline, numbers(policy, metric).ok()?))
+    });
+    let (baseline, policy): (Vec<Sample<'_>>, Vec<Sample<'_>>) = samples.unzip();
+    match statistic {
+        Statistic::Center => {
+            let changes = baseline.iter().zip(&policy);
+            let changes = changes.map(|(a, b)| of(a.middle()?, b.middle()?));
+            mean(&changes.collect::<Option<Vec<f64>>>()?)
+        }
+        Statistic::Quantile(which) => {
+            let at = |all: &[Sample<'_>]| quantile(all, which.share());
+            of(at(&baseline)?, at(&policy)?)
+        }
+    }
+}
+
+/// The logarithm of a ratio of two positive numbers.
+fn of(baseline: f64, policy: f64) -> Option<f64> {
+    let change = (policy / baseline).ln();
+    (baseline > 0.0 && policy > 0.0 && change.is_finite()).then_some(change)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn summary(metric: &str, statistic: Statistic, policy: &str, changes: &[f64]) -> Option<Starts> {
+    let estimate = mean(changes)?;
+    let same = changes.iter().filter(|it| **it * estimate > 0.0);
+    Some(Starts {
+        metric: metric.to_owned(),
+        statistic,
+        policy: policy.to_owned(),
+        starts: changes.len() as u32,
+        same_direction: same.count() as u32,
+        ratio: estimate.exp(),
+        low: changes.iter().copied().fold(f64::INFINITY, f64::min).exp(),
+        high: changes
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max)
+            .exp(),
+    })
+}

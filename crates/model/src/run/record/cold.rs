@@ -1,0 +1,71 @@
+//! Which trials on cold memory are worth their time once the rounds are over.
+
+use std::time::Duration;
+
+use super::Record;
+use crate::base::units::MIB;
+use crate::run::metric::MetricId;
+use crate::run::plan::HostMemory;
+use crate::run::stats::median;
+use crate::run::trial::Role;
+
+/// How long the hypervisor needs to take freed memory back: a guest reports it after two seconds
+/// (`PAGE_REPORTING_DELAY`, mm/page_reporting.c).
+pub const COLD_REST: Duration = Duration::from_millis(2500);
+/// More cold trials tell little more.
+const MOST_TRIALS: f64 = 6.0;
+/// The share of the time of the rounds that cold trials may take.
+const MOST_TIME: f64 = 0.1;
+/// Longer trials are not repeated for this.
+const LONGEST: f64 = 10.0;
+/// With less huge memory there is no price to see.
+const LEAST_HUGE_BYTES: f64 = 32.0 * MIB as f64;
+
+impl Record {
+    /// The policies of the trials to run on cold memory, in order, as indices of the plan: by turns
+    /// the one with the most huge memory and the baseline. `spent` is what the rounds took.
+    #[must_use]
+    pub fn cold_trials_due(&self, spent: Duration) -> Vec<usize> {
+        let plan = &self.header.plan;
+        let is_program = plan.service.is_none() && plan.bench.is_none();
+        let warmed = plan.host_memory == HostMemory::Warm;
+        if !(is_program && warmed && self.header.host.taken_back_bytes().is_some()) {
+            return Vec::new();
+        }
+        let Some(huge) = self.most_huge_policy() else {
+            return Vec::new();
+        };
+        let turns = [huge, plan.baseline_index()];
+        let walls = turns.map(|policy| self.middle_of(policy, MetricId::WallSeconds));
+        let longest = walls.into_iter().flatten().fold(0.0, f64::max);
+        let left = plan.bounds.max_time.map(|most| most.saturating_sub(spent));
+        let left = left.map_or(f64::INFINITY, |left| left.as_secs_f64());
+        let time = (MOST_TIME * spent.as_secs_f64()).min(left);
+        let each = COLD_REST.as_secs_f64() + longest;
+        let count = if longest > LONGEST { 0.0 } else { time / each };
+        let count = count.min(MOST_TRIALS) as usize;
+        turns.into_iter().cycle().take(count).collect()
+    }
+
+    /// The policy with the most huge memory, if any has enough.
+    fn most_huge_policy(&self) -> Option<usize> {
+        let page = self.header.host.pmd_bytes().unwrap_or(0) as f64;
+        let huge = |policy: usize| {
+            let middle = |metric| self.middle_of(policy, metric).unwrap_or(0.0);
+            let faulted = middle(MetricId::ThpFaultAllocTotal) * page;
+            middle(MetricId::HugeAnonPeakBytes).max(faulted)
+        };
+        let policies = (0..self.header.plan.policies.len()).map(|policy| (huge(policy), policy));
+        let most = policies.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (most.0 >= LEAST_HUGE_BYTES).then_some(most.1)
+    }
+
+    fn middle_of(&self, policy: usize, metric: MetricId) -> Option<f64> {
+        let name = &self.header.plan.policies.get(policy)?.name;
+        let trials = self.trials.iter();
+        let trials = trials.filter(|it| it.role == Role::Arm && it.policy == *name);
+        let trials = trials.filter(|trial| trial.succeeded());
+        let values: Vec<f64> = trials.filter_map(|trial| trial.value(metric)).collect();
+        median(&values)
+    }
+}

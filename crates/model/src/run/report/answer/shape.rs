@@ -1,0 +1,158 @@
+//! Answers about single runs: mixed, dependent on what ran before, and what was not seen.
+
+use super::super::Report;
+use super::{Pair, Sign, evidence, of_cell};
+use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::compare::{Comparison, Order, Runs};
+use crate::run::metric::{Better, Metric, MetricId};
+use crate::text::number::{percent, percent_change};
+
+/// `usually faster, sometimes slower`, with how many runs and by how much, and the total.
+pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    let lead = format!(
+        "{} against {}: mixed{}{}",
+        pair.here,
+        pair.there,
+        of_cell(&metric),
+        pair.subject
+    );
+    let order = dependence(report, &comparison.policy);
+    let Some(runs) = report.table.verdict.runs.get(&comparison.policy) else {
+        return format!("{lead}.{order}");
+    };
+    let words = Words::of(&metric);
+    let (often, rare) = match runs.better >= runs.worse {
+        true => (words.better, words.worse),
+        false => (words.worse, words.better),
+    };
+    format!(
+        "{lead}: usually {often}, sometimes {rare}.{order} {}; {}. {}",
+        share(runs.better, runs, words.better, runs.better_ratio, pair),
+        share(runs.worse, runs, words.worse, runs.worse_ratio, pair),
+        total(runs, &words),
+    )
+}
+
+/// Better after one kind of trial, worse after another.
+pub(super) fn depends(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    format!(
+        "{} against {}: depends on what ran before{}{}, {} {}.{}",
+        pair.here,
+        pair.there,
+        of_cell(&metric),
+        pair.subject,
+        effect_of(report.record, comparison),
+        evidence(report, &metric, comparison, Sign::Kept),
+        dependence(report, &comparison.policy),
+    )
+}
+
+/// Which runs the rounds were too few to see.
+pub(super) fn unseen(report: &Report<'_>, policy: &str) -> String {
+    let runs = report.table.verdict.runs.get(policy);
+    runs.map_or_else(String::new, |runs| {
+        let metric = metric_of(report.record, &report.table.verdict.metric);
+        format!(
+            " Rare {} runs, up to {} % of all, are not excluded.",
+            Words::of(&metric).adjective,
+            percent(runs.worse_at_most)
+        )
+    })
+}
+
+/// The effect after each kind of trial, where the order matters: said with the first policy that it
+/// matters for, because it is tested over all of them.
+fn dependence(report: &Report<'_>, policy: &str) -> String {
+    let order = report.table.verdict.order.as_ref();
+    let judged = &report.table.verdict.policies;
+    let order = order.filter(|it| {
+        let mut sensitive = it.policies.iter().filter(|name| judged.contains_key(*name));
+        it.matters() && sensitive.next().is_some_and(|name| name == policy)
+    });
+    let strata = order.map(|order| (order, strata(order)));
+    strata.map_or_else(String::new, |(order, strata)| {
+        let p = match order.p < 0.001 {
+            true => "p < 0.001".to_owned(),
+            false => format!("p = {:.3}", order.p),
+        };
+        format!(" It depends on what ran before ({p}): {strata}.")
+    })
+}
+
+fn strata(order: &Order) -> String {
+    let known = order.strata.iter().filter_map(|stratum| {
+        let change = percent_change(stratum.ratio? - 1.0);
+        let when = match (stratum.from_seconds, stratum.to_seconds) {
+            (_, Some(to)) if to <= 0.0 => "right after a run with huge pages".to_owned(),
+            (from, None) => format!("after {from:.0} s or more {change} %"),
+            (_, Some(to)) => format!("within {to:.0} s"),
+        };
+        Some(match stratum.to_seconds {
+            None => when,
+            Some(_) => format!("{when} {change} %"),
+        })
+    });
+    known.collect::<Vec<_>>().join(", ")
+}
+
+/// What a value that is better or worse is called.
+struct Words {
+    better: &'static str,
+    worse: &'static str,
+    adjective: &'static str,
+    total: &'static str,
+}
+
+impl Words {
+    fn of(metric: &Metric) -> Self {
+        if metric.name == MetricId::WallSeconds.name() {
+            return Self {
+                better: "faster",
+                worse: "slower",
+                adjective: "slow",
+                total: "Total time",
+            };
+        }
+        let (better, worse) = match metric.better {
+            Better::Higher => ("higher", "lower"),
+            _ => ("lower", "higher"),
+        };
+        Self {
+            better,
+            worse,
+            adjective: "bad",
+            total: "Mean",
+        }
+    }
+}
+
+fn share(count: u32, runs: &Runs, word: &str, ratio: Option<f64>, pair: &Pair) -> String {
+    let typically = ratio.map_or_else(String::new, |ratio| {
+        format!(", typically {} %", percent_change(ratio - 1.0))
+    });
+    format!(
+        "{count} of {} runs were {word} than 95 % of the {} runs{typically}",
+        runs.of, pair.there
+    )
+}
+
+fn total(runs: &Runs, words: &Words) -> String {
+    let Some(mean) = runs.mean else {
+        return String::new();
+    };
+    let interval = match runs.mean_low.zip(runs.mean_high) {
+        Some((low, high)) => format!(
+            " (95 %: {} to {} %)",
+            percent_change(low - 1.0),
+            percent_change(high - 1.0)
+        ),
+        None => String::new(),
+    };
+    format!(
+        "{}: {} %{interval}.",
+        words.total,
+        percent_change(mean - 1.0)
+    )
+}

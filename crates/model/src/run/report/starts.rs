@@ -1,0 +1,77 @@
+//! Servers that live for several trials: what their starts show, beside what their rounds do.
+
+use super::Report;
+use crate::run::compare::labels::{effect_of_ratio, label_of};
+use crate::run::compare::{Starts, Statistic, starts};
+use crate::text::document::Level;
+use crate::text::wrap::plain;
+
+/// The lines: which policies changed the deciding metric the same way in every start, and every
+/// figure as a detail.
+pub(super) fn lines(report: &Report<'_>) -> Vec<(Level, String)> {
+    let verdict = &report.table.verdict;
+    let found = starts(report.record, &verdict.baseline, &verdict.metric);
+    let deciding: Vec<&Starts> = found.iter().filter(|it| decides(report, it)).collect();
+    if report.other.is_some() || deciding.is_empty() {
+        return Vec::new();
+    }
+    let of_policy = found.chunk_by(|one, next| one.policy == next.policy);
+    let details = of_policy.map(|found| (Level::Detail, detail(report, found)));
+    let first = (Level::First, summary(report, &deciding));
+    std::iter::once(first).chain(details).collect()
+}
+
+/// Whether it is about the metric of the verdict: of a counted one, its middle.
+fn decides(report: &Report<'_>, starts: &Starts) -> bool {
+    let middle = match starts.statistic {
+        Statistic::Center => true,
+        Statistic::Quantile(quantile) => quantile.share() <= 0.5,
+    };
+    middle && starts.metric == report.table.verdict.metric
+}
+
+fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
+    let most = deciding.iter().map(|it| it.starts).max().unwrap_or(0);
+    if most < 2 {
+        return "Each server was started once: the result is about these processes, and another \
+                start may differ."
+            .to_owned();
+    }
+    let (same, mixed): (Vec<&Starts>, Vec<&Starts>) = deciding
+        .iter()
+        .partition(|it| it.same_direction == it.starts);
+    let names = |some: &[&Starts]| {
+        let names: Vec<String> = some.iter().map(|it| plain(&it.policy)).collect();
+        names.join(", ")
+    };
+    let which = match (same.is_empty(), mixed.is_empty()) {
+        (true, _) => "none".to_owned(),
+        (_, true) => names(&same),
+        _ => format!("{}; not: {}", names(&same), names(&mixed)),
+    };
+    let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
+    format!(
+        "Servers were started {most} times. Same direction of {metric} in every start: {which}."
+    )
+}
+
+/// Every figure of one policy.
+fn detail(report: &Report<'_>, found: &[Starts]) -> String {
+    let figure = |it: &Starts| {
+        format!(
+            "{} {} ({} to {}, same direction in {} of {})",
+            label_of(report.record, &it.metric, it.statistic),
+            effect_of_ratio(it.ratio),
+            effect_of_ratio(it.low),
+            effect_of_ratio(it.high),
+            it.same_direction,
+            it.starts
+        )
+    };
+    let figures: Vec<String> = found.iter().map(figure).collect();
+    format!(
+        "Starts under {}: {}.",
+        plain(&found[0].policy),
+        figures.join("; ")
+    )
+}

@@ -1,0 +1,366 @@
+//! Bets on the shuffle: how large an effect is, at every moment and after any look.
+//!
+//! In each round the shuffle dealt two or three places to the policy and to the one or two runs
+//! of the baseline. If the policy shifts every value by exactly θ, then without that shift all
+//! values of a round are alike, and each was as likely to be the policy's as any other, whatever
+//! the machine did meanwhile. So a bet on which value is the policy's is fair: its wealth is a
+//! martingale that begins at one, and the chance that it *ever* reaches k is at most 1 / k
+//! (Ville, 1939). A θ whose bet reached k is refuted; the θ that were never refuted are a
+//! confidence sequence (Howard, Ramdas, McAuliffe and Sekhon, 2021; Waudby-Smith and Ramdas,
+//! 2024, for betting). It holds at any time of stopping, also one chosen by looking.
+//!
+//! A group-sequential test of re-randomised sums spends less, but has to know its looks
+//! beforehand, and a record could not be continued.
+
+use super::quantile::median_of_sorted;
+
+/// How boldly is bet, in quarters; the wealth is the mean over these, so that small effects and
+/// large ones both earn.
+const STAKES: [i32; 5] = [1, 2, 4, 8, 32];
+
+/// What is dealt in one round, on the scale of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// Value under the policy.
+    pub policy: f64,
+    /// Value of the baseline.
+    pub baseline: f64,
+    /// Value of the second run of the baseline, where both runs succeeded.
+    pub control: Option<f64>,
+}
+
+impl Draw {
+    /// The policy less the middle of the baseline.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        self.policy - self.baseline_mean()
+    }
+
+    /// The mean over the runs of the baseline.
+    #[must_use]
+    pub fn baseline_mean(&self) -> f64 {
+        match self.control {
+            Some(control) => f64::midpoint(self.baseline, control),
+            None => self.baseline,
+        }
+    }
+}
+
+/// Which way an effect goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The effect is below the shift that is bet against.
+    Below,
+    /// It is above.
+    Above,
+}
+
+/// The logarithms of the largest wealth that the bets against one shift ever had.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wealth {
+    below: f64,
+    above: f64,
+}
+
+impl Wealth {
+    /// The logarithm of the largest wealth of the bet on one side.
+    #[must_use]
+    pub fn log(&self, side: Side) -> f64 {
+        match side {
+            Side::Below => self.below,
+            Side::Above => self.above,
+        }
+    }
+
+    /// Two-sided p-value, valid at any time.
+    #[must_use]
+    pub fn p(&self) -> f64 {
+        (2.0 * (-self.below.max(self.above)).exp()).min(1.0)
+    }
+}
+
+/// The rounds of one policy.
+#[derive(Clone, Debug)]
+pub struct Bets<'a> {
+    draws: &'a [Draw],
+}
+
+/// Shifts beyond so many times the spread of the differences are not searched.
+const FURTHEST: f64 = 1e3;
+/// The ends of intervals are found to this part of their distance from the estimate.
+const PRECISION: f64 = 1e-3;
+
+impl<'a> Bets<'a> {
+    /// Bets on these rounds, in the order in which they were run.
+    #[must_use]
+    pub fn on(draws: &'a [Draw]) -> Self {
+        Self { draws }
+    }
+
+    /// The wealth of the bets against `shift`.
+    #[must_use]
+    pub fn against(&self, shift: f64) -> Wealth {
+        let mut most = Wealth {
+            below: 0.0,
+            above: 0.0,
+        };
+        let mut table = Table::default();
+        for stakes in self.stakes(shift) {
+            table.settle(&stakes);
+            most.below = most.below.max(table.wealth(Side::Below));
+            most.above = most.above.max(table.wealth(Side::Above));
+        }
+        most
+    }
+
+    /// The logarithm of the wealth that one bet may have after `rounds` more, if it goes on as
+    /// it did, with one standard error in its favour.
+    #[must_use]
+    pub fn hope(&self, shift: f64, side: Side, rounds: u32) -> f64 {
+        let mut table = Table::default();
+        for stakes in self.stakes(shift) {
+            table.settle(&stakes);
+        }
+        let most = self.against(shift).log(side);
+        most.max(table.after(side, rounds))
+    }
+
+    /// The shift that leaves the policy in the middle of its rounds; `None` without a round.
+    #[must_use]
+    pub fn estimate(&self) -> Option<f64> {
+        let differences = || self.draws.iter().map(Draw::difference);
+        let (mut low, mut high) = (
+            differences().reduce(f64::min)?,
+            differences().reduce(f64::max)?,
+        );
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            match self.lead(middle) > 0.0 {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        Some(f64::midpoint(low, high))
+    }
+
+    /// The shifts that no bet refuted at wealth exp(`needed`) on its side, as a closed interval;
+    /// `None` while the rounds are too few to refute any.
+    #[must_use]
+    pub fn interval(&self, needed: f64) -> Option<(f64, f64)> {
+        let estimate = self.estimate()?;
+        let low = self.limit(estimate, Side::Above, needed)?;
+        let high = self.limit(estimate, Side::Below, needed)?;
+        Some((low, high))
+    }
+
+    /// The shift nearest to the estimate that is refuted on `side`, outwards.
+    fn limit(&self, estimate: f64, side: Side, needed: f64) -> Option<f64> {
+        let refuted = |shift: f64| self.against(shift).log(side) >= needed;
+        if refuted(estimate) {
+            return Some(estimate);
+        }
+        let sign = match side {
+            Side::Above => -1.0,
+            Side::Below => 1.0,
+        };
+        let spread = self.spread(estimate);
+        if spread <= estimate.abs() * 1e-12 {
+            // All rounds are alike, to the last bit: there is one shift or none.
+            return refuted(estimate + sign * (estimate.abs() + 1.0)).then_some(estimate);
+        }
+        let mut near = estimate;
+        let mut step = spread / 8.0;
+        let mut far = estimate + sign * step;
+        while !refuted(far) {
+            if step > FURTHEST * spread {
+                return None;
+            }
+            near = far;
+            step *= 2.0;
+            far = estimate + sign * step;
+        }
+        let width = (far - estimate).abs();
+        while (far - near).abs() > width * PRECISION {
+            let middle = f64::midpoint(near, far);
+            match refuted(middle) {
+                true => far = middle,
+                false => near = middle,
+            }
+        }
+        Some(far)
+    }
+
+    /// How far the differences, and the runs of the baseline, lie from each other.
+    fn spread(&self, estimate: f64) -> f64 {
+        let differences = self.draws.iter().map(Draw::difference);
+        let apart = differences.map(|it| (it - estimate).abs());
+        let baselines = self
+            .draws
+            .iter()
+            .filter_map(|draw| Some((draw.baseline - draw.control?).abs()));
+        apart.chain(baselines).fold(0.0, f64::max)
+    }
+
+    /// By how much the policy's scores exceed those of the baseline, summed.
+    fn lead(&self, shift: f64) -> f64 {
+        let rounds: Vec<Scored> = self.rounds(shift).collect();
+        let mut distances: Vec<f64> = rounds.iter().flat_map(Scored::distances).collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        let scale = median_of_sorted(&distances).unwrap_or(1.0);
+        rounds.iter().map(|round| round.lead(scale)).sum()
+    }
+
+    fn rounds(&self, shift: f64) -> impl Iterator<Item = Scored> {
+        let draws = self.draws.iter();
+        draws.map(move |draw| Scored::of(draw, shift))
+    }
+
+    fn stakes(&self, shift: f64) -> impl Iterator<Item = Stakes> {
+        let mut distances: Vec<f64> = Vec::with_capacity(3 * self.draws.len());
+        self.rounds(shift).map(move |round| {
+            for distance in round.distances() {
+                let at = distances.partition_point(|&other| other < distance);
+                distances.insert(at, distance);
+            }
+            let scale = median_of_sorted(&distances).unwrap_or(1.0);
+            Stakes::of(&round, scale)
+        })
+    }
+}
+
+/// The values of one round without the shift, from their middle; the policy's is the first.
+struct Scored {
+    values: [f64; 3],
+    n: usize,
+}
+
+impl Scored {
+    fn of(draw: &Draw, shift: f64) -> Self {
+        let mut values = [draw.policy - shift, draw.baseline, 0.0];
+        let n = match draw.control {
+            Some(control) => {
+                values[2] = control;
+                3
+            }
+            None => 2,
+        };
+        let middle = middle(&values[..n]);
+        values[..n].iter_mut().for_each(|value| *value -= middle);
+        Self { values, n }
+    }
+
+    /// Those that are not zero: how far values usually lie from the middle of their round. Each
+    /// is known without knowing which value is the policy's.
+    fn distances(&self) -> impl Iterator<Item = f64> {
+        let all = self.values.into_iter().take(self.n);
+        all.map(f64::abs).filter(|distance| *distance > 0.0)
+    }
+
+    /// Near the middle the distance in units of the usual one; far ones count no more than near
+    /// ones, so that a burst is one vote.
+    fn score(&self, index: usize, scale: f64) -> f64 {
+        (self.values[index] / (1.5 * scale)).tanh()
+    }
+
+    fn lead(&self, scale: f64) -> f64 {
+        let others: f64 = (1..self.n).map(|index| self.score(index, scale)).sum();
+        self.score(0, scale) - others / (self.n - 1) as f64
+    }
+}
+
+fn middle(values: &[f64]) -> f64 {
+    match values {
+        [a, b, c] => a.max(*b).min(a.min(*b).max(*c)),
+        _ => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
+/// What each stake returns in one round, as logarithms, for both sides.
+struct Stakes {
+    below: [f64; STAKES.len()],
+    above: [f64; STAKES.len()],
+}
+
+impl Stakes {
+    fn of(round: &Scored, scale: f64) -> Self {
+        let quarters = [0, 1, 2].map(|index| match index < round.n {
+            true => (round.score(index, scale) / 4.0).exp(),
+            false => 0.0,
+        });
+        let quarters = &quarters[..round.n];
+        Self {
+            below: STAKES.map(|stake| payoff(quarters, -stake)),
+            above: STAKES.map(|stake| payoff(quarters, stake)),
+        }
+    }
+}
+
+/// The bet pays in proportion to exp(stake × score) of the value that was the policy's; what it
+/// pays is one on average over the values that it could have been.
+fn payoff(quarters: &[f64], stake: i32) -> f64 {
+    let sum: f64 = quarters.iter().map(|quarter| quarter.powi(stake)).sum();
+    (quarters[0].powi(stake) / sum * quarters.len() as f64).ln()
+}
+
+/// The running sums of all stakes.
+#[derive(Default)]
+struct Table {
+    rounds: u32,
+    below: [Sum; STAKES.len()],
+    above: [Sum; STAKES.len()],
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    total: f64,
+    squares: f64,
+}
+
+impl Table {
+    fn settle(&mut self, stakes: &Stakes) {
+        self.rounds += 1;
+        let sides = [
+            (&mut self.below, &stakes.below),
+            (&mut self.above, &stakes.above),
+        ];
+        for (sums, payoffs) in sides {
+            for (sum, payoff) in sums.iter_mut().zip(payoffs) {
+                sum.total += payoff;
+                sum.squares += payoff * payoff;
+            }
+        }
+    }
+
+    fn sums(&self, side: Side) -> &[Sum; STAKES.len()] {
+        match side {
+            Side::Below => &self.below,
+            Side::Above => &self.above,
+        }
+    }
+
+    /// The logarithm of the mean wealth over all stakes.
+    fn wealth(&self, side: Side) -> f64 {
+        log_mean_exp(&self.sums(side).map(|sum| sum.total))
+    }
+
+    fn after(&self, side: Side, rounds: u32) -> f64 {
+        if self.rounds == 0 {
+            return f64::INFINITY;
+        }
+        let (n, more) = (f64::from(self.rounds), f64::from(rounds));
+        log_mean_exp(&self.sums(side).map(|sum| {
+            let mean = sum.total / n;
+            let variance = (sum.squares / n - mean * mean).max(0.0);
+            sum.total + more * (mean + (variance / n).sqrt())
+        }))
+    }
+}
+
+fn log_mean_exp(logs: &[f64]) -> f64 {
+    let largest = logs.iter().copied().fold(f64::MIN, f64::max);
+    let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
+    largest + (sum / logs.len() as f64).ln()
+}

@@ -1,0 +1,50 @@
+//! The ratio of two means over rounds, with an interval that holds at any time.
+//!
+//! A mean is what many runs cost together. No exact test of it exists: one rare run, seen or not,
+//! can carry it. So its interval is an asymptotic confidence sequence (Waudby-Smith, Arbour,
+//! Sinha, Kennedy and Ramdas, 2024): right in the limit at every time of stopping at once.
+
+use super::bets::Draw;
+
+/// The number of rounds at which the sequence is narrowest.
+const TUNED_FOR: f64 = 20.0;
+/// A spread that fewer rounds show is too rough for an asymptotic interval.
+const FEWEST: usize = 8;
+
+/// A ratio of means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanRatio {
+    /// Mean under the policy over the mean of the baseline.
+    pub ratio: f64,
+    /// Its interval; `None` with fewer than eight rounds.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The ratio of the means of `draws`, as they were read, at level 1 − `alpha`. `None` where the
+/// baseline has no mean above zero.
+#[must_use]
+pub fn mean_ratio(draws: &[Draw], alpha: f64) -> Option<MeanRatio> {
+    let n = draws.len() as f64;
+    let baseline = draws.iter().map(Draw::baseline_mean).sum::<f64>() / n;
+    let policy = draws.iter().map(|draw| draw.policy).sum::<f64>() / n;
+    let ratio = policy / baseline;
+    if baseline <= 0.0 || !ratio.is_finite() {
+        return None;
+    }
+    // The error of the ratio is linear in these, to first order.
+    let error = |draw: &Draw| (draw.policy - ratio * draw.baseline_mean()) / baseline;
+    let variance = draws.iter().map(|draw| error(draw).powi(2)).sum::<f64>() / (n - 1.0);
+    let radius = variance.sqrt() * radius(n, alpha);
+    Some(MeanRatio {
+        ratio,
+        interval: (draws.len() >= FEWEST).then_some((ratio - radius, ratio + radius)),
+    })
+}
+
+/// In units of the spread of one round.
+fn radius(n: f64, alpha: f64) -> f64 {
+    let least = -2.0 * alpha.ln();
+    let rho = (least + least.ln() + 1.0) / TUNED_FOR;
+    let growth = n * rho + 1.0;
+    (2.0 * growth / (n * n * rho) * (growth.sqrt() / alpha).ln()).sqrt()
+}

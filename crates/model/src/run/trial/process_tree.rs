@@ -1,0 +1,128 @@
+//! The processes of a workload while they ran.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::units::MIB;
+
+/// The workload's processes as the kernel showed them while they ran. It is the last look in which
+/// the largest of them was seen.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessTree {
+    /// Processes in that look.
+    pub processes: u32,
+    /// Of these, those with `THP_enabled: 0` in `/proc/PID/status`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thp_disabled: u32,
+    /// Anonymous memory of them all, in bytes.
+    pub anon_bytes: u64,
+    /// Libraries of note (C libraries, allocators, the JVM) that any process had mapped in any look.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub libraries: BTreeSet<String>,
+    /// The process with the most anonymous memory.
+    pub largest: Process,
+}
+
+/// One process of a workload.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// Its name (`/proc/PID/comm`).
+    pub name: String,
+    /// The file that it executes (`/proc/PID/exe`); empty where that could not be read, was deleted, or
+    /// lies in another mount namespace.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// Its anonymous memory, in bytes.
+    pub anon_bytes: u64,
+    /// `THP_enabled`: false once `prctl(PR_SET_THP_DISABLE)` took all huge pages from it. Under
+    /// `PR_THP_DISABLE_EXCEPT_ADVISED` it is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thp_enabled: Option<bool>,
+    /// What it advised the kernel, where `smaps` was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+    /// Variables that decide about its allocator, as they were at exec.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Libraries of note that it had mapped.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub libraries: BTreeSet<String>,
+}
+
+/// Anonymous memory of a process by the flags of its mappings (`VmFlags` of smaps), in bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Advice {
+    /// All of it.
+    pub anon_bytes: u64,
+    /// `hg`: `MADV_HUGEPAGE`.
+    pub huge_bytes: u64,
+    /// `nh`: `MADV_NOHUGEPAGE`.
+    pub no_huge_bytes: u64,
+}
+
+impl ProcessTree {
+    /// Whether the largest process stands for the whole tree: at most a tenth of the anonymous memory
+    /// is that of others.
+    #[must_use]
+    pub fn is_one_program(&self) -> bool {
+        let others = self.anon_bytes.saturating_sub(self.largest.anon_bytes);
+        others <= self.anon_bytes / 10
+    }
+}
+
+impl Process {
+    /// The anonymous memory that `MADV_NOHUGEPAGE` took from huge pages and all of it, in bytes,
+    /// where that is more than half. Less than 2 MiB is no huge page's worth and does not count.
+    #[must_use]
+    pub fn advised_against(&self) -> Option<(u64, u64)> {
+        let advice = self.advice?;
+        let least = (2 * MIB).max(advice.anon_bytes / 2);
+        let mostly = advice.no_huge_bytes > least;
+        mostly.then_some((advice.no_huge_bytes, advice.anon_bytes))
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_beside_a_server_is_no_second_program() {
+        let tree = |anon_bytes, largest| ProcessTree {
+            anon_bytes,
+            largest: Process {
+                anon_bytes: largest,
+                ..Process::default()
+            },
+            ..ProcessTree::default()
+        };
+        assert!(tree(100 << 20, 99 << 20).is_one_program());
+        assert!(!tree(100 << 20, 60 << 20).is_one_program());
+        assert!(tree(0, 0).is_one_program());
+    }
+
+    #[test]
+    fn advice_against_counts_where_it_is_most_of_the_memory() {
+        let of = |no_huge_bytes| Process {
+            advice: Some(Advice {
+                anon_bytes: 100 * MIB,
+                huge_bytes: 0,
+                no_huge_bytes,
+            }),
+            ..Process::default()
+        };
+        assert_eq!(of(50 * MIB).advised_against(), None);
+        let most = of(51 * MIB).advised_against();
+        assert_eq!(most, Some((51 * MIB, 100 * MIB)));
+        assert_eq!(Process::default().advised_against(), None);
+    }
+}

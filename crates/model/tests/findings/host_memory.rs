@@ -1,0 +1,176 @@
+//! Memory that was cold in the host: kernel time that differs from trial to trial, and the price of a
+//! cold start where trials were warmed.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use hugewise_model::base::host::Balloon;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::plan::HostMemory;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::trial::{FirstTouch, Reading, Role};
+
+use super::judged::{always, judge, of, says};
+use crate::sample::{huge_pages, small_pages, table, with};
+
+/// Every third trial under the policy meets memory that the host has not backed.
+fn with_cold_trials(mut record: Record, slow_seconds: f64) -> Record {
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.policy == "thp=always")
+    {
+        if trial.round % 3 == 0 {
+            let slow = Reading::of(slow_seconds);
+            trial.readings.insert("system_seconds".to_owned(), slow);
+        }
+    }
+    record
+}
+
+#[test]
+fn host_cold_memory_shows_in_the_slow_quarter() {
+    let id = "host-cold-memory";
+    let still = [("compact_stall_total", 0.0), ("allocstall_total", 0.0)];
+    let quick = with(&with(&huge_pages(), &still), &[("system_seconds", 0.1)]);
+    let findings = judge(&with_cold_trials(always(quick.clone()), 1.6));
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: in some trials the hypervisor (KVM) probably had to back memory first. Kernel time was 99.5 ms in the fastest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more per huge page), without compaction or reclaim; on backed memory expect the fast case (--host-memory warm)
+        "#]],
+    );
+
+    assert_eq!(
+        of(&judge(&always(quick.clone())), id),
+        None,
+        "no slow quarter"
+    );
+    let stalled = with(&quick, &[("compact_stall_total", 9.0)]);
+    let findings = judge(&with_cold_trials(always(stalled), 1.6));
+    says(
+        &findings,
+        id,
+        Outcome::CannotTell,
+        &expect![[r#"
+            thp=always: the kernel time of huge pages varies, and the machine also compacted or reclaimed memory. Kernel time was 99.5 ms in the fastest quarter of the trials and 1.60 s in the slowest, for the same 806 MiB of huge pages (3.72 ms more per huge page)
+        "#]],
+    );
+
+    let mut bare_metal = with_cold_trials(always(quick), 1.6);
+    bare_metal.header.host.hypervisor = None;
+    assert_eq!(of(&judge(&bare_metal), id), None);
+}
+
+/// A Python dict of an eighth of a second: a sample saw few of its huge pages.
+#[test]
+fn huge_faults_count_where_samples_missed_huge_pages() {
+    let figures = [
+        ("compact_stall_total", 0.0),
+        ("allocstall_total", 0.0),
+        ("system_seconds", 0.09),
+        ("peak_rss_bytes", 171.0 * 1048576.0),
+        ("huge_anon_peak_bytes", 63.0 * 1048576.0),
+        ("thp_fault_alloc_total", 73.0),
+    ];
+    let record = always(with(&huge_pages(), &figures));
+    let findings = judge(&with_cold_trials(record, 0.5));
+    says(
+        &findings,
+        "host-cold-memory",
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: in some trials the hypervisor (KVM) probably had to back memory first. Kernel time was 89.5 ms in the fastest quarter of the trials and 500 ms in the slowest, for the same 146 MiB of huge pages (5.62 ms more per huge page), without compaction or reclaim; on backed memory expect the fast case (--host-memory warm)
+        "#]],
+    );
+}
+
+/// A warmed run on a host that takes memory back: a price of touches, and trials after a rest.
+fn warmed(rested_seconds: &[f64]) -> Record {
+    let mut record = always(with(&huge_pages(), &[("thp_fault_alloc_total", 400.0)]));
+    record.header.plan.host_memory = HostMemory::Warm;
+    record.header.host.balloon = Some(Balloon {
+        driver: "virtio_balloon".to_owned(),
+        reported_block_bytes: Some(2 << 20),
+    });
+    for trial in &mut record.trials {
+        let touch = FirstTouch::of(4 << 20, 4 << 20, &[0.005, 0.0002], &[0.0002]);
+        trial.first_touch = Some(touch);
+    }
+    let model = record.trials.iter().find(|it| it.policy == "thp=always");
+    let model = model.expect("a trial of the policy").clone();
+    for seconds in rested_seconds {
+        let mut trial = model.clone();
+        trial.role = Role::Cold;
+        let wall = Reading::of(*seconds);
+        trial.readings.insert("wall_seconds".to_owned(), wall);
+        record.push(trial);
+    }
+    record
+}
+
+#[test]
+fn warmed_trials_leave_out_the_price_of_a_cold_start() {
+    let id = "host-cold-memory";
+    says(
+        &judge(&warmed(&[])),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: first touch of cold memory costs 5.00 ms a huge page here: about 1.93 s a start; not in the comparison. Of warm memory it costs 200 µs
+    "#]],
+    );
+    let record = warmed(&[5.1, 5.4, 5.2]);
+    let findings = judge(&record);
+    says(
+        &findings,
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+        thp=always: first touch of cold memory costs 5.00 ms a huge page here: 1.81 s a start; not in the comparison. Of warm memory it costs 200 µs. The 3 trials after a rest took 5.20 s, the others 3.39 s
+    "#]],
+    );
+    assert_eq!(
+        table(&record, 0.005),
+        table(&warmed(&[]), 0.005),
+        "no comparison uses cold trials"
+    );
+    let mut not_cold = record;
+    for trial in &mut not_cold.cold {
+        trial.first_touch = Some(FirstTouch::of(32 << 20, 32 << 20, &[0.0002], &[0.0002]));
+    }
+    let findings = judge(&not_cold);
+    let text = &of(&findings, id).expect("a price").text;
+    assert!(text.contains("about 1.93 s a start"), "{text}");
+    let mut as_is = warmed(&[]);
+    as_is.header.plan.host_memory = HostMemory::AsIs;
+    assert_eq!(of(&judge(&as_is), id), None);
+}
+
+#[test]
+fn cold_trials_take_a_tenth_of_the_time() {
+    let due = |record: &Record, seconds| record.cold_trials_due(Duration::from_secs(seconds));
+    let record = warmed(&[]);
+    let none = Vec::<usize>::new();
+    assert_eq!(due(&record, 50), none);
+    assert_eq!(due(&record, 140), [1, 0]);
+    assert_eq!(due(&record, 9000), [1, 0, 1, 0, 1, 0]);
+    let mut bounded = record.clone();
+    bounded.header.plan.bounds.max_time = Some(Duration::from_secs(145));
+    assert_eq!(due(&bounded, 144), none);
+    let mut as_is = record.clone();
+    as_is.header.plan.host_memory = HostMemory::AsIs;
+    assert_eq!(due(&as_is, 9000), none);
+    let mut small = always(small_pages());
+    small.header = record.header.clone();
+    assert_eq!(due(&small, 9000), none);
+    let mut long = record;
+    for trial in &mut long.trials {
+        trial
+            .readings
+            .insert("wall_seconds".to_owned(), Reading::of(11.0));
+    }
+    assert_eq!(due(&long, 9000), none);
+}

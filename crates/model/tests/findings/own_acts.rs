@@ -1,0 +1,84 @@
+//! Programs that keep huge pages from their own memory.
+
+use expect_test::expect;
+use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::record::Record;
+use hugewise_model::run::trial::{Advice, Process, ProcessTree};
+
+use super::judged::{always, judge, of, says};
+use crate::sample::huge_pages;
+
+/// The largest process of each trial under thp=always.
+fn with_process(mut record: Record, process: &Process) -> Record {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|trial| trial.policy == "thp=always") {
+        trial.read_back.tree = Some(ProcessTree {
+            processes: 1,
+            anon_bytes: process.anon_bytes,
+            largest: process.clone(),
+            ..ProcessTree::default()
+        });
+    }
+    record
+}
+
+fn redis() -> Process {
+    Process {
+        name: "redis-server".to_owned(),
+        program: "/usr/bin/redis-check-rdb".to_owned(),
+        thp_enabled: Some(false),
+        ..Process::default()
+    }
+}
+
+#[test]
+fn a_program_that_switched_huge_pages_off_is_named_first() {
+    let findings = judge(&with_process(always(huge_pages()), &redis()));
+    assert_eq!(findings[0].id, "program-disables-thp");
+    says(
+        &findings,
+        "program-disables-thp",
+        Outcome::Shown,
+        &expect![[r#"
+            redis-server switched huge pages off for itself by prctl(PR_SET_THP_DISABLE): thp=always did not reach it; start it with --disable-thp no. Seen in 12 of 12 trials under thp=always
+        "#]],
+    );
+}
+
+#[test]
+fn nothing_else_is_said_of_huge_pages_then() {
+    let id = "fewer-faults-explain-gain";
+    let record = always(huge_pages());
+    assert!(of(&judge(&record), id).is_some());
+    assert!(of(&judge(&with_process(record, &redis())), id).is_none());
+}
+
+#[test]
+fn advice_against_huge_pages_is_an_act_as_well() {
+    let process = Process {
+        name: "x".to_owned(),
+        thp_enabled: Some(true),
+        advice: Some(Advice {
+            anon_bytes: 100 << 20,
+            huge_bytes: 0,
+            no_huge_bytes: 93 << 20,
+        }),
+        ..Process::default()
+    };
+    says(
+        &judge(&with_process(always(huge_pages()), &process)),
+        "program-disables-thp",
+        Outcome::Shown,
+        &expect![[r#"
+            x advised MADV_NOHUGEPAGE on 93 % of its anonymous memory: thp=always did not reach it. Seen in 12 of 12 trials under thp=always
+        "#]],
+    );
+}
+
+#[test]
+fn a_program_that_did_nothing_is_not_named() {
+    let mut process = redis();
+    process.thp_enabled = Some(true);
+    let findings = judge(&with_process(always(huge_pages()), &process));
+    assert!(of(&findings, "program-disables-thp").is_none());
+}

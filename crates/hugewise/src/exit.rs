@@ -21,11 +21,7 @@ impl std::error::Error for Fault {}
 
 /// The user typed something wrong.
 pub fn usage(message: impl fmt::Display) -> anyhow::Error {
-    Fault {
-        exit: Exit::Usage,
-        message: message.to_string(),
-    }
-    .into()
+    fault(Exit::Usage, message)
 }
 
 /// There is no process with that PID.
@@ -35,29 +31,22 @@ pub fn no_process(pid: u32) -> anyhow::Error {
 
 /// The machine cannot do what was required.
 pub fn refused(message: impl fmt::Display) -> anyhow::Error {
-    Fault {
-        exit: Exit::Refused,
-        message: message.to_string(),
-    }
-    .into()
+    fault(Exit::Refused, message)
 }
 
 /// A signal ended it before there was anything to report.
 pub fn interrupted(message: impl fmt::Display) -> anyhow::Error {
-    Fault {
-        exit: Exit::Interrupted,
-        message: format!("interrupted: {message}"),
-    }
-    .into()
+    fault(Exit::Interrupted, format_args!("interrupted: {message}"))
 }
 
 /// A command of the experiment failed before anything could be measured.
 pub fn trial_failed(message: impl fmt::Display) -> anyhow::Error {
-    Fault {
-        exit: Exit::TrialFailed,
-        message: message.to_string(),
-    }
-    .into()
+    fault(Exit::TrialFailed, message)
+}
+
+fn fault(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
+    let message = message.to_string();
+    Fault { exit, message }.into()
 }
 
 /// How the program ends for an error.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use hugewise_model::text::{Color, Style, Verbosity};
+use hugewise_model::text::document::Document;
+use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
 
 use crate::exit;
@@ -64,6 +65,22 @@ pub fn emit(output: &Output, render: impl Fn(Format) -> Result<String>) -> Resul
         write_file(path, &render(Format::Json)?)?;
     }
     printed
+}
+
+/// Gives a result out: its document for people, its rows as CSV, the whole of it as JSON.
+pub fn show(
+    output: &Output,
+    result: &impl Serialize,
+    document: impl Fn() -> Document,
+    csv: impl Fn() -> String,
+) -> Result<()> {
+    let style = style(output);
+    emit(output, |format| match format {
+        Format::Text => Ok(to_text(&document(), &style)),
+        Format::Markdown => Ok(to_markdown(&document(), style.verbose)),
+        Format::Csv => Ok(csv()),
+        Format::Json => json(result),
+    })
 }
 
 /// A value as a JSON document.

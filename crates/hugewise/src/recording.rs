@@ -1,12 +1,15 @@
 //! Recordings: every event as a line of a file, and back.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use hugewise_linux::perf::symbols::Symbols;
 use hugewise_model::base::jsonl::{Line, LineError, RawLine, to_line};
 use hugewise_model::base::recording::Recorded;
+use hugewise_model::observe::faults;
 
 use crate::{exit, file, output};
 
@@ -103,4 +106,19 @@ pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
 
 fn wrong(path: &Path, what: &dyn std::fmt::Display) -> anyhow::Error {
     exit::usage(format!("--replay {}: {what}", path.display()))
+}
+
+/// The names of places in files, as events which a replay then finds in the recording.
+pub fn names(places: BTreeMap<String, BTreeSet<u64>>) -> impl Iterator<Item = faults::Event> {
+    let symbols = Symbols::default();
+    places.into_iter().flat_map(move |(file, offsets)| {
+        let offsets: Vec<u64> = offsets.into_iter().collect();
+        let names = symbols.look_up(&file, &offsets);
+        let named = offsets.into_iter().zip(names);
+        named.map(move |(offset, frames)| faults::Event::Symbol {
+            file: file.clone(),
+            offset,
+            frames,
+        })
+    })
 }

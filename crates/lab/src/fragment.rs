@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
+use crate::plant::look::meminfo;
 use crate::region::{Advice, Align, Region, faults, huge_bytes, page_bytes};
 
 /// Bytes in a MiB.
@@ -61,13 +62,6 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
 
 /// Bytes that can be had without swapping: `MemAvailable` of `/proc/meminfo`.
 fn available() -> Result<usize, Trouble> {
-    let doing = "reading /proc/meminfo";
-    let text =
-        std::fs::read_to_string("/proc/meminfo").map_err(|error| Trouble::Kernel(doing, error))?;
-    let kib = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))
-        .and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<usize>().ok());
-    kib.map(|kib| kib * 1024)
-        .ok_or_else(|| Trouble::Kernel(doing, std::io::ErrorKind::InvalidData.into()))
+    let unreadable = || std::io::ErrorKind::InvalidData.into();
+    meminfo("MemAvailable").ok_or_else(|| Trouble::Kernel("reading /proc/meminfo", unreadable()))
 }

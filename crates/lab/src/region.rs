@@ -1,7 +1,6 @@
 //! Fresh anonymous memory with exact bounds, and the count of faults.
 
-use std::io;
-use std::ptr;
+use std::{io, ptr};
 
 use crate::Trouble;
 

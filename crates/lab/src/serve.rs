@@ -6,11 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::Trouble;
 use crate::arguments::Arguments;
 use crate::late::LatePage;
 use crate::region::{Advice, Align, Region, page_bytes};
-use crate::stacks;
+use crate::{Trouble, stacks};
 
 /// What goes wrong with a server.
 #[derive(Clone, Copy, PartialEq, Eq)]

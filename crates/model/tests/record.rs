@@ -11,10 +11,10 @@ use hugewise_model::base::jsonl::LineError;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
-use hugewise_model::run::trial::Pacing;
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
-use hugewise_model::run::trial::{Advice, Process, ProcessTree};
-use hugewise_model::run::trial::{FirstTouch, Mark, Outcome, ReadBack, Reading, Role, Trial};
+use hugewise_model::run::trial::{
+    Advice, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading, Role, Trial,
+};
 use proptest::prelude::*;
 
 fn lines_of(record: &Record) -> Vec<String> {
@@ -66,9 +66,7 @@ fn what_is_written_is_read() {
 #[test]
 fn facts_that_are_missing_come_back_as_missing() {
     let mut record = small_record();
-    record.header.host.thp = Err(Missing::NotSupported {
-        what: "transparent huge pages".to_owned(),
-    });
+    record.header.host.thp = Err(Missing::not_supported("transparent huge pages"));
     assert_eq!(record::parse(&bytes_of(&record)), Ok(record));
 }
 

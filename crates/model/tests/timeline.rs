@@ -161,9 +161,7 @@ fn one_trial_of_many_steps_is_enough_and_the_policies_share_their_error() {
 
 #[test]
 fn it_cannot_be_told_only_where_somebody_might_expect_it() {
-    let missing = Missing::NotPermitted {
-        grant: "CAP_BPF and CAP_PERFMON".to_owned(),
-    };
+    let missing = Missing::not_permitted("CAP_BPF and CAP_PERFMON");
     let untraced = record(|_| {
         let missing = missing.clone();
         Slowest::CannotTell(Unrelated::NotTraced { missing })

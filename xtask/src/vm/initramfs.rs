@@ -7,9 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::Purpose;
 use super::kernels::Kernel;
-use super::programs;
+use super::{Purpose, programs};
 
 const INIT: &str = include_str!("init.sh");
 

@@ -1,10 +1,9 @@
 //! Guests side by side: each emulates on one processor, and so many run as there are.
 
-use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
+use std::{fs, thread};
 
 use anyhow::Result;
 

@@ -6,15 +6,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::probe;
-use hugewise_linux::undo;
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
+use hugewise_linux::{probe, undo};
 use hugewise_model::doctor;
-use hugewise_model::doctor::Diagnosis;
-use hugewise_model::text::{Style, to_markdown, to_text};
 
 use crate::exit::Exit;
-use crate::output::{Format, Output};
+use crate::output::Output;
 use crate::stderr::message;
 use crate::{output, paths};
 
@@ -41,22 +38,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
     let answers = probe::answers(&root, paths::environment())?;
     let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
-    output::emit(&arguments.output, |format| {
-        rendered(&diagnosis, format, output::style(&arguments.output))
-    })?;
+    output::show(
+        &arguments.output,
+        &diagnosis,
+        || diagnosis.document(),
+        || diagnosis.csv(),
+    )?;
     if arguments.host.is_none() && paths::is_left_over() {
         message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
-}
-
-fn rendered(diagnosis: &Diagnosis, format: Format, style: Style) -> Result<String> {
-    Ok(match format {
-        Format::Text => to_text(&diagnosis.document(), &style),
-        Format::Csv => diagnosis.csv(),
-        Format::Markdown => to_markdown(&diagnosis.document(), style.verbose),
-        Format::Json => output::json(diagnosis)?,
-    })
 }
 
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that

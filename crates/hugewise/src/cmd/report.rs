@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::bench;
-use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Across, Table};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::report::{Other, Report, trials};
-use hugewise_model::run::timeline;
+use hugewise_model::run::{compare, timeline};
 use hugewise_model::text::to_text;
 
 use crate::exit::{self, Exit};

@@ -22,6 +22,13 @@ pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share};
 pub use server::ServerOptions;
 
+/// The headings of the help.
+const TRY: &str = "What to try";
+const STOP: &str = "When to stop";
+const WORKLOAD: &str = "The workload";
+const SERVER: &str = "A server under load";
+const JUDGE: &str = "What to judge";
+
 /// The keys of a policy come from their table.
 fn policy_help() -> String {
     format!(
@@ -38,37 +45,22 @@ fn policy_help() -> String {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Options {
     /// Policy to try, e.g. thp=never; repeat for more
-    #[arg(
-        long = "policy",
-        value_name = "POLICY",
-        help_heading = "What to try",
-        long_help = policy_help()
-    )]
+    #[arg(long, value_name = "POLICY", help_heading = TRY, long_help = policy_help())]
     pub policy: Vec<Policy>,
 
     /// Try all combinations, e.g. thp=always,never; repeat for more keys
-    #[arg(
-        hide_short_help = true,
-        long = "matrix",
-        value_name = "KEY=V,V",
-        help_heading = "What to try"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "KEY=V,V", help_heading = TRY)]
     pub matrix: Vec<Axis>,
 
     /// Policy that the others are compared with [default: the first]
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "NAME",
-        help_heading = "What to try"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "NAME", help_heading = TRY)]
     pub baseline: Option<String>,
 
     /// Allow changing system settings during trials
     ///
     /// What a killed experiment left changed is restored by the next one, or by `hugewise doctor
     /// --undo`.
-    #[arg(long, help_heading = "What to try")]
+    #[arg(long, help_heading = TRY)]
     pub system: bool,
 
     /// Keep this share of free memory fragmented, e.g. 80%
@@ -77,7 +69,7 @@ pub struct Options {
     /// trials holds memory for it, restores the state before each trial, and ends with the
     /// experiment. The state is read before each trial. If free memory is more fragmented already,
     /// it stays so.
-    #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_fragment, help_heading = "What to try")]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_fragment, help_heading = TRY)]
     pub fragment: Option<u32>,
 
     /// Free memory in the host before each trial: warm, rest:TIME, as-is
@@ -87,107 +79,67 @@ pub struct Options {
     /// and frees what the trial will need right before it, not measured; it is the default where
     /// free memory is taken back. `rest:3s` waits before each trial, so that memory is equally cold
     /// for all. `as-is` does nothing.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "STATE",
-        help_heading = "What to try"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "STATE", help_heading = TRY)]
     pub host_memory: Option<HostMemory>,
 
     /// Stop when the effect is known to within ± SHARE, e.g. 0.5%
-    #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_share, help_heading = STOP)]
     pub precision: Option<f64>,
 
     /// Smallest effect that matters [default: 1%]
-    #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = parse_share, help_heading = "When to stop")]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", value_parser = parse_share, help_heading = STOP)]
     pub threshold: Option<f64>,
 
     /// Decide nothing before N rounds [default: 1; 10 for one policy]
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        help_heading = "When to stop"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub min_rounds: Option<u32>,
 
     /// Run at most N rounds [default: as many as 90 s allow]
-    #[arg(long, value_name = "N", help_heading = "When to stop")]
+    #[arg(long, value_name = "N", help_heading = STOP)]
     pub max_rounds: Option<u32>,
 
     /// Start no new round after TIME, e.g. 5m [default: 90s]
     ///
     /// Without it and without --max-rounds, as many rounds are run as can decide at all, even if
     /// that takes longer.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "When to stop")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = STOP)]
     pub max_time: Option<Duration>,
 
     /// Warm-up rounds, not measured [default: 1]
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]
     pub warmup: Option<u32>,
 
     /// Seed of the order of trials [default: from the clock]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "N",
-        help_heading = "When to stop"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub seed: Option<u64>,
 
     /// Run the command as one line of /bin/sh
-    #[arg(long, help_heading = "The workload")]
+    #[arg(long, help_heading = WORKLOAD)]
     pub shell: bool,
 
     /// Shell line to run once before everything
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "LINE",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LINE", help_heading = WORKLOAD)]
     pub setup: Option<String>,
 
     /// Shell line to run before every trial, not measured
-    #[arg(long, value_name = "LINE", help_heading = "The workload")]
+    #[arg(long, value_name = "LINE", help_heading = WORKLOAD)]
     pub prepare: Option<String>,
 
     /// Shell line to run after every trial, not measured
     ///
     /// It also runs after Ctrl-C, like --cleanup.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LINE",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LINE", help_heading = WORKLOAD)]
     pub conclude: Option<String>,
 
     /// Shell line to run once after everything
     ///
     /// It also runs after a failure and after Ctrl-C; only another Ctrl-C, a second later or more,
     /// ends it.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "LINE",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LINE", help_heading = WORKLOAD)]
     pub cleanup: Option<String>,
 
     /// Stdin of each trial [default: /dev/null]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "FILE",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = WORKLOAD)]
     pub stdin: Option<PathBuf>,
 
     /// Output of the workload: show, discard, keep [default: discard]
@@ -195,69 +147,36 @@ pub struct Options {
     /// Shown on stderr, because stdout is for the result. Kept in files beside the record:
     /// NAME.output/0000.stdout and so on, by the number of the trial. The end of stderr is always
     /// kept for the report of a failure.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHAT",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHAT", help_heading = WORKLOAD)]
     pub output: Option<Streams>,
 
     /// Working directory of the workload
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "DIR",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "DIR", help_heading = WORKLOAD)]
     pub directory: Option<PathBuf>,
 
     /// Kill a trial after TIME
     ///
     /// The whole process tree is killed, and the trial counts as failed.
-    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration, help_heading = "The workload")]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_duration, help_heading = WORKLOAD)]
     pub timeout: Option<Duration>,
 
     /// Read its memory at exit: on, off [default: on]
     ///
     /// This traces the main process (ptrace); the time is subtracted from its wall time. Leak
     /// checkers and debuggers that trace the process themselves need `off`.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHEN",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = WORKLOAD)]
     pub exit_hold: Option<Switch>,
 
     /// Run each trial in a memory cgroup: on, off [default: off]
     ///
     /// Its peak, with the page cache of the whole process tree, can then be read.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHEN",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = WORKLOAD)]
     pub own_cgroup: Option<Switch>,
 
     /// Count page walks where possible: on, off [default: on]
     ///
     /// Counting costs a little at each context switch, the same under every policy.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHEN",
-        help_heading = "The workload"
-    )]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = WORKLOAD)]
     pub counters: Option<Switch>,
 
     #[command(flatten)]
@@ -268,21 +187,14 @@ pub struct Options {
     /// Direct compaction, direct reclaim, zeroing and splits are rare, so timing them costs next to
     /// nothing; `all` adds copy-on-write and waits for mmap_lock, at a fraction of a microsecond
     /// each. Needs CAP_BPF and CAP_PERFMON; without them the report says so.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHICH",
-        help_heading = "What to judge"
-    )]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHICH", help_heading = JUDGE)]
     pub stalls: Option<StallChoice>,
 
     /// Metric that the workload prints: 'NAME=REGEX'
     ///
     /// In full `NAME[:UNIT][:lower|:higher]=REGEX`: the first group of the regular expression is
     /// the number; lower (or higher) is better. For example 'tps:1/s:higher=tps = ([0-9.]+)'.
-    #[arg(long, value_name = "METRIC", help_heading = "What to judge")]
+    #[arg(long, value_name = "METRIC", help_heading = JUDGE)]
     pub metric: Vec<PrintedMetric>,
 
     /// Request latencies: `READER[@UNIT][:FILE]`
@@ -294,7 +206,7 @@ pub struct Options {
     /// Percentiles are those of all trials together. After a COLUMN or FIELD, `,ended=COLUMN@UNIT`
     /// (or `,began=`) names the time of each request since 1970, for `report --timeline` and for
     /// slow requests in stalls.
-    #[arg(long, value_name = "READER", help_heading = "What to judge")]
+    #[arg(long, value_name = "READER", help_heading = JUDGE)]
     pub latency: Option<LatencySource>,
 
     /// What decides: typical, mean, p95 or a metric [default: latency, else time]
@@ -302,19 +214,13 @@ pub struct Options {
     /// By default a policy is judged by its typical run, and no run may be made worse. `typical`
     /// accepts rare runs that are worse; `mean` asks what many runs cost together; `p95` is
     /// compared when all rounds are over.
-    #[arg(
-        hide_short_help = true,
-        long,
-        alias = "verdict-metric",
-        value_name = "WHAT",
-        help_heading = "What to judge"
-    )]
+    #[arg(long, hide_short_help = true, alias = "verdict-metric", value_name = "WHAT", help_heading = JUDGE)]
     pub judge_by: Option<Criterion>,
 
     /// Exit with code 5 if this holds: 'wall_seconds > +2%'
     ///
     /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
-    #[arg(long, value_name = "COND", help_heading = "What to judge")]
+    #[arg(long, value_name = "COND", help_heading = JUDGE)]
     pub fail_if: Vec<Gate>,
 
     /// The command and its arguments, or an experiment file (*.toml)

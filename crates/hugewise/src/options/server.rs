@@ -15,7 +15,7 @@ use hugewise_model::run::plan::service::{
 };
 
 use super::parse::parse_command_line;
-use super::{InterleaveChoice, LoadUnder, Options, Processors, Switch};
+use super::{InterleaveChoice, LoadUnder, Options, Processors, SERVER, Switch};
 use crate::{exit, program};
 
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ pub struct ServerOptions {
     /// A trial starts it under the policy, waits until it is --ready, runs --load, and stops it.
     /// Only its process tree is measured, while the load runs. In its line and in those of the
     /// load, {port} is a free port and {dir} a temporary folder of the trial.
-    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
+    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = SERVER)]
     pub service: Option<CommandLine>,
 
     /// When it is ready: tcp:PORT, http://…, log:REGEX, …
@@ -40,73 +40,37 @@ pub struct ServerOptions {
     /// `tcp:[HOST:]PORT` accepts a connection; http://HOST:PORT/PATH answers with a status from 200
     /// to 399; log:REGEX matches what the server printed; exec:LINE succeeds, and is repeated until
     /// it does. PORT may be {port}.
-    #[arg(long, value_name = "HOW", help_heading = "A server under load")]
+    #[arg(long, value_name = "HOW", help_heading = SERVER)]
     pub ready: Option<Ready>,
 
     /// Load generator; the trial lasts as long as it runs
-    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = "A server under load")]
+    #[arg(long, value_name = "LINE", value_parser = parse_command_line, help_heading = SERVER)]
     pub load: Option<CommandLine>,
 
     /// Load generator to run first, not measured
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LINE",
-        value_parser = parse_command_line,
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LINE", value_parser = parse_command_line, help_heading = SERVER)]
     pub warm_up_load: Option<CommandLine>,
 
     /// Time for the server to become ready [default: 60s]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "TIME",
-        value_parser = parse_duration,
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_duration, help_heading = SERVER)]
     pub ready_timeout: Option<Duration>,
 
     /// Policy of the load: none, same [default: none]
     ///
     /// With `none` only the server runs under the policy; system settings apply to both.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHICH",
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHICH", help_heading = SERVER)]
     pub load_policy: Option<LoadUnder>,
 
     /// Signal that stops the server [default: SIGTERM]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "SIGNAL",
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "SIGNAL", help_heading = SERVER)]
     pub stop_signal: Option<StopSignal>,
 
     /// Command that stops the server (instead of a signal)
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LINE",
-        value_parser = parse_command_line,
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LINE", value_parser = parse_command_line, help_heading = SERVER)]
     pub stop_command: Option<CommandLine>,
 
     /// Time for the server to stop before it is killed [default: 10s]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "TIME",
-        value_parser = parse_duration,
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_duration, help_heading = SERVER)]
     pub grace: Option<Duration>,
 
     /// Keep the servers of all policies running: auto, yes, no [default: auto]
@@ -115,40 +79,19 @@ pub struct ServerOptions {
     /// run of --load against one of them while the others idle. `auto` does so where {port} or
     /// {dir} is in the lines of the server and its load, and where the servers take no more than
     /// 60 % of the available memory. With `no` each trial starts its server.
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "WHEN",
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
     pub interleave: Option<InterleaveChoice>,
 
     /// Start all servers anew after N rounds [default: 5]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "N",
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = SERVER)]
     pub rounds_per_start: Option<NonZeroU32>,
 
     /// CPUs of the server, e.g. 0-3,8
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LIST",
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LIST", help_heading = SERVER)]
     pub service_cpus: Option<Processors>,
 
     /// CPUs of the load, e.g. 4-7
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "LIST",
-        help_heading = "A server under load"
-    )]
+    #[arg(long, hide_short_help = true, value_name = "LIST", help_heading = SERVER)]
     pub load_cpus: Option<Processors>,
 }
 

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use super::Planted;
-use super::look::mappings;
+use super::look::{mappings, meminfo};
 use super::place::Place;
 use super::premise::{Fact, demand};
 use super::span::{READ_WRITE, Span};
@@ -167,13 +167,8 @@ pub(super) fn never(_: &Place) -> Result<Planted, Trouble> {
 /// The same on a machine with less than 512 MiB, which starts with `never`
 /// (`hugepage_init`, mm/huge_memory.c).
 pub(super) fn little_memory(place: &Place) -> Result<Planted, Trouble> {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = text.lines().find_map(|line| {
-        let kib = line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?;
-        kib.parse::<u64>().ok()
-    });
-    match total {
-        Some(kib) if kib < 512 << 10 => never(place),
+    match meminfo("MemTotal") {
+        Some(bytes) if bytes < 512 << 20 => never(place),
         _ => Err(Trouble::NotHere(
             "this machine has 512 MiB of memory or more".to_owned(),
         )),

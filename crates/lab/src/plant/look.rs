@@ -120,7 +120,16 @@ pub(crate) fn counter(name: &str) -> Option<u64> {
 
 /// A field of `/proc/self/status` in bytes.
 pub(crate) fn status(name: &str) -> Option<usize> {
-    let text = fs::read_to_string("/proc/self/status").ok()?;
+    field_bytes("/proc/self/status", name)
+}
+
+/// A field of `/proc/meminfo` in bytes.
+pub(crate) fn meminfo(name: &str) -> Option<usize> {
+    field_bytes("/proc/meminfo", name)
+}
+
+fn field_bytes(path: &str, name: &str) -> Option<usize> {
+    let text = fs::read_to_string(path).ok()?;
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

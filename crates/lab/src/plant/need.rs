@@ -1,8 +1,7 @@
 //! What a plant needs around it: said as data, so that who plants it can see to it first.
 
-use std::fmt;
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
 use crate::region::{huge_bytes, page_bytes};
 

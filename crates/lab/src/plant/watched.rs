@@ -1,9 +1,8 @@
 //! Memory that something else has a hand in: userfaultfd, KSM, pins, buffers of the kernel.
 
-use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::ptr;
 use std::time::{Duration, Instant};
+use std::{fs, ptr};
 
 use super::Planted;
 use super::place::Place;

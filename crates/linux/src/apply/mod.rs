@@ -1,14 +1,8 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
-/// Memory touched right before a trial.
-pub mod first_touch;
-
-/// Free memory kept in a stated state of fragmentation.
-pub mod fragment;
-
-/// Executable files: loader, toolchain, malloc.
 pub mod executable;
-/// Settings of a policy as runtimes report them.
+pub mod first_touch;
+pub mod fragment;
 pub mod runtime;
 
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};

@@ -7,11 +7,10 @@
 //! runtime knows. A script that starts one of these is not asked.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use hugewise_model::run::policy::runtime::{
     Answers, key, parse_flags, parse_tunables, tunables_answers,

@@ -325,6 +325,3 @@ pub fn climb<O: Open>(
     }
     Err(refusals)
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,12 +12,10 @@ use hugewise_model::observe::trace::{Attachment, MissingPoint, PointTotals, Trac
 use crate::machine::error::{Error, Kind as ErrorKind, Result};
 use crate::machine::root::Root;
 
-/// Attach methods and their order.
 pub mod ladder;
 mod point;
 mod probe;
 mod refused;
-/// The kernel's own types.
 pub mod types;
 
 use ladder::{Kernel, attempts, climb};

@@ -1,9 +1,8 @@
 //! One probe: an object of BPF programs in memory that measures one point.
 
-use std::fmt;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
+use std::{fmt, io};
 
 use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues, Queue};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};

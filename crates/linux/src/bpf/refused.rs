@@ -8,9 +8,7 @@ use super::ladder::Refusal;
 use crate::machine::root::Root;
 
 pub(super) fn not_supported(what: &str) -> Missing {
-    Missing::NotSupported {
-        what: what.to_owned(),
-    }
+    Missing::not_supported(what)
 }
 
 pub(super) fn untraced(points: &[Point], why: &Missing) -> Vec<MissingPoint> {
@@ -37,9 +35,7 @@ pub(super) fn refused(
         .map(|refusal| format!("{}: {}", refusal.attachment.name(), refusal.error));
     let tried: Vec<String> = absent.into_iter().chain(tried).collect();
     let why = match lacking {
-        Some(grant) if refusals.iter().any(forbidden) => Missing::NotPermitted {
-            grant: grant.clone(),
-        },
+        Some(grant) if refusals.iter().any(forbidden) => Missing::not_permitted(grant.clone()),
         _ => not_supported(&tried.join("; ")),
     };
     MissingPoint {

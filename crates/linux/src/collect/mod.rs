@@ -28,7 +28,6 @@ use crate::spawn::{
 mod account;
 mod counts;
 mod group;
-/// The processes of a trial while they ran.
 pub mod looks;
 mod machine;
 mod marks;

@@ -1,6 +1,5 @@
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use hugewise_model::base::missing::Missing;
 
@@ -72,17 +71,12 @@ impl Error {
     #[must_use]
     pub fn into_missing(self, grant: &str) -> Missing {
         match self.kind {
-            Kind::NotPermitted => Missing::NotPermitted {
-                grant: grant.to_owned(),
-            },
-            Kind::NotFound => Missing::NotSupported {
-                what: self
-                    .path
+            Kind::NotPermitted => Missing::not_permitted(grant),
+            Kind::NotFound => Missing::not_supported(
+                self.path
                     .map_or(self.doing, |path| path.display().to_string()),
-            },
-            _ => Missing::Unreadable {
-                error: self.to_string(),
-            },
+            ),
+            _ => Missing::unreadable(self.to_string()),
         }
     }
 }

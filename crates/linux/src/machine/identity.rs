@@ -1,5 +1,4 @@
-use std::ffi::CStr;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

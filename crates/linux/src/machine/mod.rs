@@ -8,11 +8,7 @@ pub mod error;
 
 /// User and groups of the workload.
 pub mod identity;
-
-/// One experiment at a time on a machine.
 pub mod lock;
-
-/// Files that hold one number.
 pub mod number;
 
 /// A process that is not our child.

@@ -49,9 +49,7 @@ fn damon(root: &Root) -> Missing {
     }
     let lists = expand(root, &format!("{DAMON}/*/contexts/*/avail_operations"));
     let Some(list) = lists.first() else {
-        return Missing::Unreadable {
-            error: "DAMON lists its operations only while a context exists".to_owned(),
-        };
+        return Missing::unreadable("DAMON lists its operations only while a context exists");
     };
     match root.read_trimmed(list) {
         Ok(text) if text.split_whitespace().any(|word| word == "vaddr") => not_started("damo"),
@@ -69,15 +67,11 @@ fn idle_pages(root: &Root) -> Missing {
 }
 
 fn absent(what: &str) -> Missing {
-    Missing::NotSupported {
-        what: what.to_owned(),
-    }
+    Missing::not_supported(what)
 }
 
 fn not_started(by: &str) -> Missing {
-    Missing::NotPermitted {
-        grant: format!("{by}; hugewise does not start it"),
-    }
+    Missing::not_permitted(format!("{by}; hugewise does not start it"))
 }
 
 #[cfg(test)]

@@ -263,20 +263,16 @@ fn growth(before: RawCount, now: RawCount, event: &str) -> Tally {
             running_ns,
         },
         _ => Tally::Missing {
-            missing: Missing::Unreadable {
-                error: format!(
-                    "{event} went backwards, from {} to {}",
-                    before.value, now.value
-                ),
-            },
+            missing: Missing::unreadable(format!(
+                "{event} went backwards, from {} to {}",
+                before.value, now.value
+            )),
         },
     }
 }
 
 fn unreadable(error: &io::Error) -> Missing {
-    Missing::Unreadable {
-        error: format!("counters: {error}"),
-    }
+    Missing::unreadable(format!("counters: {error}"))
 }
 
 fn open_set(

@@ -232,12 +232,10 @@ fn refused(event: &Chosen, why: Fit, permitted: Permitted, grants: &Grants) -> R
                 let error = io::Error::from_raw_os_error(code);
                 match missing(&error, permitted.mode, grants) {
                     // That there is a PMU is known by now.
-                    Missing::NoHardware => Missing::NotSupported {
-                        what: "this event on this processor".to_owned(),
-                    },
-                    Missing::Unreadable { .. } if code == libc::EINVAL => Missing::NotSupported {
-                        what: "this event on this processor".to_owned(),
-                    },
+                    Missing::NoHardware => Missing::not_supported("this event on this processor"),
+                    Missing::Unreadable { .. } if code == libc::EINVAL => {
+                        Missing::not_supported("this event on this processor")
+                    }
                     other => other,
                 }
             }

@@ -8,19 +8,12 @@
 //! ([`fit`](crate::perf::fit)); what is read is judged by the times that come with it
 //! ([`count`](crate::perf::count)); and rings are held against what was counted.
 
-/// Opening groups of events.
-pub mod open;
-
-/// The events of each processor, as data.
 pub mod events;
-
-/// Permitted modes, and events that fit the counters together.
 pub mod fit;
+pub mod open;
 
 /// What the kernel lets samples contain, found out by trying.
 pub mod access;
-
-/// Groups that take turns on one target.
 pub mod count;
 
 /// Where the heap of a process begins.

@@ -1,7 +1,6 @@
-use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::{io, ptr};
 
 /// `PERF_EVENT_IOC_SET_OUTPUT`, `_IO('$', 5)`.
 pub(crate) const IOC_SET_OUTPUT: libc::Ioctl = 0x2405;

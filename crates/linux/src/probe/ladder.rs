@@ -22,8 +22,8 @@ type Said = Support<String>;
 pub(super) fn climb(root: &Root, answers: &Answers, host: &Host) -> BTreeMap<Feature, Said> {
     let grants = Grants::read(root);
     Feature::ALL
-        .into_iter()
-        .map(|feature| (feature, judge(feature, root, answers, host, &grants)))
+        .iter()
+        .map(|&feature| (feature, judge(feature, root, answers, host, &grants)))
         .collect()
 }
 
@@ -167,9 +167,7 @@ fn no(missing: Missing) -> Said {
 }
 
 fn not_permitted(grant: impl Into<String>) -> Said {
-    no(Missing::NotPermitted {
-        grant: grant.into(),
-    })
+    no(Missing::not_permitted(grant))
 }
 
 fn not_supported(what: impl Into<String>) -> Said {

@@ -15,16 +15,9 @@ use crate::proc::stat::read_stat;
 use crate::proc::{cpuinfo, loadavg, meminfo};
 use crate::sys::{balloon, cgroup, cpu, hugetlb, hypervisor, thp};
 
-/// Answers of system calls.
 pub mod answers;
-
-/// Probing the running machine.
 pub mod ask;
-
-/// The files of a frozen machine.
 pub mod frozen;
-
-/// C library and allocators.
 pub mod libraries;
 
 mod ladder;

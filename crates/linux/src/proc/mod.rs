@@ -5,19 +5,14 @@ use std::borrow::Cow;
 
 /// Free blocks by order.
 pub mod buddyinfo;
-/// Processors.
 pub mod cpuinfo;
 /// Names of the kernel's functions.
 pub mod kallsyms;
-/// Load averages.
 pub mod loadavg;
-/// Memory and swap.
 pub mod meminfo;
-/// Mounts.
 pub mod mounts;
 /// Identity and counters of one process.
 pub mod pid_stat;
-/// What one process is, and what it made of huge pages for itself.
 pub mod process;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;

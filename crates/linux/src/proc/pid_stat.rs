@@ -208,11 +208,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = parse_pid_stat(&bytes);
-        }
-
-        #[test]
         fn any_name_and_any_numbers_are_read(
             name in "[^/\0]{0,15}",
             faults: u64,

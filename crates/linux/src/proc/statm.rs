@@ -28,8 +28,6 @@ pub fn read_resident(root: &Root, processes: &BTreeSet<u32>, page_bytes: u64) ->
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -53,12 +51,5 @@ mod tests {
             Some(17 << 14)
         );
         assert_eq!(read_resident(&root, &[7].into(), 16 << 10), None);
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = parse_resident(&bytes);
-        }
     }
 }

@@ -210,8 +210,6 @@ fn read_limit(root: &Root, folder: &str, version: u8) -> Result<Option<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::machine::root::machine_of;
 
@@ -283,12 +281,5 @@ mod tests {
         ]);
         let error = read_memory_group(&root).unwrap_err().to_string();
         assert!(error.contains("memory.max"), "{error}");
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-            let _ = parse_membership(&bytes);
-        }
     }
 }

@@ -84,8 +84,10 @@ fn from_cpuinfo(content: &[u8]) -> Result<Tlb, Missing> {
         .iter()
         .find(|core| implementer == ARM && Some(core.part) == number)
         .map(described)
-        .ok_or_else(|| Missing::NotSupported {
-            what: format!("the TLB of implementer {implementer}, part {part}, in the table"),
+        .ok_or_else(|| {
+            Missing::not_supported(format!(
+                "the TLB of implementer {implementer}, part {part}, in the table"
+            ))
         })
 }
 

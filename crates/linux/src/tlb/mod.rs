@@ -35,9 +35,9 @@ pub fn read_tlb(root: &Root) -> Result<Tlb, Missing> {
     match std::env::consts::ARCH {
         "x86_64" if root.is_real() => from_cpuid(&real()),
         "aarch64" => arm::read(root),
-        other => Err(Missing::NotSupported {
-            what: format!("a description of the TLB ({other})"),
-        }),
+        other => Err(Missing::not_supported(format!(
+            "a description of the TLB ({other})"
+        ))),
     }
 }
 
@@ -52,18 +52,16 @@ pub fn from_cpuid(cpuid: &impl Cpuid) -> Result<Tlb, Missing> {
         b"GenuineIntel" => intel::read(cpuid),
         b"AuthenticAMD" | b"HygonGenuine" => amd::read(cpuid),
         _ => {
-            return Err(Missing::NotSupported {
-                what: format!(
-                    "CPUID leaves of vendor `{}` that describe the TLB",
-                    String::from_utf8_lossy(&vendor)
-                ),
-            });
+            return Err(Missing::not_supported(format!(
+                "CPUID leaves of vendor `{}` that describe the TLB",
+                String::from_utf8_lossy(&vendor)
+            )));
         }
     };
     if tlb.structures.is_empty() {
-        return Err(Missing::NotSupported {
-            what: "CPUID leaves that describe the TLB (a hypervisor may hide them)".to_owned(),
-        });
+        return Err(Missing::not_supported(
+            "CPUID leaves that describe the TLB (a hypervisor may hide them)",
+        ));
     }
     Ok(tlb)
 }

@@ -117,9 +117,7 @@ impl Events {
             });
         }
         if !root.is_real() {
-            return Err(Missing::NotSupported {
-                what: "tracefs".to_owned(),
-            });
+            return Err(Missing::not_supported("tracefs"));
         }
         let mount = mount_for_us().map_err(|error| {
             Error::io("mounting", Path::new("tracefs"), error.into()).into_missing(GRANT)

@@ -9,8 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation, trial};
-use hugewise_linux::machine::identity::Identity;
-use hugewise_linux::machine::identity::is_root;
+use hugewise_linux::machine::identity::{Identity, is_root};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan::{self, Events};
 use hugewise_linux::perf::count::Plan;

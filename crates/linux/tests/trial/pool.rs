@@ -1,9 +1,8 @@
 //! A pool of huge pages for as long as a test runs, and processes that share some of it.
 
-use std::fs;
 use std::process::ExitCode;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// Pages that the processes share, and what the first of them keeps to itself.
 pub const SHARED: usize = 3;

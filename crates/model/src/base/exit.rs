@@ -2,49 +2,35 @@
 
 use std::process::ExitCode;
 
+use strum::VariantArray;
+
 /// An exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Exit {
     /// Done.
-    Done,
+    Done = 0,
     /// Something failed that is neither the user's nor the workload's doing.
-    Internal,
+    Internal = 1,
     /// The command line or a file that it names is wrong.
-    Usage,
+    Usage = 2,
     /// A trial failed; the report says which and how.
-    TrialFailed,
+    TrialFailed = 3,
     /// Not possible on this machine, or another experiment is running.
-    Refused,
+    Refused = 4,
     /// A `--fail-if` condition holds.
-    Gate,
+    Gate = 5,
     /// A signal ended the experiment early; what was measured is reported.
-    Interrupted,
+    Interrupted = 130,
 }
 
 impl Exit {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 7] = [
-        Self::Done,
-        Self::Internal,
-        Self::Usage,
-        Self::TrialFailed,
-        Self::Refused,
-        Self::Gate,
-        Self::Interrupted,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The number.
     #[must_use]
     pub fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Internal => 1,
-            Self::Usage => 2,
-            Self::TrialFailed => 3,
-            Self::Refused => 4,
-            Self::Gate => 5,
-            Self::Interrupted => 130,
-        }
+        self as u8
     }
 
     /// What it means, in a line.

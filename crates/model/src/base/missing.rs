@@ -58,6 +58,27 @@ pub enum Missing {
     NotRun,
 }
 
+impl Missing {
+    /// This kernel or machine does not have `what`.
+    pub fn not_supported(what: impl Into<String>) -> Self {
+        Self::NotSupported { what: what.into() }
+    }
+
+    /// What was read does not parse: `error` names path, line and field.
+    pub fn unreadable(error: impl Into<String>) -> Self {
+        Self::Unreadable {
+            error: error.into(),
+        }
+    }
+
+    /// The kernel refused; `grant` is the least privilege that would help.
+    pub fn not_permitted(grant: impl Into<String>) -> Self {
+        Self::NotPermitted {
+            grant: grant.into(),
+        }
+    }
+}
+
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -14,12 +14,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::base::missing::Missing;
-use crate::run::cells::Bench;
-use crate::run::cells::Cell;
-use crate::run::metric::cells::PageKind;
-use crate::run::metric::cells::is_buffer;
-use crate::run::metric::cells::of_cell;
-use crate::run::metric::cells::pages_name;
+use crate::run::cells::{Bench, Cell};
+use crate::run::metric::cells::{PageKind, is_buffer, of_cell, pages_name};
 use crate::run::trial::Reading;
 
 /// A line that is none.
@@ -205,9 +201,7 @@ mod tests {
         );
         assert_eq!(
             value("destination_huge_bytes"),
-            Some(&Reading::missing(Missing::NotSupported {
-                what: "PAGEMAP_SCAN".to_owned()
-            }))
+            Some(&Reading::missing(Missing::not_supported("PAGEMAP_SCAN")))
         );
         assert_eq!(readings.len(), 4);
     }

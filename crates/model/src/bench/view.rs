@@ -3,18 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{answer, latency, plot};
-use crate::base::units::Unit;
-use crate::base::units::bytes_text;
+use crate::base::units::{Unit, bytes_text};
 use crate::run;
 use crate::run::cells::suite::{Suite, Words};
 use crate::run::cells::{Bench, Cell};
 use crate::run::compare::Table;
 use crate::run::compare::medians::{Medians, arm_trials};
-use crate::run::metric::cell_label as label;
 use crate::run::metric::cell_label::{varies, word};
-use crate::run::metric::cells as metric;
-use crate::run::metric::cells::CellMetric;
-use crate::run::metric::cells::PageKind;
+use crate::run::metric::cells::{CellMetric, PageKind};
+use crate::run::metric::{cell_label as label, cells as metric};
 use crate::run::record::Record;
 use crate::run::report::{CellRow, CellView, Conclusions, Report};
 use crate::text::document::Level;

@@ -49,22 +49,7 @@ pub(super) fn misspelt(examination: &Examination) -> Option<Remark> {
 /// Two slips at most in a long name, one in a short one; case and dashes count as slips too.
 fn resembles(word: &str, known: &str) -> bool {
     let allowed = if known.len() > 12 { 2 } else { 1 };
-    word.len().abs_diff(known.len()) <= allowed && distance(word, known) <= allowed
-}
-
-/// Levenshtein distance over bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    word.len().abs_diff(known.len()) <= allowed && strsim::levenshtein(word, known) <= allowed
 }
 
 /// A value that the kernel does not know leaves the default (`setup_transparent_hugepage`).

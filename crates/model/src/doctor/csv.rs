@@ -21,14 +21,9 @@ impl Diagnosis {
 }
 
 fn feature(report: &FeatureReport) -> [String; 6] {
-    // The name that JSON has.
-    let id = match serde_json::to_value(report.feature) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => format!("{:?}", report.feature),
-    };
     [
         "rung".to_owned(),
-        id,
+        report.feature.name().to_owned(),
         report.answer().to_owned(),
         report.title.clone(),
         report.reason(),

@@ -3,8 +3,7 @@
 use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support};
 use crate::base::host::{THP_DIR, ThpDisable};
 use crate::base::missing::Missing;
-use crate::base::units::bytes_text;
-use crate::base::units::{GIB, MIB};
+use crate::base::units::{GIB, MIB, bytes_text};
 
 pub(super) const RULES: &[Rule] = &[
     inherited_thp_disable,

@@ -3,13 +3,27 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::{FeatureReport, Support};
 use crate::base::missing::Missing;
 
 /// A feature that may be missing here, the least demanding first.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Serialize,
+    Deserialize,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Feature {
     /// Wall time, exit status, resource usage.
     WallTime,
@@ -66,14 +80,13 @@ pub struct Step {
 
 impl Feature {
     /// Every feature, the least demanding first.
-    #[rustfmt::skip]
-    pub const ALL: [Self; 20] = [
-        Self::WallTime, Self::ProcFiles, Self::PageScan, Self::ProcessPolicy, Self::ExceptAdvised,
-        Self::Collapse, Self::CollapseRemote, Self::FaultsUser, Self::FaultsKernel, Self::Cycles,
-        Self::TlbMisses, Self::CounterGroup, Self::SystemPolicy, Self::OwnCgroup,
-        Self::FrameNumbers, Self::PageFlags, Self::Bpf, Self::Btf,
-        Self::Kprobe, Self::Fentry,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
+
+    /// Its name in all outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 
     /// The feature without which this one is of no use.
     #[must_use]
@@ -179,15 +192,12 @@ mod tests {
 
     #[test]
     fn every_feature_is_listed_once_with_its_loss() {
-        let all: BTreeSet<Feature> = Feature::ALL.into_iter().collect();
-        assert_eq!(all.len(), Feature::ALL.len());
         let mut titles = BTreeSet::new();
-        for feature in Feature::ALL {
+        for &feature in Feature::ALL {
             let step = step(feature);
             assert!(!step.loss.is_empty(), "{feature:?}");
             assert!(titles.insert(step.title), "{feature:?}");
             assert!(step.title.chars().count() <= 28, "{feature:?} is too long");
         }
-        assert!(Feature::ALL.is_sorted());
     }
 }

@@ -10,8 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::base::host::Host;
-use crate::base::missing::Missing;
-use crate::base::missing::number_keys;
+use crate::base::missing::{Missing, number_keys};
 use crate::base::units::bytes_text;
 
 mod boot_line;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::boot_line;
-use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support};
+use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support, boot_line};
 use crate::base::host::{THP_DIR, ThpSettings};
 use crate::base::missing::Missing;
 

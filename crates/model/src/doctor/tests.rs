@@ -290,9 +290,7 @@ fn malloc_that_advises_unasked_is_named() {
 fn the_least_grant_holds_capabilities_and_never_root() {
     let mut seen = healthy();
     let refused = |grant: &str| Support::No {
-        missing: Missing::NotPermitted {
-            grant: grant.to_owned(),
-        },
+        missing: Missing::not_permitted(grant),
     };
     assert_eq!(diagnose(&seen).least_grant, None);
     seen.ladder.insert(Feature::SystemPolicy, refused("root"));

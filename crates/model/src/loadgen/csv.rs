@@ -5,8 +5,7 @@ use std::borrow::Cow;
 
 use super::jsonl::Collected;
 use super::{LoadReport, ReadError, lines};
-use crate::run::plan::Stamp;
-use crate::run::plan::TimeUnit;
+use crate::run::plan::{Stamp, TimeUnit};
 
 pub(super) fn parse(
     bytes: &[u8],

@@ -5,10 +5,8 @@ use serde_json::Value;
 use super::moment::{exact_nanos, timed};
 use super::{Latency, Load, LoadReport, ReadError, lines};
 use crate::base::histogram::distribution::{Distribution, Grain};
-use crate::run::plan::Stamp;
-use crate::run::plan::TimeUnit;
-use crate::run::trial::Pacing;
-use crate::run::trial::Timed;
+use crate::run::plan::{Stamp, TimeUnit};
+use crate::run::trial::{Pacing, Timed};
 
 pub(super) fn parse(
     bytes: &[u8],

@@ -6,8 +6,7 @@
 
 use super::{Latency, Load, LoadReport, ReadError, lines};
 use crate::base::histogram::distribution::{Distribution, Grain};
-use crate::run::trial::Pacing;
-use crate::run::trial::Timed;
+use crate::run::trial::{Pacing, Timed};
 
 pub(super) fn parse(bytes: &[u8]) -> Result<LoadReport, ReadError> {
     let mut log = Log::default();

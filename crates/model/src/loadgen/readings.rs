@@ -8,13 +8,10 @@ use super::{
 };
 use crate::base::missing::Missing;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
-use crate::run::plan::LatencySource;
-use crate::run::plan::Reader;
+use crate::run::plan::{LatencySource, Reader};
 use crate::run::stats::Quantile;
-use crate::run::trial::Pacing;
-use crate::run::trial::Reading;
-use crate::run::trial::Times;
 use crate::run::trial::timeline::Unrelated;
+use crate::run::trial::{Pacing, Reading, Times};
 
 /// What a source says of one trial.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,10 +8,8 @@ use super::{Latency, Load, LoadReport, read};
 use crate::base::missing::Missing;
 use crate::run::plan::LatencySource;
 use crate::run::stats::Quantile;
-use crate::run::trial::Pacing;
-use crate::run::trial::Reading;
-use crate::run::trial::Times;
 use crate::run::trial::timeline::Unrelated;
+use crate::run::trial::{Pacing, Reading, Times};
 
 macro_rules! fixture {
     ($name:literal) => {

@@ -80,15 +80,10 @@ macro_rules! metrics {
         }
     };
 }
-/// What people call a cell.
 pub(crate) mod cell_label;
-/// The metrics of the cells of a bench.
 pub mod cells;
-/// What a running process does in a window of time.
 pub mod rates;
-/// The metrics that the sources of `--latency` give.
 pub mod requests;
-/// The metrics of every trial.
 mod table;
 
 pub use table::{METRICS, MetricId};
@@ -133,8 +128,9 @@ pub enum Better {
 }
 
 /// Of whom a reading speaks.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Scope {
     /// The workload's whole process tree.
     Tree,

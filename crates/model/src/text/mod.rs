@@ -1,20 +1,12 @@
 //! Text for people and for programs: what every verb is drawn with.
 
-/// Rows for programs.
 pub mod csv;
-/// What a verb says: sections of blocks, for the first screen or as details.
 pub mod document;
-/// Aligned columns.
 pub mod grid;
-/// A document as Markdown.
 pub mod markdown;
-/// Numbers for people: three digits, one prefix for a row.
 pub mod number;
-/// A document as text for a terminal.
 pub mod plain_text;
-/// What a mistyped word was meant to be.
 pub mod suggest;
-/// Lines of a width.
 pub mod wrap;
 
 pub use markdown::to_markdown;

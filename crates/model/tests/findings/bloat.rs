@@ -116,9 +116,7 @@ fn memory_bloat_is_told_from_other_growth() {
     );
 
     let mut record = always(with(&huge_pages(), &[("peak_rss_bytes", 1.2e9)]));
-    let refused = Missing::NotPermitted {
-        grant: "root".to_owned(),
-    };
+    let refused = Missing::not_permitted("root");
     sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
     says(
         &judge(&record),

@@ -219,9 +219,7 @@ fn memory_that_was_only_read_is_recognised() {
     );
 
     let mut record = of_kernel("6.1.0-18-amd64");
-    let old = Missing::NotSupported {
-        what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
-    };
+    let old = Missing::not_supported("PAGEMAP_SCAN (Linux 6.7)");
     sample::take_away(&mut record, &["huge_zero_exit_bytes"], &old);
     says(
         &judge(&record),
@@ -300,9 +298,7 @@ fn khugepaged_needs_time() {
     assert_eq!(of(&judge(&always(huge_pages())), id), None);
 
     let mut record = always(small_pages());
-    let small = Missing::NotPermitted {
-        grant: "root".to_owned(),
-    };
+    let small = Missing::not_permitted("root");
     sample::take_away(&mut record, &["huge_anon_peak_bytes"], &small);
     says(
         &judge(&record),

@@ -78,9 +78,7 @@ fn no_effect_has_a_reason() {
 #[test]
 fn no_effect_without_the_pages_cannot_be_explained() {
     let mut record = always(small_pages());
-    let refused = Missing::NotPermitted {
-        grant: "CAP_SYS_PTRACE".to_owned(),
-    };
+    let refused = Missing::not_permitted("CAP_SYS_PTRACE");
     sample::take_away(&mut record, &["huge_anon_peak_bytes"], &refused);
     let findings = findings::judge(&record, &no_effect(&record));
     says(

@@ -169,9 +169,7 @@ fn copies_whose_splits_are_unknown_prove_nothing() {
     ];
     let stalled = |seconds| [&forked[..], &[("copy_on_write_seconds", seconds)]].concat();
     let mut record = two_arms(&stalled(0.04), &stalled(0.09));
-    let none = Missing::NotSupported {
-        what: "thp_split_pmd in /proc/vmstat".to_owned(),
-    };
+    let none = Missing::not_supported("thp_split_pmd in /proc/vmstat");
     sample::take_away(&mut record, &["thp_split_pmd_total"], &none);
     says(
         &judge(&record),
@@ -300,9 +298,7 @@ fn stacks_that_became_resident_whole_are_named() {
         "thread_stacks_huge_bytes",
         "threads_total",
     ];
-    let refused = Missing::NotPermitted {
-        grant: "CAP_SYS_PTRACE".to_owned(),
-    };
+    let refused = Missing::not_permitted("CAP_SYS_PTRACE");
     sample::take_away(&mut record, &all, &refused);
     says(
         &judge(&record),

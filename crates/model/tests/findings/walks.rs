@@ -78,9 +78,7 @@ fn without_walk_cycles_no_bound_is_claimed() {
         walks(&small_pages(), 9e7, 12e9, 0.11, 0.004),
         walks(&huge_pages(), 2e6, 10.2e9, 0.02, 0.001),
     );
-    let missing = Missing::NotSupported {
-        what: "an event for the cycles of page walks".to_owned(),
-    };
+    let missing = Missing::not_supported("an event for the cycles of page walks");
     let cycles = ["data_walk_cycles_ratio", "code_walk_cycles_ratio"];
     sample::take_away(&mut record, &cycles, &missing);
     says(

@@ -1,10 +1,9 @@
 //! A win with a loss, and losses of a generator of load.
 
 use expect_test::expect;
-use hugewise_model::run::compare;
-use hugewise_model::run::findings;
 use hugewise_model::run::findings::Outcome;
 use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::{compare, findings};
 
 use super::judged::{always, judge, of, says};
 use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};

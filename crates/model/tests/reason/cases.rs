@@ -20,9 +20,7 @@ pub(super) fn cases() -> Vec<(Code, Planted)> {
 }
 
 fn by_state_and_shape() -> Vec<(Code, Planted)> {
-    let no_thp = Missing::NotSupported {
-        what: "transparent_hugepage".to_owned(),
-    };
+    let no_thp = Missing::not_supported("transparent_hugepage");
     vec![
         (
             Code::NoThpKernel,

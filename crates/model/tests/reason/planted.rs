@@ -167,9 +167,7 @@ impl Planted {
 
     /// As an ordinary user sees it.
     pub(super) fn without_frames(&mut self) {
-        self.space.read_with.frames = Source::Missing(Missing::NotPermitted {
-            grant: "CAP_SYS_ADMIN".to_owned(),
-        });
+        self.space.read_with.frames = Source::Missing(Missing::not_permitted("CAP_SYS_ADMIN"));
         for run in &mut self.mapping().runs {
             run.pages.frames = None;
         }

@@ -2,9 +2,7 @@
 
 use expect_test::expect_file;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::compare;
 use hugewise_model::run::compare::{Answer, Change, Comparison, Options, Scale, Statistic, Table};
-use hugewise_model::run::findings;
 use hugewise_model::run::metric::Better;
 use hugewise_model::run::plan::PrintedMetric;
 use hugewise_model::run::policy::{Policy, Thp};
@@ -12,6 +10,7 @@ use hugewise_model::run::record::StopReason;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::stats::Quantile;
 use hugewise_model::run::trial::Mark;
+use hugewise_model::run::{compare, findings};
 use hugewise_model::text::{Color, Style, Verbosity};
 
 use super::checked::{check, check_json, comparison, draw, golden, markdown};
@@ -100,9 +99,7 @@ fn no_effect_is_no_claim_about_speed() {
     sample::take_away(
         &mut record,
         &["huge_zero_exit_bytes"],
-        &Missing::NotSupported {
-            what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
-        },
+        &Missing::not_supported("PAGEMAP_SCAN (Linux 6.7)"),
     );
     let text = check("no-effect", &record, table);
     assert!(

@@ -2,11 +2,9 @@
 
 use expect_test::expect_file;
 use hugewise_model::bench;
-use hugewise_model::run::compare;
 use hugewise_model::run::compare::Options;
-use hugewise_model::run::record;
-use hugewise_model::run::report;
 use hugewise_model::run::report::Report;
+use hugewise_model::run::{compare, record, report};
 use hugewise_model::text::{Style, Verbosity};
 use serde_json::Value;
 

@@ -2,10 +2,9 @@
 
 use expect_test::expect_file;
 use hugewise_model::run::compare::{Comparison, Table};
-use hugewise_model::run::findings;
-use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::report::Report;
+use hugewise_model::run::{findings, record};
 use hugewise_model::text::{Style, Verbosity, to_markdown, to_text};
 use serde_json::Value;
 

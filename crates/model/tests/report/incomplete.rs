@@ -121,21 +121,15 @@ fn a_single_policy_is_a_measurement() {
 #[test]
 fn an_ordinary_user_sees_what_to_grant() {
     let mut record = sample::clear_win();
-    let root = Missing::NotPermitted {
-        grant: "root".to_owned(),
-    };
+    let root = Missing::not_permitted("root");
     sample::take_away(
         &mut record,
         &["huge_anon_peak_bytes", "peak_rss_bytes"],
         &root,
     );
-    let old = Missing::NotSupported {
-        what: "PAGEMAP_SCAN (Linux 6.7)".to_owned(),
-    };
+    let old = Missing::not_supported("PAGEMAP_SCAN (Linux 6.7)");
     sample::take_away(&mut record, &["huge_zero_exit_bytes"], &old);
-    record.header.host.thp = Err(Missing::NotSupported {
-        what: "transparent huge pages".to_owned(),
-    });
+    record.header.host.thp = Err(Missing::not_supported("transparent huge pages"));
     let text = check("ordinary-user", &record, table(&record, 0.008));
     assert!(text.contains("not measured ¹"), "{text}");
     assert!(text.contains("needs root"), "{text}");

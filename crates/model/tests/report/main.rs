@@ -12,8 +12,8 @@ mod checked;
 mod documented;
 mod incomplete;
 mod records;
-mod shapes;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod shapes;
 mod trials;
 mod width;

@@ -43,10 +43,7 @@ fn another_question_is_said_to_be_one() {
         ..Options::default()
     };
     let table = compare::table(&record, &options).expect("a property");
-    assert_eq!(
-        table.verdict.policies["thp=always"],
-        Answer::DependsOnOrder
-    );
+    assert_eq!(table.verdict.policies["thp=always"], Answer::DependsOnOrder);
     let report = Report::new(&record, table, Vec::new(), None);
     let text = draw(&report, &Style::default());
     assert!(text.contains("Chosen after the trials had run"), "{text}");

@@ -15,10 +15,9 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
-use crate::exit;
 use crate::options::{Options, Switch};
 use crate::output::Output;
-use crate::paths;
+use crate::{exit, paths};
 
 /// The default of `--max-time`.
 const USUAL_TIME: Duration = Duration::from_secs(180);

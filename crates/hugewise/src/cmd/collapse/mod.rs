@@ -9,14 +9,12 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::collapse::{Target, Unusable};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::base::units::{parse_duration, parse_size};
-use hugewise_model::observe::collapse::{Choice, End, Report, plan};
+use hugewise_model::observe::collapse::{Choice, End, plan};
 use hugewise_model::observe::inspect::view::Glob;
-use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::output;
-use crate::output::{Format, Output};
+use crate::output::{self, Output};
 
 mod act;
 mod measure;
@@ -122,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         act::collapse(&root, arguments, &space, &plan, &target, measurement, &stop)
     };
     let output = &arguments.output;
-    output::emit(output, |format| rendered(&report, format, output))?;
+    output::show(output, &report, || report.document(), || report.csv())?;
     Ok(how_it_ended(&report.ended))
 }
 
@@ -146,16 +144,6 @@ fn choice(arguments: &Arguments) -> Choice {
         hot_share: arguments.hot.then_some(HOT_SHARE),
         max_bytes: arguments.max_bytes,
     }
-}
-
-fn rendered(report: &Report, format: Format, output: &Output) -> Result<String> {
-    let style = output::style(output);
-    Ok(match format {
-        Format::Text => to_text(&report.document(), &style),
-        Format::Csv => report.csv(),
-        Format::Markdown => to_markdown(&report.document(), style.verbose),
-        Format::Json => output::json(report)?,
-    })
 }
 
 fn how_it_ended(ended: &End) -> Exit {

@@ -9,13 +9,11 @@ use hugewise_linux::machine::clock;
 use hugewise_linux::machine::process::Process;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::{Faults, Target};
-use hugewise_linux::perf::symbols::Symbols;
 use hugewise_linux::proc::tree_usage::TreeUsage;
 use hugewise_linux::spawn::{End, Running};
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Fact;
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };
@@ -25,7 +23,7 @@ use super::{Arguments, target};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::paths;
-use crate::recording::Sink;
+use crate::recording::{self, Sink};
 use crate::stderr::message;
 
 /// How long may pass until a signal or the end is noticed.
@@ -198,7 +196,9 @@ fn while_drained(
     }
     let own_cpu_ns = clock::own_cpu_ns().saturating_sub(cpu_before);
     drop(faults);
-    name_places(&mut sink);
+    for name in recording::names(sink.analysis.nameless()) {
+        sink.push(&name);
+    }
     let closing = closing(&ended, counted, own_cpu_ns);
     sink.push(&Event::Closing(Box::new(closing)));
     Ok((sink, ended))
@@ -212,22 +212,6 @@ fn closing(ended: &Ended, counted: Counted, own_cpu_ns: u64) -> Closing {
         accounted: ended.accounted.clone(),
         system_ns: ended.system_ns.clone(),
         own_cpu_ns,
-    }
-}
-
-/// Looks the names of all places up, which a replay then finds in the recording.
-fn name_places(sink: &mut Sink<Analysis>) {
-    let symbols = Symbols::default();
-    for (file, offsets) in sink.analysis.nameless() {
-        let offsets: Vec<u64> = offsets.into_iter().collect();
-        let names = symbols.look_up(&file, &offsets);
-        for (&offset, frames) in offsets.iter().zip(names) {
-            sink.push(&Event::Symbol {
-                file: file.clone(),
-                offset,
-                frames,
-            });
-        }
     }
 }
 

@@ -6,10 +6,8 @@ use anyhow::Result;
 use hugewise_model::base::jsonl::LineError;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Analysis, Summary, render_flame};
-use hugewise_model::text::{to_markdown, to_text};
 
 use super::Arguments;
-use crate::output::Format;
 use crate::{exit, output};
 
 /// Opens the files that will be written, so that a place where nothing can be written is known
@@ -25,9 +23,12 @@ pub(super) fn write(analysis: &Analysis, arguments: &Arguments) -> Result<()> {
     let summary = analysis
         .summary()
         .ok_or_else(|| exit::usage(LineError::CutShort))?;
-    let shown = output::emit(&arguments.output, |format| {
-        rendered(&summary, format, arguments)
-    });
+    let shown = output::show(
+        &arguments.output,
+        &summary,
+        || summary.document(),
+        || summary.csv(),
+    );
     let chains = write_chains(analysis, &summary, arguments);
     shown.and(chains)
 }
@@ -50,14 +51,4 @@ fn write_chains(analysis: &Analysis, summary: &Summary, arguments: &Arguments) -
         output::write_file(path, &render_flame(&analysis.folded(weigh), &title, weigh))?;
     }
     Ok(())
-}
-
-fn rendered(summary: &Summary, format: Format, arguments: &Arguments) -> Result<String> {
-    let style = output::style(&arguments.output);
-    Ok(match format {
-        Format::Text => to_text(&summary.document(), &style),
-        Format::Csv => summary.csv(),
-        Format::Markdown => to_markdown(&summary.document(), style.verbose),
-        Format::Json => output::json(summary)?,
-    })
 }

@@ -54,16 +54,13 @@ pub(super) fn text(inspection: &Inspection, arguments: &Arguments) -> String {
 
 /// Many processes, one line each.
 pub(super) fn many(briefs: &[Brief], arguments: &Arguments) -> Result<()> {
-    let style = output::style(&arguments.output);
     let object = serde_json::json!({ "format": "hugewise-inspections 1", "processes": briefs });
-    output::emit(&arguments.output, |format| {
-        Ok(match format {
-            Format::Json => format!("{object:#}\n"),
-            Format::Csv => several_csv(briefs),
-            Format::Text => to_text(&several(briefs), &style),
-            Format::Markdown => to_markdown(&several(briefs), style.verbose),
-        })
-    })
+    output::show(
+        &arguments.output,
+        &object,
+        || several(briefs),
+        || several_csv(briefs),
+    )
 }
 
 fn json(value: &impl Serialize, out: impl Write) -> Result<()> {

@@ -8,11 +8,10 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::tlb_misses as misses;
 use hugewise_linux::observe::tlb_misses::Kernel;
 use hugewise_model::base::jsonl::LineError;
-use hugewise_model::observe::misses::{Absence, Analysis, Summary};
-use hugewise_model::text::{to_markdown, to_text};
+use hugewise_model::observe::misses::{Absence, Analysis};
 
 use crate::exit::{self, Exit};
-use crate::output::{self, Format, Output};
+use crate::output::{self, Output};
 use crate::target::TargetFlags;
 use crate::{paths, recording};
 
@@ -75,15 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 
 /// The result where nothing can be sampled: why, and what would help.
 fn refuse(absence: &Absence, output: &Output) -> Result<Exit> {
-    output::emit(output, |format| {
-        let style = output::style(output);
-        Ok(match format {
-            Format::Text => to_text(&absence.document(), &style),
-            Format::Markdown => to_markdown(&absence.document(), style.verbose),
-            Format::Csv => absence.csv(),
-            Format::Json => output::json(absence)?,
-        })
-    })?;
+    output::show(output, absence, || absence.document(), || absence.csv())?;
     Ok(Exit::Refused)
 }
 
@@ -91,15 +82,5 @@ fn show(analysis: &Analysis, output: &Output) -> Result<()> {
     let summary = analysis
         .summary()
         .ok_or_else(|| exit::usage(LineError::CutShort))?;
-    output::emit(output, |format| rendered(&summary, format, output))
-}
-
-fn rendered(summary: &Summary, format: Format, output: &Output) -> Result<String> {
-    let style = output::style(output);
-    Ok(match format {
-        Format::Text => to_text(&summary.document(), &style),
-        Format::Csv => summary.csv(),
-        Format::Markdown => to_markdown(&summary.document(), style.verbose),
-        Format::Json => output::json(summary)?,
-    })
+    output::show(output, &summary, || summary.document(), || summary.csv())
 }

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
-use hugewise_linux::machine::clock;
+use hugewise_linux::machine::clock::{self, nanoseconds};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::faults::TaskSet;
 use hugewise_linux::observe::stat::subject::{Process, Subject};
 use hugewise_linux::observe::tlb_misses::{self, Instrument, Kernel, Misses, Target};
-use hugewise_linux::perf::symbols::Symbols;
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::host::Host;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Known, Modes};
 use hugewise_model::observe::misses::{
     Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent,
@@ -24,10 +22,9 @@ use hugewise_model::run::trial::Outcome;
 use super::Arguments;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::program;
-use crate::recording;
 use crate::stderr::message;
 use crate::target::{Limit, SOON, Watched, exit_of};
+use crate::{program, recording};
 
 /// Where misses go.
 type Sink = recording::Sink<Analysis>;
@@ -231,7 +228,9 @@ fn close(
         ));
     }
     drop(misses);
-    name_places(&mut sink);
+    for name in recording::names(sink.analysis.nameless()) {
+        sink.push(&Event::Space(name));
+    }
     let closing = Closing {
         wall_ns,
         outcome,
@@ -239,23 +238,4 @@ fn close(
     };
     sink.push(&Event::Misses(MissEvent::Sampled(Box::new(closing))));
     sink.finish()
-}
-
-fn name_places(sink: &mut Sink) {
-    let symbols = Symbols::default();
-    for (file, offsets) in sink.analysis.nameless() {
-        let offsets: Vec<u64> = offsets.into_iter().collect();
-        let names = symbols.look_up(&file, &offsets);
-        for (&offset, frames) in offsets.iter().zip(names) {
-            sink.push(&Event::Space(faults::Event::Symbol {
-                file: file.clone(),
-                offset,
-                frames,
-            }));
-        }
-    }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

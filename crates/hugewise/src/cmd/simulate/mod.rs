@@ -9,13 +9,12 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::memory_trace;
 use hugewise_linux::observe::memory_trace::{CommandOutput, TraceEnd, TraceRequest, TracedProcess};
 use hugewise_linux::probe::read_page_bytes;
-use hugewise_model::observe::simulation::{Access, Cut, Simulation};
+use hugewise_model::observe::simulation::{Access, Cut};
 use hugewise_model::run::trial::Outcome;
-use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::output::{self, Format, Output};
+use crate::output::{self, Output};
 use crate::stderr::message;
 use crate::target::PrintFlags;
 use crate::{invoker, program};
@@ -92,9 +91,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let words = arguments.command.iter();
     let words = words.map(|word| word.to_string_lossy().into_owned());
     let simulation = model.finished(words.collect(), processor, tracer, ended);
-    output::emit(&arguments.output, |format| {
-        rendered(&simulation, format, &arguments.output)
-    })?;
+    output::show(
+        &arguments.output,
+        &simulation,
+        || simulation.document(),
+        || simulation.csv(),
+    )?;
     Ok(exit)
 }
 
@@ -132,14 +134,4 @@ fn exit_of(ended: &TraceEnd) -> Exit {
         (Cut::AtMost, _) | (Cut::Whole, Some(Outcome::Exited { code: 0 })) => Exit::Done,
         (Cut::Whole, _) => Exit::TrialFailed,
     }
-}
-
-fn rendered(simulation: &Simulation, format: Format, output: &Output) -> Result<String> {
-    let style = output::style(output);
-    Ok(match format {
-        Format::Text => to_text(&simulation.document(), &style),
-        Format::Json => output::json(simulation)?,
-        Format::Csv => simulation.csv(),
-        Format::Markdown => to_markdown(&simulation.document(), style.verbose),
-    })
 }

@@ -4,10 +4,9 @@ use std::thread;
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::stat::plan;
 use hugewise_linux::observe::stat::plan::Events;
 use hugewise_linux::observe::stat::subject::Subject;
-use hugewise_linux::observe::stat::{Observation, StatRequest as Wanted, WaitResult};
+use hugewise_linux::observe::stat::{Observation, StatRequest as Wanted, WaitResult, plan};
 use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::host::Host;
 use hugewise_model::observe::stat::Target;

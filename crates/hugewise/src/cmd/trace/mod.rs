@@ -57,11 +57,14 @@ pub struct Arguments {
 
 fn parse_means(word: &str) -> Result<Attachment, String> {
     let found = Attachment::ALL
-        .into_iter()
+        .iter()
         .find(|attachment| attachment.name() == word);
-    found.ok_or_else(|| {
-        let all = Attachment::ALL.map(Attachment::name).join(", ");
-        format!("there are {all}")
+    found.copied().ok_or_else(|| {
+        let all: Vec<&str> = Attachment::ALL
+            .iter()
+            .map(|attachment| attachment.name())
+            .collect();
+        format!("there are {}", all.join(", "))
     })
 }
 

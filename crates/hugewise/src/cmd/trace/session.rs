@@ -8,10 +8,10 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::observe::trace;
 use hugewise_model::observe::trace::{FORMAT, MissingPoint, Trace, TracePoint, Window};
-use hugewise_model::text::{to_markdown, to_text};
+use hugewise_model::text::to_text;
 
 use super::Arguments;
-use crate::output::{self, Format, Output};
+use crate::output::{self, Format};
 
 /// One tracing, from its begin to its report.
 pub(super) struct Session<'a> {
@@ -139,16 +139,7 @@ impl<'a> Session<'a> {
         // Detaching may take a moment; the report need not wait behind it, but must not be
         // lost when its reader is gone.
         let output = &self.arguments.output;
-        output::emit(output, |format| rendered(&trace, output, format))
+        let csv = || trace.total.csv(&trace.points, "total");
+        output::show(output, &trace, || trace.document(), csv)
     }
-}
-
-fn rendered(trace: &Trace, output: &Output, format: Format) -> Result<String> {
-    let style = output::style(output);
-    Ok(match format {
-        Format::Text => to_text(&trace.document(), &style),
-        Format::Csv => trace.total.csv(&trace.points, "total"),
-        Format::Markdown => to_markdown(&trace.document(), style.verbose),
-        Format::Json => output::json(trace)?,
-    })
 }

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use super::random::Random;
@@ -15,6 +15,7 @@ use super::thread::Usage;
 use crate::Trouble;
 use crate::plant::look::counter;
 use crate::plant::span::Span;
+use crate::planted::pipe;
 use crate::region::huge_bytes;
 
 pub(crate) mod cell;
@@ -190,16 +191,6 @@ fn wait_for_end(read: OwnedFd) -> ! {
     let _ = end.read(&mut [0]);
     // SAFETY: ends the process without running what the parent will run itself.
     unsafe { libc::_exit(0) }
-}
-
-fn pipe() -> Result<(OwnedFd, OwnedFd), Trouble> {
-    let mut ends = [0; 2];
-    // SAFETY: there is room for both numbers.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(Trouble::last("making a pipe"));
-    }
-    // SAFETY: both are open, and nobody else owns them.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
 /// Anonymous memory that processes hold together: each page counts for each by its share in it.

@@ -192,20 +192,16 @@ impl Reader<'_> {
 
     fn range(&mut self, start: u64, end: u64) -> Result<Frames, Missing> {
         if Instant::now() > self.deadline {
-            return Err(Missing::Unreadable {
-                error: format!(
-                    "reading the page frames took longer than {:?}",
-                    self.longest
-                ),
-            });
+            return Err(Missing::unreadable(format!(
+                "reading the page frames took longer than {:?}",
+                self.longest
+            )));
         }
         let entries = self.entries.of_span(start, end);
         let entries = entries.map_err(|error| unreadable(&error))?;
         let first = entries.iter().find(|&&entry| entry & PRESENT != 0);
         if first.is_some_and(|entry| entry & FRAME == 0) {
-            return Err(Missing::NotPermitted {
-                grant: "CAP_SYS_ADMIN".to_owned(),
-            });
+            return Err(Missing::not_permitted("CAP_SYS_ADMIN"));
         }
         self.folios
             .frames(entries)
@@ -309,7 +305,5 @@ fn stretch(entries: &[u64]) -> usize {
 }
 
 fn unreadable(error: &io::Error) -> Missing {
-    Missing::Unreadable {
-        error: format!("page frames: {error}"),
-    }
+    Missing::unreadable(format!("page frames: {error}"))
 }

@@ -188,11 +188,7 @@ fn without_memory(process: Process, sizes: Sizes) -> Space {
         Sort::KernelThread => "a kernel thread has no address space",
         Sort::Zombie | Sort::Program => "it has ended; its memory is gone",
     };
-    let none = || {
-        Source::Missing(Missing::NotSupported {
-            what: what.to_owned(),
-        })
-    };
+    let none = || Source::Missing(Missing::not_supported(what));
     Space {
         process,
         page_bytes: sizes.page,

@@ -30,9 +30,7 @@ pub(super) fn read_pages(
         Err(missing) => {
             sources.page_map = match read_entries(pagemap, mappings, sizes) {
                 Ok(()) => Source::Read,
-                Err(error) => Source::Missing(Missing::Unreadable {
-                    error: format!("page map: {error}"),
-                }),
+                Err(error) => Source::Missing(Missing::unreadable(format!("page map: {error}"))),
             };
             Source::Missing(missing)
         }

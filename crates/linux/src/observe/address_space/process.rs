@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
-use hugewise_model::base::missing::Fact;
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::address_space::{Process, Sort, WordSize};
 use hugewise_model::observe::inspect::reasons::ADVICE_VARIABLES;
 
@@ -73,9 +72,7 @@ pub(super) fn read_page_table_bytes(root: &Root, pid: u32) -> Option<u64> {
 /// From the fifth byte of its program, which is an ELF file (binfmt_elf has no other).
 fn read_word_size(root: &Root, pid: u32, sort: Sort) -> Fact<WordSize> {
     if sort != Sort::Program {
-        return Err(Missing::NotSupported {
-            what: "a process without a program".to_owned(),
-        });
+        return Err(Missing::not_supported("a process without a program"));
     }
     let path = root.path(format!("proc/{pid}/exe"));
     let mut head = [0; 5];
@@ -87,8 +84,9 @@ fn read_word_size(root: &Root, pid: u32, sort: Sort) -> Fact<WordSize> {
     match head {
         [0x7f, b'E', b'L', b'F', 1] => Ok(WordSize::Bits32),
         [0x7f, b'E', b'L', b'F', 2] => Ok(WordSize::Bits64),
-        _ => Err(Missing::Unreadable {
-            error: format!("{} is not an ELF file", path.display()),
-        }),
+        _ => Err(Missing::unreadable(format!(
+            "{} is not an ELF file",
+            path.display()
+        ))),
     }
 }

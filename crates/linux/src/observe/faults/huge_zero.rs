@@ -1,6 +1,5 @@
-use std::io;
 use std::os::fd::AsFd;
-use std::ptr;
+use std::{io, ptr};
 
 use super::open;
 use crate::perf::access::SampleAccess;

@@ -118,12 +118,12 @@ impl Faults {
     pub fn describe(&self, conditions: &mut Conditions) {
         conditions.modes = self.access.modes;
         conditions.every = self.every;
-        conditions.page_size = known(self.access.page_size, || Missing::NotSupported {
-            what: "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)".to_owned(),
+        conditions.page_size = known(self.access.page_size, || {
+            Missing::not_supported("PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)")
         });
         self.looked_up.describe(conditions);
-        conditions.physical = known(self.access.modes == Modes::All, || Missing::NotPermitted {
-            grant: FULL_GRANT.to_owned(),
+        conditions.physical = known(self.access.modes == Modes::All, || {
+            Missing::not_permitted(FULL_GRANT.to_owned())
         });
     }
 

@@ -65,9 +65,7 @@ fn known<T>(answer: Option<&Result<T, Missing>>) -> Known {
 }
 
 fn not_permitted() -> Missing {
-    Missing::NotPermitted {
-        grant: FULL_GRANT.to_owned(),
-    }
+    Missing::not_permitted(FULL_GRANT)
 }
 
 fn folios(host: &Host, access: SampleAccess) -> Option<Result<Folios, Missing>> {
@@ -90,7 +88,9 @@ fn huge_zero(host: &Host, access: SampleAccess) -> Option<Result<HugeZero, Missi
         return Some(Err(not_permitted()));
     }
     let mapped = HugeZero::map(access, host.page_bytes, thp.pmd_bytes);
-    Some(mapped.ok_or_else(|| Missing::NotSupported {
-        what: "a huge zero page in this process to compare with".to_owned(),
-    }))
+    Some(
+        mapped.ok_or_else(|| {
+            Missing::not_supported("a huge zero page in this process to compare with")
+        }),
+    )
 }

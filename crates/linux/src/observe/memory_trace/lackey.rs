@@ -129,11 +129,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = parse_line(&bytes);
-        }
-
-        #[test]
         fn what_is_written_is_read(address: u64, bytes: u64) {
             let text = format!(" L {address:08x},{bytes}");
             prop_assert_eq!(

@@ -184,9 +184,9 @@ impl<'a> Kernel<'a> {
     }
 
     fn free(&self) -> Value {
-        let huge_bytes = self.huge_bytes.ok_or_else(|| Missing::NotSupported {
-            what: "transparent huge pages".to_owned(),
-        })?;
+        let huge_bytes = self
+            .huge_bytes
+            .ok_or_else(|| Missing::not_supported("transparent huge pages"))?;
         let blocks = read_buddyinfo(self.root).map_err(|error| error.into_missing("root"))?;
         Ok(free_huge_pages(&blocks, self.page_bytes, huge_bytes) as f64)
     }
@@ -195,9 +195,7 @@ impl<'a> Kernel<'a> {
         let share = self.memory.read(self.root, &self.subject);
         let all = share.clone().map(|share| share.of_bytes as f64);
         let huge = share.and_then(|share| match share.of_bytes {
-            0 => Err(Missing::NotSupported {
-                what: "memory in use".to_owned(),
-            }),
+            0 => Err(Missing::not_supported("memory in use")),
             all => Ok((share.huge_bytes as f64 / all as f64).min(1.0)),
         });
         [
@@ -225,9 +223,7 @@ fn growth(before: &Events, now: &Events, event: &str, file: &str) -> Value {
     let known = before.get(event).zip(now.get(event));
     known
         .map(|(before, now)| now.saturating_sub(*before) as f64)
-        .ok_or_else(|| Missing::NotSupported {
-            what: format!("{event} in {file}"),
-        })
+        .ok_or_else(|| Missing::not_supported(format!("{event} in {file}")))
 }
 
 /// `pgfault` counts all faults, those that waited for I/O (`pgmajfault`) too.
@@ -251,9 +247,7 @@ fn find_khugepaged(root: &Root) -> Option<u32> {
 
 /// The first number of `/proc/PID/schedstat`: time on a processor, in nanoseconds.
 fn khugepaged_ns(root: &Root, pid: Option<u32>) -> Result<u64, Missing> {
-    let absent = || Missing::NotSupported {
-        what: "the kernel thread khugepaged".to_owned(),
-    };
+    let absent = || Missing::not_supported("the kernel thread khugepaged");
     let read = |pid: u32| -> KernelResult<u64> {
         let path = format!("proc/{pid}/schedstat");
         let text = root.read_trimmed(&path)?;

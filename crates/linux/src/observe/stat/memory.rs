@@ -54,12 +54,10 @@ impl Memory {
     fn tree(&mut self, root: &Root, scope: UsageScope) -> Result<Share, Missing> {
         if self.skip > 0 {
             self.skip -= 1;
-            return Err(Missing::NotSupported {
-                what: format!(
-                    "a reading in every interval: one takes {:?}",
-                    self.last_cost
-                ),
-            });
+            return Err(Missing::not_supported(format!(
+                "a reading in every interval: one takes {:?}",
+                self.last_cost
+            )));
         }
         let began = Instant::now();
         let share = tree(root, scope);
@@ -113,9 +111,7 @@ fn machine(root: &Root) -> Result<Share, Missing> {
     let field = |name: &str| memory.get(name).unwrap_or(0);
     let all = memory
         .get("AnonPages")
-        .ok_or_else(|| Missing::NotSupported {
-            what: "AnonPages in /proc/meminfo".to_owned(),
-        })?;
+        .ok_or_else(|| Missing::not_supported("AnonPages in /proc/meminfo"))?;
     Ok(Share {
         huge_bytes: field("AnonHugePages") + field("ShmemPmdMapped") + field("FilePmdMapped"),
         of_bytes: all.saturating_add(field("Mapped")),
@@ -134,16 +130,15 @@ fn cgroup(root: &Root, group: &Cgroup) -> Result<Share, Missing> {
     };
     pair("anon", "anon_thp")
         .or_else(|| pair("rss", "rss_huge"))
-        .ok_or_else(|| Missing::NotSupported {
-            what: "anonymous huge pages in memory.stat".to_owned(),
-        })
+        .ok_or_else(|| Missing::not_supported("anonymous huge pages in memory.stat"))
 }
 
 /// `memory.stat` of a cgroup: a name and a number a line, as `/proc/vmstat`.
 pub(super) fn read_group(root: &Root, group: &Cgroup) -> Result<BTreeMap<String, u64>, Missing> {
-    let folder = group.memory.as_ref().ok_or_else(|| Missing::NotSupported {
-        what: "the memory controller of this cgroup".to_owned(),
-    })?;
+    let folder = group
+        .memory
+        .as_ref()
+        .ok_or_else(|| Missing::not_supported("the memory controller of this cgroup"))?;
     let path = format!("{folder}/memory.stat");
     let parsed = root.read(&path).and_then(|bytes| {
         parse_vmstat(&bytes).map_err(|what| Error::malformed(&root.path(&path), what))

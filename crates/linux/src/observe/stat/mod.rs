@@ -15,21 +15,12 @@ use crate::perf::count::Counters;
 use crate::perf::open::PerfOpen;
 use crate::probe::Grants;
 
-/// What one running process does, as rates.
 pub mod activity;
 mod kernel;
 mod memory;
-
-/// The plan of the events to count.
 pub mod plan;
-
-/// The subject of an observation.
 pub mod subject;
-
-/// Resource usage of processes, from one reading to the next.
 pub mod usage;
-
-/// Page walks of a process that is watched for something else, too.
 pub mod walks;
 
 use kernel::Kernel;

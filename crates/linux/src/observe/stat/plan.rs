@@ -144,9 +144,7 @@ fn lacking(event: &Event) -> Refused {
 }
 
 fn not_here() -> Missing {
-    Missing::NotSupported {
-        what: "this event on this processor".to_owned(),
-    }
+    Missing::not_supported("this event on this processor")
 }
 
 /// Whether one event of a source can be counted here, by trying.

@@ -119,9 +119,10 @@ impl Cgroup {
     /// # Errors
     /// It has none that perf_event_open takes, or it may not be opened.
     pub fn open(&self, root: &Root) -> std::result::Result<File, Missing> {
-        let folder = self.perf.as_ref().ok_or_else(|| Missing::NotSupported {
-            what: "the perf_event controller of this cgroup".to_owned(),
-        })?;
+        let folder = self
+            .perf
+            .as_ref()
+            .ok_or_else(|| Missing::not_supported("the perf_event controller of this cgroup"))?;
         let path = root.path(folder);
         File::open(&path).map_err(|error| Error::io("opening", &path, error).into_missing("root"))
     }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use hugewise_model::base::host::Host;
-use hugewise_model::base::missing::Fact;
-use hugewise_model::base::missing::Missing;
+use hugewise_model::base::missing::{Fact, Missing};
 use hugewise_model::observe::stat::{Target, WalkShare};
 
 use super::plan::Events;

@@ -1,6 +1,5 @@
-use std::io;
 use std::os::fd::RawFd;
-use std::ptr;
+use std::{io, ptr};
 
 use crate::perf::ring::Ring;
 

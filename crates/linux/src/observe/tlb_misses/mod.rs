@@ -264,9 +264,9 @@ pub fn describe(instruments: &[Instrument], conditions: &mut Conditions) {
     conditions.page_size = match (first.access.page_size, first.means) {
         // Of SPE each page is looked up when its packet is read.
         (true, _) | (_, Facility::Spe) => Known::Yes,
-        (false, _) => Known::No(Missing::NotSupported {
-            what: "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)".to_owned(),
-        }),
+        (false, _) => Known::No(Missing::not_supported(
+            "PERF_SAMPLE_DATA_PAGE_SIZE (Linux 5.11)",
+        )),
     };
 }
 

@@ -147,9 +147,10 @@ fn devices(root: &Root, name: &str, means: Facility) -> Result<Vec<Instrument>, 
         })
         .collect();
     if found.is_empty() {
-        return Err(Missing::NotSupported {
-            what: format!("{} (the event source {name})", means.title()),
-        });
+        return Err(Missing::not_supported(format!(
+            "{} (the event source {name})",
+            means.title()
+        )));
     }
     Ok(found)
 }
@@ -209,17 +210,11 @@ fn refused(smallest: SampleAccess, error: &io::Error, means: Facility, grants: &
         // Without the filter of younger kernels IBS cannot leave a mode out, and all modes were
         // refused before.
         Some(libc::EINVAL) if means == Facility::Ibs && smallest.modes == Modes::User => {
-            Missing::NotPermitted {
-                grant: grants.perf_kernel(),
-            }
+            Missing::not_permitted(grants.perf_kernel())
         }
-        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
-            grant: grants.perf_user(),
-        },
+        Some(libc::EACCES | libc::EPERM) => Missing::not_permitted(grants.perf_user()),
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSYS) => Missing::NoHardware,
-        _ => Missing::Unreadable {
-            error: format!("perf_event_open: {error}"),
-        },
+        _ => Missing::unreadable(format!("perf_event_open: {error}")),
     }
 }
 
@@ -236,21 +231,15 @@ pub fn explain(
     let several = matches!(target, Target::Machine | Target::Cgroup(_));
     let missing = match error.raw_os_error() {
         Some(libc::ESRCH) => return None,
-        Some(libc::EACCES | libc::EPERM) if several => Missing::NotPermitted {
-            grant: grants.perf_machine(),
-        },
-        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
-            grant: grants.perf_user(),
-        },
-        Some(libc::EMFILE | libc::ENFILE) => Missing::NotPermitted {
-            grant: "more open files (ulimit -n)".to_owned(),
-        },
-        Some(libc::EOPNOTSUPP) if several && means == Facility::Spe => Missing::NotSupported {
-            what: "SPE of several programs at once; name a process or a command".to_owned(),
-        },
-        _ => Missing::Unreadable {
-            error: format!("perf_event_open: {error}"),
-        },
+        Some(libc::EACCES | libc::EPERM) if several => {
+            Missing::not_permitted(grants.perf_machine())
+        }
+        Some(libc::EACCES | libc::EPERM) => Missing::not_permitted(grants.perf_user()),
+        Some(libc::EMFILE | libc::ENFILE) => Missing::not_permitted("more open files (ulimit -n)"),
+        Some(libc::EOPNOTSUPP) if several && means == Facility::Spe => {
+            Missing::not_supported("SPE of several programs at once; name a process or a command")
+        }
+        _ => Missing::unreadable(format!("perf_event_open: {error}")),
     };
     Some(absence(host, Some(means), missing))
 }

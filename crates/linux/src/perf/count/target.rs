@@ -67,9 +67,9 @@ pub(super) fn is_elsewhere(error: &io::Error, target: &Target) -> bool {
 pub(super) fn refused(error: &io::Error, mode: Mode, target: &Target, grants: &Grants) -> Missing {
     let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
     match target {
-        Target::Cpus(_) | Target::Cgroup(..) if denied => Missing::NotPermitted {
-            grant: grants.perf_machine(),
-        },
+        Target::Cpus(_) | Target::Cgroup(..) if denied => {
+            Missing::not_permitted(grants.perf_machine())
+        }
         _ => missing(error, mode, grants),
     }
 }

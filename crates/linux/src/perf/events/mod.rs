@@ -11,10 +11,7 @@ use hugewise_model::observe::misses::Facility;
 use hugewise_model::observe::stat::kind;
 use serde::Deserialize;
 
-/// Identification of the processor.
 pub mod processor;
-
-/// The event sources of a machine.
 pub mod sources;
 
 use processor::Processor;

@@ -74,8 +74,6 @@ pub fn read_processors(root: &Root) -> Result<Vec<(u32, Processor)>> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -100,12 +98,5 @@ mod tests {
             [(3, Processor::Other)]
         );
         assert_eq!(parse_processors(b"nonsense"), []);
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-            let _ = parse_processors(&bytes);
-        }
     }
 }

@@ -86,17 +86,11 @@ fn says_nothing_there(error: &io::Error) -> bool {
 pub fn missing(error: &io::Error, mode: Mode, grants: &Grants) -> Missing {
     match error.raw_os_error() {
         _ if says_nothing_there(error) => Missing::NoHardware,
-        Some(libc::EACCES | libc::EPERM) => Missing::NotPermitted {
-            grant: match mode {
-                Mode::User => grants.perf_user(),
-                _ => grants.perf_kernel(),
-            },
-        },
-        Some(libc::EMFILE | libc::ENFILE) => Missing::NotPermitted {
-            grant: "more open files (ulimit -n)".to_owned(),
-        },
-        _ => Missing::Unreadable {
-            error: format!("perf_event_open: {error}"),
-        },
+        Some(libc::EACCES | libc::EPERM) => Missing::not_permitted(match mode {
+            Mode::User => grants.perf_user(),
+            _ => grants.perf_kernel(),
+        }),
+        Some(libc::EMFILE | libc::ENFILE) => Missing::not_permitted("more open files (ulimit -n)"),
+        _ => Missing::unreadable(format!("perf_event_open: {error}")),
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// The edges of the buckets.
 pub mod buckets;
 /// Durations of requests, as a trial carries them.
 pub mod distribution;

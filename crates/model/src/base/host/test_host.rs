@@ -103,9 +103,7 @@ impl Host {
 
     pub(crate) fn without_thp(self) -> Self {
         self.with(|host| {
-            host.thp = Err(Missing::NotSupported {
-                what: "transparent huge pages".into(),
-            });
+            host.thp = Err(Missing::not_supported("transparent huge pages"));
         })
     }
 }

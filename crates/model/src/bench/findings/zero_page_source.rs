@@ -5,8 +5,7 @@ use crate::base::units::Unit;
 use crate::run::cells::Cell;
 use crate::run::findings::context::{Claim, Context, MissingInput, PolicyView};
 use crate::run::findings::{Finding, Rule};
-use crate::run::metric::cells::CellMetric;
-use crate::run::metric::cells::{PageKind, pages_name};
+use crate::run::metric::cells::{CellMetric, PageKind, pages_name};
 use crate::text::number::quantity;
 
 /// The rule of this module.

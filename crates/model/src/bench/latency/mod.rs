@@ -4,23 +4,17 @@
 use std::collections::BTreeMap;
 
 use crate::base::units::{KIB, MIB};
-use crate::run::cells::Bench;
-use crate::run::cells::Cell;
+use crate::run::cells::{Bench, Cell};
 use crate::run::compare::medians::{Medians, arm_trials};
-use crate::run::metric::cells::CellMetric;
-use crate::run::metric::cells::PageKind;
-use crate::run::metric::cells::pages_name;
+use crate::run::metric::cells::{CellMetric, PageKind, pages_name};
 use crate::run::policy::Policy;
 use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::Reading;
 
 mod fit;
-/// Where one level ends and the next begins.
 pub mod levels;
-/// What page size costs a load, at equal footprint.
 pub mod price;
-/// What is said of them.
 pub mod summary;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::levels::FEWEST_ROUNDS;
 use super::{Curve, Ends, Level, Price, curves, levels, prices};
-use crate::base::units::Unit;
-use crate::base::units::bytes_text;
+use crate::base::units::{Unit, bytes_text};
 use crate::run::cells::processor::{Processor, Reach};
 use crate::run::record::Record;
 use crate::text::number::{quantity, three_digits};

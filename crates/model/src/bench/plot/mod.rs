@@ -8,17 +8,12 @@ use crate::run::stats::{ALPHA, median};
 use crate::run::trial::Reading;
 use crate::text::wrap::plain;
 
-use crate::run::cells::Bench;
-use crate::run::cells::Cell;
-use crate::run::cells::Suite;
-use crate::run::cells::suite::Place;
-use crate::run::cells::suite::Words;
+use crate::run::cells::suite::{Place, Words};
+use crate::run::cells::{Bench, Cell, Suite};
 use crate::run::metric::cells::of_cell;
 
 mod scale;
-/// For a browser.
 pub mod svg;
-/// For a terminal.
 pub mod text;
 
 pub use svg::render_svg;

@@ -6,8 +6,7 @@ use super::super::{Latency, Load, LoadReport, ReadError, lines, number};
 use super::decode;
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::plan::TimeUnit;
-use crate::run::trial::Interval;
-use crate::run::trial::Pacing;
+use crate::run::trial::{Interval, Pacing};
 
 /// What is written relative to the beginning of a log is less than it by this at least, in
 /// seconds (a year; `HistogramLogReader`).

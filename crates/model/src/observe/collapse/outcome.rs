@@ -64,85 +64,45 @@ pub fn meaning(refusal: &Refusal) -> &'static str {
     })
 }
 
+#[rustfmt::skip]
 const STATUSES: &[(&str, &str)] = &[
     ("pmd_none", "nothing is populated there any more"),
     ("pmd_null", "nothing is populated there any more"),
     ("no_pte_table", "nothing is populated there any more"),
-    (
-        "page_pmd_mapped",
-        "it is already huge, or the huge zero page",
-    ),
-    (
-        "exceed_none_pte",
-        "userfaultfd watches it, so holes may not be filled",
-    ),
+    ("page_pmd_mapped", "it is already huge, or the huge zero page"),
+    ("exceed_none_pte", "userfaultfd watches it, so holes may not be filled"),
     ("pte_non_present", "a page is being migrated; try again"),
     ("pte_uffd_wp", "userfaultfd write-protects pages in it"),
     ("pte_uffd", "userfaultfd watches pages in it"),
     ("no_writable_page", "nothing in it can be written"),
-    (
-        "not_suitable_page_count",
-        "pages are pinned (I/O in flight, io_uring, RDMA, vmsplice); try again later",
-    ),
+    ("not_suitable_page_count", "pages are pinned (I/O in flight, io_uring, RDMA, vmsplice); try again later"),
     ("page_locked", "a page was locked; try again"),
     ("page_not_in_lru", "a page was being moved; try again"),
-    (
-        "could_not_delete_page_from_lru",
-        "a page was being moved; try again",
-    ),
+    ("could_not_delete_page_from_lru", "a page was being moved; try again"),
     ("page_filled", "a page appeared meanwhile; try again"),
-    (
-        "alloc_huge_page_failed",
-        "no free huge page, even after compaction",
-    ),
+    ("alloc_huge_page_failed", "no free huge page, even after compaction"),
     ("ccgroup_charge_failed", "the memory cgroup is at its limit"),
     ("vma_null", "the mapping is gone"),
     ("vma_check_failed", "the kernel keeps this mapping small"),
-    (
-        "not_suitable_address_range",
-        "the mapping does not span the range",
-    ),
-    (
-        "no_process_for_page",
-        "the process is ending, or has huge pages switched off",
-    ),
+    ("not_suitable_address_range", "the mapping does not span the range"),
+    ("no_process_for_page", "the process is ending, or has huge pages switched off"),
     ("page_not_anon", "a page belongs to a file"),
     ("page_compound", "a folio of an odd size is in the way"),
     ("scan_aborted", "its pages lie on too many NUMA nodes"),
-    (
-        "failed",
-        "the kernel gives no other reason; a guard page inside has this one",
-    ),
-    (
-        "page_dirty_or_writeback",
-        "pages of the file are being written; sync and try again",
-    ),
-    (
-        "page_has_private",
-        "the file system keeps data of its own on its pages",
-    ),
+    ("failed", "the kernel gives no other reason; a guard page inside has this one"),
+    ("page_dirty_or_writeback", "pages of the file are being written; sync and try again"),
+    ("page_has_private", "the file system keeps data of its own on its pages"),
     ("truncated", "the file was truncated"),
     ("store_failed", "the page cache could not take it"),
     ("copy_poisoned_page", "a page has a memory error"),
 ];
 
+#[rustfmt::skip]
 const ERRORS: &[(&str, &str)] = &[
-    (
-        "EAGAIN",
-        "pages were pinned, locked or being moved; try again",
-    ),
-    (
-        "EBUSY",
-        "the memory cgroup is at its limit, or userfaultfd watches the range",
-    ),
-    (
-        "EINVAL",
-        "this mapping cannot be huge, or nothing is populated there any more",
-    ),
-    (
-        "ENOMEM",
-        "no free huge page, or a part of the range is not mapped",
-    ),
+    ("EAGAIN", "pages were pinned, locked or being moved; try again"),
+    ("EBUSY", "the memory cgroup is at its limit, or userfaultfd watches the range"),
+    ("EINVAL", "this mapping cannot be huge, or nothing is populated there any more"),
+    ("ENOMEM", "no free huge page, or a part of the range is not mapped"),
     (
         "none",
         "the kernel claims success, but no PMD maps it: it may be the zero page, or was split \

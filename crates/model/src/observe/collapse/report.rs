@@ -3,8 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{End, Exclusion, Plan, RangeOutcome, Refusal, meaning};
-use crate::base::missing::Missing;
-use crate::base::missing::{Fact, fact};
+use crate::base::missing::{Fact, Missing, fact};
 use crate::observe::forecast::Forecast;
 use crate::run::compare::Comparison;
 

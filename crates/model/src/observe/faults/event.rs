@@ -5,8 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::missing::Fact;
-use crate::base::missing::Missing;
+use crate::base::missing::{Fact, Missing};
 use crate::run::trial::Outcome;
 
 /// One thing that the kernel told, or that frames it.

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::event::{Conditions, Served, Sharing, Weight};
 use super::space::{Area, PageState};
@@ -9,8 +10,11 @@ use crate::base::units::bytes_text;
 /// The kernel tells the size of the page that maps the address afterwards, and, to the
 /// privileged, whether it is a zero page; the mapping tells whose memory it is; earlier faults
 /// tell whether there was a page before. Nobody tells whether the fault was a read or a write.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// A page of anonymous memory where none was. Where zero pages cannot be told apart, one of
     /// them instead; where folios are switched on, a larger one perhaps.
@@ -91,22 +95,7 @@ impl Kind {
     /// The name in JSON and CSV.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Folio(_) => "folio",
-            Self::Huge => "huge",
-            Self::ZeroPage => "zero_page",
-            Self::HugeZero => "huge_zero",
-            Self::AfterZero => "after_zero",
-            Self::Again => "again",
-            Self::Copy => "copy",
-            Self::File => "file",
-            Self::FileCopy => "file_copy",
-            Self::Shared => "shared",
-            Self::Hugetlb => "hugetlb",
-            Self::Major => "major",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// What people read, with as much doubt as the conditions leave.

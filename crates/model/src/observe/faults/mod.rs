@@ -19,8 +19,6 @@ mod shape;
 pub(crate) mod space;
 pub(crate) mod stacks;
 mod summary;
-#[cfg(test)]
-mod tests;
 
 pub use analysis::Analysis;
 pub use event::{

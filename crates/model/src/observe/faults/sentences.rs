@@ -2,8 +2,7 @@ use std::fmt;
 
 use super::event::{Conditions, Symbol};
 use super::shape::Shape;
-use crate::base::units::Unit;
-use crate::base::units::bytes_text;
+use crate::base::units::{Unit, bytes_text};
 use crate::text::number::{count, percent, quantity};
 
 impl fmt::Display for Symbol {

@@ -106,9 +106,7 @@ impl Limits {
             thp.khugepaged
                 .get(name)
                 .copied()
-                .ok_or_else(|| Missing::NotSupported {
-                    what: format!("khugepaged/{name}"),
-                })
+                .ok_or_else(|| Missing::not_supported(format!("khugepaged/{name}")))
         };
         Ok(Self {
             mode: match thp.effective_pmd_mode() {

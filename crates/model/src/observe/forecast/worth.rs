@@ -140,9 +140,10 @@ pub fn worth(
         small_bytes: counts.small_bytes,
         hot_bytes: watched_seconds
             .map(|_| counts.base.saturating_mul(space.page_bytes))
-            .ok_or_else(|| Missing::NotPermitted {
-                grant: "--touch-bits (clears the used bits of its pages and looks again)"
-                    .to_owned(),
+            .ok_or_else(|| {
+                Missing::not_permitted(
+                    "--touch-bits (clears the used bits of its pages and looks again)".to_owned(),
+                )
             }),
         used_where,
         processor: None,

@@ -1,3 +1,5 @@
+use strum::IntoStaticStr;
+
 use super::event::{Conditions, Miss};
 use crate::observe::faults::Sharing;
 use crate::observe::faults::space::Area;
@@ -6,11 +8,13 @@ use crate::observe::faults::space::Area;
 pub(super) const UPPER_HALF: u64 = 1 << 63;
 
 /// Whether the memory of a miss is huge or eligible for huge pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Eligibility {
     /// In a huge page.
     Huge,
     /// Anonymous memory in a small page where a huge page fits: a policy can make it huge.
+    #[strum(serialize = "could")]
     Eligible,
     /// Anonymous memory in a small page where no huge page fits: the mapping is too small, or
     /// this is its unaligned edge.
@@ -54,15 +58,7 @@ impl Eligibility {
     /// Its name in JSON and CSV.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Huge => "huge",
-            Self::Eligible => "could",
-            Self::Edge => "edge",
-            Self::Shared => "shared",
-            Self::File => "file",
-            Self::Kernel => "kernel",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// The eligibility of the memory of a miss.

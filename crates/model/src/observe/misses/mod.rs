@@ -12,8 +12,6 @@ mod eligibility;
 mod event;
 mod reading;
 mod summary;
-#[cfg(test)]
-mod tests;
 
 pub use absence::Absence;
 pub use analysis::Analysis;

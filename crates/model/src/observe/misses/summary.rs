@@ -74,8 +74,9 @@ pub struct Refill {
 }
 
 /// Whether the misses are in memory that is eligible for huge pages.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Conclusion {
     /// There are none.
     NoMisses,

@@ -109,6 +109,3 @@ fn shape(structure: &Structure) -> Shape {
         ways: structure.ways.unwrap_or(structure.entries),
     }
 }
-
-#[cfg(test)]
-mod tests;

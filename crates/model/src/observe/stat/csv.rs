@@ -1,7 +1,6 @@
 //! For spreadsheets: one row per interval and value.
 
 use super::{Header, Interval, Tally};
-use crate::run::metric::Scope;
 use crate::run::trial::Reading;
 use crate::text::csv::Csv;
 
@@ -49,7 +48,7 @@ pub fn csv_rows(header: &Header, interval: &Interval) -> String {
             Reading::Missing { missing } => (String::new(), missing.to_string()),
             Reading::Values { .. } | Reading::Histogram { .. } => continue,
         };
-        let scope = header.scopes.get(name).map_or("", |&scope| word(scope));
+        let scope = header.scopes.get(name).map_or("", |&scope| scope.into());
         let none = String::new;
         let (name, scope) = (name.clone(), scope.to_owned());
         row([
@@ -81,17 +80,6 @@ fn tally(tally: &Tally) -> [String; 4] {
             none,
         ],
         Tally::Missing { missing } => [none.clone(), none.clone(), none, missing.to_string()],
-    }
-}
-
-fn word(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Tree => "tree",
-        Scope::Process => "process",
-        Scope::Main => "main",
-        Scope::Group => "group",
-        Scope::Machine => "machine",
-        Scope::Own => "own",
     }
 }
 

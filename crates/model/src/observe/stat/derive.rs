@@ -28,85 +28,37 @@ const fn derived(name: &'static str, doc: &'static str, make: fn(&Counts<'_>) ->
 }
 
 /// Every figure that is worked out from counts.
+#[rustfmt::skip]
 pub static DERIVED: &[Derived] = &[
-    derived("instructions_per_cycle", "instructions over cycles", |c| {
-        c.per(INSTRUCTIONS, CYCLES)
-    }),
+    derived("instructions_per_cycle", "instructions over cycles", |c| c.per(INSTRUCTIONS, CYCLES)),
     derived(
         "walk_cycles_at_most_ratio",
         "share of cycles with a page walk under way, at most: walks for loads, stores and code may \
          overlap, and the core computes meanwhile",
         |c| c.at_most(),
     ),
-    derived(
-        "walk_cycles_at_least_ratio",
-        "the same, at least: the largest of the three",
-        |c| c.at_least(),
-    ),
-    derived(
-        "data_walk_cycles_ratio",
-        "share of cycles with a walk for data, at most",
-        |c| c.data_cycles(),
-    ),
-    derived(
-        "code_walk_cycles_ratio",
-        "share of cycles with a walk for code, at most",
-        |c| c.cycles_of("itlb").map_err(no_cycles),
-    ),
-    derived(
-        "stall_data_ratio",
-        "share of cycles that waited for a data translation",
-        |c| c.share("stall_backend_tlb"),
-    ),
-    derived(
-        "stall_code_ratio",
-        "share of cycles that waited for a code translation",
-        |c| c.share("stall_frontend_tlb"),
-    ),
-    derived("dtlb_walks_per_kinst", "walks for data", |c| {
-        c.data("walks")
-    }),
-    derived("itlb_walks_per_kinst", "walks for code", |c| {
-        c.kinst("itlb_walks")
-    }),
-    derived(
-        "dtlb_walks_4k_ratio",
-        "walks for data that went to 4 KiB pages",
-        |c| c.size("4k"),
-    ),
+    derived("walk_cycles_at_least_ratio", "the same, at least: the largest of the three", |c| c.at_least()),
+    derived("data_walk_cycles_ratio", "share of cycles with a walk for data, at most", |c| c.data_cycles()),
+    derived("code_walk_cycles_ratio", "share of cycles with a walk for code, at most",
+        |c| c.cycles_of("itlb").map_err(no_cycles)),
+    derived("stall_data_ratio", "share of cycles that waited for a data translation",
+        |c| c.share("stall_backend_tlb")),
+    derived("stall_code_ratio", "share of cycles that waited for a code translation",
+        |c| c.share("stall_frontend_tlb")),
+    derived("dtlb_walks_per_kinst", "walks for data", |c| c.data("walks")),
+    derived("itlb_walks_per_kinst", "walks for code", |c| c.kinst("itlb_walks")),
+    derived("dtlb_walks_4k_ratio", "walks for data that went to 4 KiB pages", |c| c.size("4k")),
     derived("dtlb_walks_2m_ratio", "to 2 MiB pages", |c| c.size("2m")),
     derived("dtlb_walks_1g_ratio", "to 1 GiB pages", |c| c.size("1g")),
-    derived("dtlb_walks_coalesced_ratio", "to coalesced pages", |c| {
-        c.size("coalesced")
-    }),
-    derived("dtlb_walks_small_ratio", "to single pages (Arm)", |c| {
-        c.size("small")
-    }),
-    derived(
-        "dtlb_walks_large_ratio",
-        "to blocks or contiguous pages (Arm)",
-        |c| c.size("large"),
-    ),
-    derived(
-        "dtlb_l2_hits_per_kinst",
-        "data, served by the second level",
-        |c| c.data("l2_hits").or_else(|_| c.sum(&SIZES, "dtlb_l2_hits")),
-    ),
-    derived(
-        "itlb_l2_hits_per_kinst",
-        "code, served by the second level",
-        |c| c.kinst("itlb_l2_hits"),
-    ),
-    derived(
-        "dtlb_l1_misses_per_kinst",
-        "data, missed by the first level",
-        |c| c.kinst("dtlb_l1_misses"),
-    ),
-    derived(
-        "walker_memory_loads_per_kinst",
-        "loads of walks that went to memory",
-        |c| c.kinst("walker_loads_data_memory"),
-    ),
+    derived("dtlb_walks_coalesced_ratio", "to coalesced pages", |c| c.size("coalesced")),
+    derived("dtlb_walks_small_ratio", "to single pages (Arm)", |c| c.size("small")),
+    derived("dtlb_walks_large_ratio", "to blocks or contiguous pages (Arm)", |c| c.size("large")),
+    derived("dtlb_l2_hits_per_kinst", "data, served by the second level",
+        |c| c.data("l2_hits").or_else(|_| c.sum(&SIZES, "dtlb_l2_hits"))),
+    derived("itlb_l2_hits_per_kinst", "code, served by the second level", |c| c.kinst("itlb_l2_hits")),
+    derived("dtlb_l1_misses_per_kinst", "data, missed by the first level", |c| c.kinst("dtlb_l1_misses")),
+    derived("walker_memory_loads_per_kinst", "loads of walks that went to memory",
+        |c| c.kinst("walker_loads_data_memory")),
 ];
 
 /// Sizes of pages as events tell them apart.
@@ -204,9 +156,7 @@ fn no_cycles(why: Missing) -> Missing {
     match why {
         Missing::NotSupported { what } => {
             let place = what.find(" on ").map_or("", |place| &what[place..]);
-            Missing::NotSupported {
-                what: format!("an event for the cycles of page walks{place}"),
-            }
+            Missing::not_supported(format!("an event for the cycles of page walks{place}"))
         }
         other => other,
     }

@@ -85,9 +85,9 @@ impl Fields<'_> {
         }
         match sum {
             Some(sum) => quantity(&Unit::Count, sum as f64),
-            None => not_measured(&missing.unwrap_or_else(|| Missing::NotSupported {
-                what: format!("an event for {kind}"),
-            })),
+            None => not_measured(
+                &missing.unwrap_or_else(|| Missing::not_supported(format!("an event for {kind}"))),
+            ),
         }
     }
 

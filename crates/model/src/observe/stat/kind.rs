@@ -21,6 +21,7 @@ pub const INSTRUCTIONS: &str = "instructions";
 
 /// All kinds, in the order in which they are worth a counter: what comes first decides whether
 /// translation matters at all.
+#[rustfmt::skip]
 pub static KINDS: &[Kind] = &[
     kind(CYCLES, "cycles in which the processor was not halted"),
     kind(INSTRUCTIONS, "instructions that retired"),
@@ -33,66 +34,33 @@ pub static KINDS: &[Kind] = &[
     kind("itlb_walks", "page walks for code"),
     kind("itlb_walk_active", "cycles with a walk for code"),
     kind("itlb_walk_pending", "walks for code, summed over cycles"),
-    kind(
-        "dtlb_load_walk_pending",
-        "walks for loads, summed over cycles",
-    ),
-    kind(
-        "dtlb_store_walk_pending",
-        "walks for stores, summed over cycles",
-    ),
-    kind(
-        "stall_backend_tlb",
-        "cycles that waited for a data translation",
-    ),
-    kind(
-        "stall_frontend_tlb",
-        "cycles that waited for a code translation",
-    ),
+    kind("dtlb_load_walk_pending", "walks for loads, summed over cycles"),
+    kind("dtlb_store_walk_pending", "walks for stores, summed over cycles"),
+    kind("stall_backend_tlb", "cycles that waited for a data translation"),
+    kind("stall_frontend_tlb", "cycles that waited for a code translation"),
     kind("dtlb_walks_4k", "walks for data to 4 KiB pages"),
-    kind(
-        "dtlb_walks_coalesced",
-        "walks for data to coalesced small pages",
-    ),
+    kind("dtlb_walks_coalesced", "walks for data to coalesced small pages"),
     kind("dtlb_walks_2m", "walks for data to 2 MiB pages"),
     kind("dtlb_walks_1g", "walks for data to 1 GiB pages"),
     kind("dtlb_load_walks_4k", "walks for loads to 4 KiB pages"),
     kind("dtlb_store_walks_4k", "walks for stores to 4 KiB pages"),
     kind("dtlb_load_walks_2m", "walks for loads to 2 or 4 MiB pages"),
-    kind(
-        "dtlb_store_walks_2m",
-        "walks for stores to 2 or 4 MiB pages",
-    ),
+    kind("dtlb_store_walks_2m", "walks for stores to 2 or 4 MiB pages"),
     kind("dtlb_load_walks_1g", "walks for loads to 1 GiB pages"),
     kind("dtlb_store_walks_1g", "walks for stores to 1 GiB pages"),
     kind("dtlb_walks_small", "walks for data to pages"),
-    kind(
-        "dtlb_walks_large",
-        "walks for data to blocks or contiguous pages",
-    ),
+    kind("dtlb_walks_large", "walks for data to blocks or contiguous pages"),
     kind("itlb_walks_4k", "walks for code to 4 KiB pages"),
-    kind(
-        "itlb_walks_coalesced",
-        "walks for code to coalesced small pages",
-    ),
+    kind("itlb_walks_coalesced", "walks for code to coalesced small pages"),
     kind("itlb_walks_2m", "walks for code to 2 or 4 MiB pages"),
     kind("itlb_walks_1g", "walks for code to 1 GiB pages"),
     kind("itlb_walks_small", "walks for code to pages"),
-    kind(
-        "itlb_walks_large",
-        "walks for code to blocks or contiguous pages",
-    ),
+    kind("itlb_walks_large", "walks for code to blocks or contiguous pages"),
     kind("dtlb_load_l2_hits", "loads served by the second-level TLB"),
-    kind(
-        "dtlb_store_l2_hits",
-        "stores served by the second-level TLB",
-    ),
+    kind("dtlb_store_l2_hits", "stores served by the second-level TLB"),
     kind("itlb_l2_hits", "fetches served by the second-level TLB"),
     kind("dtlb_l2_hits_4k", "data, second-level hits on 4 KiB pages"),
-    kind(
-        "dtlb_l2_hits_coalesced",
-        "data, second-level hits on coalesced pages",
-    ),
+    kind("dtlb_l2_hits_coalesced", "data, second-level hits on coalesced pages"),
     kind("dtlb_l2_hits_2m", "data, second-level hits on 2 MiB pages"),
     kind("dtlb_l2_hits_1g", "data, second-level hits on 1 GiB pages"),
     kind("dtlb_l1_misses", "first-level misses for data"),
@@ -102,17 +70,11 @@ pub static KINDS: &[Kind] = &[
     kind("walker_loads_data_l1", "walks for data: loads from L1"),
     kind("walker_loads_data_l2", "walks for data: loads from L2"),
     kind("walker_loads_data_l3", "walks for data: loads from L3"),
-    kind(
-        "walker_loads_data_memory",
-        "walks for data: loads from memory",
-    ),
+    kind("walker_loads_data_memory", "walks for data: loads from memory"),
     kind("walker_loads_code_l1", "walks for code: loads from L1"),
     kind("walker_loads_code_l2", "walks for code: loads from L2"),
     kind("walker_loads_code_l3", "walks for code: loads from L3"),
-    kind(
-        "walker_loads_code_memory",
-        "walks for code: loads from memory",
-    ),
+    kind("walker_loads_code_memory", "walks for code: loads from memory"),
     kind("dtlb_walk_steps", "walks for data: accesses to tables"),
     kind("itlb_walk_steps", "walks for code: accesses to tables"),
     kind("dtlb_load_walk_starts", "walks for loads begun"),
@@ -121,50 +83,20 @@ pub static KINDS: &[Kind] = &[
     kind("dtlb_table_walks", "table walker: walks for data"),
     kind("itlb_table_walks", "table walker: walks for code"),
     kind("retired_load_misses", "retired loads that missed every TLB"),
-    kind(
-        "retired_store_misses",
-        "retired stores that missed every TLB",
-    ),
+    kind("retired_store_misses", "retired stores that missed every TLB"),
     kind("tlb_flushes", "TLB flushes"),
     kind("dtlb_flushes", "flushes of the data TLB"),
     kind("itlb_flushes", "flushes of the code TLB"),
     kind("l2_tlb_flushes", "flushes of the second-level TLB"),
-    kind(
-        "ept_walk_cycles",
-        "nested paging: walks, summed over cycles",
-    ),
-    kind(
-        "walker_loads_ept_data_l1",
-        "nested paging, data: loads from L1",
-    ),
-    kind(
-        "walker_loads_ept_data_l2",
-        "nested paging, data: loads from L2",
-    ),
-    kind(
-        "walker_loads_ept_data_l3",
-        "nested paging, data: loads from L3",
-    ),
-    kind(
-        "walker_loads_ept_data_memory",
-        "nested paging, data: loads from memory",
-    ),
-    kind(
-        "walker_loads_ept_code_l1",
-        "nested paging, code: loads from L1",
-    ),
-    kind(
-        "walker_loads_ept_code_l2",
-        "nested paging, code: loads from L2",
-    ),
-    kind(
-        "walker_loads_ept_code_l3",
-        "nested paging, code: loads from L3",
-    ),
-    kind(
-        "walker_loads_ept_code_memory",
-        "nested paging, code: loads from memory",
-    ),
+    kind("ept_walk_cycles", "nested paging: walks, summed over cycles"),
+    kind("walker_loads_ept_data_l1", "nested paging, data: loads from L1"),
+    kind("walker_loads_ept_data_l2", "nested paging, data: loads from L2"),
+    kind("walker_loads_ept_data_l3", "nested paging, data: loads from L3"),
+    kind("walker_loads_ept_data_memory", "nested paging, data: loads from memory"),
+    kind("walker_loads_ept_code_l1", "nested paging, code: loads from L1"),
+    kind("walker_loads_ept_code_l2", "nested paging, code: loads from L2"),
+    kind("walker_loads_ept_code_l3", "nested paging, code: loads from L3"),
+    kind("walker_loads_ept_code_memory", "nested paging, code: loads from memory"),
 ];
 
 /// Finds a kind by its name.

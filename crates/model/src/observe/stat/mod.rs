@@ -27,11 +27,9 @@ mod reading;
 mod summary;
 mod walk_share;
 
+pub mod kind;
 #[cfg(test)]
 mod sample;
-
-/// The kinds of events.
-pub mod kind;
 
 pub use csv::{csv_heading, csv_rows};
 pub use derive::{DERIVED, Derived, derive};

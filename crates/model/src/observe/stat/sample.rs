@@ -55,9 +55,7 @@ fn hardware() -> Hardware {
         refused: vec![Refused {
             kind: "ept_walk_cycles".to_owned(),
             event: "EPT.WALK_PENDING".to_owned(),
-            missing: Missing::NotSupported {
-                what: "this event on this processor".to_owned(),
-            },
+            missing: Missing::not_supported("this event on this processor"),
         }],
     }
 }

@@ -37,9 +37,7 @@ impl WalkShare {
             } => (*mode, *walk_cycles),
         };
         if never_ran(&interval.counts) {
-            return Err(Missing::Unreadable {
-                error: "it did not run while it was watched".to_owned(),
-            });
+            return Err(Missing::unreadable("it did not run while it was watched"));
         }
         let share = |name| summary::value(interval.derived.get(name));
         let at_most = share("walk_cycles_at_most_ratio")?;
@@ -72,9 +70,9 @@ impl WalkCycles {
     pub fn bound(self) -> Result<(), Missing> {
         match self {
             Self::Whole => Ok(()),
-            Self::WithoutNested => Err(Missing::NotSupported {
-                what: "an event for walk cycles that holds in a virtual machine".to_owned(),
-            }),
+            Self::WithoutNested => Err(Missing::not_supported(
+                "an event for walk cycles that holds in a virtual machine",
+            )),
         }
     }
 }

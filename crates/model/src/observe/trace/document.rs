@@ -325,6 +325,3 @@ fn time(ns: Option<u64>) -> String {
         |ns| quantity(&Unit::Seconds, ns as f64 / 1e9),
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,13 +1,13 @@
 //! Where the kernel stalls: what can be traced, and what was seen.
 
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::base::histogram::Row;
 use crate::base::histogram::durations::Durations;
 use crate::base::missing::Missing;
 
 mod document;
-/// What can be traced, and by which means.
 pub mod points;
 
 pub use document::csv_head;
@@ -81,8 +81,11 @@ pub enum Kind {
 }
 
 /// A means of tracing, from the best down. They are tried in this order.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Attachment {
     /// A trampoline at the entry and the return of a function.
     Fentry,
@@ -100,26 +103,12 @@ pub enum Attachment {
 
 impl Attachment {
     /// All of them, the best first.
-    pub const ALL: [Self; 6] = [
-        Self::Fentry,
-        Self::Kprobe,
-        Self::TpBtf,
-        Self::RawTp,
-        Self::Tracepoint,
-        Self::PerfEvent,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its name in all outputs.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Fentry => "fentry",
-            Self::Kprobe => "kprobe",
-            Self::TpBtf => "tp_btf",
-            Self::RawTp => "raw_tp",
-            Self::Tracepoint => "tracepoint",
-            Self::PerfEvent => "perf_event",
-        }
+        self.into()
     }
 }
 

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 mod table;
 
 pub use table::points;
 
 /// Points that are asked for together.
-#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Preset {
     /// The slow path of the page allocator.
     Alloc,
@@ -59,17 +61,7 @@ impl Preset {
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Alloc => "alloc",
-            Self::Compaction => "compaction",
-            Self::Reclaim => "reclaim",
-            Self::Khugepaged => "khugepaged",
-            Self::Zeroing => "zeroing",
-            Self::Fault => "fault",
-            Self::Split => "split",
-            Self::Lock => "lock",
-            Self::Function => "function",
-        }
+        self.into()
     }
 
     /// The preset of that name.

@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One cell: what is measured, as a path of words.
 pub mod cell;
-/// What the processor says of itself.
 pub mod processor;
-/// The suites: which axes their cells have, and how they are shown.
 pub mod suite;
 
 pub use cell::Cell;

@@ -2,8 +2,8 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
-use crate::run::compare::{Answer, Change};
 use crate::run::compare::medians::arm_trials;
+use crate::run::compare::{Answer, Change};
 use crate::run::metric::MetricId;
 use crate::run::stats::median;
 use crate::run::trial::Trial;

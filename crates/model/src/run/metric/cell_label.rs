@@ -4,14 +4,11 @@
 use std::borrow::Cow;
 
 use crate::base::units::bytes_text;
-use crate::run::cells::Bench;
-use crate::run::cells::Cell;
-use crate::run::cells::suite::Suite;
-use crate::run::cells::suite::Words;
+use crate::run::cells::suite::{Suite, Words};
+use crate::run::cells::{Bench, Cell};
 use crate::run::metric;
 use crate::run::metric::Metric;
-use crate::run::metric::cells::of_cell;
-use crate::run::metric::cells::split;
+use crate::run::metric::cells::{of_cell, split};
 
 /// The words of a cell that are not the same in all, and its first.
 pub(crate) fn of(bench: &Bench, suite: &Suite, cell: &Cell) -> String {

@@ -5,23 +5,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Policies that cannot act on a program.
 pub mod cannot_act;
 /// Which policies are tried when the user names none.
 pub mod defaults;
 /// The variables a workload is started with.
 pub mod environment;
-/// One row of the table of keys, and what is done with it.
 mod key;
-/// What can be set: the table of keys.
 pub mod keys;
 /// Several keys crossed.
 pub mod matrix;
 pub mod parse;
 pub mod realise;
-/// Settings of runtimes and allocators, and whether they were taken.
 pub mod runtime;
-/// Policies that differ in nothing but huge pages.
 mod siblings;
 /// Doubts that do not stop a run.
 pub mod warnings;

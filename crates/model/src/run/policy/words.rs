@@ -21,145 +21,94 @@ pub(super) trait Word: VariantArray + Copy + Into<&'static str> + FromStr {
 
 impl<T: VariantArray + Copy + Into<&'static str> + FromStr> Word for T {}
 
-/// `thp=`.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Serialize,
-    Deserialize,
-    PartialEq,
-    Eq,
-    Hash,
-    VariantArray,
-    IntoStaticStr,
-    EnumString,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Thp {
-    /// No huge page for this program.
-    Never,
-    /// Huge pages where the program asks for them.
-    Madvise,
-    /// Huge pages wherever one fits.
-    Always,
-    /// What the machine has.
-    Inherit,
+/// An enum of words: people and records write the name of a variant in lower case.
+macro_rules! words {
+    ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
+        #[derive(VariantArray, IntoStaticStr, EnumString)]
+        #[serde(rename_all = "lowercase")]
+        #[strum(serialize_all = "lowercase")]
+        pub enum $name { $($variants)* }
+    };
 }
 
-/// `defrag=`, the values of the sysfs file.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Serialize,
-    Deserialize,
-    PartialEq,
-    Eq,
-    Hash,
-    VariantArray,
-    IntoStaticStr,
-    EnumString,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Defrag {
-    /// Compact and reclaim in every fault.
-    Always,
-    /// Wake the background threads only.
-    Defer,
-    /// Compact for advised memory, wake the background threads for the rest.
-    #[serde(rename = "defer+madvise")]
-    #[strum(serialize = "defer+madvise")]
-    DeferMadvise,
-    /// Compact for advised memory, nothing for the rest.
-    Madvise,
-    /// Nothing.
-    Never,
+pub(super) use words;
+
+words! {
+    /// `thp=`.
+    pub enum Thp {
+        /// No huge page for this program.
+        Never,
+        /// Huge pages where the program asks for them.
+        Madvise,
+        /// Huge pages wherever one fits.
+        Always,
+        /// What the machine has.
+        Inherit,
+    }
 }
 
-/// The mode of one folio size, the values of `hugepages-<N>kB/enabled`.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Serialize,
-    Deserialize,
-    PartialEq,
-    Eq,
-    Hash,
-    VariantArray,
-    IntoStaticStr,
-    EnumString,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum SizeMode {
-    /// Everywhere.
-    Always,
-    /// What the global file says.
-    Inherit,
-    /// Advised memory.
-    Madvise,
-    /// Nowhere.
-    Never,
+words! {
+    /// `defrag=`, the values of the sysfs file.
+    pub enum Defrag {
+        /// Compact and reclaim in every fault.
+        Always,
+        /// Wake the background threads only.
+        Defer,
+        /// Compact for advised memory, wake the background threads for the rest.
+        #[serde(rename = "defer+madvise")]
+        #[strum(serialize = "defer+madvise")]
+        DeferMadvise,
+        /// Compact for advised memory, nothing for the rest.
+        Madvise,
+        /// Nothing.
+        Never,
+    }
 }
 
-/// A setting that is on or off.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Serialize,
-    Deserialize,
-    PartialEq,
-    Eq,
-    Hash,
-    VariantArray,
-    IntoStaticStr,
-    EnumString,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Toggle {
-    /// 0.
-    #[strum(serialize = "0")]
-    Off,
-    /// 1.
-    #[strum(serialize = "1")]
-    On,
+words! {
+    /// The mode of one folio size, the values of `hugepages-<N>kB/enabled`.
+    pub enum SizeMode {
+        /// Everywhere.
+        Always,
+        /// What the global file says.
+        Inherit,
+        /// Advised memory.
+        Madvise,
+        /// Nowhere.
+        Never,
+    }
 }
 
-/// `malloc=`.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    Serialize,
-    Deserialize,
-    PartialEq,
-    Eq,
-    Hash,
-    VariantArray,
-    IntoStaticStr,
-    EnumString,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Malloc {
-    /// Whatever the program uses by itself.
-    #[default]
-    Default,
-    /// `glibc.malloc.hugetlb=1`: advise the heap.
-    Thp,
-    /// `glibc.malloc.hugetlb=2`: the heap from a hugetlb pool.
-    Hugetlb,
-    /// libjemalloc, preloaded.
-    Jemalloc,
-    /// libmimalloc, preloaded.
-    Mimalloc,
-    /// libtcmalloc, preloaded.
-    Tcmalloc,
+words! {
+    /// A setting that is on or off.
+    pub enum Toggle {
+        /// 0.
+        #[strum(serialize = "0")]
+        Off,
+        /// 1.
+        #[strum(serialize = "1")]
+        On,
+    }
+}
+
+words! {
+    /// `malloc=`.
+    #[derive(Default)]
+    pub enum Malloc {
+        /// Whatever the program uses by itself.
+        #[default]
+        Default,
+        /// `glibc.malloc.hugetlb=1`: advise the heap.
+        Thp,
+        /// `glibc.malloc.hugetlb=2`: the heap from a hugetlb pool.
+        Hugetlb,
+        /// libjemalloc, preloaded.
+        Jemalloc,
+        /// libmimalloc, preloaded.
+        Mimalloc,
+        /// libtcmalloc, preloaded.
+        Tcmalloc,
+    }
 }

@@ -34,9 +34,7 @@ fn reading_is_finite(reading: &Reading) -> bool {
 fn made_finite(mut trial: Trial) -> Trial {
     for reading in trial.readings.values_mut() {
         if !reading_is_finite(reading) {
-            *reading = Reading::missing(Missing::Unreadable {
-                error: "not a finite number".to_owned(),
-            });
+            *reading = Reading::missing(Missing::unreadable("not a finite number"));
         }
     }
     trial

@@ -51,7 +51,10 @@ fn keep(report: &Report<'_>) -> String {
         (!names.is_empty()).then(|| names.join(", "))
     };
     if let Some(mixed) = with(&[Answer::Mixed]) {
-        let record = report.record_path.as_deref().map_or("RECORD".into(), quoted);
+        let record = report
+            .record_path
+            .as_deref()
+            .map_or("RECORD".into(), quoted);
         return format!(
             "Keep {baseline}, unless rare slow runs do not matter to you. Mixed: {mixed}. To judge by \
              the usual run (typical) or the total (mean): hugewise report --judge-by typical {record}"

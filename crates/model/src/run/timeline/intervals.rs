@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use super::join::{TrialSeconds, within};
 use crate::base::histogram::distribution::{Distribution, Grain};
 use crate::run::trial::Interval;
-use crate::run::trial::timeline::Requests;
-use crate::run::trial::timeline::Timeline;
-use crate::run::trial::timeline::Unrelated;
+use crate::run::trial::timeline::{Requests, Timeline, Unrelated};
 
 /// An interval that is longer belongs to no second, in nanoseconds: logs that are written once a
 /// second are late by as much as a machine under load makes them.

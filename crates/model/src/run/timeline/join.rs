@@ -6,12 +6,7 @@ use super::chance::{Circle, Stretch};
 use super::intervals;
 use crate::base::histogram::rank;
 use crate::base::missing::Missing;
-use crate::run::trial::timeline::Held;
-use crate::run::trial::timeline::LONG_NS;
-use crate::run::trial::timeline::Requests;
-use crate::run::trial::timeline::Slowest;
-use crate::run::trial::timeline::Timeline;
-use crate::run::trial::timeline::Unrelated;
+use crate::run::trial::timeline::{Held, LONG_NS, Requests, Slowest, Timeline, Unrelated};
 use crate::run::trial::{Timed, Times};
 
 /// One in so many requests is slow.

@@ -17,7 +17,6 @@ mod own_act;
 mod process_tree;
 mod read_back;
 mod requests;
-/// A trial of a service second by second.
 pub mod timeline;
 
 pub use first_touch::{FirstTouch, TouchPrice};

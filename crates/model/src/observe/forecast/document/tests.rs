@@ -28,9 +28,7 @@ fn forecast(extent: Extent, fits: Fits) -> Forecast {
             small_bytes: 1 << 30,
             populated: growth(700, 300 << 20),
             khugepaged_now: Ok(growth(0, 0)),
-            khugepaged_always: Err(Missing::NotSupported {
-                what: "khugepaged/max_ptes_none".to_owned(),
-            }),
+            khugepaged_always: Err(Missing::not_supported("khugepaged/max_ptes_none")),
             worst: growth(1000, 900 << 20),
         },
         worth: Worth {
@@ -41,12 +39,8 @@ fn forecast(extent: Extent, fits: Fits) -> Forecast {
                 Extent::Resident => Err(Missing::NotAsked),
             },
             used_where: UsedWhere {
-                damon: Missing::NotSupported {
-                    what: "DAMON".to_owned(),
-                },
-                idle_pages: Missing::NotPermitted {
-                    grant: "a tool".to_owned(),
-                },
+                damon: Missing::not_supported("DAMON"),
+                idle_pages: Missing::not_permitted("a tool"),
             },
             base: need(4096, 25_600, 25_600),
             huge: need(2 << 20, 50, 512),

@@ -79,12 +79,10 @@ impl<'a> Counts<'a> {
             .find(|(source, part)| !sources.contains(source) && *part > NEGLIGIBLE * all);
         match other {
             None => Ok(()),
-            Some((source, part)) => Err(Missing::NotSupported {
-                what: format!(
-                    "an event for {kind} on {source}, where {:.0} % of the {base} were counted",
-                    100.0 * part / all
-                ),
-            }),
+            Some((source, part)) => Err(Missing::not_supported(format!(
+                "an event for {kind} on {source}, where {:.0} % of the {base} were counted",
+                100.0 * part / all
+            ))),
         }
     }
 
@@ -99,9 +97,9 @@ impl<'a> Counts<'a> {
         // Counters of a group are read one after the other while they run.
         const READING_TAKES_TIME: f64 = 1.001;
         if share > READING_TAKES_TIME {
-            return Err(Missing::Unreadable {
-                error: format!("{kind} says {share:.2} for each cycle"),
-            });
+            return Err(Missing::unreadable(format!(
+                "{kind} says {share:.2} for each cycle"
+            )));
         }
         Ok(share.min(1.0))
     }
@@ -154,7 +152,5 @@ impl Sum {
 }
 
 fn none_of(kind: &str) -> Missing {
-    Missing::NotSupported {
-        what: format!("an event for {kind}"),
-    }
+    Missing::not_supported(format!("an event for {kind}"))
 }

@@ -119,9 +119,7 @@ fn without_counters() {
 
 #[test]
 fn counters_that_are_not_permitted_are_named_with_the_grant() {
-    let missing = Missing::NotPermitted {
-        grant: "CAP_PERFMON".to_owned(),
-    };
+    let missing = Missing::not_permitted("CAP_PERFMON");
     let header = Header {
         hardware: Hardware::Missing { missing },
         ..header()

@@ -9,7 +9,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use super::Settings;
 use super::key::Key;
 use super::realise::EnvChange;
-use super::words::Word;
+use super::words::{Word, words};
 
 mod answers;
 /// Settings that a program takes from its command line: `{postgres.huge_pages}`.
@@ -17,41 +17,27 @@ pub mod placeholders;
 
 pub use answers::{Answers, complaints, not_taken, parse_flags, parse_tunables, tunables_answers};
 
-/// Whose setting it is.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Serialize,
-    Deserialize,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    VariantArray,
-    IntoStaticStr,
-    EnumString,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Runtime {
-    /// HotSpot: `-XX:` flags, by `JAVA_TOOL_OPTIONS`.
-    Java,
-    /// Go: `GOGC`, `GOMEMLIMIT` and their kind, else an entry of `GODEBUG`.
-    Go,
-    /// An entry of `MALLOC_CONF`.
-    Jemalloc,
-    /// `MIMALLOC_NAME`.
-    Mimalloc,
-    /// `TCMALLOC_NAME` (gperftools).
-    Tcmalloc,
-    /// An entry of `GLIBC_TUNABLES`.
-    Glibc,
-    /// PostgreSQL, by `{postgres.NAME}` in the command.
-    Postgres,
-    /// Redis, by `{redis.NAME}` in the command.
-    Redis,
+words! {
+    /// Whose setting it is.
+    #[derive(PartialOrd, Ord)]
+    pub enum Runtime {
+        /// HotSpot: `-XX:` flags, by `JAVA_TOOL_OPTIONS`.
+        Java,
+        /// Go: `GOGC`, `GOMEMLIMIT` and their kind, else an entry of `GODEBUG`.
+        Go,
+        /// An entry of `MALLOC_CONF`.
+        Jemalloc,
+        /// `MIMALLOC_NAME`.
+        Mimalloc,
+        /// `TCMALLOC_NAME` (gperftools).
+        Tcmalloc,
+        /// An entry of `GLIBC_TUNABLES`.
+        Glibc,
+        /// PostgreSQL, by `{postgres.NAME}` in the command.
+        Postgres,
+        /// Redis, by `{redis.NAME}` in the command.
+        Redis,
+    }
 }
 
 impl Runtime {

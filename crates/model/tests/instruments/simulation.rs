@@ -1,8 +1,12 @@
 //! Both levels together, on patterns whose answer is known.
 
-use super::*;
-use crate::base::missing::Missing;
-use crate::text::{Style, to_text};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::base::tlb::{Holds, Structure, Tlb};
+use hugewise_model::observe::simulation::{
+    Access, Accesses, AsMapped, Column, Cut, FORMAT, Kind, Mapped, MappedPages, PageNow, Paging,
+    Processor, Simulation, Tally, Tracer, WalkCache, shape_of,
+};
+use hugewise_model::text::{Style, to_text};
 
 const K4: u64 = 4096;
 const M2: u64 = 2 << 20;

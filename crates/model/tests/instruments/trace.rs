@@ -1,11 +1,12 @@
 use expect_test::expect;
-
-use super::*;
-use crate::base::histogram::durations::Durations;
-use crate::base::missing::Missing;
-use crate::observe::trace::{Attachment, FORMAT, MissingPoint, Part, Preset};
-use crate::text::wrap::display_width;
-use crate::text::{Style, Verbosity, to_text};
+use hugewise_model::base::histogram::durations::Durations;
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::trace::{
+    Attachment, FORMAT, Kind, Latencies, Losses, MissingPoint, Part, PointTotals, Preset, Trace,
+    TracePoint, Window, csv_head,
+};
+use hugewise_model::text::wrap::display_width;
+use hugewise_model::text::{Style, Verbosity, to_text};
 
 fn point(name: &str, title: &str, kind: Kind, parts_by: Option<&str>) -> TracePoint {
     TracePoint {
@@ -59,9 +60,7 @@ fn example() -> Trace {
         missing: vec![MissingPoint {
             name: "zeroing".to_owned(),
             title: "zeroing of huge pages".to_owned(),
-            why: Missing::NotSupported {
-                what: "functions cannot be traced".to_owned(),
-            },
+            why: Missing::not_supported("functions cannot be traced"),
             tried: Vec::new(),
         }],
         intervals: Vec::new(),

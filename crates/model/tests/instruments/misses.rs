@@ -1,13 +1,16 @@
 //! Streams with known answers.
 
-use super::*;
-use crate::base::jsonl::{LineError, RawLine, to_line};
-use crate::base::missing::Missing;
-use crate::observe::faults;
-use crate::observe::faults::{Known, Map, Modes, Sharing, Symbol};
-use crate::run::trial::Outcome;
-use crate::text::document::Document;
-use crate::text::{Style, Verbosity, to_text};
+use hugewise_model::base::jsonl::{LineError, RawLine, to_line};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults;
+use hugewise_model::observe::faults::{Known, Map, Modes, Sharing, Symbol};
+use hugewise_model::observe::misses::{
+    Absence, Access, Analysis, Closing, Conclusion, Conditions, Event, Facility, Miss, MissEvent,
+    Summary, is_recording,
+};
+use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::document::Document;
+use hugewise_model::text::{Style, Verbosity, to_text};
 
 const PAGE: u64 = 4096;
 const HUGE: u64 = 2 << 20;

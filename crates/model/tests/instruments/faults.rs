@@ -1,13 +1,15 @@
 //! Streams of events with known answers.
 
 use expect_test::expect;
-use proptest::prelude::*;
-
-use super::*;
-use crate::base::jsonl::{LineError, RawLine, to_line};
-use crate::base::missing::Missing;
-use crate::run::trial::Outcome;
-use crate::text::{Style, Verbosity, to_text};
+use hugewise_model::base::jsonl::{LineError, RawLine, to_line};
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::faults::{
+    Accounted, Analysis, Closing, Conditions, Counted, Event, Kind, Known, Map, Modes, NamedRow,
+    Served, Shape, Sharing, Summary, Symbol, Weigh, Weight,
+};
+use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::{Style, Verbosity, to_text};
+use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 const PAGE: u64 = 4096;
 const HUGE: u64 = 512 * PAGE;
@@ -34,9 +36,7 @@ fn conditions() -> Conditions {
 }
 
 fn unprivileged() -> Conditions {
-    let not_permitted = Known::No(Missing::NotPermitted {
-        grant: "CAP_PERFMON".to_owned(),
-    });
+    let not_permitted = Known::No(Missing::not_permitted("CAP_PERFMON"));
     Conditions {
         modes: Modes::User,
         physical: not_permitted.clone(),

@@ -1,0 +1,12 @@
+//! Parsers of the kernel's text are total.
+
+use proptest::prelude::*;
+
+mod kernel_text;
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes: Vec<u8>) {
+        kernel_text::parse(&bytes);
+    }
+}

@@ -14,7 +14,16 @@ pub(super) struct Effect {
     /// Two-sided, with the number of claims that share the error.
     pub(super) p: Option<f64>,
     /// What the values show without any statistics, where they hardly scatter.
-    pub(super) fact: Option<Change>,
+    pub(super) fact: Option<Fact>,
+}
+
+/// What a few rounds show by their values alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fact {
+    /// Policy and baseline lie far apart.
+    Apart(Change),
+    /// All values lie within this, on the scale.
+    Within(f64),
 }
 
 /// The logarithm of the wealth at which a bet refutes, on one of two sides, where so many claims
@@ -97,10 +106,10 @@ pub(super) fn limit(scale: Scale, baseline_value: f64, threshold: f64) -> f64 {
 /// Values this many times further apart than they scatter need no test: that 57,000 faults
 /// became 100 in each of three rounds is a fact.
 const APART: f64 = 10.0;
-/// One round scatters nowhere.
-const FEWEST_FOR_A_FACT: usize = 2;
+/// One or two rounds scatter nowhere.
+const FEWEST_FOR_A_FACT: usize = 3;
 
-fn fact(draws: &Draws) -> Option<Change> {
+fn fact(draws: &Draws) -> Option<Fact> {
     if draws.values.len() < FEWEST_FOR_A_FACT {
         return None;
     }
@@ -114,12 +123,16 @@ fn fact(draws: &Draws) -> Option<Change> {
     let (a, b) = (ends(&draws.baselines()), ends(&draws.policies()));
     let scatter = (a.1 - a.0).max(b.1 - b.0) * APART;
     if b.0 - a.1 > scatter {
-        return Some(Change::Higher);
+        return Some(Fact::Apart(Change::Higher));
     }
     if a.0 - b.1 > scatter {
-        return Some(Change::Lower);
+        return Some(Fact::Apart(Change::Lower));
     }
-    (a == b && a.0 >= a.1).then_some(Change::NoDifference)
+    let (low, high) = (a.0.min(b.0), a.1.max(b.1));
+    Some(Fact::Within(match draws.scale {
+        Scale::Ratio => (high / low).ln(),
+        Scale::Difference => high - low,
+    }))
 }
 
 impl Effect {
@@ -171,7 +184,11 @@ impl Effect {
             Some((low, high)) if -limit <= low && high <= limit => Change::NoDifference,
             Some((low, _)) if low > 0.0 && significant => Change::Higher,
             Some((_, high)) if high < 0.0 && significant => Change::Lower,
-            _ => self.fact.unwrap_or(Change::CannotTell),
+            _ => match self.fact {
+                Some(Fact::Apart(change)) => change,
+                Some(Fact::Within(range)) if range <= limit => Change::NoDifference,
+                _ => Change::CannotTell,
+            },
         }
     }
 

@@ -140,13 +140,17 @@ fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String 
         pair.subject,
         evidence(report, &metric, comparison, Sign::Left),
     );
-    match may_be_small(report, comparison) {
+    let small = match may_be_small(report, comparison) {
         true => format!(
-            "{sentence} That may be less than {} %.",
+            " That may be less than {} %.",
             chosen_percent(report.table.verdict.threshold)
         ),
-        false => sentence,
-    }
+        false => String::new(),
+    };
+    format!(
+        "{sentence}{small}{}",
+        shape::rare(report, &comparison.policy, pair)
+    )
 }
 
 /// Whether the interval reaches into the threshold: the direction is known, the worth is not.

@@ -3,7 +3,7 @@
 use super::super::Report;
 use super::{Pair, Sign, evidence, of_cell};
 use crate::run::compare::labels::{effect_of, metric_of};
-use crate::run::compare::{Comparison, Order, Runs};
+use crate::run::compare::{Answer, Comparison, Order, Runs};
 use crate::run::metric::{Better, Metric, MetricId};
 use crate::text::number::{percent, percent_change};
 
@@ -47,6 +47,22 @@ pub(super) fn depends(report: &Report<'_>, comparison: &Comparison, pair: &Pair)
         evidence(report, &metric, comparison, Sign::Kept),
         dependence(report, &comparison.policy),
     )
+}
+
+/// So many runs beyond 95 % of the baseline's are no chance of one in twenty.
+const FEW: f64 = 0.1;
+
+/// The worse runs of a policy that is better, where there are more than a few.
+pub(super) fn rare(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
+    let verdict = &report.table.verdict;
+    let is_better = verdict.policies.get(policy) == Some(&Answer::Better);
+    let runs = verdict.runs.get(policy).filter(|_| is_better);
+    let many = |runs: &&Runs| runs.worse >= 2 && f64::from(runs.worse) > FEW * f64::from(runs.of);
+    runs.filter(many).map_or_else(String::new, |runs| {
+        let words = Words::of(&metric_of(report.record, &verdict.metric));
+        let worse = share(runs.worse, runs, words.worse, runs.worse_ratio, pair);
+        format!(" {worse}.")
+    })
 }
 
 /// Which runs the rounds were too few to see.

@@ -2,7 +2,7 @@
 //!
 //! Nothing of it outlives that process, which ends when its stdin closes: with this program,
 //! however that ends. So no journal has to undo it. What other programs were given meanwhile does
-//! lie scattered afterwards; [`compact`](crate::apply::fragment::compact) asks the kernel to move
+//! lie scattered afterwards; [`compact`] asks the kernel to move
 //! it together.
 
 use std::io::{BufRead, BufReader, Read, Write};

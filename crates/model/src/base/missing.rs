@@ -1,4 +1,4 @@
-//! Why something is not known: a reading or a fact has a value or a [`Missing`](crate::base::missing::Missing) reason, never a
+//! Why something is not known: a reading or a fact has a value or a [`Missing`] reason, never a
 //! zero for "unknown".
 
 use std::fmt;

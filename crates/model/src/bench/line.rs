@@ -7,7 +7,7 @@
 //!
 //! `metrics` are of [`metric`](crate::run::metric::cells). `pages` is what lay under each buffer once it was
 //! measured: bytes by kind, where a kind that is not named held nothing, or `{"missing": reason}`
-//! where nobody could look. Reasons are those of [`Missing`](crate::base::missing::Missing).
+//! where nobody could look. Reasons are those of [`Missing`].
 
 use std::collections::BTreeMap;
 

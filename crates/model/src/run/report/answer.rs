@@ -7,17 +7,16 @@ use crate::run::compare::labels::{effect_of, label_with_scope, metric_of};
 use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Comparison, Statistic, fewest_rounds, summary};
 use crate::run::findings::{Finding, Outcome};
-use crate::run::metric::MetricId;
-use crate::run::metric::{Better, Metric};
+use crate::run::metric::Metric;
 use crate::run::plan::service::CommandLine;
 use crate::text::number::Scaler;
 use crate::text::number::chosen_percent;
 use crate::text::number::percent;
 use crate::text::number::percent_change;
-use crate::text::number::quantity;
 use crate::text::number::three_digits;
 use crate::text::wrap::plain;
 use crate::text::wrap::shortened;
+use effect::Effect;
 
 /// Longer commands are cut in sentences; the record has them in full.
 const COMMAND_WIDTH: usize = 48;
@@ -161,61 +160,6 @@ fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
     ratio.is_some_and(|(low, high)| {
         (1.0 / most..most).contains(&low) || (1.0 / most..most).contains(&high)
     })
-}
-
-/// The size of an effect and which way it goes.
-struct Effect {
-    size: Size,
-    rises: bool,
-}
-
-enum Size {
-    /// Ten times or more, where a percentage is hard to read.
-    Times(f64),
-    /// A share or a quantity, with its unit.
-    By(String),
-}
-
-impl Effect {
-    fn of(metric: &Metric, comparison: &Comparison) -> Option<Self> {
-        let (size, rises) = match (comparison.ratio, comparison.difference) {
-            (Some(ratio), _) if ratio >= 10.0 => (Size::Times(ratio), true),
-            (Some(ratio), _) => {
-                let share = format!("{} %", percent((ratio - 1.0).abs()));
-                (Size::By(share), ratio > 1.0)
-            }
-            (None, Some(difference)) => {
-                let size = quantity(&metric.unit, difference.abs());
-                (Size::By(size), difference > 0.0)
-            }
-            (None, None) => return None,
-        };
-        Some(Self { size, rises })
-    }
-
-    /// `is 19.8 % faster than`; for other metrics than time, with what is good:
-    /// `is 4.2 % higher in p99 (worse) than`.
-    fn text(&self, metric: &Metric) -> String {
-        let label = sentence_label(metric);
-        let is_time = metric.name == MetricId::WallSeconds.name();
-        let worth = match (metric.better, self.rises) {
-            (Better::Neither, _) => "",
-            (Better::Lower, false) | (Better::Higher, true) => " (better)",
-            (Better::Lower, true) | (Better::Higher, false) => " (worse)",
-        };
-        match (&self.size, self.rises) {
-            (Size::Times(ratio), _) if is_time => {
-                format!("takes {} times as long as", three_digits(*ratio))
-            }
-            (Size::Times(ratio), _) => {
-                format!("has {} times the {label}{worth} of", three_digits(*ratio))
-            }
-            (Size::By(size), true) if is_time => format!("is {size} slower than"),
-            (Size::By(size), false) if is_time => format!("is {size} faster than"),
-            (Size::By(size), true) => format!("is {size} higher in {label}{worth} than"),
-            (Size::By(size), false) => format!("is {size} lower in {label}{worth} than"),
-        }
-    }
 }
 
 /// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
@@ -368,6 +312,7 @@ pub(super) fn is_answer(finding: &Finding) -> bool {
     finding.answers && finding.outcome == Outcome::Shown
 }
 
+mod effect;
 mod shape;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@
 //! *now*, the state of pages is *history*: where they disagree, both are given
 //! ([`Judgement::still`](crate::observe::inspect::reasons::Judgement::still)). And reasons that
 //! cannot be told apart without more capabilities are all named
-//! ([`Certainty::OneOf`](crate::observe::inspect::reasons::Certainty::OneOf)), never guessed.
+//! ([`Certainty::OneOf`]), never guessed.
 
 mod allocation;
 mod allocator;

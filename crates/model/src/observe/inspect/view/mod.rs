@@ -1,5 +1,5 @@
 //! What is said of one process: its memory by kind, the reason of every range, and the same in
-//! short. One [`Inspection`](crate::observe::inspect::view::Inspection), several forms.
+//! short. One [`Inspection`], several forms.
 
 use serde::{Deserialize, Serialize};
 

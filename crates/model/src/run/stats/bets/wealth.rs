@@ -1,0 +1,141 @@
+//! The wealth of the bets: scores of the values of a round, what each stake returns, and sums.
+
+use super::{Draw, Side};
+
+/// How boldly is bet, in quarters; the wealth is the mean over these, so that small effects and
+/// large ones both earn.
+const STAKES: [i32; 5] = [1, 2, 4, 8, 32];
+
+/// The values of one round without the shift, from their middle; the policy's is the first.
+pub(super) struct Scored {
+    values: [f64; 3],
+    n: usize,
+}
+
+impl Scored {
+    pub(super) fn of(draw: &Draw, shift: f64) -> Self {
+        let mut values = [draw.policy - shift, draw.baseline, 0.0];
+        let n = match draw.control {
+            Some(control) => {
+                values[2] = control;
+                3
+            }
+            None => 2,
+        };
+        let middle = middle(&values[..n]);
+        values[..n].iter_mut().for_each(|value| *value -= middle);
+        Self { values, n }
+    }
+
+    /// Those that are not zero: how far values usually lie from the middle of their round. Each
+    /// is known without knowing which value is the policy's.
+    pub(super) fn distances(&self) -> impl Iterator<Item = f64> {
+        let all = self.values.into_iter().take(self.n);
+        all.map(f64::abs).filter(|distance| *distance > 0.0)
+    }
+
+    /// Near the middle the distance in units of the usual one; far ones count no more than near
+    /// ones, so that a burst is one vote.
+    pub(super) fn score(&self, index: usize, scale: f64) -> f64 {
+        (self.values[index] / (1.5 * scale)).tanh()
+    }
+
+    pub(super) fn lead(&self, scale: f64) -> f64 {
+        let others: f64 = (1..self.n).map(|index| self.score(index, scale)).sum();
+        self.score(0, scale) - others / (self.n - 1) as f64
+    }
+}
+
+fn middle(values: &[f64]) -> f64 {
+    match values {
+        [a, b, c] => a.max(*b).min(a.min(*b).max(*c)),
+        _ => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
+/// What each stake returns in one round, as logarithms, for both sides.
+pub(super) struct Stakes {
+    below: [f64; STAKES.len()],
+    above: [f64; STAKES.len()],
+}
+
+impl Stakes {
+    pub(super) fn of(round: &Scored, scale: f64) -> Self {
+        let quarters = [0, 1, 2].map(|index| match index < round.n {
+            true => (round.score(index, scale) / 4.0).exp(),
+            false => 0.0,
+        });
+        let quarters = &quarters[..round.n];
+        Self {
+            below: STAKES.map(|stake| payoff(quarters, -stake)),
+            above: STAKES.map(|stake| payoff(quarters, stake)),
+        }
+    }
+}
+
+/// The bet pays in proportion to exp(stake × score) of the value that was the policy's; what it
+/// pays is one on average over the values that it could have been.
+fn payoff(quarters: &[f64], stake: i32) -> f64 {
+    let sum: f64 = quarters.iter().map(|quarter| quarter.powi(stake)).sum();
+    (quarters[0].powi(stake) / sum * quarters.len() as f64).ln()
+}
+
+/// The running sums of all stakes.
+#[derive(Default)]
+pub(super) struct Table {
+    rounds: u32,
+    below: [Sum; STAKES.len()],
+    above: [Sum; STAKES.len()],
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    total: f64,
+    squares: f64,
+}
+
+impl Table {
+    pub(super) fn settle(&mut self, stakes: &Stakes) {
+        self.rounds += 1;
+        let sides = [
+            (&mut self.below, &stakes.below),
+            (&mut self.above, &stakes.above),
+        ];
+        for (sums, payoffs) in sides {
+            for (sum, payoff) in sums.iter_mut().zip(payoffs) {
+                sum.total += payoff;
+                sum.squares += payoff * payoff;
+            }
+        }
+    }
+
+    fn sums(&self, side: Side) -> &[Sum; STAKES.len()] {
+        match side {
+            Side::Below => &self.below,
+            Side::Above => &self.above,
+        }
+    }
+
+    /// The logarithm of the mean wealth over all stakes.
+    pub(super) fn wealth(&self, side: Side) -> f64 {
+        log_mean_exp(&self.sums(side).map(|sum| sum.total))
+    }
+
+    pub(super) fn after(&self, side: Side, rounds: u32) -> f64 {
+        if self.rounds == 0 {
+            return f64::INFINITY;
+        }
+        let (n, more) = (f64::from(self.rounds), f64::from(rounds));
+        log_mean_exp(&self.sums(side).map(|sum| {
+            let mean = sum.total / n;
+            let variance = (sum.squares / n - mean * mean).max(0.0);
+            sum.total + more * (mean + (variance / n).sqrt())
+        }))
+    }
+}
+
+fn log_mean_exp(logs: &[f64]) -> f64 {
+    let largest = logs.iter().copied().fold(f64::MIN, f64::max);
+    let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
+    largest + (sum / logs.len() as f64).ln()
+}

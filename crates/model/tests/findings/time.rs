@@ -16,6 +16,47 @@ const STALLS: [(&str, f64); 3] = [
 ];
 
 #[test]
+fn what_comes_once_is_told_from_what_lasts() {
+    let id = "once-and-lasting";
+    // Zeroing costs more than the faults did, and user mode is faster.
+    let costly = with(&huge_pages(), &[("system_seconds", 0.88)]);
+    says(
+        &judge(&always(costly)),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: pays from 2.89 s of running: once +300 ms of kernel, then −12.1 % of user time. Kernel time is mostly that of bringing memory in, user time that of work. This run took 4.21 s
+        "#]],
+    );
+    says(
+        &judge(&always(huge_pages())),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: once −390 ms of kernel time, then −12.1 % of user time. Kernel time is mostly that of bringing memory in, user time that of work. This run took 4.21 s
+        "#]],
+    );
+    let small = [("user_seconds", 3.61), ("system_seconds", 0.19)];
+    says(
+        &judge(&always(with(&huge_pages(), &small))),
+        id,
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: once −390 ms of kernel time, then nothing: user time is the same. Kernel time is mostly that of bringing memory in, user time that of work. This run took 4.21 s
+        "#]],
+    );
+    let same = [("user_seconds", 3.61), ("system_seconds", 0.58)];
+    says(
+        &judge(&always(with(&huge_pages(), &same))),
+        id,
+        Outcome::NotShown,
+        &expect![[r#"
+            thp=always: kernel time or user time is not known well enough to tell what comes once from what lasts
+        "#]],
+    );
+}
+
+#[test]
 fn where_the_time_went() {
     let id = "where-the-time-went";
     let arms = |stalls: &[(&'static str, f64)]| {

@@ -1,6 +1,6 @@
 //! The running experiment: which policies have their answer, and whether it may stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
@@ -71,6 +71,16 @@ pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
     Ok(Judged::as_planned(record)?.deciding_rows())
 }
 
+/// Servers that live for several rounds are the same processes in all of them: an answer that is
+/// about more than these needs a few starts.
+const FEWEST_STARTS: usize = 3;
+
+fn has_starts_enough(record: &Record, policy: &str) -> bool {
+    let trials = record.trials.iter().filter(|trial| trial.policy == policy);
+    let starts: Option<BTreeSet<u32>> = trials.map(|trial| trial.start).collect();
+    starts.is_none_or(|starts| starts.len() >= FEWEST_STARTS)
+}
+
 fn reason_to_drop(
     judged: &Judged,
     policy: &str,
@@ -78,7 +88,7 @@ fn reason_to_drop(
     rounds_left: u32,
 ) -> Option<RemovalReason> {
     if judgement.is_settled {
-        return Some(RemovalReason::Decided);
+        return has_starts_enough(judged.record, policy).then_some(RemovalReason::Decided);
     }
     let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
     if !is_open || judged.rounds.whole < FORETELLING {

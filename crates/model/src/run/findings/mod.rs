@@ -24,6 +24,7 @@ mod khugepaged_filled_gaps;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
 mod memory_bloat;
+mod once_and_lasting;
 mod policy_had_no_effect;
 mod policy_not_applied;
 mod program_disables_thp;
@@ -68,6 +69,7 @@ pub static RULES: &[&dyn Rule] = &[
     &memory_bloat::MemoryBloat,
     &khugepaged_filled_gaps::KhugepagedFilledGaps,
     &thread_stacks_grew::ThreadStacksGrew,
+    &once_and_lasting::OnceAndLasting,
 ];
 
 /// What a rule says of one experiment.

@@ -39,6 +39,20 @@ fn a_clear_policy_is_dropped_as_soon_as_it_can_be() {
     assert_eq!(dropped(&record_of(prompt(), 6, fast)), [always]);
 }
 
+/// Rounds of one start are the same two processes again and again.
+#[test]
+fn servers_that_live_are_decided_after_three_starts() {
+    let starts = |each: u32| {
+        record_of(prompt(), 9, move |trial, slot| {
+            fast(trial, slot);
+            trial.start = Some(trial.round / each);
+        })
+    };
+    assert_eq!(dropped(&starts(9)), []);
+    assert_eq!(dropped(&starts(5)), []);
+    assert_eq!(dropped(&starts(3)).len(), 1);
+}
+
 #[test]
 fn a_round_without_a_dropped_policy_is_whole() {
     let mut record = record_of(prompt(), 20, fast);

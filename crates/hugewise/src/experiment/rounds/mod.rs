@@ -184,14 +184,13 @@ impl<'a> Rounds<'a> {
             if self.before_round(round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
-            if round < 2 && self.drop_idle(round, recorder, machine, progress)? == Flow::Stop {
-                return Ok(StopReason::Interrupted);
-            }
+            self.drop_idle(round, recorder, progress)?;
             // What was dropped is not in it any more.
             let plan = &recorder.record().header.plan.clone();
             if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
+            self.drop_idle(round + 1, recorder, progress)?;
             let left = rounds_left(plan, round + 1, first.elapsed());
             let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
             let rows = running(recorder.record()).map_err(exit::usage)?;
@@ -225,16 +224,10 @@ impl<'a> Rounds<'a> {
     }
 
     /// Drops the policies that turned out to be idle. Servers that live are those of the plan as
-    /// it was, so they are started anew.
-    fn drop_idle(
-        &self,
-        round: u32,
-        recorder: &mut Recorder,
-        machine: &mut Machine,
-        progress: &Progress,
-    ) -> Result<Flow> {
+    /// it was, so they are stopped, and the next round starts others.
+    fn drop_idle(&self, round: u32, recorder: &mut Recorder, progress: &Progress) -> Result<()> {
         if self.idle.is_empty() {
-            return Ok(Flow::Go);
+            return Ok(());
         }
         self.stop_servers(&recorder.record().header)?;
         let known = recorder.record().removals.len();
@@ -242,7 +235,7 @@ impl<'a> Rounds<'a> {
         for removal in &recorder.record().removals[known..] {
             progress.print_above(&format!("dropped: {removal}"));
         }
-        self.restart_servers(recorder.record(), round, machine, progress)
+        Ok(())
     }
 
     /// One round: every trial of the plan, recorded.

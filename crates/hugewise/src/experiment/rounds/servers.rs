@@ -113,23 +113,15 @@ impl Rounds<'_> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        let windows = self.servers.borrow().as_ref().map(|it| it.windows);
-        match windows.filter(|it| it.begins_at(round)) {
-            Some(_) => self.restart_servers(record, round, machine, progress),
-            None => Ok(Flow::Go),
-        }
-    }
-
-    /// Starts the servers of a round anew, where servers live at all.
-    pub(super) fn restart_servers(
-        &self,
-        record: &Record,
-        round: u32,
-        machine: &mut Machine,
-        progress: &Progress,
-    ) -> Result<Flow> {
         let header = &record.header;
-        let Some(windows) = self.servers.borrow().as_ref().map(|it| it.windows) else {
+        let due = |it: &&Servers| it.windows.begins_at(round) || it.slots.is_empty();
+        let windows = self
+            .servers
+            .borrow()
+            .as_ref()
+            .filter(due)
+            .map(|it| it.windows);
+        let Some(windows) = windows else {
             return Ok(Flow::Go);
         };
         self.stop_servers(header)?;

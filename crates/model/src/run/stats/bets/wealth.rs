@@ -139,3 +139,34 @@ fn log_mean_exp(logs: &[f64]) -> f64 {
     let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
     largest + (sum / logs.len() as f64).ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Each value of a round is the policy's with the same chance: what the bet pays is one on
+        /// average over them, whatever the values are.
+        #[test]
+        fn a_bet_is_fair(
+            values in proptest::array::uniform3(-1e3_f64..1e3), scale in 1e-3_f64..1e3, pair: bool,
+        ) {
+            let n = if pair { 2 } else { 3 };
+            let payoffs = (0..n).map(|policy| {
+                let mut turned = values;
+                turned[..n].rotate_left(policy);
+                let control = (!pair).then_some(turned[2]);
+                let draw = Draw { policy: turned[0], baseline: turned[1], control };
+                Stakes::of(&Scored::of(&draw, 0.0), scale)
+            });
+            let payoffs: Vec<Stakes> = payoffs.collect();
+            for stake in 0..STAKES.len() {
+                for side in [|it: &Stakes| it.below, |it: &Stakes| it.above] {
+                    let mean = payoffs.iter().map(|it| side(it)[stake].exp()).sum::<f64>() / n as f64;
+                    prop_assert!((mean - 1.0).abs() < 1e-9, "{mean}");
+                }
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
@@ -13,10 +13,10 @@ use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::compare::{Progress as SoFar, progress as so_far, running};
+use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{Header, Record, StopReason};
-use hugewise_model::run::trial::{Reading, Role, Trial};
+use hugewise_model::run::record::{Header, StopReason};
+use hugewise_model::run::trial::Role;
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -31,6 +31,7 @@ use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::output::Output;
 use crate::stderr::message;
 
+mod budget;
 mod cold;
 mod hooks;
 mod observe;
@@ -38,6 +39,7 @@ mod progress_text;
 mod servers;
 mod trial;
 
+use budget::{rounds_left, stop};
 use progress_text::{estimates, failure};
 use servers::Servers;
 
@@ -321,48 +323,4 @@ fn written_files(header: &Header) -> Vec<String> {
 enum Flow {
     Go,
     Stop,
-}
-
-/// Why no further round is needed, if so.
-fn stop(record: &Record, so_far: &SoFar, began: Instant) -> Option<StopReason> {
-    let bounds = &record.header.plan.bounds;
-    let time_is_up = bounds.max_time.is_some_and(|most| began.elapsed() >= most)
-        && bounds
-            .least_rounds
-            .is_none_or(|least| so_far.rounds >= least);
-    let first_rounds = (so_far.rounds >= 2).then(|| nothing_to_judge(record));
-    first_rounds
-        .flatten()
-        .or(so_far.stop)
-        .or_else(|| time_is_up.then_some(StopReason::MaxTime))
-}
-
-/// How many more rounds there is time for, if they take as long as the `done` ones did.
-fn rounds_left(plan: &Plan, done: u32, elapsed: Duration) -> u32 {
-    let bounds = &plan.bounds;
-    let planned = bounds.max_rounds.saturating_sub(done);
-    let Some(most) = bounds.max_time else {
-        return planned;
-    };
-    let left = most.saturating_sub(elapsed).as_secs_f64();
-    let each = elapsed.as_secs_f64() / f64::from(done);
-    planned.min((left / each.max(1e-9)) as u32)
-}
-
-/// Why more rounds would bring nothing either.
-fn nothing_to_judge(record: &Record) -> Option<StopReason> {
-    let metric = &record.header.plan.verdict_metric;
-    let judged = |trial: &Trial| match trial.readings.get(metric) {
-        Some(Reading::Missing { .. }) | None => false,
-        Some(_) => true,
-    };
-    let mut succeeded = record
-        .trials
-        .iter()
-        .filter(|trial| trial.succeeded())
-        .peekable();
-    if succeeded.peek().is_none() {
-        return Some(StopReason::WorkloadFails);
-    }
-    (!succeeded.any(judged)).then_some(StopReason::VerdictUnmeasured)
 }

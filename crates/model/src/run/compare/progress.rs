@@ -91,7 +91,7 @@ fn reason_to_drop(
         return has_starts_enough(judged.record, policy).then_some(RemovalReason::Decided);
     }
     let is_open = judgement.answer == Answer::NotDecided && judgement.reason.is_none();
-    if !is_open || judged.rounds.whole < FORETELLING {
+    if !is_open || judged.rounds.whole < FORETELLING || rounds_left == 0 {
         return None;
     }
     let draws = judged.evidence().draws(policy);

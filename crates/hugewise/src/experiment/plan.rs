@@ -192,7 +192,7 @@ impl Options {
             Ok(name.to_owned())
         } else {
             Err(exit::usage(format!(
-                "--judge-by {name}: there is no such metric; {}",
+                "--judge-by {name}: write typical, mean, p95 or a metric; {}",
                 metric_hint(name, &self.metric)
             )))
         }

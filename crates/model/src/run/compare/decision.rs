@@ -65,6 +65,14 @@ impl Question {
         matches!(self.judge_by, JudgeBy::Mean | JudgeBy::P95)
     }
 
+    /// The mean is a figure by itself, unless it is what is judged.
+    fn alpha_of_mean(self) -> f64 {
+        match self.judge_by {
+            JudgeBy::Mean => ALPHA / f64::from(self.claims.max(1)),
+            _ => ALPHA,
+        }
+    }
+
     /// The side of an effect that is a gain.
     fn gain(self) -> Side {
         match self.better {
@@ -112,8 +120,7 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
 
 /// The answer of the mean alone.
 fn by_mean(draws: &Draws, question: Question) -> Answer {
-    let alpha = ALPHA / f64::from(question.claims.max(1));
-    let ends = mean(draws, alpha).and_then(|mean| mean.interval);
+    let ends = mean(draws, question.alpha_of_mean()).and_then(|mean| mean.interval);
     let most = 1.0 + question.threshold;
     let up = question.gain() == Side::Above;
     match ends {
@@ -253,7 +260,7 @@ fn runs(draws: &Draws, question: Question, limit: f64) -> Option<Runs> {
     let (better, worse) = (beyond(good_end, -sign), beyond(bad_end, sign));
     let middle = median(&baselines)?;
     let ratio = |values: &[f64]| Some(median(values)? / middle).filter(|it| it.is_finite());
-    let mean = mean(draws, ALPHA);
+    let mean = mean(draws, question.alpha_of_mean());
     Some(Runs {
         of: policies.len() as u32,
         better_ratio: ratio(&better),

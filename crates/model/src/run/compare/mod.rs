@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::plan::JudgeBy;
 use crate::run::stats::Quantile;
 
 mod between;
@@ -196,6 +197,9 @@ pub struct Verdict {
     /// The runs of each policy that was measured, beside those of the baseline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: BTreeMap<String, Runs>,
+    /// By which property of the runs the policies were judged.
+    #[serde(default, skip_serializing_if = "JudgeBy::is_shape")]
+    pub judge_by: JudgeBy,
     /// Whether the baseline, the metric, the threshold or the property of the runs is another than
     /// the plan's: chosen after the data was there to be seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

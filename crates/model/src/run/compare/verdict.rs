@@ -41,6 +41,7 @@ impl Evidence<'_> {
             metric: self.metric.to_owned(),
             baseline: self.baseline.name.clone(),
             threshold: self.question.threshold,
+            judge_by: self.question.judge_by,
             order: order(self.record, self.metric),
             ..Verdict::default()
         };
@@ -49,7 +50,7 @@ impl Evidence<'_> {
             let name = || comparison.policy.clone();
             let order = verdict.order.as_ref();
             let judged = match self.question.judge_by {
-                JudgeBy::P95 => self.by_p95(comparisons, &name()),
+                JudgeBy::P95 if judgement.reason.is_none() => self.by_p95(comparisons, &name()),
                 _ => judgement.answer,
             };
             let answer = with_order(judged, &name(), order);

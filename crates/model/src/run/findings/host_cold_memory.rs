@@ -141,8 +141,9 @@ fn priced(view: &mut PolicyView<'_, '_>, huge_bytes: f64) -> Claim {
     let expected = huge_bytes / page as f64 * (cold_seconds - warm_seconds);
     let (start, after_rest) = cold_start(view, page, expected);
     Claim::Shown(format!(
-        "{}: first touch of cold memory costs {} a huge page here: {start} a start; not in the \
-         comparison. Of warm memory it costs {}{after_rest}",
+        "{}: a start after a few seconds of rest takes {start} longer, because the host has taken free \
+         memory back; not in the comparison. The first touch of a huge page costs {} then, and {} \
+         otherwise{after_rest}",
         view.policy,
         seconds(cold_seconds),
         seconds(warm_seconds),

@@ -127,7 +127,7 @@ impl FromStr for Criterion {
 
 impl JudgeBy {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn is_shape(&self) -> bool {
+    pub(crate) fn is_shape(&self) -> bool {
         *self == Self::Shape
     }
 }

@@ -44,6 +44,10 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
 fn keep(report: &Report<'_>) -> String {
     let verdict = &report.table.verdict;
     let baseline = plain(&verdict.baseline);
+    let mut rows = report.table.comparisons.iter();
+    if !rows.any(|row| row.metric == verdict.metric && row.n > 0) {
+        return "No recommendation: nothing was compared.".to_owned();
+    }
     let with = |wanted: &[Answer]| {
         let policies = verdict.policies.iter();
         let policies = policies.filter(|(_, answer)| wanted.contains(answer));

@@ -8,7 +8,9 @@ use crate::run::compare::medians::Medians;
 use crate::run::compare::{Answer, Comparison, Statistic, fewest_rounds, summary};
 use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::Metric;
+use crate::run::plan::JudgeBy;
 use crate::run::plan::service::CommandLine;
+use crate::run::stats::Quantile;
 use crate::text::number::Scaler;
 use crate::text::number::chosen_percent;
 use crate::text::number::percent;
@@ -28,9 +30,9 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
         for column in columns.iter().skip(1) {
             // What ran is said once.
             let subject = if answers.is_empty() {
-                format!(" for {}", command(report))
+                format!("{} for {}", property(report), command(report))
             } else {
-                String::new()
+                property(report).to_owned()
             };
             let pair = Pair {
                 here: plain(column.name),
@@ -107,11 +109,8 @@ fn sentence_label(metric: &Metric) -> String {
 
 fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
     let verdict = &report.table.verdict;
-    let comparison = report.table.comparisons.iter().find(|comparison| {
-        comparison.metric == verdict.metric
-            && comparison.statistic == Statistic::Center
-            && comparison.policy == policy
-    });
+    let comparison = judged(report, policy);
+    let comparison = comparison.as_ref();
     let reason = verdict.reasons.get(policy).map(|reason| plain(reason));
     match (verdict.policies.get(policy), comparison) {
         (Some(Answer::NoEffect), _) => no_effect(report, policy, pair, reason.as_deref()),
@@ -125,6 +124,41 @@ fn answer(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
         }
         (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
         (_, None) => no_answer(pair, reason.as_deref()),
+    }
+}
+
+/// The comparison that was judged: of the usual run, of the mean, or of the tail.
+fn judged(report: &Report<'_>, policy: &str) -> Option<Comparison> {
+    let verdict = &report.table.verdict;
+    let statistic = match verdict.judge_by {
+        JudgeBy::P95 => Statistic::Quantile(Quantile::P95),
+        _ => Statistic::Center,
+    };
+    let found = |statistic| {
+        let mut rows = report.table.comparisons.iter();
+        rows.find(|row| {
+            row.metric == verdict.metric && row.statistic == statistic && row.policy == policy
+        })
+    };
+    let row = found(statistic).or_else(|| found(Statistic::Center))?;
+    let runs = verdict.runs.get(policy);
+    match (verdict.judge_by, runs) {
+        (JudgeBy::Mean, Some(runs)) if row.ratio.is_some() => Some(Comparison {
+            ratio: runs.mean,
+            low: runs.mean_low,
+            high: runs.mean_high,
+            ..row.clone()
+        }),
+        _ => Some(row.clone()),
+    }
+}
+
+/// What is judged, where it is not the usual run.
+fn property(report: &Report<'_>) -> &'static str {
+    match report.table.verdict.judge_by {
+        JudgeBy::Mean => " on average",
+        JudgeBy::P95 => " at p95",
+        JudgeBy::Shape | JudgeBy::Typical => "",
     }
 }
 
@@ -275,7 +309,7 @@ fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
         None => String::new(),
     };
     Some(format!(
-        "Noise{noise} hides it: try longer trials or a larger --threshold."
+        "Noise{noise} hides it: try longer trials or a longer --max-time."
     ))
 }
 
@@ -300,8 +334,8 @@ fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str
     let why = why.map_or_else(String::new, |why| {
         format!(": {}", why.trim_end_matches('.'))
     });
-    let pages = match pair.subject.strip_prefix(" for ") {
-        Some(command) => format!("the pages of {command}"),
+    let pages = match pair.subject.split_once(" for ") {
+        Some((_, command)) => format!("the pages of {command}"),
         None => "this program's pages".to_owned(),
     };
     format!("{} had no effect on {pages}{why}.", pair.here)

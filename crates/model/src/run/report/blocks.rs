@@ -139,8 +139,8 @@ fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
         (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
         (None, None) => return false,
     };
-    let is_shown = matches!(comparison.change, Change::Higher | Change::Lower);
-    is_shown && (between - shown).abs() > (shown.abs() / 10.0).max(least)
+    comparison.change != Change::NoDifference
+        && (between - shown).abs() > (shown.abs() / 10.0).max(least)
 }
 
 fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {

@@ -19,13 +19,15 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     let notes = Notes::default();
     let first = tables(report, width, Level::First, &notes);
     let known = notes.lines().len();
+    let computed = notes::computed(report, &notes);
     let all = tables(report, width, Level::Detail, &notes);
     let footnotes = notes.lines();
     let (near, far) = footnotes.split_at(known);
     let signs = notes::signs(report, &grids(&first));
     let mut more = notes::signs(report, &grids(&all));
     more.retain(|sign| !signs.contains(sign));
-    more.extend(notes::computed(report, &notes).map(str::to_owned));
+    let later = notes::computed(report, &notes).filter(|_| computed.is_none());
+    more.extend(later.map(str::to_owned));
 
     let mut document = Document::new([conclusion(report)]);
     let last = first.len().saturating_sub(1);
@@ -33,6 +35,9 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
         let mut section = table.section(Level::First);
         if index == last {
             section.push(Block::Notes(one_line(&signs)));
+            section.push(Block::Notes(
+                computed.map(str::to_owned).into_iter().collect(),
+            ));
             section.push(Block::Notes(near.to_vec()));
         }
         document.push(section);
@@ -67,13 +72,27 @@ fn conclusion(report: &Report<'_>) -> Section {
     for answer in report.answers() {
         section.push(Paragraph::new(answer).tone(Tone::Strong));
     }
-    for line in advice(report) {
+    let lines = advice(report);
+    let at_rest = cold_start(report).filter(|_| lines.len() > 1);
+    for line in lines {
         match line {
             Advice::Sentence(text) => section.push(Paragraph::new(text).hang(4)),
             Advice::Command(command) => section.push(Block::Lines(vec![format!("    {command}")])),
         }
     }
+    if let Some(finding) = at_rest {
+        section.push(Paragraph::new(plain(&finding.headline())).hang(4));
+    }
     section
+}
+
+/// What the best policy costs where the program is started now and then.
+fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
+    let best = report.table.verdict.best.as_deref()?;
+    report.findings.iter().find(|finding| {
+        let is_price = finding.id == "host-cold-memory" && finding.outcome == Outcome::Shown;
+        is_price && finding.policy.as_deref() == Some(best)
+    })
 }
 
 /// A table with what it is about and the names that it shortens.
@@ -166,7 +185,8 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
         .findings
         .iter()
         .filter(|it| it.outcome == Outcome::Shown);
-    for finding in shown.filter(|it| !is_answer(it)) {
+    let told = cold_start(report);
+    for finding in shown.filter(|it| !is_answer(it) && told.is_none_or(|told| told.id != it.id)) {
         match chosen.iter_mut().find(|it| it.id == finding.id) {
             Some(other) if finding.policy.as_deref() == best => *other = finding,
             Some(_) => {}

@@ -95,10 +95,8 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "Changes are estimated within rounds; they can differ from the change between the two medians \
-     shown.",
-    "Changes are medians over all pairs of trials; they can differ from the change between the two \
-     medians shown.",
+    "Changes are taken within rounds; the medians beside them may differ otherwise.",
+    "Changes are medians over all pairs of trials; the medians beside them may differ.",
 ];
 
 /// How changes are computed, where the medians beside one suggest another.
@@ -143,7 +141,16 @@ const NOT_SHUFFLED: &str = "The records were measured one after the other: any o
 /// The doubts about one record.
 fn doubts_of(record: &Record) -> Vec<(Level, String)> {
     let failed = failed(record).into_iter().map(|line| (Level::First, line));
-    let marks = marks(record).into_iter().map(|line| (Level::Detail, line));
+    let marked = record
+        .trials
+        .iter()
+        .filter(|it| !it.marks.is_empty())
+        .count();
+    let level = match 2 * marked > record.trials.len() {
+        true => Level::First,
+        false => Level::Detail,
+    };
+    let marks = marks(record).into_iter().map(|line| (level, line));
     let warnings = record.warnings.iter();
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
     let dropped = record.removals.iter().map(|removal| {
@@ -242,8 +249,8 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
             Some((Level::First, "Stopped: no trial gave the metric to judge."))
         }
         StopReason::OutOfReach => Some((
-            Level::Detail,
-            "Stopped: the rounds left would decide nothing more.",
+            Level::First,
+            "Stopped early: the time left would have decided nothing more; more time may.",
         )),
         StopReason::Decided | StopReason::Precise | StopReason::Measured => None,
     };

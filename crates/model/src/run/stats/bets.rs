@@ -142,7 +142,14 @@ impl<'a> Bets<'a> {
                 false => high = middle,
             }
         }
-        Some(f64::midpoint(low, high))
+        let most = differences().map(f64::abs).fold(0.0, f64::max);
+        let estimate = f64::midpoint(low, high);
+        // What the search left of zero is none.
+        Some(if estimate.abs() > 1e-9 * most {
+            estimate
+        } else {
+            0.0
+        })
     }
 
     /// The shifts that no bet refuted at wealth exp(`needed`) on its side, as a closed interval;

@@ -44,9 +44,15 @@ impl Rule for OnceAndLasting {
 }
 
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
-    let (system_before, system) = view.both(ONCE)?;
-    let (user_before, user) = view.both(LASTING)?;
+    let (system_before, _) = view.both(ONCE)?;
+    let (user_before, _) = view.both(LASTING)?;
     let (wall, _) = view.both(WALL)?;
+    // The changes of the table, which are those within rounds.
+    let change = |metric| view.context.comparison(metric, view.policy)?.ratio;
+    let (Some(system), Some(user)) = (change(ONCE), change(LASTING)) else {
+        return Ok(Claim::Nothing);
+    };
+    let (system, user) = (system * system_before, user * user_before);
     let once = told(ONCE, (system - system_before).abs());
     let lasting = percent((user / user_before - 1.0).abs());
     // Seconds of running until what lasts is worth what comes once.

@@ -10,7 +10,7 @@ use crate::run::findings::{Finding, Outcome};
 use crate::run::metric::Metric;
 use crate::run::plan::JudgeBy;
 use crate::run::plan::service::CommandLine;
-use crate::run::stats::Quantile;
+use crate::run::stats::{FEWEST_FOR_A_MEAN, Quantile};
 use crate::text::number::Scaler;
 use crate::text::number::chosen_percent;
 use crate::text::number::percent;
@@ -140,16 +140,24 @@ fn judged(report: &Report<'_>, policy: &str) -> Option<Comparison> {
             row.metric == verdict.metric && row.statistic == statistic && row.policy == policy
         })
     };
-    let row = found(statistic).or_else(|| found(Statistic::Center))?;
+    let usual = found(Statistic::Center)?;
+    let row = found(statistic);
     let runs = verdict.runs.get(policy);
     match (verdict.judge_by, runs) {
-        (JudgeBy::Mean, Some(runs)) if row.ratio.is_some() => Some(Comparison {
+        (JudgeBy::P95, _) if row.is_none() => Some(Comparison {
+            ratio: None,
+            difference: None,
+            low: None,
+            high: None,
+            ..usual.clone()
+        }),
+        (JudgeBy::Mean, Some(runs)) if usual.ratio.is_some() => Some(Comparison {
             ratio: runs.mean,
             low: runs.mean_low,
             high: runs.mean_high,
-            ..row.clone()
+            ..usual.clone()
         }),
-        _ => Some(row.clone()),
+        _ => row.cloned(),
     }
 }
 
@@ -296,11 +304,18 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
     next.map_or(lead.clone(), |next| format!("{lead} {next}"))
 }
 
+/// A p95 of fewer values is their maximum.
+const FEWEST_FOR_P95: u32 = 20;
+
 /// What would decide it: enough rounds, or less noise.
 fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
     let Some((low, high)) = comparison.low.zip(comparison.high) else {
         let policies = report.record.header.plan.policies.len();
-        let fewest = fewest_rounds(policies.saturating_sub(1) as u32);
+        let fewest = match report.table.verdict.judge_by {
+            JudgeBy::Mean => FEWEST_FOR_A_MEAN,
+            JudgeBy::P95 => FEWEST_FOR_P95,
+            JudgeBy::Shape | JudgeBy::Typical => fewest_rounds(policies.saturating_sub(1) as u32),
+        };
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
     };

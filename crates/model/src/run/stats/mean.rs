@@ -9,7 +9,7 @@ use super::bets::Draw;
 /// The number of rounds at which the sequence is narrowest.
 const TUNED_FOR: f64 = 20.0;
 /// A spread that fewer rounds show is too rough for an asymptotic interval.
-const FEWEST: usize = 8;
+pub const FEWEST_FOR_A_MEAN: u32 = 8;
 
 /// A ratio of means.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,8 @@ pub fn mean_ratio(draws: &[Draw], alpha: f64) -> Option<MeanRatio> {
     let radius = variance.sqrt() * radius(n, alpha);
     Some(MeanRatio {
         ratio,
-        interval: (draws.len() >= FEWEST).then_some((ratio - radius, ratio + radius)),
+        interval: (draws.len() >= FEWEST_FOR_A_MEAN as usize)
+            .then_some((ratio - radius, ratio + radius)),
     })
 }
 

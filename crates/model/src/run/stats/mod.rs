@@ -16,7 +16,7 @@ pub mod tail;
 
 pub use bets::{Bets, Draw, Side, Wealth};
 pub use holm::holm;
-pub use mean::{MeanRatio, mean_ratio};
+pub use mean::{FEWEST_FOR_A_MEAN, MeanRatio, mean_ratio};
 pub use proportion::{Share, at_most, wilson};
 pub use quantile::{Quantile, median};
 pub use sample::Sample;

@@ -103,7 +103,7 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
     let case = Case::of(draws, question)?;
     let runs = runs(draws, question, case.limit)?;
     if question.judge_by == JudgeBy::Mean {
-        let answer = by_mean(draws, question);
+        let answer = by_mean(&runs, question);
         return Some(Decision {
             is_settled: answer != Answer::NotDecided,
             answer,
@@ -119,8 +119,8 @@ pub(super) fn decide(draws: &Draws, question: Question) -> Option<Decision> {
 }
 
 /// The answer of the mean alone.
-fn by_mean(draws: &Draws, question: Question) -> Answer {
-    let ends = mean(draws, question.alpha_of_mean()).and_then(|mean| mean.interval);
+fn by_mean(runs: &Runs, question: Question) -> Answer {
+    let ends = runs.mean_low.zip(runs.mean_high);
     let most = 1.0 + question.threshold;
     let up = question.gain() == Side::Above;
     match ends {
@@ -187,10 +187,11 @@ impl<'a> Case<'a> {
         let needed = needed(self.question.claims);
         let shows = |side| self.at_zero.log(side) >= needed;
         let (gain, loss) = (shows(self.question.gain()), shows(self.question.loss()));
-        if self.is_mixed((gain, loss), needed) {
+        let same = self.is_equivalent();
+        if self.is_mixed((gain, loss, same), needed) {
             return Answer::Mixed;
         }
-        if self.is_equivalent() {
+        if same {
             return Answer::NoDifference;
         }
         match (gain, loss) {
@@ -202,7 +203,7 @@ impl<'a> Case<'a> {
 
     /// Some runs are shown to be better, and some to be worse. A shift of all runs is both the
     /// usual run and some runs.
-    fn is_mixed(&self, (gain, loss): (bool, bool), needed: f64) -> bool {
+    fn is_mixed(&self, (gain, loss, same): (bool, bool, bool), needed: f64) -> bool {
         if self.question.judge_by != JudgeBy::Shape {
             return false;
         }
@@ -211,7 +212,6 @@ impl<'a> Case<'a> {
             Side::Above => (self.shape.larger, self.shape.smaller),
         };
         let (some_gain, some_loss) = (some_gain >= needed, some_loss >= needed);
-        let same = self.is_equivalent();
         (some_gain || gain) && (some_loss || loss) || same && (some_gain || some_loss)
     }
 
@@ -277,9 +277,8 @@ fn runs(draws: &Draws, question: Question, limit: f64) -> Option<Runs> {
 /// Whether each run of the policy was worse than every run of the baseline.
 fn worst(draws: &Draws, sign: f64, limit: f64) -> Vec<bool> {
     let scaled = || draws.scaled.iter();
-    let both = |draw: &Draw| std::iter::once(draw.baseline).chain(draw.control);
     let most = scaled()
-        .flat_map(both)
+        .flat_map(Draw::baselines)
         .map(|value| sign * value)
         .fold(f64::MIN, f64::max);
     scaled()

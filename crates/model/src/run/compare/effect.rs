@@ -83,8 +83,7 @@ impl Draws {
 
     /// The runs of the baseline, both of each round.
     pub(super) fn baselines(&self) -> Vec<f64> {
-        let both = |draw: &Draw| std::iter::once(draw.baseline).chain(draw.control);
-        self.values.iter().flat_map(both).collect()
+        self.values.iter().flat_map(Draw::baselines).collect()
     }
 
     pub(super) fn policies(&self) -> Vec<f64> {

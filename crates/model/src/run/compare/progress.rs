@@ -127,9 +127,8 @@ impl Judged<'_> {
     /// Whether no interval of the verdict metric is wider than ± `precision`.
     fn is_precise(&self, precision: f64) -> bool {
         let evidence = self.evidence();
-        let rows = self.deciding_rows();
-        rows.iter().all(|row| {
-            Effect::of_draws(&evidence.draws(&row.policy), self.question().claims)
+        self.policies().all(|policy| {
+            Effect::of_draws(&evidence.draws(&policy.name), evidence.question.claims)
                 .and_then(|effect| effect.half_width())
                 .is_some_and(|half| half <= precision)
         })

@@ -24,6 +24,8 @@ pub(super) enum Arm<'a> {
 pub(super) struct Rounds<'a> {
     arms: BTreeMap<&'a str, BTreeMap<u32, &'a Trial>>,
     control: BTreeMap<u32, &'a Trial>,
+    /// The policy whose second run the control is.
+    planned_baseline: &'a str,
     /// How many rounds are whole.
     pub(super) whole: u32,
     /// Rounds in which some trial never ran: cut off by a signal, a crash or a full disk. They
@@ -45,6 +47,7 @@ impl<'a> Rounds<'a> {
         let mut rounds = Self {
             arms: BTreeMap::new(),
             control: BTreeMap::new(),
+            planned_baseline: &record.header.plan.baseline,
             whole: sizes
                 .iter()
                 .filter(|&(&at, &size)| size >= slots(at))
@@ -83,20 +86,15 @@ impl<'a> Rounds<'a> {
     }
 
     /// The rounds in which `metric` was read in both arms of trials that succeeded, with the
-    /// second run of the baseline where `control` has one, and what a reader should know of the
+    /// second run of the baseline where it is the plan's, and what a reader should know of the
     /// others.
-    pub(super) fn draws(
-        &self,
-        metric: &str,
-        (baseline, control): (Arm, Option<Arm>),
-        policy: Arm,
-    ) -> Pairs<'a> {
-        let mut pairs = self.pairs(metric, baseline, policy);
-        let Some(column) = control.and_then(|control| self.column(control)) else {
+    pub(super) fn draws(&self, metric: &str, baseline: &str, policy: &str) -> Pairs<'a> {
+        let mut pairs = self.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
+        if baseline != self.planned_baseline {
             return pairs;
-        };
+        }
         let read = |round: &u32| {
-            let trial = column.get(round).filter(|trial| trial.succeeded())?;
+            let trial = self.control.get(round).filter(|trial| trial.succeeded())?;
             numbers(trial, metric).ok()
         };
         pairs.controls = pairs.numbers.iter().map(read).collect();

@@ -6,7 +6,7 @@ use crate::run::compare::effect::Effect;
 use crate::run::compare::percentiles::percentiles;
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::rows::{Estimate, tails};
-use crate::run::compare::verdict::{Evidence, control};
+use crate::run::compare::verdict::Evidence;
 use crate::run::compare::{CompareError, Comparison, Control, Statistic, Table, columns};
 use crate::run::metric::Better;
 use crate::run::plan::JudgeBy;
@@ -54,6 +54,9 @@ pub(super) struct Judged<'a> {
     pub(super) better: Better,
     pub(super) threshold: f64,
     judge_by: JudgeBy,
+    /// How many policies share the error of the verdict: those that changed the program's pages,
+    /// or may have. About the others nothing is claimed that the clock could get wrong.
+    claims: u32,
 }
 
 /// Everything as the plan had it.
@@ -86,7 +89,10 @@ impl<'a> Judged<'a> {
             return Err(CompareError::BadThreshold { threshold });
         }
         let rounds = Rounds::of(record);
+        let others = plan.policies.iter().filter(|it| it.name != baseline.name);
+        let judged = others.filter(|it| no_effect(record, &rounds, baseline, it).is_none());
         Ok(Self {
+            claims: judged.count().max(1) as u32,
             record,
             rounds,
             baseline,
@@ -97,20 +103,11 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// How many policies share the error of the verdict: those that changed the program's pages,
-    /// or may have. About the others nothing is claimed that the clock could get wrong.
-    fn claims(&self) -> u32 {
-        let judged = self
-            .policies()
-            .filter(|policy| no_effect(self.record, &self.rounds, self.baseline, policy).is_none());
-        judged.count().max(1) as u32
-    }
-
     pub(super) fn question(&self) -> Question {
         Question {
             better: self.better,
             threshold: self.threshold,
-            claims: self.claims(),
+            claims: self.claims,
             judge_by: self.judge_by,
         }
     }
@@ -184,7 +181,7 @@ impl<'a> Judged<'a> {
 
     fn center(&self, metric: &str, policy: &str, pairs: &Pairs) -> Estimate {
         let claims = if metric == self.metric {
-            self.claims()
+            self.claims
         } else {
             1
         };
@@ -224,11 +221,7 @@ impl<'a> Judged<'a> {
 
     /// The rounds of one policy beside those of the baseline.
     fn draws(&self, metric: &str, policy: &str) -> Pairs<'a> {
-        let baseline = (
-            Arm::Policy(self.baseline.name.as_str()),
-            control(self.record, self.baseline),
-        );
-        self.rounds.draws(metric, baseline, Arm::Policy(policy))
+        self.rounds.draws(metric, &self.baseline.name, policy)
     }
 
     /// The rows of the verdict metric alone.

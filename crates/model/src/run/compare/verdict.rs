@@ -115,12 +115,7 @@ impl Evidence<'_> {
     }
 
     fn pairs(&self, policy: &str) -> Pairs<'_> {
-        let baseline = (
-            Arm::Policy(self.baseline.name.as_str()),
-            control(self.record, self.baseline),
-        );
-        self.rounds
-            .draws(self.metric, baseline, Arm::Policy(policy))
+        self.rounds.draws(self.metric, &self.baseline.name, policy)
     }
 
     /// Why the trials of a policy say nothing about the policy.
@@ -229,11 +224,6 @@ pub(super) fn word(change: Change, better: Better) -> Answer {
         (Change::NoDifference, _) => Answer::NoDifference,
         (Change::CannotTell, _) | (_, Better::Neither) => Answer::NotDecided,
     }
-}
-
-/// The second run of the plan's baseline belongs to that baseline alone.
-pub(super) fn control<'a>(record: &Record, baseline: &Policy) -> Option<Arm<'a>> {
-    (record.header.plan.baseline == baseline.name).then_some(Arm::Control)
 }
 
 /// Where the order matters so much that a policy is better after one kind of trial and worse

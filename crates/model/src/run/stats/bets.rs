@@ -15,6 +15,7 @@
 mod wealth;
 
 use super::quantile::median_of_sorted;
+pub(super) use wealth::log_mean_exp;
 use wealth::{Scored, Stakes, Table};
 
 /// What is dealt in one round, on the scale of the comparison.
@@ -33,6 +34,11 @@ impl Draw {
     #[must_use]
     pub fn difference(&self) -> f64 {
         self.policy - self.baseline_mean()
+    }
+
+    /// The runs of the baseline.
+    pub fn baselines(&self) -> impl Iterator<Item = f64> + use<> {
+        std::iter::once(self.baseline).chain(self.control)
     }
 
     /// The mean over the runs of the baseline.
@@ -99,29 +105,22 @@ impl<'a> Bets<'a> {
     /// The wealth of the bets against `shift`.
     #[must_use]
     pub fn against(&self, shift: f64) -> Wealth {
-        let mut most = Wealth {
-            below: 0.0,
-            above: 0.0,
-        };
-        let mut table = Table::default();
-        for stakes in self.stakes(shift) {
-            table.settle(&stakes);
-            most.below = most.below.max(table.wealth(Side::Below));
-            most.above = most.above.max(table.wealth(Side::Above));
-        }
-        most
+        self.settled(shift).most()
     }
 
     /// The logarithm of the wealth that one bet may have after `rounds` more, if it goes on as
     /// it did, with one standard error in its favour.
     #[must_use]
     pub fn hope(&self, shift: f64, side: Side, rounds: u32) -> f64 {
+        let table = self.settled(shift);
+        table.most().log(side).max(table.after(side, rounds))
+    }
+
+    /// All rounds, settled.
+    fn settled(&self, shift: f64) -> Table {
         let mut table = Table::default();
-        for stakes in self.stakes(shift) {
-            table.settle(&stakes);
-        }
-        let most = self.against(shift).log(side);
-        most.max(table.after(side, rounds))
+        self.stakes(shift).for_each(|stakes| table.settle(&stakes));
+        table
     }
 
     /// The shift that leaves the policy in the middle of its rounds; `None` without a round.

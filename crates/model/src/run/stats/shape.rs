@@ -8,7 +8,7 @@
 //! allows every smaller effect (a bounded null: Caughey, Dafoe, Li and Miratrix, 2023), and the
 //! wealth may be looked at after every round.
 
-use super::bets::Draw;
+use super::bets::{Draw, log_mean_exp};
 
 /// Which values of the baseline's runs so far are thresholds: those that few of its runs exceed.
 /// Lower ones see more shifts and fewer rare runs, and the bets on the usual run see shifts.
@@ -47,9 +47,9 @@ fn one_side(draws: &[Draw], margin: f64, sign: f64) -> f64 {
                 let at = (quantile * past.len() as f64).ceil() as usize;
                 settle(logs, draw, past[at.max(1) - 1] + margin, sign);
             }
-            most = most.max(log_mean(&logs));
+            most = most.max(log_mean_exp(logs.as_flattened()));
         }
-        for value in std::iter::once(draw.baseline).chain(draw.control) {
+        for value in draw.baselines() {
             let at = past.partition_point(|&other| other < sign * value);
             past.insert(at, sign * value);
         }
@@ -60,23 +60,11 @@ fn one_side(draws: &[Draw], margin: f64, sign: f64) -> f64 {
 fn settle(logs: &mut [f64; STAKES.len()], draw: &Draw, threshold: f64, sign: f64) {
     let beyond = |value: f64| sign * value > threshold;
     let runs = 2 + usize::from(draw.control.is_some());
-    let others = [Some(draw.baseline), draw.control];
-    let others = others
-        .into_iter()
-        .flatten()
-        .filter(|&it| beyond(it))
-        .count();
+    let others = draw.baselines().filter(|&it| beyond(it)).count();
     let hit = beyond(draw.policy);
     let chance = (others + usize::from(hit)) as f64 / runs as f64;
     for (log, stake) in logs.iter_mut().zip(STAKES) {
         let fair = (chance * stake.exp() + 1.0 - chance).ln();
         *log += if hit { stake } else { 0.0 } - fair;
     }
-}
-
-fn log_mean(logs: &[[f64; STAKES.len()]; QUANTILES.len()]) -> f64 {
-    let all = || logs.iter().flatten().copied();
-    let largest = all().fold(f64::MIN, f64::max);
-    let sum: f64 = all().map(|log| (log - largest).exp()).sum();
-    largest + (sum / all().count() as f64).ln()
 }

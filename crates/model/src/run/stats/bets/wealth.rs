@@ -1,6 +1,6 @@
 //! The wealth of the bets: scores of the values of a round, what each stake returns, and sums.
 
-use super::{Draw, Side};
+use super::{Draw, Side, Wealth};
 
 /// How boldly is bet, in quarters; the wealth is the mean over these, so that small effects and
 /// large ones both earn.
@@ -86,6 +86,8 @@ pub(super) struct Table {
     rounds: u32,
     below: [Sum; STAKES.len()],
     above: [Sum; STAKES.len()],
+    /// The largest wealth so far: nothing was won before the first round.
+    most: (f64, f64),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -107,6 +109,13 @@ impl Table {
                 sum.squares += payoff * payoff;
             }
         }
+        self.most.0 = self.most.0.max(self.wealth(Side::Below));
+        self.most.1 = self.most.1.max(self.wealth(Side::Above));
+    }
+
+    pub(super) fn most(&self) -> Wealth {
+        let (below, above) = self.most;
+        Wealth { below, above }
     }
 
     fn sums(&self, side: Side) -> &[Sum; STAKES.len()] {
@@ -117,7 +126,7 @@ impl Table {
     }
 
     /// The logarithm of the mean wealth over all stakes.
-    pub(super) fn wealth(&self, side: Side) -> f64 {
+    fn wealth(&self, side: Side) -> f64 {
         log_mean_exp(&self.sums(side).map(|sum| sum.total))
     }
 
@@ -134,7 +143,8 @@ impl Table {
     }
 }
 
-fn log_mean_exp(logs: &[f64]) -> f64 {
+/// The logarithm of the mean of numbers whose logarithms are given.
+pub fn log_mean_exp(logs: &[f64]) -> f64 {
     let largest = logs.iter().copied().fold(f64::MIN, f64::max);
     let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
     largest + (sum / logs.len() as f64).ln()

@@ -1,6 +1,6 @@
 //! The running experiment: which policies have their answer, and whether it may stop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
@@ -17,8 +17,6 @@ pub struct Progress {
     pub stop: Option<StopReason>,
     /// The policies that need not run in the next round.
     pub drops: Vec<Removal>,
-    /// The answer for each policy other than the baseline, if the experiment ended here.
-    pub answers: BTreeMap<String, Answer>,
 }
 
 /// Fewer rounds foretell nothing.
@@ -37,10 +35,8 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
     let rounds = judged.rounds.whole;
     let evidence = judged.evidence();
     let mut drops = Vec::new();
-    let mut answers = BTreeMap::new();
     for policy in judged.policies().map(|policy| policy.name.as_str()) {
         let judgement = evidence.judge(policy);
-        answers.insert(policy.to_owned(), judgement.answer);
         if record.is_run(policy, rounds) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {
@@ -59,7 +55,6 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
         rounds,
         stop,
         drops,
-        answers,
     })
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
@@ -58,6 +59,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         message(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
+    if !realisation.tracer.is_none() {
+        let relay = Relay::catch()?;
+        let ran = spawn::run_traced(&launch, || relay.next());
+        return exit_code(ran.map(|(outcome, tracing)| {
+            for sentence in &tracing.beyond {
+                message(sentence);
+            }
+            outcome
+        }));
+    }
     if realisation.files.is_empty() {
         message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
@@ -81,6 +92,10 @@ fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Res
     for left in machine.finish()? {
         message(left);
     }
+    exit_code(outcome)
+}
+
+fn exit_code(outcome: machine::error::Result<Outcome>) -> Result<ExitCode> {
     Ok(match outcome {
         Err(error) => {
             message(error);
@@ -104,6 +119,7 @@ fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
     Ok(Launch {
         environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
         prctl: realisation.prctl,
+        tracer: realisation.tracer,
         identity: invoker::identity()?,
         ..Launch::new(runtimes::filled(
             arguments.command.clone(),

@@ -249,6 +249,7 @@ impl<'a> TrialRun<'a> {
             files: before.files,
             thp_disable: before.thp_disable,
             allocator: read_back::allocator(expected, tree.as_ref()),
+            tracing: ran.end.tracing.clone(),
             runtimes: BTreeMap::new(),
             tree,
         };

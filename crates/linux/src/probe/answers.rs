@@ -176,6 +176,9 @@ pub struct Answers {
     pub collapse: Answer,
     /// `process_madvise(MADV_COLLAPSE)` on nothing, in a child.
     pub collapse_remote: Answer,
+    /// A seccomp filter and `PTRACE_TRACEME`, in a child.
+    #[serde(default = "not_tried")]
+    pub trace: Answer,
     /// `bpf(BPF_MAP_CREATE)`.
     pub bpf_map: Answer,
     /// `bpf(BPF_PROG_LOAD)` of the smallest tracing program.

@@ -50,6 +50,7 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
         page_flags: page_flags(root, frame),
         collapse: memory::collapse(),
         collapse_remote: process::collapse_remote(),
+        trace: crate::spawn::try_tracing().into(),
         bpf_map: Answer::NotTried,
         bpf_program: Answer::NotTried,
         btf: File::open(root.path("sys/kernel/btf/vmlinux"))

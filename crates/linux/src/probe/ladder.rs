@@ -52,6 +52,11 @@ fn judge(feature: Feature, root: &Root, answers: &Answers, host: &Host, grants: 
             "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
             "CAP_SYS_NICE",
         ),
+        Feature::Tracing => simple(
+            answers.trace,
+            "seccomp filters",
+            "kernel.yama.ptrace_scope below 2, and a container that allows ptrace",
+        ),
         Feature::FaultsUser => faults_user(answers.page_faults, grants),
         Feature::FaultsKernel => perf(answers.page_faults.kernel, &grants.perf_kernel()),
         Feature::Cycles => hardware(answers.cycles, grants),

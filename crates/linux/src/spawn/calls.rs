@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use super::usage::Usage;
+use crate::machine::root::Root;
 
 /// The number of the error that the last call of this thread left behind.
 pub(super) fn errno() -> i32 {
@@ -49,6 +50,30 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
         checked(libc::sigprocmask(libc::SIG_BLOCK, &raw const deaf, nowhere))?;
         let fd = checked(libc::signalfd(-1, &raw const pending, flags))?;
         Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Waiting for SIGCHLD, where nobody else does.
+#[derive(Debug)]
+pub(super) struct ChildSignals(libc::sigset_t);
+
+impl ChildSignals {
+    /// Holds the signal back in this thread; a child that is forked later inherits that.
+    pub(super) fn begin() -> Self {
+        let set = signal_set(&[libc::SIGCHLD]);
+        // SAFETY: the set outlives the call.
+        unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+        Self(set)
+    }
+
+    /// Returns when it comes, when another signal was caught, or when the time is over.
+    pub(super) fn wait(&self, limit: Duration) {
+        let limit = libc::timespec {
+            tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        };
+        // SAFETY: the set and the time outlive the call.
+        unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const limit) };
     }
 }
 
@@ -105,13 +130,16 @@ pub(super) fn wait_readable<const N: usize>(
     polled.map(|polled| ready > 0 && polled.revents != 0)
 }
 
-/// A change of a child.
+/// A change of a child or of a tracee.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Change {
     /// It stopped for its tracer; the raw status.
     Stopped { pid: i32, status: i32 },
     /// It ended and was reaped; the raw status and what it used.
     Ended { pid: i32, status: i32, usage: Usage },
+    /// A tracee ended that is another's child, or a thread of it: what it used is counted where
+    /// its process is reaped.
+    Left { pid: i32 },
     /// Nothing has changed.
     None,
     /// There is no child any more.
@@ -120,24 +148,59 @@ pub(super) enum Change {
 
 /// The next change of any child, without waiting.
 pub(super) fn next_change() -> Change {
+    let (pid, is_end) = match peek_change() {
+        Err(error) if error.raw_os_error() == Some(libc::ECHILD) => return Change::NoChild,
+        Err(_) | Ok(None) => return Change::None,
+        Ok(Some(changed)) => changed,
+    };
+    // Asked before it is reaped: afterwards its number says nothing.
+    let is_own = !is_end || is_own_child(pid);
     let mut status = 0;
     // SAFETY: rusage is a plain structure of integers, for which zeroes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let options = libc::WNOHANG | libc::__WALL;
     // SAFETY: both places are valid for the answer.
-    let pid = unsafe { libc::wait4(-1, &raw mut status, options, &raw mut usage) };
-    match pid {
-        -1 if errno() == libc::ECHILD => Change::NoChild,
+    let changed = unsafe { libc::wait4(pid, &raw mut status, options, &raw mut usage) };
+    match changed {
         -1 | 0 => Change::None,
         _ if libc::WIFSTOPPED(status) || libc::WIFCONTINUED(status) => {
             Change::Stopped { pid, status }
         }
-        _ => Change::Ended {
+        _ if is_own => Change::Ended {
             pid,
             status,
             usage: Usage::of(&usage),
         },
+        _ => Change::Left { pid },
     }
+}
+
+/// Who has changed, and whether it has ended, without taking the change away.
+fn peek_change() -> io::Result<Option<(i32, bool)>> {
+    // SAFETY: siginfo_t is a plain structure, for which zeroes are valid.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: the place is valid for the answer.
+    checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, options) })?;
+    // SAFETY: waitid fills the number of a child in, or leaves the zero.
+    let pid = unsafe { info.si_pid() };
+    let is_end = matches!(
+        info.si_code,
+        libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED
+    );
+    Ok((pid != 0).then_some((pid, is_end)))
+}
+
+/// Whether it is a process, and a child of ours: a tracee may be a thread, or another's child.
+fn is_own_child(pid: i32) -> bool {
+    let status = Root::real().read(format!("proc/{pid}/status"));
+    let status = String::from_utf8_lossy(&status.unwrap_or_default()).into_owned();
+    let field = |name| {
+        let value = status.lines().find_map(|line| line.strip_prefix(name));
+        value.and_then(|value| value.trim().parse::<i64>().ok())
+    };
+    let own = i64::from(std::process::id());
+    field("Tgid:") == Some(pid.into()) && field("PPid:") == Some(own)
 }
 
 /// Kills a process; the error when it may not be killed.

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 use std::ptr;
 
 use hugewise_model::base::host::ThpDisable;
-use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 
 use super::calls::errno;
 use super::image::Image;
+use super::tracer::{self, Filter};
 use super::usage::Usage;
 use super::wire::Order;
 
@@ -31,6 +32,8 @@ pub(super) struct Settings {
     directory: Option<CString>,
     stdin: File,
     cpus: Option<libc::cpu_set_t>,
+    /// Where the tree stops for its tracer.
+    filter: Option<Filter>,
 }
 
 impl Settings {
@@ -48,6 +51,7 @@ impl Settings {
             directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
             cpus: order.cpus.as_deref().map(cpu_set),
+            filter: (order.tracer != Tracer::None).then(|| Filter::new(tracer::block_bytes())),
         })
     }
 
@@ -147,6 +151,7 @@ enum Step {
     User,
     Directory,
     Input,
+    Filter,
     Exec,
 }
 
@@ -179,6 +184,7 @@ impl Failure {
             4 => "setting its user".to_owned(),
             5 => format!("changing to {}", text(order.directory.as_deref())),
             6 => "giving it its input".to_owned(),
+            7 => "filtering its system calls (seccomp)".to_owned(),
             _ => format!(
                 "running `{}`",
                 text(order.command.first().map(Vec::as_slice))
@@ -225,6 +231,15 @@ impl Shared {
     }
 }
 
+/// Whose session, signals and standard input a child has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Streams {
+    /// Its own, as for a fresh login.
+    Fresh,
+    /// Ours.
+    Inherited,
+}
+
 /// The child, waiting for its release.
 #[derive(Debug)]
 pub(super) struct Child {
@@ -238,7 +253,7 @@ impl Child {
     ///
     /// # Errors
     /// A sentence that says which step failed.
-    pub(super) fn fork(order: &Order) -> Result<Self, String> {
+    pub(super) fn fork(order: &Order, streams: Streams) -> Result<Self, String> {
         let settings = Settings::prepare(order)?;
         let mut image = Image::prepare(order)?;
         let forking = |error: io::Error| format!("forking: {error}");
@@ -248,7 +263,13 @@ impl Child {
         // SAFETY: the keeper has one thread, and the child makes system calls only.
         match unsafe { libc::fork() } {
             -1 => Err(forking(io::Error::last_os_error())),
-            0 => live(&settings, &mut image, &shared, theirs.as_raw_fd(), keeper),
+            0 => live(
+                (&settings, streams),
+                &mut image,
+                &shared,
+                theirs.as_raw_fd(),
+                keeper,
+            ),
             pid => {
                 drop(theirs);
                 let child = Self { pid, gate, shared };
@@ -305,13 +326,28 @@ fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// The life of the child. Makes system calls only, and never returns.
-fn live(settings: &Settings, image: &mut Image, shared: &Shared, gate: i32, keeper: u32) -> ! {
+fn live(
+    (settings, streams): (&Settings, Streams),
+    image: &mut Image,
+    shared: &Shared,
+    gate: i32,
+    keeper: u32,
+) -> ! {
     let note = shared.0;
     // SAFETY: the note is mapped and writable; the keeper reads it only after the byte on the
     // gate or after our death. `_exit` leaves at once, without running anything of the parent.
     unsafe {
-        libc::setsid();
-        if let Err(failure) = settings.enter() {
+        let entered = match streams {
+            Streams::Fresh => {
+                libc::setsid();
+                settings.enter()
+            }
+            Streams::Inherited => {
+                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+                settings.enter_as_is()
+            }
+        };
+        if let Err(failure) = entered {
             (&raw mut (*note).failure).write_volatile(failure);
             libc::_exit(127);
         }
@@ -328,6 +364,15 @@ fn live(settings: &Settings, image: &mut Image, shared: &Shared, gate: i32, keep
         let mut byte = b'!';
         libc::write(gate, (&raw const byte).cast(), 1);
         if libc::read(gate, (&raw mut byte).cast(), 1) != 1 {
+            libc::_exit(127);
+        }
+        // Only now there is a tracer: without one a filtered call fails.
+        if let Some(Err(failure)) = settings
+            .filter
+            .as_ref()
+            .map(|it| Step::Filter.check(it.install()))
+        {
+            (&raw mut (*note).failure).write_volatile(failure);
             libc::_exit(127);
         }
         libc::getrusage(libc::RUSAGE_SELF, &raw mut (*note).base);

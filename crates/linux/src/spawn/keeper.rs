@@ -15,11 +15,12 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::trial::Outcome;
 
 use super::calls::{self, Change};
-use super::child::Child;
+use super::child::{Child, Streams};
 use super::exit_reading::{self, ExitReading};
 use super::image::Image;
 use super::scratch::Scratch;
-use super::tracee::{self, Stop};
+use super::tracee::{self, Options, Stop};
+use super::tracer::Tracer;
 use super::usage::Usage;
 use super::wire::{self, End, Event, Order, Ready};
 use super::{AtExit, KEEPER_WORD};
@@ -57,12 +58,15 @@ fn keep() -> io::Result<()> {
     };
     // What the child inherits through exec cannot be larger than this.
     let floor_bytes = own_peak();
-    let child = match Child::fork(&order) {
+    let child = match Child::fork(&order, Streams::Fresh) {
         Ok(child) => child,
         Err(sentence) => return wire::write_frame(&mut &socket, &Event::Refused(sentence)),
     };
     leave_output()?;
     let mut keeper = Keeper::new(socket, signals, order, child);
+    if let Err(sentence) = keeper.begin_tracing() {
+        return wire::write_frame(&mut &keeper.socket, &Event::Refused(sentence));
+    }
     let end = keeper.run(floor_bytes)?;
     let sent = wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)));
     // Whoever receives the end may read the files of the trial before they go.
@@ -125,6 +129,8 @@ struct Keeper {
     refused_since: Option<Instant>,
     usage: Usage,
     exit: Result<ExitReading, Missing>,
+    /// The tracer of the whole tree, where one was asked for.
+    tracer: Option<Tracer>,
 }
 
 impl Keeper {
@@ -132,6 +138,7 @@ impl Keeper {
         Self {
             socket,
             signals,
+            tracer: Tracer::new(order.tracer, child.pid),
             order,
             child,
             begun: Instant::now(),
@@ -145,9 +152,6 @@ impl Keeper {
     }
 
     fn run(&mut self, floor_bytes: u64) -> io::Result<End> {
-        if let Err(missing) = self.begin_tracing() {
-            self.exit = Err(missing);
-        }
         let ready = Ready {
             main: self.child.pid.unsigned_abs(),
             thp_disable: self.child.thp_disable(),
@@ -164,19 +168,39 @@ impl Keeper {
         Ok(self.conclude(floor_bytes, survivors))
     }
 
-    fn begin_tracing(&self) -> Result<(), Missing> {
-        if self.order.at_exit == AtExit::Pass {
-            return Err(Missing::NotAsked);
-        }
-        if self.would_lose_privilege() {
-            return Err(Missing::NotPermitted {
+    /// Holding the main process at its end is done where it can be; a tracer of the tree is part
+    /// of the policy, and without it there is no trial.
+    fn begin_tracing(&mut self) -> Result<(), String> {
+        let may_hold = match self.order.at_exit {
+            AtExit::Pass => Err(Missing::NotAsked),
+            AtExit::Hold if self.would_lose_privilege() => Err(Missing::NotPermitted {
                 grant: "root, because a traced set-user-id program would lose its privilege"
                     .to_owned(),
-            });
+            }),
+            AtExit::Hold => Ok(()),
+        };
+        let options = match (&self.tracer, &may_hold) {
+            (None, Err(missing)) => {
+                self.exit = Err(missing.clone());
+                return Ok(());
+            }
+            (None, Ok(())) => Options::END,
+            (Some(_), Ok(())) => Options::END.and(Options::TREE),
+            (Some(_), Err(_)) => Options::TREE,
+        };
+        let seized = tracee::seize(self.child.pid, options);
+        if let (Some(_), Err(error)) = (&self.tracer, &seized) {
+            return Err(format!(
+                "tracing the workload (thp=always without --system): {error}"
+            ));
         }
-        tracee::seize(self.child.pid).map_err(|error| Missing::NotPermitted {
+        let may_hold = may_hold.and(seized.map_err(|error| Missing::NotPermitted {
             grant: format!("CAP_SYS_PTRACE (tracing the workload: {error})"),
-        })
+        }));
+        if let Err(missing) = may_hold {
+            self.exit = Err(missing);
+        }
+        Ok(())
     }
 
     /// Whether the command is a set-user-id or set-group-id program and we are not root
@@ -268,12 +292,20 @@ impl Keeper {
             match calls::next_change() {
                 Change::Stopped { pid, status } => self.answer(pid, status),
                 Change::Ended { pid, status, usage } => self.reaped(pid, status, usage),
+                Change::Left { pid } => self.forget(pid),
                 last @ (Change::None | Change::NoChild) => return last,
             }
         }
     }
 
+    fn forget(&mut self, pid: i32) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.forget(pid);
+        }
+    }
+
     fn reaped(&mut self, pid: i32, status: i32, usage: Usage) {
+        self.forget(pid);
         if pid == self.child.pid {
             self.over = Some((Instant::now(), status));
             let before = self.child.usage_before_exec();
@@ -285,11 +317,17 @@ impl Keeper {
 
     /// Lets a stopped tracee do what it would have done without us.
     fn answer(&mut self, pid: i32, status: i32) {
-        match tracee::reason(status) {
-            Stop::Exit => self.hold(pid),
+        let stop = tracee::reason(status);
+        if stop == Stop::Exit && pid == self.child.pid {
+            return self.hold(pid);
+        }
+        if let Some(tracer) = &mut self.tracer {
+            return tracer.answer(pid, stop);
+        }
+        match stop {
             Stop::Group => tracee::leave_stopped(pid),
             Stop::Signal(signal) => tracee::resume(pid, signal),
-            Stop::Tracing => tracee::resume(pid, 0),
+            _ => tracee::resume(pid, 0),
         }
     }
 
@@ -338,6 +376,7 @@ impl Keeper {
             usage: self.usage,
             floor_bytes,
             exit: self.exit.clone(),
+            tracing: self.tracer.as_ref().map(|tracer| tracer.tracing.clone()),
             keeper_cpu_ns: calls::own_usage().cpu_ns(),
             survivors,
         }

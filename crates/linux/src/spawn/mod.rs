@@ -21,7 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugewise_model::run::policy::realise::ThpPrctl;
+use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::identity::Identity;
@@ -38,7 +38,9 @@ pub(crate) mod page_scan;
 mod plain;
 mod running;
 mod scratch;
+mod traced;
 mod tracee;
+mod tracer;
 mod usage;
 mod wire;
 
@@ -51,6 +53,8 @@ pub use keeper::keeper_main;
 pub use plain::run_plain;
 pub use running::{CapturedOutput, Running, StartResult, Suspended, start};
 pub use scratch::{scratch_name, sweep_scratch};
+pub use traced::run_traced;
+pub use tracer::try_tracing;
 pub use usage::Usage;
 pub use wire::End;
 
@@ -67,6 +71,8 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// What is done with the per-process THP switch.
     pub prctl: ThpPrctl,
+    /// Whether its tree is traced to advise its memory.
+    pub tracer: Tracer,
     /// Its user; `None` is the user of this process.
     pub identity: Option<Identity>,
     /// Where it runs; `None` is here.
@@ -96,6 +102,7 @@ impl Launch {
             command,
             environment: Vec::new(),
             prctl: ThpPrctl::Leave,
+            tracer: Tracer::None,
             identity: None,
             directory: None,
             stdin: None,

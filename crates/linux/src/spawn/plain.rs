@@ -73,7 +73,7 @@ fn wait(child: &mut Child, signal: impl Fn() -> Option<i32>) -> io::Result<ExitS
     }
 }
 
-fn outcome(status: ExitStatus) -> Outcome {
+pub(super) fn outcome(status: ExitStatus) -> Outcome {
     match (status.code(), status.signal()) {
         (Some(code), _) => Outcome::Exited { code },
         (None, signal) => Outcome::Signalled {

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::policy::realise::ThpPrctl;
-use hugewise_model::run::trial::Outcome;
+use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
+use hugewise_model::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,7 @@ pub(super) struct Order {
     pub(super) command: Vec<Vec<u8>>,
     pub(super) environment: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) prctl: ThpPrctl,
+    pub(super) tracer: Tracer,
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
@@ -58,6 +59,7 @@ impl Order {
             command: launch.command.iter().map(|word| bytes(word)).collect(),
             environment: environment(launch),
             prctl: launch.prctl,
+            tracer: launch.tracer,
             identity: launch.identity.clone(),
             directory: launch
                 .directory
@@ -133,6 +135,8 @@ pub struct End {
     pub floor_bytes: u64,
     /// What was read from the main process at its end.
     pub exit: std::result::Result<ExitReading, Missing>,
+    /// What the tracer of its tree did, where one was asked for.
+    pub tracing: Option<Tracing>,
     /// Processor time of the keeper itself, in nanoseconds.
     pub keeper_cpu_ns: u64,
     /// Processes of the tree that could not be killed.

@@ -20,6 +20,7 @@ mod pool;
 mod skipping;
 mod stalls;
 mod touching;
+mod tracing;
 mod treatment;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -139,6 +140,27 @@ const TESTS: &[(&str, fn())] = &[
     (
         "copying_on_write_is_told_apart",
         stalls::copying_on_write_is_told_apart,
+    ),
+    (
+        "untold_memory_becomes_huge",
+        tracing::untold_memory_becomes_huge,
+    ),
+    (
+        "an_idle_tracer_changes_nothing",
+        tracing::an_idle_tracer_changes_nothing,
+    ),
+    ("whole_trees_are_advised", tracing::whole_trees_are_advised),
+    (
+        "signals_do_not_disturb_the_advice",
+        tracing::signals_do_not_disturb_the_advice,
+    ),
+    (
+        "a_killed_tracer_leaves_nothing",
+        tracing::a_killed_tracer_leaves_nothing,
+    ),
+    (
+        "what_tracing_takes_is_said",
+        tracing::what_tracing_takes_is_said,
     ),
 ];
 

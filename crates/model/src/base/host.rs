@@ -52,6 +52,9 @@ pub struct Host {
     pub thp_disable: ThpDisable,
     /// Whether the kernel accepts `PR_THP_DISABLE_EXCEPT_ADVISED` (tried, not guessed; 6.18).
     pub except_advised: bool,
+    /// Whether workloads may be traced and their calls filtered (tried, not guessed).
+    #[serde(default)]
+    pub can_trace: bool,
     /// The memory cgroup of this process.
     pub cgroup: Cgroup,
     /// Who runs the program, and as whom workloads run.

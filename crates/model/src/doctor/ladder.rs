@@ -39,6 +39,8 @@ pub enum Feature {
     Collapse,
     /// `MADV_COLLAPSE` on the memory of another process.
     CollapseRemote,
+    /// A seccomp filter and ptrace for a child.
+    Tracing,
     /// Page faults in user mode (software perf event).
     FaultsUser,
     /// Page faults in kernel mode too.
@@ -120,6 +122,8 @@ pub fn step(feature: Feature) -> Step {
             "Linux 6.1 or newer", "huge pages on demand: only faults and khugepaged make them"),
         Feature::CollapseRemote => ("collapse of a process",
             "Linux 6.1 or newer", "huge pages for a running process (`collapse`)"),
+        Feature::Tracing => ("THP=always per process",
+            "ptrace and seccomp for one's own children", "thp=always for one program without root, by tracing its mmap"),
         Feature::FaultsUser => ("page faults, user mode",
             "a kernel with CONFIG_PERF_EVENTS", "fault latency (`faults`): getrusage has counts only"),
         Feature::FaultsKernel => ("page faults, kernel mode",

@@ -181,6 +181,7 @@ impl Rounds<'_> {
         Launch {
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
+            tracer: realisation.tracer,
             ..launch
         }
     }

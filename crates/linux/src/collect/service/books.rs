@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::trial::{Outcome, Party, ReadBack};
+use hugewise_model::run::trial::{Outcome, Party, ReadBack, Tracing};
 
 use super::window::Window;
 use super::{Attempt, Halt, Server, ServerEnd, ServiceObservation};
@@ -25,6 +25,7 @@ pub(super) struct Life {
     /// Peaks up to this many bytes are not its own.
     pub(super) floor_bytes: u64,
     survivors: u32,
+    tracing: Option<Tracing>,
     cgroup_peak: Result<u64, Missing>,
 }
 
@@ -35,6 +36,7 @@ impl Life {
             peak_rss_bytes: end.usage.peak_rss_bytes,
             floor_bytes: end.floor_bytes,
             survivors: end.survivors,
+            tracing: end.tracing.clone(),
             cgroup_peak,
         }
     }
@@ -50,6 +52,7 @@ impl Life {
             peak_rss_bytes: peaks.max().unwrap_or(0),
             floor_bytes: 0,
             survivors: 0,
+            tracing: None,
             cgroup_peak: group.and_then(TrialGroup::peak_bytes),
         }
     }
@@ -178,6 +181,7 @@ impl Attempt<'_> {
             thp_disable,
             runtimes: BTreeMap::new(),
             allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
+            tracing: life.tracing.clone(),
             tree,
         };
         let expected = self.watch.expected;

@@ -24,6 +24,7 @@ pub(crate) fn host(enabled: &str) -> Host {
         hugetlb: BTreeMap::from([(2 << 20, pool(0, 0))]),
         thp_disable: ThpDisable::Off,
         except_advised: true,
+        can_trace: false,
         cgroup: Cgroup {
             version: 2,
             path: "/".into(),

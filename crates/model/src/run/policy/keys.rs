@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::key::{Acts, File, Key, Value};
 use super::parse::{mthp_text, parse_mthp, parse_number, parse_word};
 use super::runtime::{Runtime, RuntimeSettings};
-use super::words::{Defrag, Malloc, SizeMode, Thp, Toggle, Word};
+use super::words::{Defrag, Malloc, SizeMode, Thp, Toggle, Tracer, Word};
 
 /// What a policy sets; everything absent stays as the machine has it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -35,6 +35,9 @@ pub struct Settings {
     /// `malloc=`: the allocator, or what glibc's allocator is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malloc: Option<Malloc>,
+    /// `tracer=`: the tracer of `thp=always` without its advice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracer: Option<Tracer>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
@@ -94,6 +97,8 @@ pub static KEYS: &[Key] = &[
         doc: "a file of khugepaged" },
     Key { name: "malloc", acts: Acts::Program, file: None, value: words!(malloc: Malloc),
         doc: "the allocator, or what glibc's allocator is told" },
+    Key { name: "tracer", acts: Acts::Program, file: None, value: words!(tracer: Tracer),
+        doc: "the stops of thp=always by tracing, without its advice: what tracing costs" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
     runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),

@@ -25,6 +25,9 @@ pub enum Reach {
 pub struct Realisation {
     /// What is done with `PR_SET_THP_DISABLE` in the child before it becomes the workload.
     pub prctl: ThpPrctl,
+    /// Whether its memory is advised from outside, by tracing its calls.
+    #[serde(default, skip_serializing_if = "Tracer::is_none")]
+    pub tracer: Tracer,
     /// Changes to the environment, in order.
     pub environment: Vec<EnvChange>,
     /// Files of the machine that are written while the policy is in force, in order.
@@ -47,6 +50,27 @@ pub enum ThpPrctl {
     Disable,
     /// Disable all but advised ones (Linux 6.18).
     ExceptAdvised,
+}
+
+/// What a tracer of the whole tree does where the tree maps memory that can hold a huge page.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Tracer {
+    /// There is none.
+    #[default]
+    None,
+    /// It stops the tree there and makes it call madvise(2) without effect: what tracing costs.
+    Idle,
+    /// It makes the tree call `madvise(MADV_HUGEPAGE)`.
+    Huge,
+}
+
+impl Tracer {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// One change of the environment.
@@ -115,6 +139,7 @@ pub fn realise(
     };
     pages::reach(&mut draft);
     malloc::reach(&mut draft);
+    draft.set_tracer();
     draft.set_runtimes();
     draft.set_variables();
     if draft.obstacles.is_empty() {
@@ -140,6 +165,22 @@ impl Draft<'_> {
             problem: problem.into(),
             remedy: remedy.into(),
         });
+    }
+
+    /// `tracer=idle`; a policy that advises by tracing needs no second one.
+    fn set_tracer(&mut self) {
+        if self.policy.settings.tracer.is_none() {
+            return;
+        }
+        if !self.realisation.tracer.is_none() {
+            self.obstacle("thp=always is traced itself here", "leave tracer=idle out");
+        } else if !self.host.can_trace {
+            self.obstacle(
+                "workloads may not be traced here",
+                "see what `hugewise doctor` says about ptrace",
+            );
+        }
+        self.realisation.tracer = Tracer::Idle;
     }
 
     /// The variables of `env.NAME=`, after those of `malloc=`.

@@ -82,6 +82,14 @@ words! {
 }
 
 words! {
+    /// `tracer=`.
+    pub enum Tracer {
+        /// The stops of `thp=always` by tracing, without its advice: what tracing costs.
+        Idle,
+    }
+}
+
+words! {
     /// A setting that is on or off.
     pub enum Toggle {
         /// 0.

@@ -18,6 +18,7 @@ mod process_tree;
 mod read_back;
 mod requests;
 pub mod timeline;
+mod tracing;
 
 pub use first_touch::{FirstTouch, TouchPrice};
 pub use mark::Mark;
@@ -25,6 +26,7 @@ pub use own_act::OwnAct;
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::ReadBack;
 pub use requests::{Interval, Pacing, Timed, Times};
+pub use tracing::Tracing;
 
 use timeline::Timeline;
 

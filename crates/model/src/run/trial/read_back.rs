@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OwnAct, ProcessTree};
+use super::{OwnAct, ProcessTree, Tracing};
 use crate::base::host::ThpDisable;
 
 /// The policy as the kernel showed it while the workload ran.
@@ -28,6 +28,9 @@ pub struct ReadBack {
     /// The workload's processes while they ran; `None` where none could be looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<ProcessTree>,
+    /// What the tracer of its tree did, where the policy has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
 }
 
 impl ReadBack {

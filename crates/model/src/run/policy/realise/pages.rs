@@ -1,6 +1,6 @@
 //! The keys that the kernel answers: `thp`, `mthp`, `defrag`, `zero_page`, `khugepaged.FILE`.
 
-use super::{Draft, FileWrite, Reach, ThpPrctl};
+use super::{Draft, FileWrite, Reach, ThpPrctl, Tracer};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
 use crate::run::policy::key::{Acts, Entry};
@@ -183,6 +183,13 @@ fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>
         }
         Some(mode) => mode,
     };
+    if mode == Thp::Always && tracing_reaches(draft, thp) {
+        if draft.host.thp_disable != ThpDisable::Off {
+            draft.realisation.prctl = ThpPrctl::Clear;
+        }
+        draft.realisation.tracer = Tracer::Huge;
+        return;
+    }
     if mode == Thp::Madvise && the_switch_suffices(draft, thp) {
         draft.realisation.prctl = ThpPrctl::ExceptAdvised;
         return;
@@ -191,6 +198,14 @@ fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>
         draft.realisation.prctl = ThpPrctl::Clear;
     }
     want_mode(draft, thp, mode, wanted);
+}
+
+/// Whether `thp=always` is had by advising the memory of the tree: where the machine's settings
+/// may not be written, and give huge pages to advised memory. A size that is open to all has
+/// them already.
+fn tracing_reaches(draft: &Draft<'_>, thp: &ThpSettings) -> bool {
+    let may_write = draft.reach == Reach::System && draft.host.user.can_write_thp;
+    draft.host.can_trace && !may_write && pmd_mode(draft, thp) == "madvise"
 }
 
 /// Whether `PR_THP_DISABLE_EXCEPT_ADVISED` gives what `thp=madvise` means. It narrows every

@@ -1,0 +1,169 @@
+//! What a tracer must know of a process: its heap, its program's data, its program.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use super::Range;
+use crate::machine::root::Root;
+use crate::proc::pid_stat::read_pid_stat;
+use crate::proc::status::read_status;
+
+/// The heap of brk(2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heap {
+    start: u64,
+    end: u64,
+}
+
+impl Heap {
+    /// The heap of a process before it has grown for the first time.
+    pub(super) fn of(process: i32) -> Option<Self> {
+        let stat = read_pid_stat(&Root::real(), process.unsigned_abs()).ok()?;
+        let start = stat.heap_address;
+        (start != 0).then_some(Self { start, end: start })
+    }
+
+    /// Whether growing to `end` completes a block: the kernel maps no huge page before.
+    pub(super) fn completes(&self, end: u64, block: u64) -> bool {
+        end / block > self.end / block && end - end % block > self.start.next_multiple_of(block)
+    }
+
+    /// Moves the end; says what is to be advised, from the start of the block in which the heap
+    /// ended before. madvise(2) wants a start on a page, and takes any end.
+    pub(super) fn move_end(&mut self, end: u64, block: u64) -> Option<Range> {
+        let first = self.start.next_multiple_of(PAGE);
+        let completed = self.completes(end, block).then(|| Range {
+            start: (self.end - self.end % block).max(first),
+            end,
+        });
+        self.end = end;
+        completed
+    }
+}
+
+/// Every page size divides it; what lies below it in the first block of a heap cannot be huge
+/// anyway.
+const PAGE: u64 = 64 << 10;
+
+/// The process of a thread.
+pub(super) fn process_of(thread: i32) -> i32 {
+    let status = Root::real().read(format!("proc/{thread}/status"));
+    let status = String::from_utf8_lossy(&status.unwrap_or_default()).into_owned();
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    process
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(thread)
+}
+
+/// The file that a process executes.
+pub(super) fn program_of(process: i32) -> String {
+    let link = Root::real().path(format!("proc/{process}/exe"));
+    fs::read_link(link).map_or_else(
+        |_| "a program of the tree".to_owned(),
+        |path| path.display().to_string(),
+    )
+}
+
+/// Says that a process runs a set-user-ID program without the privilege of its owner, which a
+/// traced or filtered process does not get (`LSM_UNSAFE_PTRACE`, `LSM_UNSAFE_NO_NEW_PRIVS`).
+pub(super) fn lost_privilege(process: i32) -> Option<String> {
+    const SET_USER: u32 = 0o4000;
+    let root = Root::real();
+    let file = fs::metadata(root.path(format!("proc/{process}/exe"))).ok()?;
+    let user = read_status(&root, process.unsigned_abs()).ok()?.uid;
+    let lost = file.permissions().mode() & SET_USER != 0 && file.uid() != user;
+    lost.then(|| {
+        format!(
+            "{} is set-user-ID and ran without its privilege, because it is traced",
+            program_of(process)
+        )
+    })
+}
+
+/// Private anonymous memory of at least one block that a program has from its file on, such as
+/// its uninitialised data. Its stack is left alone.
+pub(super) fn large_data(process: i32, block: u64) -> Vec<Range> {
+    let maps = Root::real().read(format!("proc/{process}/maps"));
+    let maps = String::from_utf8_lossy(&maps.unwrap_or_default()).into_owned();
+    let large = |range: &Range| range.bytes() >= block;
+    maps.lines().filter_map(anonymous).filter(large).collect()
+}
+
+/// A line of `/proc/PID/maps` that is private, writable, and of no file.
+fn anonymous(line: &str) -> Option<Range> {
+    let mut words = line.split_ascii_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let access = words.next()?;
+    let name = words.nth(3);
+    let is_ours = access.starts_with("rw") && access.ends_with('p');
+    if !is_ours || name.is_some_and(|name| name != "[heap]") {
+        return None;
+    }
+    let address = |text| u64::from_str_radix(text, 16).ok();
+    Some(Range {
+        start: address(start)?,
+        end: address(end)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: u64 = 2 << 20;
+
+    fn heap(start: u64) -> Heap {
+        Heap { start, end: start }
+    }
+
+    #[test]
+    fn a_heap_is_advised_when_a_block_is_complete() {
+        let mut heap = heap(0x10_0000);
+        assert_eq!(heap.move_end(0x1f_0000, BLOCK), None);
+        assert_eq!(
+            heap.move_end(0x2f_0000, BLOCK),
+            None,
+            "the block before is not whole"
+        );
+        assert_eq!(heap.move_end(0x3f_0000, BLOCK), None);
+        let advised = heap.move_end(0x40_0123, BLOCK);
+        let range = Range {
+            start: 0x20_0000,
+            end: 0x40_0123,
+        };
+        assert_eq!(advised, Some(range));
+        assert_eq!(heap.move_end(0x30_0000, BLOCK), None, "it shrinks");
+        let range = Range {
+            start: 0x20_0000,
+            end: 0x100_0000,
+        };
+        assert_eq!(heap.move_end(0x100_0000, BLOCK), Some(range));
+    }
+
+    #[test]
+    fn a_heap_that_grows_at_once_is_advised_at_once() {
+        let range = Range {
+            start: 0x10_0000,
+            end: 0x90_0000,
+        };
+        assert_eq!(heap(0x10_0000).move_end(0x90_0000, BLOCK), Some(range));
+    }
+
+    #[test]
+    fn data_without_a_file_is_found() {
+        let line = "00500000-00900000 rw-p 00000000 00:00 0 ";
+        let range = Range {
+            start: 0x50_0000,
+            end: 0x90_0000,
+        };
+        assert_eq!(anonymous(line), Some(range));
+        assert_eq!(anonymous(&format!("{line}     [heap]")), Some(range));
+        assert_eq!(anonymous(&format!("{line}     [stack]")), None);
+        assert_eq!(
+            anonymous("00500000-00900000 rw-p 00001000 08:01 77 /bin/x"),
+            None
+        );
+        assert_eq!(anonymous("00500000-00900000 r--p 00000000 00:00 0"), None);
+        assert_eq!(anonymous("00500000-00900000 rw-s 00000000 00:00 0"), None);
+    }
+}

@@ -1,0 +1,357 @@
+//! Advice for a whole tree of processes, from outside: `thp=always` without any right.
+//!
+//! A [`Filter`] stops a thread only where it maps memory that can hold a huge page. When the
+//! call has succeeded, the tracer has the same thread call madvise(2) on the new range and then
+//! puts its registers back: the program sees the result of its own call and nothing else.
+//! Signals wait meanwhile, because a handler that ran in between would see foreign registers
+//! (Go pre-empts its threads by signals at any moment).
+//!
+//! What the machine's setting `always` reaches and this does not: memory that grows by pieces
+//! smaller than a huge page and is touched only later, and the first thread's stack.
+
+use std::collections::HashMap;
+
+use hugewise_model::base::host::THP_DIR;
+use hugewise_model::run::policy::realise::Tracer as Advice;
+use hugewise_model::run::trial::Tracing;
+
+use super::tracee::{self, Options, Stop};
+use crate::machine::root::Root;
+
+mod filter;
+mod heap;
+mod registers;
+
+use filter::Call;
+use heap::Heap;
+use registers::{Registers, SignalMask};
+
+pub(super) use filter::Filter;
+pub use filter::try_tracing;
+
+/// After exec(2) there is its own end, behind which stands no instruction that could be repeated,
+/// then the entry of the program's first call.
+const EXEC_STOPS: u8 = 2;
+
+/// The size of a huge page here; the usual one where the kernel does not say it.
+pub(super) fn block_bytes() -> u64 {
+    const USUAL: u64 = 2 << 20;
+    let file = format!("{THP_DIR}/hpage_pmd_size");
+    let text = Root::real().read_trimmed(file).unwrap_or_default();
+    text.parse().unwrap_or(USUAL)
+}
+
+/// A part of an address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    start: u64,
+    end: u64,
+}
+
+impl Range {
+    const fn bytes(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// Where a thread stands.
+#[derive(Debug)]
+enum Step {
+    /// It runs its own program.
+    Own,
+    /// It makes a call whose result matters.
+    Calling(Call),
+    /// It has run exec(2), and has memory of its program to advise, at the end of a call of its
+    /// own: so many stops at calls come before.
+    Executing(u8),
+    /// It makes a call of ours. The `registers` and the `mask` are its own.
+    Advising {
+        registers: Registers,
+        mask: SignalMask,
+        entered: bool,
+    },
+}
+
+#[derive(Debug)]
+struct Thread {
+    process: i32,
+    step: Step,
+    /// Ranges that are still to be advised.
+    ranges: Vec<Range>,
+}
+
+/// The tracer of one tree.
+#[derive(Debug)]
+pub(super) struct Tracer {
+    advice: libc::c_int,
+    block: u64,
+    main: i32,
+    threads: HashMap<i32, Thread>,
+    heaps: HashMap<i32, Heap>,
+    pub(super) tracing: Tracing,
+}
+
+impl Tracer {
+    /// A tracer of the tree below `main`; `None` where the tree is not to be traced.
+    pub(super) fn new(advice: Advice, main: i32) -> Option<Self> {
+        let advice = match advice {
+            Advice::None => return None,
+            // The same stops and the same call, which changes nothing.
+            Advice::Idle => libc::MADV_NORMAL,
+            Advice::Huge => libc::MADV_HUGEPAGE,
+        };
+        Some(Self {
+            advice,
+            block: block_bytes(),
+            main,
+            threads: HashMap::new(),
+            heaps: HashMap::new(),
+            tracing: Tracing::default(),
+        })
+    }
+
+    /// Answers a stop that is no end of the main process.
+    pub(super) fn answer(&mut self, pid: i32, stop: Stop) {
+        self.meet(pid);
+        match stop {
+            Stop::Filtered => self.filtered(pid),
+            Stop::Call => self.called(pid),
+            Stop::Started => self.started(pid),
+            Stop::Exec => self.executed(pid),
+            Stop::Group => tracee::leave_stopped(pid),
+            Stop::Signal(signal) => self.go_on(pid, signal),
+            Stop::Exit | Stop::Tracing => self.go_on(pid, 0),
+        }
+    }
+
+    /// Forgets a thread that has ended.
+    pub(super) fn forget(&mut self, pid: i32) {
+        self.threads.remove(&pid);
+        self.heaps.remove(&pid);
+    }
+
+    /// Knows a thread from its first stop on, whose parent's stop may come before or after.
+    fn meet(&mut self, pid: i32) {
+        if self.threads.contains_key(&pid) {
+            return;
+        }
+        if pid != self.main {
+            // Only the end of the main process is looked at.
+            tracee::set_options(pid, Options::TREE);
+        }
+        let thread = Thread {
+            process: heap::process_of(pid),
+            step: Step::Own,
+            ranges: Vec::new(),
+        };
+        self.threads.insert(pid, thread);
+    }
+
+    /// Lets a thread go on: to the end of its call where that matters.
+    fn go_on(&self, pid: i32, signal: i32) {
+        let step = self.threads.get(&pid).map(|thread| &thread.step);
+        match step {
+            None | Some(Step::Own) => tracee::resume(pid, signal),
+            Some(_) => tracee::resume_to_call(pid, signal),
+        }
+    }
+
+    fn filtered(&mut self, pid: i32) {
+        self.tracing.stops += 1;
+        let call = tracee::message(pid).and_then(Call::of);
+        let step = match call {
+            Some(Call::Break) if self.grows_a_little(pid) => None,
+            Some(call @ (Call::Map | Call::Remap | Call::Break)) => Some(Step::Calling(call)),
+            Some(call) => {
+                self.note(pid, call);
+                None
+            }
+            None => None,
+        };
+        if let (Some(step), Some(thread)) = (step, self.threads.get_mut(&pid)) {
+            thread.step = step;
+        }
+        self.go_on(pid, 0);
+    }
+
+    /// Whether a call of brk(2) completes no block, so that its result need not be seen.
+    fn grows_a_little(&mut self, pid: i32) -> bool {
+        let Ok(registers) = Registers::read(pid) else {
+            return true;
+        };
+        let (end, block) = (registers.argument(0), self.block);
+        let Some(heap) = self.heap_of(pid) else {
+            return true;
+        };
+        if heap.completes(end, block) {
+            return false;
+        }
+        heap.move_end(end, block);
+        true
+    }
+
+    fn heap_of(&mut self, pid: i32) -> Option<&mut Heap> {
+        let process = self.threads.get(&pid)?.process;
+        if !self.heaps.contains_key(&process) {
+            self.heaps.insert(process, Heap::of(process)?);
+        }
+        self.heaps.get_mut(&process)
+    }
+
+    /// Says once what cannot be reached.
+    fn note(&mut self, pid: i32, call: Call) {
+        let program = heap::program_of(pid);
+        let sentence = match call {
+            Call::Foreign => format!("{program} runs 32-bit code, which is not traced"),
+            Call::Filter => format!("{program} filters its own system calls (seccomp)"),
+            Call::Trace => format!("{program} traces another process (ptrace)"),
+            Call::Map | Call::Remap | Call::Break => return,
+        };
+        self.say(sentence);
+    }
+
+    fn say(&mut self, sentence: String) {
+        if !self.tracing.beyond.contains(&sentence) {
+            self.tracing.beyond.push(sentence);
+        }
+    }
+
+    /// A call has begun or ended.
+    fn called(&mut self, pid: i32) {
+        let Some(thread) = self.threads.get_mut(&pid) else {
+            return tracee::resume(pid, 0);
+        };
+        match std::mem::replace(&mut thread.step, Step::Own) {
+            Step::Own => tracee::resume(pid, 0),
+            Step::Calling(call) => {
+                self.made(pid, call);
+                self.advise_next(pid, None);
+            }
+            Step::Executing(0) => self.advise_next(pid, None),
+            Step::Executing(left) => {
+                thread.step = Step::Executing(left - 1);
+                tracee::resume_to_call(pid, 0);
+            }
+            Step::Advising {
+                registers,
+                mask,
+                entered: false,
+            } => {
+                thread.step = Step::Advising {
+                    registers,
+                    mask,
+                    entered: true,
+                };
+                tracee::resume_to_call(pid, 0);
+            }
+            Step::Advising {
+                registers, mask, ..
+            } => {
+                let refused = Registers::read(pid).is_ok_and(|now| now.success().is_none());
+                self.tracing.refused += u64::from(refused);
+                self.advise_next(pid, Some((registers, mask)));
+            }
+        }
+    }
+
+    /// Notes the range that a call has made.
+    fn made(&mut self, pid: i32, call: Call) {
+        let Ok(registers) = Registers::read(pid) else {
+            return;
+        };
+        let Some(start) = registers.success() else {
+            return;
+        };
+        let block = self.block;
+        let range = match call {
+            Call::Map => Some((start, registers.argument(1))),
+            Call::Remap => Some((start, registers.argument(2))),
+            _ => None,
+        };
+        let range = match range {
+            Some((start, bytes)) => Some(Range {
+                start,
+                end: start.saturating_add(bytes),
+            }),
+            None => self
+                .heap_of(pid)
+                .and_then(|heap| heap.move_end(start, block)),
+        };
+        if let (Some(range), Some(thread)) = (range, self.threads.get_mut(&pid)) {
+            thread.ranges.push(range);
+        }
+    }
+
+    /// Has the thread advise its next range, or lets it go on as it was: `own` holds its
+    /// registers and signals where it is in the middle of calls of ours.
+    fn advise_next(&mut self, pid: i32, own: Option<(Registers, SignalMask)>) {
+        let Some(thread) = self.threads.get_mut(&pid) else {
+            return tracee::resume(pid, 0);
+        };
+        let next = thread.ranges.pop();
+        let begun = next.and_then(|range| {
+            let (registers, mask) = match own {
+                Some(own) => own,
+                None => (Registers::read(pid).ok()?, SignalMask::read(pid).ok()?),
+            };
+            SignalMask::ALL.write(pid).ok()?;
+            let arguments = [range.start, range.bytes(), self.advice as u64];
+            let ours = registers.calling(libc::SYS_madvise, arguments);
+            ours.write(pid).ok()?;
+            Some((range, registers, mask))
+        });
+        match (begun, own) {
+            (Some((range, registers, mask)), _) => {
+                thread.step = Step::Advising {
+                    registers,
+                    mask,
+                    entered: false,
+                };
+                self.tracing.ranges += 1;
+                self.tracing.bytes += range.bytes();
+                tracee::resume_to_call(pid, 0);
+            }
+            (None, own) => {
+                if let Some((registers, mask)) = own {
+                    // A thread that was killed meanwhile has nothing to put back.
+                    let _ = registers.write(pid);
+                    let _ = mask.write(pid);
+                }
+                tracee::resume(pid, 0);
+            }
+        }
+    }
+
+    /// A child of a process begins with the heap of its parent.
+    fn started(&mut self, pid: i32) {
+        let child = tracee::message(pid).and_then(|child| i32::try_from(child).ok());
+        let process = self.threads.get(&pid).map(|thread| thread.process);
+        if let Some((child, process)) = child.zip(process)
+            && let Some(heap) = self.heaps.get(&process).cloned()
+        {
+            self.heaps.entry(child).or_insert(heap);
+        }
+        self.go_on(pid, 0);
+    }
+
+    /// A process runs another program: what the kernel itself mapped for it is to be advised
+    /// too, after the first call that the program makes.
+    fn executed(&mut self, pid: i32) {
+        self.threads
+            .retain(|&thread, it| thread == pid || it.process != pid);
+        self.heaps.remove(&pid);
+        if let Some(sentence) = heap::lost_privilege(pid) {
+            self.say(sentence);
+        }
+        let ranges = heap::large_data(pid, self.block);
+        if let Some(thread) = self.threads.get_mut(&pid) {
+            thread.process = pid;
+            thread.step = match ranges.is_empty() {
+                true => Step::Own,
+                false => Step::Executing(EXEC_STOPS),
+            };
+            thread.ranges = ranges;
+        }
+        self.go_on(pid, 0);
+    }
+}

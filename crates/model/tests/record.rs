@@ -13,7 +13,8 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use hugewise_model::run::trial::{
-    Advice, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading, Role, Trial,
+    Advice, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading, Role,
+    Tracing, Trial,
 };
 use proptest::prelude::*;
 
@@ -293,14 +294,28 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         prop::option::of(disable),
         prop::option::of(".*"),
         prop::option::of(tree()),
+        prop::option::of(tracing()),
     )
-        .prop_map(|(files, thp_disable, allocator, tree)| ReadBack {
+        .prop_map(|(files, thp_disable, allocator, tree, tracing)| ReadBack {
             files,
             thp_disable,
             allocator,
             runtimes: BTreeMap::new(),
             tree,
+            tracing,
         })
+}
+
+fn tracing() -> impl Strategy<Value = Tracing> {
+    (any::<[u64; 4]>(), prop::collection::vec(".*", 0..3)).prop_map(
+        |([ranges, bytes, stops, refused], beyond)| Tracing {
+            ranges,
+            bytes,
+            stops,
+            refused,
+            beyond,
+        },
+    )
 }
 
 fn tree() -> impl Strategy<Value = ProcessTree> {

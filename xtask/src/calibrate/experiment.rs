@@ -206,6 +206,7 @@ fn nowhere() -> Host {
         hugetlb: BTreeMap::new(),
         thp_disable: ThpDisable::Off,
         except_advised: false,
+        can_trace: false,
         cgroup: Cgroup {
             version: 0,
             path: String::new(),

@@ -53,7 +53,7 @@ pub struct Host {
     /// Whether the kernel accepts `PR_THP_DISABLE_EXCEPT_ADVISED` (tried, not guessed; 6.18).
     pub except_advised: bool,
     /// Whether workloads may be traced and their calls filtered (tried, not guessed).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_trace: bool,
     /// The memory cgroup of this process.
     pub cgroup: Cgroup,

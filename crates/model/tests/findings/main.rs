@@ -10,6 +10,7 @@ mod own_acts;
 mod sample;
 mod services;
 mod time;
+mod tracing;
 mod trust;
 mod walks;
 mod wins;
@@ -45,7 +46,7 @@ fn no_rule_breaks_on_a_record_without_trials() {
 }
 
 /// The texts in which rules are tried: a rule that is nowhere among them is untried.
-const TRIED: [&str; 12] = [
+const TRIED: [&str; 13] = [
     include_str!("bloat.rs"),
     include_str!("faults.rs"),
     include_str!("host_memory.rs"),
@@ -53,6 +54,7 @@ const TRIED: [&str; 12] = [
     include_str!("own_acts.rs"),
     include_str!("services.rs"),
     include_str!("time.rs"),
+    include_str!("tracing.rs"),
     include_str!("trust.rs"),
     include_str!("walks.rs"),
     include_str!("wins.rs"),

@@ -60,6 +60,7 @@ pub fn host() -> Host {
         )]),
         thp_disable: ThpDisable::Off,
         except_advised: true,
+        can_trace: false,
         cgroup: Cgroup {
             version: 1,
             path: "/".to_owned(),
@@ -250,6 +251,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         stderr_tail: None,
         readings,
         read_back: ReadBack {
+            tracing: None,
             files: BTreeMap::from([(
                 "sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
                 match policy.settings.thp {

@@ -66,6 +66,10 @@ pub(crate) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
 }
 
 impl Host {
+    pub(crate) fn traceable(self) -> Self {
+        self.with(|host| host.can_trace = true)
+    }
+
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self

@@ -28,6 +28,7 @@ mod once_and_lasting;
 mod policy_had_no_effect;
 mod policy_not_applied;
 mod program_disables_thp;
+mod reached_by_tracing;
 mod read_first_zero_page;
 mod run_too_noisy;
 mod slow_requests_stalled;
@@ -50,6 +51,7 @@ pub static RULES: &[&dyn Rule] = &[
     &workload_too_short::WorkloadTooShort,
     &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
+    &reached_by_tracing::ReachedByTracing,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

@@ -1,5 +1,5 @@
 use super::realise::{Reach, realise};
-use super::words::Word;
+use super::words::{Tracer, Word};
 use super::{Malloc, Policy, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
 
@@ -15,7 +15,21 @@ pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
     let mut policies = vec![Policy::as_is()];
     policies.extend(modes.chain(heap_advice(host)));
     policies.retain(|policy| realise(policy, host, reach).is_ok());
+    let is_traced = |policy: &Policy| {
+        realise(policy, host, reach).is_ok_and(|realisation| !realisation.tracer.is_none())
+    };
+    if policies.iter().any(is_traced) {
+        policies.push(idle_tracer());
+    }
     policies
+}
+
+/// What tracing costs, beside the policies that are reached by it.
+fn idle_tracer() -> Policy {
+    named(Settings {
+        tracer: Some(Tracer::Idle),
+        ..Settings::default()
+    })
 }
 
 /// One sentence on what is not among the [`defaults`] for want of `--system` or of the right
@@ -133,6 +147,17 @@ mod tests {
             (host("never"), Process, "as-is"),
             (host("never").size(64, "always"), Process, "as-is thp=never"),
             (host("never"), System, "as-is thp=madvise thp=always"),
+            (
+                host("madvise").unprivileged().traceable(),
+                Process,
+                "as-is thp=never thp=always malloc=thp tracer=idle",
+            ),
+            (
+                host("madvise").traceable(),
+                System,
+                "as-is thp=never thp=always malloc=thp",
+            ),
+            (host("never").traceable(), Process, "as-is"),
             (host("x").without_thp(), System, "as-is"),
             (disabled, Process, "as-is thp=madvise thp=always"),
         ];
@@ -159,6 +184,10 @@ mod tests {
                 .ends_with("needs root, outside of a container.")
         );
         assert_eq!(unreached(&host("madvise"), Reach::System), None);
+        assert_eq!(
+            unreached(&host("madvise").unprivileged().traceable(), Reach::Process),
+            None
+        );
         assert_eq!(unreached(&host("always"), Reach::Process), None);
     }
 }

@@ -31,7 +31,7 @@ pub use matrix::{Axis, cross};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::warnings;
-pub use words::{Defrag, Malloc, SizeMode, Thp, Toggle};
+pub use words::{Defrag, Malloc, SizeMode, Thp, Toggle, Tracer};
 
 /// One memory setting to try, with the name under which it is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Report;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
-use crate::run::policy::realise::{EnvChange, Realisation, ThpPrctl};
+use crate::run::policy::realise::{EnvChange, Realisation, ThpPrctl, Tracer};
 use crate::text::wrap::plain;
 
 /// A line of advice.
@@ -147,8 +147,9 @@ pub(super) fn quoted(word: &str) -> String {
 #[must_use]
 pub fn describe(realisation: &Realisation) -> Vec<String> {
     let mut means: Vec<String> = prctl(realisation.prctl)
-        .map(str::to_owned)
         .into_iter()
+        .chain(tracer(realisation.tracer))
+        .map(str::to_owned)
         .collect();
     means.extend(realisation.environment.iter().map(environment));
     means.extend(realisation.files.iter().map(|file| {
@@ -170,6 +171,16 @@ fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
         ThpPrctl::Disable => Some("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec"),
         ThpPrctl::ExceptAdvised => {
             Some("prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0) before exec")
+        }
+    }
+}
+
+fn tracer(tracer: Tracer) -> Option<&'static str> {
+    match tracer {
+        Tracer::None => None,
+        Tracer::Idle => Some("madvise(MADV_NORMAL) after each large mmap, by a tracer"),
+        Tracer::Huge => {
+            Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer")
         }
     }
 }
@@ -210,6 +221,7 @@ mod tests {
                     value: "glibc.malloc.hugetlb=1".to_owned(),
                 },
             ],
+            tracer: Tracer::Huge,
             files: vec![FileWrite {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
@@ -218,6 +230,7 @@ mod tests {
         };
         let expected = [
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
+            "madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
             "echo always > /sys/x (as root)",

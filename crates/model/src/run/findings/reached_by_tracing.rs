@@ -1,0 +1,118 @@
+//! Claims that a policy was put in force by tracing the program, and what that costs.
+
+use super::context::{Context, Evidence};
+use super::{Finding, Outcome, Rule};
+use crate::run::compare::Comparison;
+use crate::run::compare::medians::arm_trials;
+use crate::run::policy::realise::Tracer;
+use crate::run::stats::median;
+use crate::run::trial::Tracing;
+use crate::text::number::percent_change;
+
+/// The rule of this module.
+#[derive(Debug)]
+pub(super) struct ReachedByTracing;
+
+/// Above this share of the time, what tracing costs could be taken for an effect of huge pages.
+const NOTABLE: f64 = 0.01;
+
+impl Rule for ReachedByTracing {
+    fn id(&self) -> &'static str {
+        "reached-by-tracing"
+    }
+
+    fn explain(&self) -> &'static str {
+        "Claims that thp=always was put in force by tracing: the program was stopped where it \
+         mapped memory of at least one huge page, and made to call madvise(MADV_HUGEPAGE) on it. \
+         Its times include these stops, which a program under the machine's own setting has not. \
+         Evidence: the stops and the ranges that were advised; the policy tracer=idle, which has \
+         the same stops without the advice, against the baseline. Refuted by huge pages that \
+         the program has without being traced. Next: as root, run with --system, which needs no \
+         tracer."
+    }
+
+    fn check(&self, context: &Context<'_>) -> Vec<Finding> {
+        let policies = context.policies().iter().map(|policy| policy.name.as_str());
+        let traced = policies.filter(|policy| tracer(context, policy) == Tracer::Huge);
+        traced
+            .filter_map(|policy| finding(self, context, policy))
+            .collect()
+    }
+}
+
+fn tracer(context: &Context<'_>, policy: &str) -> Tracer {
+    let realisation = context.record.header.realisations.get(policy);
+    realisation.map_or(Tracer::None, |realisation| realisation.tracer)
+}
+
+fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Option<Finding> {
+    let trials = arm_trials(context.record, policy);
+    let seen: Vec<&Tracing> = trials
+        .filter_map(|trial| trial.read_back.tracing.as_ref())
+        .collect();
+    let stops: Vec<f64> = seen.iter().map(|tracing| tracing.stops as f64).collect();
+    let ranges: Vec<f64> = seen.iter().map(|tracing| tracing.ranges as f64).collect();
+    let (stops, ranges) = (median(&stops)?, median(&ranges)?);
+    let mut evidence = Evidence::default();
+    evidence.reading("tracing_stops", policy, stops);
+    evidence.reading("tracing_ranges", policy, ranges);
+    let cost = cost(context);
+    if let Some(cost) = cost {
+        evidence.figure("tracing_cost_ratio", cost.ratio.unwrap_or(f64::NAN));
+    }
+    let mut text = format!(
+        "{policy}: reached by tracing the program, which was stopped {stops:.0} times a run to \
+         advise {ranges:.0} ranges of its memory. {}",
+        price(cost)
+    );
+    let mut beyond: Vec<&str> = Vec::new();
+    for sentence in seen.iter().flat_map(|tracing| &tracing.beyond) {
+        if !beyond.contains(&sentence.as_str()) {
+            beyond.push(sentence);
+        }
+    }
+    if !beyond.is_empty() {
+        text.push_str(&format!(". Not reached: {}", beyond.join("; ")));
+    }
+    Some(Finding {
+        id: rule.id().to_owned(),
+        policy: Some(policy.to_owned()),
+        outcome: Outcome::Shown,
+        text,
+        evidence: evidence.0,
+        explanation: rule.explain(),
+        answers: rule.answers(),
+    })
+}
+
+/// The wall time of the idle tracer against the baseline.
+fn cost<'a>(context: &Context<'a>) -> Option<&'a Comparison> {
+    let policies = context.policies().iter();
+    let mut idle = policies.filter(|policy| tracer(context, &policy.name) == Tracer::Idle);
+    context.comparison(
+        &context.record.header.plan.verdict_metric,
+        &idle.next()?.name,
+    )
+}
+
+fn price(cost: Option<&Comparison>) -> String {
+    let known = cost.and_then(|cost| Some((cost.ratio?, cost.low.zip(cost.high))));
+    match known {
+        None => "What that costs was not measured: add --policy tracer=idle".to_owned(),
+        Some((ratio, None)) => format!("That costs {} %", percent_change(ratio - 1.0)),
+        Some((ratio, Some((low, high)))) => {
+            let much = low - 1.0 > NOTABLE;
+            let warning = if much {
+                ", which the change includes"
+            } else {
+                ""
+            };
+            format!(
+                "That costs {} % (95 %: {} to {} %){warning}",
+                percent_change(ratio - 1.0),
+                percent_change(low - 1.0),
+                percent_change(high - 1.0)
+            )
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod gaps;
 mod own_acts;
+mod traced;
 
 use predicates::prelude::*;
 use predicates::str::contains;

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hugewise_linux::collect::{CountingPlan, Instruments, TrialObservation, trial};
+use hugewise_linux::machine::error::Error;
 use hugewise_linux::machine::identity::{Identity, is_root};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::stat::plan::{self, Events};
@@ -59,20 +60,27 @@ pub(super) fn observe_expecting(
     expected: &Realisation,
     files: &[String],
 ) -> TrialObservation {
+    attempt_expecting(launch, expected, files).unwrap()
+}
+
+/// A trial that need not come to its end.
+pub(super) fn attempt(launch: &Launch) -> Result<TrialObservation, Error> {
+    attempt_expecting(launch, &Realisation::default(), &[])
+}
+
+fn attempt_expecting(
+    launch: &Launch,
+    expected: &Realisation,
+    files: &[String],
+) -> Result<TrialObservation, Error> {
     let watch = Instruments {
         files,
         expected,
         counting: counting(),
         stalls: None,
     };
-    trial(
-        &Root::real(),
-        &host(),
-        launch,
-        &watch,
-        &AtomicBool::new(false),
-    )
-    .unwrap()
+    let never = AtomicBool::new(false);
+    trial(&Root::real(), &host(), launch, &watch, &never)
 }
 
 pub(super) fn value(observed: &TrialObservation, metric: &str) -> f64 {

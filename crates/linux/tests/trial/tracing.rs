@@ -7,7 +7,8 @@ use hugewise_model::run::policy::realise::Tracer;
 use hugewise_model::run::trial::{Outcome, Tracing};
 
 use super::observing::{
-    MIB, PAGES, all_huge, command, identities, is_alive, lab, nobody, observe, said, shell, value,
+    MIB, PAGES, all_huge, attempt, command, eventually, identities, is_alive, lab, nobody, observe,
+    said, shell, value,
 };
 use crate::skipping::skip;
 
@@ -168,9 +169,9 @@ pub(super) fn a_killed_tracer_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let pids = folder.path().join("pids");
         let script = format!("exec >{}; {line}", pids.display());
-        let seen = std::panic::catch_unwind(|| observe(&traced(Tracer::Huge, shell(&script))));
+        let seen = attempt(&traced(Tracer::Huge, shell(&script)));
         assert!(seen.is_err(), "the keeper was killed: {seen:?}");
-        super::observing::eventually("the tree is gone", || {
+        eventually("the tree is gone", || {
             let pids = std::fs::read_to_string(&pids).unwrap_or_default();
             !pids.lines().any(is_alive)
         });

@@ -10,6 +10,8 @@
 //! smaller than a huge page and is touched only later, and the first thread's stack.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
 
 use hugewise_model::base::host::THP_DIR;
 use hugewise_model::run::policy::realise::Tracer as Advice;
@@ -64,12 +66,30 @@ enum Step {
     /// It has run exec(2), and has memory of its program to advise, at the end of a call of its
     /// own: so many stops at calls come before.
     Executing(u8),
-    /// It makes a call of ours. The `registers` and the `mask` are its own.
-    Advising {
-        registers: Registers,
-        mask: SignalMask,
-        entered: bool,
-    },
+    /// It makes a call of ours.
+    Advising { own: Box<OwnState>, entered: bool },
+}
+
+/// What a thread had before it made a call of ours.
+#[derive(Debug)]
+struct OwnState {
+    registers: Registers,
+    mask: SignalMask,
+}
+
+impl OwnState {
+    fn read(thread: i32) -> io::Result<Self> {
+        Ok(Self {
+            registers: Registers::read(thread)?,
+            mask: SignalMask::read(thread)?,
+        })
+    }
+
+    /// A thread that was killed meanwhile has nothing to put back.
+    fn put_back(self, thread: i32) {
+        let _ = self.registers.write(thread);
+        let _ = self.mask.write(thread);
+    }
 }
 
 #[derive(Debug)]
@@ -192,10 +212,10 @@ impl Tracer {
 
     fn heap_of(&mut self, pid: i32) -> Option<&mut Heap> {
         let process = self.threads.get(&pid)?.process;
-        if !self.heaps.contains_key(&process) {
-            self.heaps.insert(process, Heap::of(process)?);
+        match self.heaps.entry(process) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(place) => Some(place.insert(Heap::of(process)?)),
         }
-        self.heaps.get_mut(&process)
     }
 
     /// Says once what cannot be reached.
@@ -233,23 +253,16 @@ impl Tracer {
                 tracee::resume_to_call(pid, 0);
             }
             Step::Advising {
-                registers,
-                mask,
+                own,
                 entered: false,
             } => {
-                thread.step = Step::Advising {
-                    registers,
-                    mask,
-                    entered: true,
-                };
+                thread.step = Step::Advising { own, entered: true };
                 tracee::resume_to_call(pid, 0);
             }
-            Step::Advising {
-                registers, mask, ..
-            } => {
+            Step::Advising { own, .. } => {
                 let refused = Registers::read(pid).is_ok_and(|now| now.success().is_none());
                 self.tracing.refused += u64::from(refused);
-                self.advise_next(pid, Some((registers, mask)));
+                self.advise_next(pid, Some(own));
             }
         }
     }
@@ -282,44 +295,36 @@ impl Tracer {
         }
     }
 
-    /// Has the thread advise its next range, or lets it go on as it was: `own` holds its
-    /// registers and signals where it is in the middle of calls of ours.
-    fn advise_next(&mut self, pid: i32, own: Option<(Registers, SignalMask)>) {
+    /// Has the thread advise its next range, or lets it go on as it was. `own` is what it had
+    /// where it is in the middle of calls of ours.
+    fn advise_next(&mut self, pid: i32, own: Option<Box<OwnState>>) {
         let Some(thread) = self.threads.get_mut(&pid) else {
             return tracee::resume(pid, 0);
         };
-        let next = thread.ranges.pop();
-        let begun = next.and_then(|range| {
-            let (registers, mask) = match own {
-                Some(own) => own,
-                None => (Registers::read(pid).ok()?, SignalMask::read(pid).ok()?),
-            };
-            SignalMask::ALL.write(pid).ok()?;
-            let arguments = [range.start, range.bytes(), self.advice as u64];
-            let ours = registers.calling(libc::SYS_madvise, arguments);
-            ours.write(pid).ok()?;
-            Some((range, registers, mask))
-        });
-        match (begun, own) {
-            (Some((range, registers, mask)), _) => {
-                thread.step = Step::Advising {
-                    registers,
-                    mask,
-                    entered: false,
-                };
-                self.tracing.ranges += 1;
-                self.tracing.bytes += range.bytes();
-                tracee::resume_to_call(pid, 0);
-            }
-            (None, own) => {
-                if let Some((registers, mask)) = own {
-                    // A thread that was killed meanwhile has nothing to put back.
-                    let _ = registers.write(pid);
-                    let _ = mask.write(pid);
-                }
-                tracee::resume(pid, 0);
-            }
-        }
+        let own = match (thread.ranges.is_empty(), own) {
+            (true, None) => None,
+            (_, Some(own)) => Some(own),
+            (false, None) => OwnState::read(pid).ok().map(Box::new),
+        };
+        let Some(own) = own else {
+            return tracee::resume(pid, 0);
+        };
+        let Some(range) = thread.ranges.pop() else {
+            own.put_back(pid);
+            return tracee::resume(pid, 0);
+        };
+        let arguments = [range.start, range.bytes(), self.advice as u64];
+        let ours = own.registers.calling(libc::SYS_madvise, arguments);
+        // The one fails only where the thread was killed, and then so does the other.
+        let _ = SignalMask::ALL.write(pid);
+        let _ = ours.write(pid);
+        self.tracing.ranges += 1;
+        self.tracing.bytes += range.bytes();
+        thread.step = Step::Advising {
+            own,
+            entered: false,
+        };
+        tracee::resume_to_call(pid, 0);
     }
 
     /// A child of a process begins with the heap of its parent.

@@ -15,6 +15,7 @@ use hugewise_model::observe::trace::{Attachment, MissingPoint, TracePoint};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::process_name::parse_process;
 use crate::stderr::message;
 
 mod points;
@@ -34,7 +35,7 @@ pub struct Arguments {
     what: Vec<String>,
 
     /// A running process with its threads and descendants
-    #[arg(long, short, value_name = "PID")]
+    #[arg(long, short, value_name = "PID|NAME", value_parser = parse_process)]
     pid: Option<u32>,
 
     /// Stop after TIME [default: on Ctrl-C]

@@ -110,7 +110,7 @@ fn compared<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'
             let table = between(before, after, arguments)?;
             let other = Other {
                 record: after,
-                names: [name(0), name(1)],
+                paths: [name(0), name(1)],
             };
             Ok(Report::between(before, other, table).with_cells(bench::view(before)))
         }

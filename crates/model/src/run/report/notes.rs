@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use super::Report;
 use super::answer::{Sign, interval};
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
 use super::starts;
+use super::{BEFORE_AND_AFTER, Report};
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
@@ -122,9 +122,12 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
         doubts.extend(doubts_of(report.record));
         return doubts;
     };
+    let [before, after] = other.paths.each_ref().map(|path| plain(path));
+    doubts.push(first(format!("Before is {before}, after is {after}.")));
     doubts.push(first(NOT_SHUFFLED.to_owned()));
-    for (record, name) in [report.record, other.record].into_iter().zip(&other.names) {
-        let named = |(level, doubt)| (level, format!("{}: {doubt}", plain(name)));
+    let records = [report.record, other.record];
+    for (record, name) in records.into_iter().zip(BEFORE_AND_AFTER) {
+        let named = |(level, doubt)| (level, format!("{name}: {doubt}"));
         doubts.extend(doubts_of(record).into_iter().map(named));
     }
     doubts

@@ -11,6 +11,7 @@ use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
 
 use crate::exit;
+use crate::recording::first_line;
 
 /// How results are given out: the same words on every verb.
 #[derive(Clone, Debug, Args)]
@@ -98,10 +99,28 @@ pub fn check_file(output: &Output) -> Result<()> {
 /// The same for the file of another flag, if it was given.
 pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
+    keep_records(flag, path)?;
     let opened = File::options().append(true).create(true).open(path);
     opened
         .map(drop)
         .map_err(|error| not_writable(flag, path, &error))
+}
+
+/// Refuses to write over a record or a recording.
+fn keep_records(flag: &str, path: &Path) -> Result<()> {
+    let first = first_line(path);
+    let begins = [b"{\"format\":\"hugewise-".as_slice(), b"{\"line\":\"header\""];
+    if !begins.iter().any(|begin| first.starts_with(begin)) {
+        return Ok(());
+    }
+    let also = match flag {
+        "--json" => "; to print JSON: --format json",
+        _ => "",
+    };
+    Err(exit::usage(format!(
+        "{flag} {}: this is a record, which would be overwritten; name a new file{also}",
+        path.display()
+    )))
 }
 
 /// Makes the file that a flag names, empty.

@@ -147,8 +147,14 @@ fn show(
 ) -> Result<GateState> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report = bench::report(record, table, Some(path.display().to_string()));
-    report::show(&report, output, svg)?;
+    report::show(&report, output, svg).map_err(kept)?;
     Ok(report::judge(gates, &report))
+}
+
+/// The same trouble, and that it cost no measurement.
+fn kept(trouble: anyhow::Error) -> anyhow::Error {
+    let text = chain(&trouble);
+    trouble.context(format!("{text}; the record holds everything that was measured"))
 }
 
 /// The error that ends the program, once everything that was measured before it is shown.

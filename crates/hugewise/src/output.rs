@@ -1,9 +1,10 @@
 //! Results: on stdout in the requested format, and as files.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hugewise_model::text::document::Document;
@@ -50,7 +51,7 @@ pub enum Format {
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`
+    /// On a terminal or with CLICOLOR_FORCE, unless NO_COLOR is set or TERM is `dumb`
     Auto,
     /// Always
     Always,
@@ -167,11 +168,8 @@ pub fn color(asked: Colour) -> Color {
     let wanted = match asked {
         Colour::Always => true,
         Colour::Never => false,
-        Colour::Auto => {
-            std::io::stdout().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-                && std::env::var_os("TERM").is_some_and(|v| v != "dumb")
-        }
+        // NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM, as on stderr.
+        Colour::Auto => AutoStream::choice(&std::io::stdout()) != ColorChoice::Never,
     };
     if wanted { Color::Always } else { Color::Never }
 }

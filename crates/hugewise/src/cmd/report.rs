@@ -100,7 +100,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if arguments.records.is_empty() {
         let entries = records::list()?;
         let document = || records::document(&entries);
-        output::show(output, &entries, document, || records::csv(&entries))?;
+        let json = serde_json::json!({ "format": "hugewise-records 1", "records": entries });
+        output::show(output, &json, document, || records::csv(&entries))?;
         return Ok(Exit::Done);
     }
     let named = arguments.records.iter().map(|word| records::find(word));

@@ -17,7 +17,7 @@ use hugewise_model::run::compare;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{unreached, warnings};
+use hugewise_model::run::policy::{advice_by_chance, unreached, warnings};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
@@ -200,11 +200,15 @@ fn announce(header: &Header, options: &Options, output: &Output) {
             message(format_args!("{}: {doubt}", policy.name));
         }
     }
-    if options.policy.is_empty()
-        && options.matrix.is_empty()
-        && let Some(more) = unreached(&header.host, options.reach())
-    {
-        message(more);
+    if options.policy.is_empty() && options.matrix.is_empty() {
+        unreached(&header.host, options.reach()).map(message);
+        return;
+    }
+    // `doctor` says it of the policies that nobody named.
+    for policy in &header.plan.policies {
+        if let Some(doubt) = advice_by_chance(policy, &header.host) {
+            message(format_args!("{}: {doubt}", policy.name));
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use hugewise_model::run::record::{Header, Line};
 use hugewise_model::text::csv::Csv;
 use hugewise_model::text::document::{Document, Level, Section};
 use hugewise_model::text::grid::{Align, Grid};
+use hugewise_model::text::number::counted;
 use hugewise_model::text::wrap::plain;
 use serde::Serialize;
 
@@ -39,9 +40,9 @@ pub fn find(word: &Path) -> Result<PathBuf> {
     let found = newest()?;
     found.get(place).cloned().ok_or_else(|| {
         exit::usage(format!(
-            "{}: there are {} records; `hugewise report` lists them",
+            "{}: of {} there is none so old; `hugewise report` lists them",
             word.display(),
-            found.len()
+            counted(found.len() as u64, "record")
         ))
     })
 }

@@ -58,12 +58,7 @@ impl Scaler {
             Unit::Ratio => RATIO,
             Unit::BytesPerSecond => RATES,
             Unit::PerSecond => PER_SECOND,
-            Unit::Other(name) => {
-                return Self {
-                    factor: 1.0,
-                    suffix: name.clone().into_owned(),
-                };
-            }
+            Unit::Other(name) => return Self::for_own_unit(name, values),
         };
         let (factor, suffix) = steps
             .iter()
@@ -76,6 +71,27 @@ impl Scaler {
         Self {
             factor: *factor,
             suffix: (*suffix).to_owned(),
+        }
+    }
+
+    /// The same for a unit that the user named: times are scaled as all others are.
+    fn for_own_unit(name: &str, values: &[f64]) -> Self {
+        let step = SECONDS.iter().find(|(_, word)| *word == name);
+        let factor = match name {
+            "us" => Some(1e-6),
+            _ => step.map(|(factor, _)| *factor),
+        };
+        let Some(own) = factor else {
+            return Self {
+                factor: 1.0,
+                suffix: name.to_owned(),
+            };
+        };
+        let seconds: Vec<f64> = values.iter().map(|value| value * own).collect();
+        let scaler = Self::for_row(&Unit::Seconds, &seconds);
+        Self {
+            factor: scaler.factor / own,
+            ..scaler
         }
     }
 
@@ -140,6 +156,17 @@ pub fn quantity(unit: &Unit, value: f64) -> String {
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub fn count(number: u64) -> String {
     quantity(&Unit::Count, number as f64)
+}
+
+/// A number and what it counts: `1 trial`, `12 trials`.
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = match (number, noun.strip_suffix("ess")) {
+        (1, _) => "",
+        (_, Some(_)) => "es",
+        (_, None) => "s",
+    };
+    format!("{} {noun}{plural}", count(number))
 }
 
 /// Three significant digits; the whole part is never cut.

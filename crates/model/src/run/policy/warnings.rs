@@ -18,7 +18,6 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         khugepaged_is_slow(settings),
         pool_may_run_out(settings),
         asked_for_already(settings, host),
-        advice_by_chance(settings, host),
     ]
     .into_iter()
     .flatten()
@@ -122,8 +121,10 @@ pub fn takes_advice_by_chance(glibc: Option<(u32, u32)>) -> bool {
     glibc.is_some_and(|version| version <= LAST_GLIBC_BY_CHANCE)
 }
 
-/// See [`takes_advice_by_chance`].
-fn advice_by_chance(settings: &Settings, host: &Host) -> Option<String> {
+/// That a policy acts by chance, where it does; see [`takes_advice_by_chance`].
+#[must_use]
+pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
+    let settings = &policy.settings;
     let tunable = settings.runtime_settings().any(|(runtime, name, value)| {
         (runtime, name, value) == (Runtime::Glibc, "malloc.hugetlb", "1")
     });
@@ -131,8 +132,8 @@ fn advice_by_chance(settings: &Settings, host: &Host) -> Option<String> {
     let (major, minor) = host.glibc?;
     (asked && takes_advice_by_chance(host.glibc)).then(|| {
         format!(
-            "glibc {major}.{minor} takes it in some processes and in others not, by what lies on \
-             their stack when they start: look at the share of huge pages of each trial"
+            "glibc {major}.{minor} obeys it in some processes and not in others, by chance: compare \
+             the huge pages of the trials"
         )
     })
 }
@@ -184,9 +185,7 @@ mod tests {
         let of = |text: &str, glibc| {
             let mut host = host("madvise");
             host.glibc = Some(glibc);
-            let said = warnings(&text.parse().unwrap(), &host);
-            said.iter()
-                .any(|doubt| doubt.contains("glibc 2.36 takes it in some"))
+            advice_by_chance(&text.parse().unwrap(), &host).is_some()
         };
         for text in ["malloc=thp", "glibc.malloc.hugetlb=1"] {
             assert!(of(text, (2, 36)), "{text}");

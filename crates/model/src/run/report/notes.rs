@@ -19,7 +19,7 @@ use crate::run::record::{Record, RemovalReason, StopReason};
 use crate::run::trial::Mark;
 use crate::text::document::Level;
 use crate::text::grid::Grid;
-use crate::text::number::chosen_percent;
+use crate::text::number::{chosen_percent, counted};
 use crate::text::wrap::plain;
 
 /// Reasons for what was not measured, each with its mark.
@@ -284,18 +284,13 @@ fn brief(record: &Record) -> String {
     let mut parts = vec![
         plain(&format!("Linux {} {}", host.kernel, host.arch)),
         machine(host),
-        counted(host.cpus, "CPU"),
+        counted(host.cpus.into(), "CPU"),
         thp,
-        counted(rounds.max().unwrap_or(0), "round"),
+        counted(rounds.max().unwrap_or(0).into(), "round"),
     ];
     parts.extend(fragmented(record));
     parts.extend(record.header.plan.host_memory.in_words());
     parts.join(", ") + "."
-}
-
-fn counted(count: u32, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 fn setup(record: &Record) -> String {

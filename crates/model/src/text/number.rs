@@ -259,6 +259,22 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn times_in_a_unit_of_the_user_are_scaled_as_all_are() {
+        let own = |name: &'static str, value| quantity(&Unit::Other(name.into()), value);
+        assert_eq!(own("us", 15_419.0), "15.4 ms");
+        assert_eq!(own("µs", 8.5), "8.50 µs");
+        assert_eq!(own("ms", 0.25), "250 µs");
+        assert_eq!(own("frames", 15_419.0), "15419 frames");
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        assert_eq!(counted(1, "trial"), "1 trial");
+        assert_eq!(counted(0, "process"), "0 processes");
+        assert_eq!(counted(12_000, "page"), "12,000 pages");
+    }
+
+    #[test]
     fn three_digits_say_enough() {
         let cases = [
             (0.0, "0"),

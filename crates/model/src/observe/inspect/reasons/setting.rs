@@ -244,3 +244,24 @@ fn shmem_evidence(facts: &Facts<'_>) -> Vec<String> {
     let fact = setting.map(|(place, mode)| format!("{place} is `{mode}`"));
     fact.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::address_space::test_space::space;
+
+    #[test]
+    fn who_switched_huge_pages_off_is_told_how_not_to() {
+        let fix = |command: &str, parent_has_them: Option<bool>| {
+            let mut space = space(Vec::new());
+            space.process.command = command.to_owned();
+            space.process.parent_thp_enabled = parent_has_them;
+            allow_huge(&space)
+        };
+        let redis = fix("redis-server", Some(true));
+        assert_eq!(redis, "Restart redis-server with --disable-thp no.");
+        assert!(fix("prog", Some(true)).starts_with("Restart prog without its own call"));
+        assert!(fix("redis-server", Some(false)).starts_with("Start it from a parent without"));
+        assert!(fix("prog", None).contains("may have set it"));
+    }
+}

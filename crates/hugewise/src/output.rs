@@ -110,7 +110,10 @@ pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
 /// Refuses to write over a record or a recording.
 fn keep_records(flag: &str, path: &Path) -> Result<()> {
     let first = first_line(path);
-    let begins = [b"{\"format\":\"hugewise-".as_slice(), b"{\"line\":\"header\""];
+    let begins = [
+        b"{\"format\":\"hugewise-".as_slice(),
+        b"{\"line\":\"header\"",
+    ];
     if !begins.iter().any(|begin| first.starts_with(begin)) {
         return Ok(());
     }

@@ -48,7 +48,9 @@ fn several(root: &Root, pids: &[u32]) -> String {
     let lines = pids.iter().map(|pid| {
         let bytes = root.read(format!("proc/{pid}/cmdline")).unwrap_or_default();
         let words = String::from_utf8_lossy(&bytes).replace('\0', " ");
-        format!("\n  {pid}  {}", shortened(&plain(words.trim()), COMMAND)).trim_end().to_owned()
+        format!("\n  {pid}  {}", shortened(&plain(words.trim()), COMMAND))
+            .trim_end()
+            .to_owned()
     });
     let lines: String = lines.collect();
     format!("{} processes have that name; use a PID:{lines}", pids.len())

@@ -150,6 +150,24 @@ fn wrong_flags_and_policies_name_the_fix() {
         (&["run", "--", ""], "empty"),
         (&["run", "--shell", "--", ""], "empty"),
         (&["run", "an.toml", "true"], "experiment file"),
+        (&["rnu"], "'run'"),
+        (&["bench", "memry"], "'memory'"),
+        (&["man", "bench", "memry"], "`bench-memory`"),
+        (
+            &["run", "--policy", "zzz", "--", "true"],
+            "the keys are thp",
+        ),
+        (
+            &["stat", "-p", "no-such-program"],
+            "no process has that name",
+        ),
+        (&["collapse", "no-such-program"], "no process has that name"),
+        (
+            &["inspect", "-p", "no-such-program"],
+            "no process has that name",
+        ),
+        (&["stat", "--cgroup", "no-such"], "no such cgroup"),
+        (&["inspect", "--cgroup", "no-such"], "no such cgroup"),
     ];
     for (arguments, fix) in cases {
         Case::new()

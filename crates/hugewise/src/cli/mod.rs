@@ -87,7 +87,10 @@ pub fn parse(words: Vec<OsString>) -> Result<Cli> {
 fn with_nearest_verb(mut error: clap::Error) -> clap::Error {
     if error.get(ContextKind::SuggestedSubcommand).is_none()
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(near) = nearest(typed, Cli::command().get_subcommands().map(Command::get_name))
+        && let Some(near) = nearest(
+            typed,
+            Cli::command().get_subcommands().map(Command::get_name),
+        )
     {
         let near = ContextValue::Strings(vec![near.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, near);

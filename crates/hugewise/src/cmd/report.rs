@@ -41,7 +41,13 @@ pub struct Arguments {
     redact: bool,
 
     /// Write the redacted record to FILE, which must be new
-    #[arg(hide_short_help = true, long, value_name = "FILE", requires = "redact", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        requires = "redact",
+        help_heading = "Output"
+    )]
     out: Option<PathBuf>,
 
     /// Policy that the others are compared with

@@ -154,7 +154,9 @@ fn show(
 /// The same trouble, and that it cost no measurement.
 fn kept(trouble: anyhow::Error) -> anyhow::Error {
     let text = chain(&trouble);
-    trouble.context(format!("{text}; the record holds everything that was measured"))
+    trouble.context(format!(
+        "{text}; the record holds everything that was measured"
+    ))
 }
 
 /// The error that ends the program, once everything that was measured before it is shown.

@@ -112,7 +112,9 @@ fn create_new(path: &Path) -> Result<File> {
                 "{shown} exists already; records are never overwritten: name another file with \
                  --out"
             ),
-            _ => format!("making the record {shown}: {error}; choose another place with --out FILE"),
+            _ => {
+                format!("making the record {shown}: {error}; choose another place with --out FILE")
+            }
         })
     })
 }

@@ -84,7 +84,11 @@ pub fn list() -> Result<Vec<Entry>> {
             command: header.plan.command,
         })
     };
-    Ok(newest()?.into_iter().enumerate().filter_map(entry).collect())
+    Ok(newest()?
+        .into_iter()
+        .enumerate()
+        .filter_map(entry)
+        .collect())
 }
 
 fn header(path: &Path) -> Option<Header> {
@@ -107,7 +111,11 @@ pub fn document(entries: &[Entry]) -> Document {
         let mut grid = Grid::headed(&["record", "began (UTC)", "command"]).aligned(&align);
         for entry in entries {
             let command = plain(&entry.command.join(" "));
-            grid.push([entry.name.clone(), paths::minute(entry.created_unix_ms), command]);
+            grid.push([
+                entry.name.clone(),
+                paths::minute(entry.created_unix_ms),
+                command,
+            ]);
         }
         grid
     };
@@ -118,7 +126,10 @@ pub fn document(entries: &[Entry]) -> Document {
         true => format!("{} records in all", entries.len()),
         false => "They lie".to_owned(),
     };
-    let place = format!("{more} in {}. Report one: hugewise report last", folder.display());
+    let place = format!(
+        "{more} in {}. Report one: hugewise report last",
+        folder.display()
+    );
     section.blocks.push((Level::First, place.into()));
     Document::new([section])
 }

@@ -38,6 +38,22 @@ fn an_interrupt_reports_what_was_measured() {
 }
 
 #[test]
+fn an_interrupt_while_watching_or_before_a_bench_is_one() {
+    let case = Case::new();
+    let own = std::process::id().to_string();
+    for words in [
+        &["inspect", "--watch", "1s", &own][..],
+        &["bench", "memory", "--ops", "copy"],
+    ] {
+        let mut running = case.spawn(words);
+        std::thread::sleep(Duration::from_millis(700));
+        running.signal("INT");
+        let ended = running.end(Duration::from_secs(10));
+        assert_eq!(ended.code, Some(130), "{words:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn an_interrupt_still_tidies_up() {
     let _turn = one_at_a_time();
     let case = Case::new();

@@ -71,7 +71,8 @@ impl Diagnosis {
         let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
         for report in missing().filter(|report| !self.follows(report)) {
             let title = Cell::plain(plain(&report.title)).tone(Tone::Bad);
-            grid.rows.push(vec![title, Cell::plain(plain(&report.needs()))]);
+            grid.rows
+                .push(vec![title, Cell::plain(plain(&report.needs()))]);
         }
         let works = self.features.len() - missing().count();
         let all = self.features.len();

@@ -132,16 +132,10 @@ fn announce(traced: &[TracePoint], missing: &[MissingPoint]) {
         message("none of this can be traced here");
         return;
     }
-    let titles: Vec<&str> = traced.iter().map(|point| point.title.as_str()).collect();
-    message(format_args!(
-        "tracing {}; Ctrl-C stops and reports",
-        titles.join(", ")
-    ));
-    if !missing.is_empty() {
-        message(format_args!(
-            "{} of {} cannot be traced here; the report says why",
-            missing.len(),
-            missing.len() + traced.len()
-        ));
-    }
+    let all = missing.len() + traced.len();
+    let what = match traced {
+        [point] if all == 1 => point.title.clone(),
+        _ => format!("{} of {all} points", traced.len()),
+    };
+    message(format_args!("tracing {what}; Ctrl-C stops and reports"));
 }

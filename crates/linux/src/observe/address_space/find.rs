@@ -120,7 +120,13 @@ mod tests {
     #[test]
     fn groups_hold_the_groups_below() {
         let (_folder, root) = machine();
-        for path in ["/a", "a", "/a/", "/sys/fs/cgroup/memory/a", "/sys/fs/cgroup/a"] {
+        for path in [
+            "/a",
+            "a",
+            "/a/",
+            "/sys/fs/cgroup/memory/a",
+            "/sys/fs/cgroup/a",
+        ] {
             assert_eq!(list_of_cgroup(&root, path).unwrap(), [7, 9], "{path}");
         }
         assert_eq!(list_of_cgroup(&root, "/a/b").unwrap(), [7]);

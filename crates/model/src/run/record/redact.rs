@@ -157,7 +157,9 @@ impl fmt::Display for Removed {
         ];
         let found = counts.iter().filter(|(count, _)| *count > 0);
         let found = found.map(|(count, nouns)| (count, nouns[usize::from(*count > 1)]));
-        let texts: Vec<String> = found.map(|(count, noun)| format!("{count} {noun}")).collect();
+        let texts: Vec<String> = found
+            .map(|(count, noun)| format!("{count} {noun}"))
+            .collect();
         match texts.is_empty() {
             true => f.write_str("nothing"),
             false => f.write_str(&texts.join(", ")),
@@ -182,7 +184,10 @@ mod tests {
         for (text, expected) in [
             ("/home/ann/bin/prog", "~/bin/prog"),
             ("/root/x:/root/y,/srv/ann/z", "~/x:~/y,~/z"),
-            ("env TOKEN=abc ./prog --size=10", "env TOKEN=… ./prog --size=10"),
+            (
+                "env TOKEN=abc ./prog --size=10",
+                "env TOKEN=… ./prog --size=10",
+            ),
             ("env.TOKEN=abc", "env.TOKEN=abc"),
             ("psql -h db1.example", "psql -h HOST"),
             ("/mnt/home/ann /rootfs", "/mnt/home/ann /rootfs"),

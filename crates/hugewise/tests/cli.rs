@@ -150,6 +150,20 @@ fn wrong_flags_and_policies_name_the_fix() {
         (&["run", "--", ""], "empty"),
         (&["run", "--shell", "--", ""], "empty"),
         (&["run", "an.toml", "true"], "experiment file"),
+    ];
+    for (arguments, fix) in cases {
+        Case::new()
+            .hugewise()
+            .args(*arguments)
+            .assert()
+            .code(2)
+            .stderr(contains(*fix));
+    }
+}
+
+#[test]
+fn a_name_that_is_not_known_is_told_so() {
+    let cases: &[(&[&str], &str)] = &[
         (&["rnu"], "'run'"),
         (&["bench", "memry"], "'memory'"),
         (&["man", "bench", "memry"], "`bench-memory`"),
@@ -170,12 +184,8 @@ fn wrong_flags_and_policies_name_the_fix() {
         (&["inspect", "--cgroup", "no-such"], "no such cgroup"),
     ];
     for (arguments, fix) in cases {
-        Case::new()
-            .hugewise()
-            .args(*arguments)
-            .assert()
-            .code(2)
-            .stderr(contains(*fix));
+        let assert = Case::new().hugewise().args(*arguments).assert();
+        assert.code(2).stderr(contains(*fix));
     }
 }
 

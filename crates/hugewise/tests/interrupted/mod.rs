@@ -38,19 +38,37 @@ fn an_interrupt_reports_what_was_measured() {
 }
 
 #[test]
-fn an_interrupt_while_watching_or_before_a_bench_is_one() {
+fn an_interrupt_before_the_rounds_of_a_bench_is_one() {
     let case = Case::new();
+    let mut bench = case.plain();
+    bench.arg("bench");
+    let mut running = case.spawn_of(bench, &["memory", "--ops", "copy"]);
+    std::thread::sleep(Duration::from_millis(700));
+    running.signal("INT");
+    let ended = running.end(Duration::from_secs(10));
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("measuring for up to"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn an_interrupt_ends_watching() {
     let own = std::process::id().to_string();
-    for words in [
-        &["inspect", "--watch", "1s", &own][..],
-        &["bench", "memory", "--ops", "copy"],
-    ] {
-        let mut running = case.spawn(words);
-        std::thread::sleep(Duration::from_millis(700));
-        running.signal("INT");
-        let ended = running.end(Duration::from_secs(10));
-        assert_eq!(ended.code, Some(130), "{words:?}: {}", ended.stderr);
-    }
+    let case = Case::new();
+    let mut command = case.plain();
+    command.args(["inspect", "--watch", "1s", &own]);
+    let mut child = command
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("hugewise");
+    std::thread::sleep(Duration::from_millis(700));
+    let mut kill = std::process::Command::new("kill");
+    let sent = kill.args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
 }
 
 #[test]

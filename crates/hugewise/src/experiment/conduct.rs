@@ -203,7 +203,7 @@ fn announce(header: &Header, options: &Options, output: &Output) {
         }
     }
     if options.policy.is_empty() && options.matrix.is_empty() {
-        unreached(&header.host, options.reach()).map(message);
+        announce_unreached(&header.host, options);
         return;
     }
     // `doctor` says it of the policies that nobody named.
@@ -211,6 +211,13 @@ fn announce(header: &Header, options: &Options, output: &Output) {
         if let Some(doubt) = advice_by_chance(policy, &header.host) {
             message(format_args!("{}: {doubt}", policy.name));
         }
+    }
+}
+
+/// Names what is usually tried and cannot be here.
+pub fn announce_unreached(host: &Host, options: &Options) {
+    if let Some(more) = unreached(host, options.reach()) {
+        message(more);
     }
 }
 

@@ -97,7 +97,7 @@ impl Redaction {
                 let whole = std::mem::take(object);
                 *object = whole
                     .into_iter()
-                    .filter_map(|(key, value)| self.entry(key, value))
+                    .filter_map(|(key, value)| self.entry(&key, value))
                     .collect::<Map<_, _>>();
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -105,8 +105,8 @@ impl Redaction {
     }
 
     /// A key and its value; `None` where both go.
-    fn entry(&mut self, key: String, mut value: Value) -> Option<(String, Value)> {
-        match (key.as_str(), &mut value) {
+    fn entry(&mut self, key: &str, mut value: Value) -> Option<(String, Value)> {
+        match (key, &mut value) {
             ("boot_line", Value::String(line)) if !line.is_empty() => {
                 self.removed.boot_lines += 1;
                 line.clear();
@@ -122,7 +122,7 @@ impl Redaction {
             }
             _ => self.clean(&mut value),
         }
-        Some((self.cleaned(&key), value))
+        Some((self.cleaned(key), value))
     }
 
     fn cleaned(&mut self, text: &str) -> String {

@@ -12,7 +12,7 @@ use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
 
 use crate::exit;
-use crate::recording::first_line;
+use crate::file::first_line;
 
 /// How results are given out: the same words on every verb.
 #[derive(Clone, Debug, Args)]

@@ -13,7 +13,7 @@ use hugewise_model::text::number::counted;
 use hugewise_model::text::wrap::plain;
 use serde::Serialize;
 
-use crate::recording::first_line;
+use crate::file::first_line;
 use crate::{exit, paths};
 
 /// The name of the newest record; `last~1` is the one before it.

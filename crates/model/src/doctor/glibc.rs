@@ -2,7 +2,6 @@
 
 use super::settings::{setting, thp};
 use super::{Evidence, Examination, Remark, Severity};
-use crate::run::policy::warnings::takes_advice_by_chance as is_left_to_chance;
 
 /// One tunable of `GLIBC_TUNABLES`; the last of several counts.
 fn tunable<'a>(examination: &'a Examination, name: &str) -> Option<&'a str> {
@@ -79,10 +78,9 @@ pub(super) fn advises_by_itself(examination: &Examination) -> Option<Remark> {
     })
 }
 
-/// The bug itself is told where [`is_left_to_chance`] is.
 pub(super) fn takes_advice_by_chance(examination: &Examination) -> Option<Remark> {
     let (major, minor) = examination.host.glibc?;
-    is_left_to_chance(examination.host.glibc).then(|| {
+    examination.host.malloc_takes_advice_by_chance().then(|| {
         Remark::new(
             "glibc-takes-advice-by-chance",
             Severity::Note,

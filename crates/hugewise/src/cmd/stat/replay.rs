@@ -10,7 +10,7 @@ use super::lines::Lines;
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::stderr::message;
-use crate::{file, recording};
+use crate::file;
 
 /// Draws a recording.
 pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
@@ -24,7 +24,7 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
             "--json names the same file, which would be lost".to_owned(),
         ));
     }
-    if misses::is_recording(&recording::first_line(path)) {
+    if misses::is_recording(&file::first_line(path)) {
         return Err(fault(format!(
             "it is a recording of misses; write: hugewise misses --replay {}",
             path.display()

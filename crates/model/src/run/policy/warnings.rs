@@ -109,19 +109,7 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// The last glibc seen that takes `glibc.malloc.hugetlb=1` by chance: it reads the machine's mode
-/// into room for one character more, and compares it as a string without having put an end there
-/// (`__malloc_thp_mode`, sysdeps/unix/sysv/linux/malloc-hugepages.c of 2.35 and 2.36). What lay on
-/// the stack decides whether the comparison holds.
-const LAST_GLIBC_BY_CHANCE: (u32, u32) = (2, 36);
-
-/// Whether this glibc takes `glibc.malloc.hugetlb=1` in some processes and in others not.
-#[must_use]
-pub fn takes_advice_by_chance(glibc: Option<(u32, u32)>) -> bool {
-    glibc.is_some_and(|version| version <= LAST_GLIBC_BY_CHANCE)
-}
-
-/// That a policy acts by chance, where it does; see [`takes_advice_by_chance`].
+/// That a policy acts by chance, where it does; see [`Host::malloc_takes_advice_by_chance`].
 #[must_use]
 pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     let settings = &policy.settings;
@@ -130,7 +118,7 @@ pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
     });
     let asked = tunable || settings.malloc == Some(Malloc::Thp);
     let (major, minor) = host.glibc?;
-    (asked && takes_advice_by_chance(host.glibc)).then(|| {
+    (asked && host.malloc_takes_advice_by_chance()).then(|| {
         format!(
             "glibc {major}.{minor} obeys it in some processes and not in others, by chance: compare \
              the huge pages of the trials"
@@ -171,13 +159,6 @@ mod tests {
             assert!(said[0].contains(word), "{said:?}");
             assert!(!said[0].contains(text), "{said:?}");
         }
-    }
-
-    #[test]
-    fn chance_ends_with_the_glibc_that_ends_its_string() {
-        assert!(takes_advice_by_chance(Some((2, 36))));
-        assert!(!takes_advice_by_chance(Some((2, 38))));
-        assert!(!takes_advice_by_chance(None));
     }
 
     #[test]

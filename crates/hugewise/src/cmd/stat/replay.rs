@@ -8,9 +8,9 @@ use hugewise_model::observe::stat::{Interval, derive, parse};
 
 use super::lines::Lines;
 use crate::exit::{self, Exit};
+use crate::file;
 use crate::output::Output;
 use crate::stderr::message;
-use crate::file;
 
 /// Draws a recording.
 pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {

@@ -1,7 +1,7 @@
 //! Files that a user names to be read.
 
 use std::fs::File;
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -24,4 +24,17 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
+/// could read it again.
+pub fn first_line(path: &Path) -> Vec<u8> {
+    let mut first = Vec::new();
+    if !path.is_file() {
+        return first;
+    }
+    match open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
+        Ok(_) => first,
+        Err(_) => Vec::new(),
+    }
 }

@@ -12,6 +12,7 @@ mod invoker;
 mod options;
 mod output;
 mod paths;
+mod process_name;
 mod program;
 mod recording;
 mod stderr;

@@ -1,9 +1,10 @@
 //! Results: on stdout in the requested format, and as files.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hugewise_model::text::document::Document;
@@ -11,6 +12,7 @@ use hugewise_model::text::{Color, Style, Verbosity, to_markdown, to_text};
 use serde::Serialize;
 
 use crate::exit;
+use crate::file::first_line;
 
 /// How results are given out: the same words on every verb.
 #[derive(Clone, Debug, Args)]
@@ -49,7 +51,7 @@ pub enum Format {
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`
+    /// On a terminal or with CLICOLOR_FORCE, unless NO_COLOR is set or TERM is `dumb`
     Auto,
     /// Always
     Always,
@@ -98,10 +100,31 @@ pub fn check_file(output: &Output) -> Result<()> {
 /// The same for the file of another flag, if it was given.
 pub fn check_writable(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
+    keep_records(flag, path)?;
     let opened = File::options().append(true).create(true).open(path);
     opened
         .map(drop)
         .map_err(|error| not_writable(flag, path, &error))
+}
+
+/// Refuses to write over a record or a recording.
+fn keep_records(flag: &str, path: &Path) -> Result<()> {
+    let first = first_line(path);
+    let begins = [
+        b"{\"format\":\"hugewise-".as_slice(),
+        b"{\"line\":\"header\"",
+    ];
+    if !begins.iter().any(|begin| first.starts_with(begin)) {
+        return Ok(());
+    }
+    let also = match flag {
+        "--json" => "; to print JSON: --format json",
+        _ => "",
+    };
+    Err(exit::usage(format!(
+        "{flag} {}: this is a record, which would be overwritten; name a new file{also}",
+        path.display()
+    )))
 }
 
 /// Makes the file that a flag names, empty.
@@ -148,11 +171,8 @@ pub fn color(asked: Colour) -> Color {
     let wanted = match asked {
         Colour::Always => true,
         Colour::Never => false,
-        Colour::Auto => {
-            std::io::stdout().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-                && std::env::var_os("TERM").is_some_and(|v| v != "dumb")
-        }
+        // NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM, as on stderr.
+        Colour::Auto => AutoStream::choice(&std::io::stdout()) != ColorChoice::Never,
     };
     if wanted { Color::Always } else { Color::Never }
 }

@@ -180,6 +180,14 @@ pub fn stamp(unix_ms: u64) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
+/// `2026-11-21 05:45`.
+pub fn minute(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
+}
+
 /// Days since 1970 as a date of the Gregorian calendar, by counting from 1 March of year 0
 /// so that the leap day comes last.
 fn civil(days_since_1970: u64) -> (u64, u64, u64) {
@@ -208,5 +216,6 @@ mod tests {
         assert_eq!(stamp(0), "19700101T000000Z");
         assert_eq!(stamp(951_782_400_000), "20000229T000000Z");
         assert_eq!(stamp(1_795_239_959_000), "20261121T054559Z");
+        assert_eq!(minute(1_795_239_959_000), "2026-11-21 05:45");
     }
 }

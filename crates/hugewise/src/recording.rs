@@ -53,19 +53,6 @@ impl<A: Recorded> Sink<A> {
     }
 }
 
-/// The first line of a file, as far as it can be read. Of a pipe it is not looked at: nobody
-/// could read it again.
-pub fn first_line(path: &Path) -> Vec<u8> {
-    let mut first = Vec::new();
-    if !path.is_file() {
-        return first;
-    }
-    match file::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first)) {
-        Ok(_) => first,
-        Err(_) => Vec::new(),
-    }
-}
-
 /// Goes through a recording as if it were live.
 pub fn replay<A: Recorded>(path: &Path) -> Result<A> {
     let trouble = |error: std::io::Error| wrong(path, &error);

@@ -40,7 +40,7 @@ pub fn chain(error: &anyhow::Error) -> String {
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
             text = cause;
-        } else if !text.ends_with(&cause) {
+        } else if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
     }
@@ -64,5 +64,7 @@ mod tests {
             .context("reading /x: Not a directory")
             .context("looking");
         assert_eq!(chain(&error), "looking: reading /x: Not a directory");
+        let error = anyhow::anyhow!("full").context("full; nothing is lost");
+        assert_eq!(chain(&error), "full; nothing is lost");
     }
 }

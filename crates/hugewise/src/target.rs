@@ -20,6 +20,7 @@ use hugewise_model::run::trial::Outcome;
 
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
+use crate::process_name::parse_process;
 use crate::{invoker, program};
 
 /// How soon a signal, or the end of a process, is noticed.
@@ -33,7 +34,7 @@ pub struct TargetFlags {
     pub command: Vec<OsString>,
 
     /// A running process with its threads and descendants
-    #[arg(short, long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID|NAME", value_parser = parse_process)]
     pub pid: Option<u32>,
 
     /// Observe the whole machine
@@ -110,9 +111,7 @@ impl TargetFlags {
         }
         if let Some(name) = &self.cgroup {
             let group = Cgroup::find(root, name).map_err(|error| match error.kind {
-                Kind::NotFound => exit::usage(format!(
-                    "--cgroup {name}: no such folder below any mounted hierarchy of cgroups"
-                )),
+                Kind::NotFound => exit::no_cgroup(name),
                 _ => error.into(),
             })?;
             let target = Target::Cgroup { path: name.clone() };

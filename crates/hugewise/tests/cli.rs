@@ -161,6 +161,34 @@ fn wrong_flags_and_policies_name_the_fix() {
     }
 }
 
+#[test]
+fn a_name_that_is_not_known_is_told_so() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["rnu"], "'run'"),
+        (&["bench", "memry"], "'memory'"),
+        (&["man", "bench", "memry"], "`bench-memory`"),
+        (
+            &["run", "--policy", "zzz", "--", "true"],
+            "the keys are thp",
+        ),
+        (
+            &["stat", "-p", "no-such-program"],
+            "no process has that name",
+        ),
+        (&["collapse", "no-such-program"], "no process has that name"),
+        (
+            &["inspect", "-p", "no-such-program"],
+            "no process has that name",
+        ),
+        (&["stat", "--cgroup", "no-such"], "no such cgroup"),
+        (&["inspect", "--cgroup", "no-such"], "no such cgroup"),
+    ];
+    for (arguments, fix) in cases {
+        let assert = Case::new().hugewise().args(*arguments).assert();
+        assert.code(2).stderr(contains(*fix));
+    }
+}
+
 /// A PID in the place of a command or a point is what newcomers type first.
 #[test]
 fn a_process_is_told_from_a_program() {

@@ -58,6 +58,31 @@ fn small_record() -> Record {
     record
 }
 
+/// All that is measured stays, and what tells whose machine it was goes.
+#[test]
+fn a_redacted_record_is_the_same_record() {
+    let mut private = small_record();
+    private.header.made_by = vec!["run".to_owned(), "/home/ann/prog".to_owned()];
+    private.header.host.boot_line = "root=/dev/vda".to_owned();
+    let tree = private.trials[0].read_back.tree.get_or_insert_default();
+    let variable = ("MALLOC_CONF".to_owned(), "thp:never".to_owned());
+    tree.largest.environment.extend([variable]);
+    let (bytes, removed) = record::redact(&bytes_of(&private), record::Private::default()).unwrap();
+    assert_eq!(
+        removed.to_string(),
+        "1 boot line, 1 home folder, 1 value of a variable, 1 end of stderr"
+    );
+    let mut expected = private;
+    expected.header.made_by[1] = "~/prog".to_owned();
+    expected.header.host.boot_line.clear();
+    expected.trials[1].stderr_tail = None;
+    let tree = expected.trials[0].read_back.tree.as_mut().unwrap();
+    tree.largest
+        .environment
+        .insert("MALLOC_CONF".to_owned(), "…".to_owned());
+    assert_eq!(record::parse(&bytes).unwrap(), expected);
+}
+
 #[test]
 fn what_is_written_is_read() {
     let record = sample::clear_win();

@@ -19,10 +19,12 @@ const EXAMPLES: [(&str, &str); 22] = [
     (
         "report",
         "
-  # Report again, with everything
-  hugewise report -v record.jsonl
-  # Two records against each other
-  hugewise report before.jsonl after.jsonl
+  # The newest record, with everything
+  hugewise report -v last
+  # The last two against each other
+  hugewise report last~1 last
+  # A copy to share
+  hugewise report --redact --out share.jsonl last
   # Fail a pipeline
   hugewise report --fail-if 'wall_seconds > +2%' record.jsonl",
     ),

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{cmd, options};
+use hugewise_model::text::suggest::nearest;
 
 mod examples;
 
@@ -76,8 +78,24 @@ pub fn command() -> Command {
 /// The experiment file cannot be read, or is wrong.
 pub fn parse(words: Vec<OsString>) -> Result<Cli> {
     let words = options::with_file(Cli::command(), words)?;
-    let matches = command().get_matches_from(words);
+    let matches = command().try_get_matches_from(words);
+    let matches = matches.unwrap_or_else(|error| with_nearest_verb(error).exit());
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// The same error with the verb that was meant: clap does not recognise swapped letters (`rnu`).
+fn with_nearest_verb(mut error: clap::Error) -> clap::Error {
+    if error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(near) = nearest(
+            typed,
+            Cli::command().get_subcommands().map(Command::get_name),
+        )
+    {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    error
 }
 
 /// Adds the examples of a verb, and of those below it, behind what its long help ends with.

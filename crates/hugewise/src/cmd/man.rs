@@ -24,13 +24,24 @@ pub fn run(arguments: &Arguments, program: Command) -> Result<()> {
     program.build();
     let name = arguments.verb.join(" ").replace(' ', "-");
     let command = find(&program, &name).ok_or_else(|| {
-        let known = program.get_subcommands().map(Command::get_name);
+        let known = pages(&program, "");
         exit::usage(format!(
             "man {name}: there is no such verb; {}",
-            hint(&name, known)
+            hint(&name, known.iter().map(String::as_str))
         ))
     })?;
     output::print(&page(command.clone())?)
+}
+
+/// The names of all verbs, of those below others in full.
+fn pages(command: &Command, lead: &str) -> Vec<String> {
+    let verbs = command.get_subcommands();
+    let names = verbs.flat_map(|verb| {
+        let name = format!("{lead}{}", verb.get_name());
+        let below = pages(verb, &format!("{name}-"));
+        std::iter::once(name).chain(below)
+    });
+    names.collect()
 }
 
 /// The command of a name whose parts are joined by `-`; the program itself where there is none.
@@ -55,7 +66,10 @@ fn page(command: Command) -> Result<String> {
     let command = command.after_help(None).after_long_help(None);
     let command = command.mut_args(|arg| arg.hide_short_help(false));
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
+    let version = concat!("hugewise ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command)
+        .source(version)
+        .render(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
     if let Some(notes) = notes {
         page.push_str(".SH EXTRA\n.nf\n");

@@ -1,15 +1,16 @@
 //! `hugewise report`: again from the file, with another baseline or metric, or two records
 //! against each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::machine::root::Root;
 use hugewise_model::bench;
 use hugewise_model::run::compare::{Across, Table};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Criterion;
-use hugewise_model::run::record::Record;
+use hugewise_model::run::record::{Private, Record, redact};
 use hugewise_model::run::report::{Other, Report, trials};
 use hugewise_model::run::{compare, timeline};
 use hugewise_model::text::to_text;
@@ -21,14 +22,33 @@ use crate::options::parse_share;
 use crate::output::{self, Format, Output};
 use hugewise_model::text::suggest::nearest;
 
-use crate::experiment::recorder;
+use crate::experiment::{recorder, records};
+use crate::stderr::message;
 
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A record, and optionally a second one to compare it with
-    #[arg(value_name = "RECORD", num_args = 1..=2, required = true)]
+    /// A record (last, last~1, or a file), and a second one to compare it with; none lists them
+    #[arg(value_name = "RECORD", num_args = 0..=2)]
     records: Vec<PathBuf>,
+
+    /// Leave out what tells whose machine it was, before you share a report or a record
+    ///
+    /// The boot line, the host name, the folders of users, the values of environment variables,
+    /// and what failed trials wrote to stderr. What policies set stays, and so does the rest of
+    /// the command line: look at it first.
+    #[arg(hide_short_help = true, long, conflicts_with = "timeline")]
+    redact: bool,
+
+    /// Write the redacted record to FILE, which must be new
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        requires = "redact",
+        help_heading = "Output"
+    )]
+    out: Option<PathBuf>,
 
     /// Policy that the others are compared with
     #[arg(long, value_name = "NAME")]
@@ -80,11 +100,19 @@ pub struct Arguments {
 
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
-    let records: Vec<Record> = arguments
-        .records
-        .iter()
-        .map(|path| recorder::read(path))
-        .collect::<Result<_>>()?;
+    let output = &arguments.output;
+    output::check_file(output)?;
+    output::check_writable("--svg", arguments.svg.as_deref())?;
+    if arguments.records.is_empty() {
+        let entries = records::list()?;
+        let document = || records::document(&entries);
+        let json = serde_json::json!({ "format": "hugewise-records 1", "records": entries });
+        output::show(output, &json, document, || records::csv(&entries))?;
+        return Ok(Exit::Done);
+    }
+    let named = arguments.records.iter().map(|word| records::find(word));
+    let paths: Vec<PathBuf> = named.collect::<Result<_>>()?;
+    let records = read(&paths, arguments)?;
     if arguments.timeline {
         return seconds(&records, &arguments.output);
     }
@@ -94,23 +122,64 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     for record in &records {
         check_gates(&arguments.fail_if, &record.header.plan.printed)?;
     }
-    let report = compared(&records, arguments)?;
-    report::show(&report, &arguments.output, arguments.svg.as_deref())?;
+    let report = compared(&records, &paths, arguments)?;
+    report::show(&report, output, arguments.svg.as_deref())?;
     Ok(match report::judge(&arguments.fail_if, &report) {
         GateState::Closed => Exit::Gate,
         GateState::Open => Exit::Done,
     })
 }
 
+/// The records of these files, redacted where that is asked for.
+fn read(paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<Record>> {
+    if !arguments.redact {
+        return paths.iter().map(|path| recorder::read(path)).collect();
+    }
+    if arguments.out.is_some() && paths.len() > 1 {
+        return Err(exit::usage("--out needs one record; name only one"));
+    }
+    let redacted = |path: &PathBuf| {
+        let bytes = redacted(path)?;
+        if let Some(out) = &arguments.out {
+            recorder::write_new(out, &bytes)?;
+        }
+        recorder::parse(path, &bytes)
+    };
+    paths.iter().map(redacted).collect()
+}
+
+/// The bytes of a record without what is private; says what that was.
+fn redacted(path: &Path) -> Result<Vec<u8>> {
+    let host_name = Root::real().read_trimmed("proc/sys/kernel/hostname");
+    let private = Private {
+        host_name: &host_name.unwrap_or_default(),
+        home: &std::env::var("HOME").unwrap_or_default(),
+    };
+    let wrong = |error| exit::usage(format!("{}: {error}", path.display()));
+    let (bytes, removed) = redact(&recorder::read_bytes(path)?, private).map_err(wrong)?;
+    message(format_args!(
+        "removed: {removed}. The rest of the command line stays; look at it before you share this."
+    ));
+    Ok(bytes)
+}
+
 /// One record by itself, or two against each other.
-fn compared<'a>(records: &'a [Record], arguments: &Arguments) -> Result<Report<'a>> {
-    let name = |index: usize| arguments.records[index].display().to_string();
+fn compared<'a>(
+    records: &'a [Record],
+    paths: &[PathBuf],
+    arguments: &Arguments,
+) -> Result<Report<'a>> {
+    let shown = |path: &PathBuf| match arguments.redact {
+        true => path.file_name().map_or_else(PathBuf::new, PathBuf::from),
+        false => path.clone(),
+    };
+    let name = |index: usize| shown(&paths[index]).display().to_string();
     match records {
         [before, after] => {
             let table = between(before, after, arguments)?;
             let other = Other {
                 record: after,
-                names: [name(0), name(1)],
+                paths: [name(0), name(1)],
             };
             Ok(Report::between(before, other, table).with_cells(bench::view(before)))
         }

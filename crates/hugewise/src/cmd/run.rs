@@ -8,7 +8,7 @@ use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 
 use crate::exit::Exit;
-use crate::experiment::conduct::{Files, conduct};
+use crate::experiment::conduct::{Files, announce_unreached, conduct};
 use crate::experiment::plan::realise_all;
 use crate::experiment::preview;
 use crate::options::Options;
@@ -46,6 +46,10 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     if arguments.dry_run {
         let realisations = realise_all(&plan, &host, options.reach())?;
         preview::show(&plan, &realisations, &arguments.output)?;
+        let named = !options.policy.is_empty() || !options.matrix.is_empty();
+        if !named && !arguments.output.quiet {
+            announce_unreached(&host, &options);
+        }
         return Ok(Exit::Done);
     }
     let files = Files {

@@ -17,7 +17,7 @@ use hugewise_model::run::compare;
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{unreached, warnings};
+use hugewise_model::run::policy::{advice_by_chance, unreached, warnings};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
@@ -147,8 +147,16 @@ fn show(
 ) -> Result<GateState> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report = bench::report(record, table, Some(path.display().to_string()));
-    report::show(&report, output, svg)?;
+    report::show(&report, output, svg).map_err(kept)?;
     Ok(report::judge(gates, &report))
+}
+
+/// The same trouble, and that it cost no measurement.
+fn kept(trouble: anyhow::Error) -> anyhow::Error {
+    let text = chain(&trouble);
+    trouble.context(format!(
+        "{text}; the record holds everything that was measured"
+    ))
 }
 
 /// The error that ends the program, once everything that was measured before it is shown.
@@ -194,10 +202,21 @@ fn announce(header: &Header, options: &Options, output: &Output) {
             message(format_args!("{}: {doubt}", policy.name));
         }
     }
-    if options.policy.is_empty()
-        && options.matrix.is_empty()
-        && let Some(more) = unreached(&header.host, options.reach())
-    {
+    if options.policy.is_empty() && options.matrix.is_empty() {
+        announce_unreached(&header.host, options);
+        return;
+    }
+    // `doctor` says it of the policies that nobody named.
+    for policy in &header.plan.policies {
+        if let Some(doubt) = advice_by_chance(policy, &header.host) {
+            message(format_args!("{}: {doubt}", policy.name));
+        }
+    }
+}
+
+/// Names what is usually tried and cannot be here.
+pub fn announce_unreached(host: &Host, options: &Options) {
+    if let Some(more) = unreached(host, options.reach()) {
         message(more);
     }
 }

@@ -21,6 +21,9 @@ pub mod report;
 /// The record as a file.
 pub mod recorder;
 
+/// The records that lie in their usual place.
+pub mod records;
+
 mod fragmentation;
 mod free_memory;
 mod latency_files;

@@ -8,7 +8,7 @@ use hugewise_model::run::plan::service::{Interleave, LoadPolicy, Service, Window
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::report::advice::describe;
 use hugewise_model::text::document::{Document, Field, Section};
-use hugewise_model::text::number::chosen_percent;
+use hugewise_model::text::number::{chosen_percent, counted};
 use hugewise_model::text::to_text;
 use hugewise_model::text::wrap::plain;
 use serde_json::json;
@@ -121,12 +121,16 @@ fn rounds(plan: &Plan) -> String {
     let time = bounds.max_time.map_or_else(String::new, |time| {
         format!(", none started after {} s", time.as_secs_f64())
     });
-    let least = match bounds.min_rounds {
-        0 | 1 => "at most".to_owned(),
-        least => format!("{least} to"),
+    let most = bounds.max_rounds;
+    let rounds = match bounds.min_rounds {
+        0 | 1 => format!("at most {most}"),
+        least if least == most => most.to_string(),
+        least => format!("{least} to {most}"),
     };
     format!(
-        "{least} {} of {trials} trials each{time}, after {} unmeasured; seed {}",
-        bounds.max_rounds, bounds.warmup_rounds, plan.seed
+        "{rounds} of {} each{time}, after {} unmeasured; seed {}",
+        counted(trials as u64, "trial"),
+        bounds.warmup_rounds,
+        plan.seed
     )
 }

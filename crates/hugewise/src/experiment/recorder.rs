@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
 use hugewise_model::run::record::{End, Header, Line, Record, Removal};
@@ -28,15 +28,7 @@ impl Recorder {
     /// Makes the file, which must not exist yet, and writes the header. It belongs to `owner`
     /// where one is named: the user who called us through sudo.
     pub fn create(path: &Path, header: Header, owner: Option<&Identity>) -> Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
-            exit::usage(match error.kind() {
-                ErrorKind::AlreadyExists => format!(
-                    "{} exists already; records are never overwritten: name another file with --out",
-                    path.display()
-                ),
-                _ => format!("making the record {}: {error}; choose another place with --out FILE", path.display()),
-            })
-        })?;
+        let file = create_new(path)?;
         if let Some(owner) = owner {
             // On a file system without owners it stays root's, and readable.
             let _ = std::os::unix::fs::fchown(&file, Some(owner.uid), Some(owner.gid));
@@ -111,6 +103,28 @@ impl Recorder {
     }
 }
 
+fn create_new(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    let shown = path.display();
+    file.map_err(|error| {
+        exit::usage(match error.kind() {
+            ErrorKind::AlreadyExists => format!(
+                "{shown} exists already; records are never overwritten: name another file with \
+                 --out"
+            ),
+            _ => {
+                format!("making the record {shown}: {error}; choose another place with --out FILE")
+            }
+        })
+    })
+}
+
+/// Writes a whole record to a new file.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = create_new(path)?.write_all(bytes);
+    written.with_context(|| format!("writing {}", path.display()))
+}
+
 /// Appends a line, or leaves the file as it was before: a torn line is cut off again.
 fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
     let before = file.stream_position()?;
@@ -127,7 +141,17 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
 
 /// Reads a record from a file.
 pub fn read(path: &Path) -> Result<Record> {
-    let bytes = file::read(path).map_err(|error| {
+    parse(path, &read_bytes(path)?)
+}
+
+/// Reads a record from the bytes of a file.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
+    record::parse(bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+}
+
+/// Reads the file of a record.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    file::read(path).map_err(|error| {
         let kept = match (error.kind(), paths::records()) {
             (ErrorKind::NotFound, Ok(folder)) => {
                 format!("; records without --out lie in {}", folder.display())
@@ -138,6 +162,5 @@ pub fn read(path: &Path) -> Result<Record> {
             "reading the record {}: {error}{kept}",
             path.display()
         ))
-    })?;
-    record::parse(&bytes).map_err(|error| exit::usage(format!("{}: {error}", path.display())))
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hugewise_model::bench::plot;
 use hugewise_model::bench::plot::render_svg;
 use hugewise_model::run::gate::{Gate, Judgement};
@@ -15,10 +15,9 @@ use crate::stderr::message;
 
 /// Writes the report to stdout and to the files that were named; `svg` is the file of the curves.
 pub fn show(report: &Report<'_>, output: &Output, svg: Option<&Path>) -> Result<()> {
-    const KEPT: &str = "the record still holds everything that was measured";
-    let shown = output::emit(output, |format| Ok(rendered(report, format, output))).context(KEPT);
+    let shown = output::emit(output, |format| Ok(rendered(report, format, output)));
     if let Some(path) = svg {
-        output::write_file(path, &curves(report)?).context(KEPT)?;
+        output::write_file(path, &curves(report)?)?;
     }
     shown
 }

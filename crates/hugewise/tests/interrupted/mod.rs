@@ -38,6 +38,40 @@ fn an_interrupt_reports_what_was_measured() {
 }
 
 #[test]
+fn an_interrupt_before_the_rounds_of_a_bench_is_one() {
+    let case = Case::new();
+    let mut bench = case.plain();
+    bench.arg("bench");
+    let mut running = case.spawn_of(bench, &["memory", "--ops", "copy"]);
+    std::thread::sleep(Duration::from_millis(700));
+    running.signal("INT");
+    let ended = running.end(Duration::from_secs(10));
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("measuring for up to"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn an_interrupt_ends_watching() {
+    let own = std::process::id().to_string();
+    let case = Case::new();
+    let mut command = case.plain();
+    command.args(["inspect", "--watch", "1s", &own]);
+    let mut child = command
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("hugewise");
+    std::thread::sleep(Duration::from_millis(700));
+    let mut kill = std::process::Command::new("kill");
+    let sent = kill.args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+}
+
+#[test]
 fn an_interrupt_still_tidies_up() {
     let _turn = one_at_a_time();
     let case = Case::new();

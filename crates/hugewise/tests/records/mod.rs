@@ -107,6 +107,64 @@ fn every_trial_is_drawn() {
     shown(&["--verdict-metric", "minor_faults_total"]).stdout(contains("minor faults per trial"));
 }
 
+/// A record of a known experiment in the usual place of records.
+fn kept(case: &Case, name: &str) {
+    let folder = case.path("state/hugewise");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs");
+    let fixture = std::path::Path::new(fixtures).join(name);
+    std::fs::copy(fixture, folder.join(name)).expect("a record");
+}
+
+#[test]
+fn records_are_listed_and_the_newest_is_last() {
+    let case = Case::new();
+    kept(&case, "noise.jsonl");
+    let report = |words: &[&str]| {
+        let mut command = case.hugewise();
+        command.env("XDG_STATE_HOME", case.path("state"));
+        command.arg("report").args(words).assert()
+    };
+    report(&[])
+        .success()
+        .stdout(contains("sort -n numbers.txt"));
+    report(&["last"]).success().stdout(contains("noise.jsonl"));
+    report(&["last~1"]).code(2).stderr(contains("of 1 record"));
+}
+
+#[test]
+fn what_is_shared_does_not_tell_whose_it_is() {
+    let case = Case::new();
+    kept(&case, "failed-trials.jsonl");
+    let shared = case.path("shared.jsonl");
+    case.hugewise()
+        .env("XDG_STATE_HOME", case.path("state"))
+        .args(["report", "--redact", "last", "--out"])
+        .arg(&shared)
+        .assert()
+        .success()
+        .stderr(contains("1 boot line, 3 ends of stderr"));
+    let text = std::fs::read_to_string(&shared).expect("the record");
+    assert!(!text.contains("root=/dev/vda"), "{text}");
+    case.hugewise()
+        .arg("report")
+        .arg(&shared)
+        .assert()
+        .success();
+}
+
+#[test]
+fn a_report_is_not_written_over_a_record() {
+    let case = Case::new();
+    kept(&case, "noise.jsonl");
+    let record = case.path("state/hugewise/noise.jsonl");
+    let before = std::fs::read(&record).expect("the record");
+    let mut command = case.hugewise();
+    let refused = command.args(["report", "--json"]).arg(&record).assert();
+    refused.code(2).stderr(contains("--format json"));
+    assert_eq!(std::fs::read(&record).expect("the record"), before);
+}
+
 /// Another than this one has no end, and would fill the machine's memory before it was found to
 /// be no record.
 #[test]

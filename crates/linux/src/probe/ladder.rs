@@ -325,7 +325,7 @@ fn bpf(answers: &Answers, grants: &Grants) -> Said {
 const ENOTSUPP: i32 = 524;
 
 /// EPERM where programs load and this one does not is a locked-down kernel, which no capability
-/// opens.
+/// opens; where none loads it says nothing of this one.
 fn fentry(answers: &Answers, grants: &Grants) -> Said {
     let what = "BPF programs at functions (fentry)";
     match answers.fentry {
@@ -334,6 +334,9 @@ fn fentry(answers: &Answers, grants: &Grants) -> Said {
         Answer::Refused(libc::EPERM) if answers.bpf_program.is_ok() => {
             not_supported(format!("{what}: this kernel refuses them to everybody"))
         }
+        Answer::Refused(libc::EPERM | libc::EACCES) => Support::Unknown {
+            error: format!("it can be tried only with {}", grants.bpf),
+        },
         other => simple(other, what, grants.bpf),
     }
 }

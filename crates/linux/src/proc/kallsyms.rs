@@ -65,6 +65,8 @@ impl Functions {
             .iter()
             .map(String::as_str)
             .filter(|found| found.contains(name) && !found.contains('.'))
+            // What lies before a function is no function (CONFIG_FUNCTION_PADDING_CFI).
+            .filter(|found| !found.starts_with("__pfx_") && !found.starts_with("__cfi_"))
             .collect();
         similar.sort_by_key(|found| found.len());
         similar.truncate(MOST);

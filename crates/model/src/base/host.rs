@@ -118,6 +118,16 @@ impl Host {
         let mode = self.thp.as_ref().ok().map(|thp| thp.enabled.as_str());
         self.arch == "aarch64" && self.glibc >= Some(FIRST_GLIBC) && mode == Some("madvise")
     }
+
+    /// Whether the glibc here takes `glibc.malloc.hugetlb=1` in some processes and in others not: up
+    /// to 2.36 it reads the machine's mode into room for one character more, and compares it as a
+    /// string without having put an end there (`__malloc_thp_mode`,
+    /// sysdeps/unix/sysv/linux/malloc-hugepages.c). What lay on the stack decides.
+    #[must_use]
+    pub fn malloc_takes_advice_by_chance(&self) -> bool {
+        const LAST_GLIBC: (u32, u32) = (2, 36);
+        self.glibc.is_some_and(|version| version <= LAST_GLIBC)
+    }
 }
 
 /// The settings below [`THP_DIR`].

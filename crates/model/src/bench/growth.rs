@@ -1,7 +1,6 @@
 //! Choices of `bench growth` and `bench heap`.
 
 use crate::base::host::Host;
-use crate::run::policy::warnings::takes_advice_by_chance;
 
 /// By which means a heap grows.
 pub static MEANS: &[&str] = &["brk", "mmap", "mprotect"];
@@ -29,7 +28,7 @@ const BY_CHANCE: &str = "glibc-hugetlb-1";
 /// The programs that are imitated when none is named: all whose outcome is not left to chance.
 #[must_use]
 pub fn usual_programs(host: &Host) -> Vec<&'static str> {
-    let chance = takes_advice_by_chance(host.glibc);
+    let chance = host.malloc_takes_advice_by_chance();
     let programs = PROGRAMS.iter().copied();
     programs
         .filter(|&name| !(chance && name == BY_CHANCE))

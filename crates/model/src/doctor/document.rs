@@ -5,7 +5,7 @@ use std::iter;
 use super::{Diagnosis, Feature, FeatureReport, Remark, Severity, Support};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Level, Paragraph, Section};
-use crate::text::grid::{Align, Grid};
+use crate::text::grid::{Align, Cell, Grid};
 use crate::text::wrap::plain;
 
 impl Diagnosis {
@@ -70,7 +70,9 @@ impl Diagnosis {
         }
         let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
         for report in missing().filter(|report| !self.follows(report)) {
-            grid.push([plain(&report.title), plain(&report.needs())]);
+            let title = Cell::plain(plain(&report.title)).tone(Tone::Bad);
+            grid.rows
+                .push(vec![title, Cell::plain(plain(&report.needs()))]);
         }
         let works = self.features.len() - missing().count();
         let all = self.features.len();
@@ -97,7 +99,9 @@ impl Diagnosis {
         for report in &self.features {
             let answer = report.answer();
             for (index, text) in report.lines().into_iter().enumerate() {
-                grid.push([if index == 0 { answer } else { "" }.to_owned(), text]);
+                let answer = if index == 0 { answer } else { "" };
+                let answer = Cell::plain(answer).tone(report.tone());
+                grid.rows.push(vec![answer, Cell::plain(text)]);
             }
         }
         Section::titled("All features").with_detail(grid)
@@ -144,6 +148,14 @@ impl FeatureReport {
             Support::Yes { .. } => "yes",
             Support::No { .. } => "no",
             Support::Unknown { .. } => "unknown",
+        }
+    }
+
+    fn tone(&self) -> Tone {
+        match self.support {
+            Support::Yes { .. } => Tone::Good,
+            Support::No { .. } => Tone::Bad,
+            Support::Unknown { .. } => Tone::Plain,
         }
     }
 

@@ -26,7 +26,7 @@ fn healthy_host() -> Host {
         governor: Some("performance".to_owned()),
         thp: Ok(usual_settings()),
         hugetlb: BTreeMap::new(),
-        glibc: Some((2, 36)),
+        glibc: Some((2, 41)),
         free_blocks: vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1000],
         ..host("madvise")
     }
@@ -248,6 +248,14 @@ fn thp_anon_that_silences_the_huge_size_is_found() {
 }
 
 #[test]
+fn a_glibc_that_takes_advice_by_chance_is_a_note() {
+    let with = |glibc| after(|seen| seen.host.glibc = glibc);
+    assert_eq!(with(Some((2, 36))), ["glibc-takes-advice-by-chance"]);
+    assert!(with(Some((2, 37))).is_empty());
+    assert!(with(None).is_empty());
+}
+
+#[test]
 fn the_tunable_of_glibc_depends_on_mode_and_version() {
     let with = |value: &'static str, enabled: &'static str, glibc| {
         after(move |seen| {
@@ -258,11 +266,11 @@ fn the_tunable_of_glibc_depends_on_mode_and_version() {
             seen.host.glibc = Some(glibc);
         })
     };
-    assert_eq!(with("1", "always", (2, 36)), ["glibc-hugetlb-ignored"]);
-    assert!(with("1", "madvise", (2, 36)).is_empty());
+    assert_eq!(with("1", "always", (2, 41)), ["glibc-hugetlb-ignored"]);
+    assert!(with("1", "madvise", (2, 41)).is_empty());
     assert!(with("1", "always", (2, 43)).is_empty());
     assert_eq!(
-        with("2", "madvise", (2, 36)),
+        with("2", "madvise", (2, 41)),
         ["glibc-hugetlb-without-pool"]
     );
 }

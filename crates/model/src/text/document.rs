@@ -189,6 +189,12 @@ impl Field {
             tone: Tone::Plain,
         }
     }
+
+    /// The same with its label in a tone.
+    #[must_use]
+    pub fn tone(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
 }
 
 impl From<Paragraph> for Block {

@@ -23,6 +23,12 @@ impl Cell {
             tone: Tone::Plain,
         }
     }
+
+    /// The same in a tone.
+    #[must_use]
+    pub fn tone(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
 }
 
 /// Rows of cells; the first row is the heading.

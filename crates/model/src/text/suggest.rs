@@ -37,7 +37,7 @@ pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     let known: Vec<&str> = known.into_iter().collect();
     let all = format!("there are {}", known.join(", "));
     match nearest(word, known.iter().copied()) {
-        Some(near) if known.len() <= FEW => format!("did you mean `{near}`? ({all})"),
+        Some(near) if (2..=FEW).contains(&known.len()) => format!("did you mean `{near}`? ({all})"),
         Some(near) => format!("did you mean `{near}`?"),
         None => all,
     }

@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use hugewise_model::base::units::MIB;
 
 use super::room::power_below;
-use crate::paths;
+use crate::interrupt::Interrupt;
+use crate::{exit, paths};
 
 /// Rounds that have to fit into the time that was given, so that there is an answer.
 const ROUNDS: u32 = 10;
@@ -36,7 +37,8 @@ pub(super) fn largest(
     cells: impl Fn(u64) -> Result<Vec<Vec<String>>>,
 ) -> Result<u64> {
     let each = budget.time / (ROUNDS * budget.trials.max(1));
-    choose(each, most, |size| trial(suite, &cells(size)?))
+    let interrupt = Interrupt::catch()?;
+    choose(each, most, |size| trial(suite, &cells(size)?, &interrupt))
 }
 
 /// The larger cells of a trial take time by their size, and the smaller ones what they take: a
@@ -61,20 +63,34 @@ fn choose(
     Ok(chosen.max(LEAST).min(most))
 }
 
+/// What may fail.
+const WHAT: &str = "measuring how long a trial takes";
+
 /// How long one trial takes: with small pages, which are the slowest.
-fn trial(suite: &str, cells: &[Vec<String>]) -> Result<Duration> {
+fn trial(suite: &str, cells: &[Vec<String>], interrupt: &Interrupt) -> Result<Duration> {
+    const LOOK: Duration = Duration::from_millis(2);
     let cells: Vec<String> = cells.iter().map(|words| words.join("/")).collect();
     let began = Instant::now();
     // What it cannot measure it says again in the rounds.
-    Command::new(paths::laboratory()?)
+    let mut child = Command::new(paths::laboratory()?)
         .args(["bench", suite, "--cells", &cells.join(",")])
         .env("HUGEWISE_LAB_PAGES", "small")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
-        .context("measuring how long a trial takes")?;
-    Ok(began.elapsed())
+        .spawn()
+        .context(WHAT)?;
+    while child.try_wait().context(WHAT)?.is_none() {
+        if interrupt.asked() {
+            let _ = child.kill();
+            child.wait().context(WHAT)?;
+        }
+        std::thread::sleep(LOOK);
+    }
+    match interrupt.asked() {
+        true => Err(exit::interrupted("nothing was measured yet")),
+        false => Ok(began.elapsed()),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use hugewise_model::base::host::Host;
 use hugewise_model::base::units::parse_size;
 use hugewise_model::bench::growth::{PROGRAMS, usual_programs};
 use hugewise_model::run::cells::Bench;
-use hugewise_model::run::policy::warnings::takes_advice_by_chance;
 
 use super::cells::{chosen, of_cells};
 use super::common::Common;
@@ -39,7 +38,7 @@ pub(super) fn bench(flags: &Arguments, host: &Host, root: &Root) -> Result<Bench
     let heap = flags.heap.unwrap_or(USUAL_HEAP);
     room::check("--heap", &[heap], 1, host, root)?;
     let left_to_chance = programs.contains(&"glibc-hugetlb-1") || flags.programs.is_empty();
-    if left_to_chance && takes_advice_by_chance(host.glibc) && !flags.common.output.quiet {
+    if left_to_chance && host.malloc_takes_advice_by_chance() && !flags.common.output.quiet {
         let tried = if flags.programs.is_empty() {
             "Not tried: glibc-hugetlb-1"
         } else {

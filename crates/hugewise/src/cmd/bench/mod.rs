@@ -9,14 +9,17 @@ use clap::{Args, Subcommand};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::base::host::Host;
+use hugewise_model::base::units::Unit;
 use hugewise_model::bench::arms;
 use hugewise_model::bench::plot::is_drawn;
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Reach;
+use hugewise_model::text::number::quantity;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, conduct};
+use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::paths;
 use crate::stderr::message;
@@ -69,7 +72,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let root = Root::real();
     let host = paths::host(&root)?;
     let suite = &arguments.suite;
-    let (common, bench) = suite.cells(&host, &root)?;
+    let interrupt = Interrupt::catch()?;
+    suite.announce();
+    let (common, bench) = (suite.common(), suite.cells(&host, &root)?);
     if common.svg.is_some() && !is_drawn(&bench) {
         return Err(exit::usage(
             "--svg: a curve needs at least two sizes in one bench of memory, latency or growth",
@@ -93,6 +98,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if !common.output.quiet && hints {
         hint_at_more(&options, &host, &plan);
     }
+    if interrupt.asked() {
+        return Err(exit::interrupted("nothing was measured yet"));
+    }
     let files = Files {
         record: common.out.as_deref(),
         svg: common.svg.as_deref(),
@@ -101,18 +109,43 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 }
 
 impl Suite {
-    /// Its cells, and the flags that every bench has.
-    fn cells(&self, host: &Host, root: &Root) -> Result<(&Common, Bench)> {
-        Ok(match self {
-            Self::Memory(flags) => (&flags.common, memory::bench(flags, host, root)?),
-            Self::Latency(flags) => (&flags.common, latency::bench(flags, host, root)?),
-            Self::Prefault(flags) => (&flags.common, prefault::bench(flags, host, root)?),
-            Self::Growth(flags) => (&flags.common, growth::bench(flags, host, root)?),
-            Self::Heap(flags) => (&flags.common, heap::bench(flags, host, root)?),
-            Self::Fork(flags) => (&flags.common, fork::bench(flags, host, root)?),
-            Self::Slab(flags) => (&flags.common, slab::bench(flags, host, root)?),
-            Self::Fragment(flags) => (&flags.common, fragment::bench(flags, host, root)?),
-        })
+    /// Says how long it takes, before the first seconds in which nothing can be seen.
+    fn announce(&self) {
+        let common = self.common();
+        if !common.output.quiet {
+            message(format_args!(
+                "measuring for up to {}; Ctrl-C stops and reports what was measured",
+                quantity(&Unit::Seconds, common.time().as_secs_f64())
+            ));
+        }
+    }
+
+    /// The flags that every bench has.
+    fn common(&self) -> &Common {
+        match self {
+            Self::Memory(flags) => &flags.common,
+            Self::Latency(flags) => &flags.common,
+            Self::Prefault(flags) => &flags.common,
+            Self::Growth(flags) => &flags.common,
+            Self::Heap(flags) => &flags.common,
+            Self::Fork(flags) => &flags.common,
+            Self::Slab(flags) => &flags.common,
+            Self::Fragment(flags) => &flags.common,
+        }
+    }
+
+    /// Its cells.
+    fn cells(&self, host: &Host, root: &Root) -> Result<Bench> {
+        match self {
+            Self::Memory(flags) => memory::bench(flags, host, root),
+            Self::Latency(flags) => latency::bench(flags, host, root),
+            Self::Prefault(flags) => prefault::bench(flags, host, root),
+            Self::Growth(flags) => growth::bench(flags, host, root),
+            Self::Heap(flags) => heap::bench(flags, host, root),
+            Self::Fork(flags) => fork::bench(flags, host, root),
+            Self::Slab(flags) => slab::bench(flags, host, root),
+            Self::Fragment(flags) => fragment::bench(flags, host, root),
+        }
     }
 }
 

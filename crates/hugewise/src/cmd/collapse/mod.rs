@@ -15,6 +15,7 @@ use hugewise_model::observe::inspect::view::Glob;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::process_name::parse_process;
 
 mod act;
 mod measure;
@@ -33,11 +34,11 @@ mod process;
 )]
 pub struct Arguments {
     /// A running process
-    #[arg(value_name = "PID", required_unless_present = "pid")]
+    #[arg(value_name = "PID|NAME", value_parser = parse_process, required_unless_present = "pid")]
     process: Option<u32>,
 
     /// A running process
-    #[arg(short, long, value_name = "PID", conflicts_with = "process")]
+    #[arg(short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with = "process")]
     pid: Option<u32>,
 
     /// Only mappings whose name matches (`*`, `?`) or that hold an address (0x…)

@@ -18,6 +18,7 @@ use hugewise_model::observe::faults::{
     Accounted, Analysis, Closing, Conditions, Counted, Event, Known, Modes,
 };
 use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::number;
 
 use super::{Arguments, target};
 use crate::exit::Exit;
@@ -95,7 +96,8 @@ fn watch_process(
     match crowd.newcomers(pid) {
         0 => {}
         missed => message(format_args!(
-            "{missed} threads started meanwhile; some may not be watched"
+            "{} started meanwhile; some may not be watched",
+            number::counted(missed as u64, "thread")
         )),
     }
     let sink = sink(arguments, host, &faults)?;
@@ -191,7 +193,8 @@ fn while_drained(
     .map_err(|error: anyhow::Error| error)?;
     if let Some((count, first)) = faults.malformed() {
         message(format_args!(
-            "{count} records could not be decoded; the first: {first}"
+            "{} could not be decoded; the first: {first}",
+            number::counted(count, "record")
         ));
     }
     let own_cpu_ns = clock::own_cpu_ns().saturating_sub(cpu_before);

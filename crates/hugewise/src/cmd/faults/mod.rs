@@ -17,6 +17,7 @@ use hugewise_model::run::policy::Policy;
 
 use crate::exit::{self, Exit};
 use crate::output::Output;
+use crate::process_name::parse_process;
 use crate::recording;
 
 /// Flags of `faults`.
@@ -31,7 +32,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 
     /// A running process with its threads and descendants
-    #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "replay"])]
+    #[arg(short, long, value_name = "PID|NAME", value_parser = parse_process, conflicts_with_all = ["command", "replay"])]
     pid: Option<u32>,
 
     /// Stop after TIME [default: when the program ends]

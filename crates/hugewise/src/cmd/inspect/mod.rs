@@ -30,15 +30,15 @@ pub struct Arguments {
     targets: Vec<String>,
 
     /// A running process; repeat for more
-    #[arg(short, long, value_name = "PID")]
-    pid: Vec<u32>,
+    #[arg(short, long, value_name = "PID|NAME")]
+    pid: Vec<String>,
 
     /// All processes, one line each
     #[arg(short, long, conflicts_with_all = ["targets", "pid", "cgroup"])]
     all: bool,
 
     /// The processes of a cgroup and those below it
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["targets", "pid"])]
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["targets", "pid"])]
     cgroup: Option<String>,
 
     /// Explain a reason, e.g. VMA_SMALL, or list all

@@ -2,10 +2,12 @@
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{find_named, list_of_cgroup, list_processes};
+use hugewise_linux::observe::address_space::{list_of_cgroup, list_processes};
+use hugewise_linux::observe::stat::subject::Cgroup;
 
 use super::Arguments;
-use crate::exit;
+use crate::exit::{self, no_cgroup};
+use crate::process_name::named;
 
 /// One process is shown in full, many in a line each.
 #[derive(Debug)]
@@ -20,19 +22,18 @@ pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Targets> {
     if let Some(path) = &arguments.cgroup {
         let pids = list_of_cgroup(root, path)?;
         if pids.is_empty() {
-            return Err(exit::usage(format!(
-                "--cgroup {path}: no process in such a cgroup; write the path as in \
-                 /proc/PID/cgroup"
-            )));
+            Cgroup::find(root, path).map_err(|_| no_cgroup(path))?;
+            return Err(exit::usage(format!("--cgroup {path}: no process is in it")));
         }
         return Ok(Targets::Many(pids));
     }
     if arguments.targets.is_empty() && arguments.pid.is_empty() {
         return Ok(Targets::Many(list_processes(root)?));
     }
-    let mut pids = arguments.pid.clone();
-    for target in &arguments.targets {
-        pids.extend(meant(root, target)?);
+    let mut pids = Vec::new();
+    for target in arguments.pid.iter().chain(&arguments.targets) {
+        let meant = named(root, target).map_err(|why| exit::usage(format!("{target}: {why}")))?;
+        pids.extend(meant);
     }
     pids.sort_unstable();
     pids.dedup();
@@ -40,19 +41,4 @@ pub(super) fn find(root: &Root, arguments: &Arguments) -> Result<Targets> {
         [pid] => Targets::One(pid),
         _ => Targets::Many(pids),
     })
-}
-
-fn meant(root: &Root, target: &str) -> Result<Vec<u32>> {
-    if let Ok(pid) = target.parse() {
-        return Ok(vec![pid]);
-    }
-    let own = std::process::id();
-    let mut pids = find_named(root, target)?;
-    pids.retain(|&pid| pid != own);
-    if pids.is_empty() {
-        return Err(exit::usage(format!(
-            "{target}: no process has that name; use a PID or the name that ps shows"
-        )));
-    }
-    Ok(pids)
 }

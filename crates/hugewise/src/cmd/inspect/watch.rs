@@ -15,6 +15,7 @@ use hugewise_model::text::to_text;
 use super::processes::{FRAMES, inspect, read};
 use super::{Arguments, results};
 use crate::exit::{self, Exit};
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::output::Format;
 
@@ -28,10 +29,14 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
         return Err(exit::usage("--watch prints text only; leave out --format"));
     }
     let began = Instant::now();
+    let interrupt = Interrupt::catch()?;
     let mut last = inspect(root, pid, Inspection::of)?;
     output::print(&opening(&last, arguments)?)?;
     while arguments.duration.is_none_or(|most| began.elapsed() < most) {
-        std::thread::sleep(arguments.watch.unwrap_or_default());
+        interrupt.wait(arguments.watch.unwrap_or_default());
+        if interrupt.asked() {
+            return Ok(Exit::Interrupted);
+        }
         let now = match read(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
             Ok(now) => now,
             Err(ReadError::Gone | ReadError::Ended) => {

@@ -18,6 +18,7 @@ use hugewise_model::observe::misses::{
     Absence, Analysis, Closing, Conditions, Event, Facility, MissEvent,
 };
 use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::number::counted;
 
 use super::Arguments;
 use crate::exit::{self, Exit};
@@ -223,8 +224,8 @@ fn close(
     let closing = misses.finish(|event| sink.push(&event));
     if let Some(first) = misses.malformed() {
         message(format_args!(
-            "{} records could not be decoded; the first: {first}",
-            closing.malformed
+            "{} could not be decoded; the first: {first}",
+            counted(closing.malformed, "record")
         ));
     }
     drop(misses);

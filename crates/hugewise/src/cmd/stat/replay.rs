@@ -8,9 +8,9 @@ use hugewise_model::observe::stat::{Interval, derive, parse};
 
 use super::lines::Lines;
 use crate::exit::{self, Exit};
+use crate::file;
 use crate::output::Output;
 use crate::stderr::message;
-use crate::{file, recording};
 
 /// Draws a recording.
 pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
@@ -24,7 +24,7 @@ pub(super) fn run(path: &Path, output: &Output) -> Result<Exit> {
             "--json names the same file, which would be lost".to_owned(),
         ));
     }
-    if misses::is_recording(&recording::first_line(path)) {
+    if misses::is_recording(&file::first_line(path)) {
         return Err(fault(format!(
             "it is a recording of misses; write: hugewise misses --replay {}",
             path.display()

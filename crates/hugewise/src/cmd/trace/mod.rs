@@ -15,6 +15,7 @@ use hugewise_model::observe::trace::{Attachment, MissingPoint, TracePoint};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::process_name::parse_process;
 use crate::stderr::message;
 
 mod points;
@@ -34,7 +35,7 @@ pub struct Arguments {
     what: Vec<String>,
 
     /// A running process with its threads and descendants
-    #[arg(long, short, value_name = "PID")]
+    #[arg(long, short, value_name = "PID|NAME", value_parser = parse_process)]
     pid: Option<u32>,
 
     /// Stop after TIME [default: on Ctrl-C]
@@ -131,16 +132,10 @@ fn announce(traced: &[TracePoint], missing: &[MissingPoint]) {
         message("none of this can be traced here");
         return;
     }
-    let titles: Vec<&str> = traced.iter().map(|point| point.title.as_str()).collect();
-    message(format_args!(
-        "tracing {}; Ctrl-C stops and reports",
-        titles.join(", ")
-    ));
-    if !missing.is_empty() {
-        message(format_args!(
-            "{} of {} cannot be traced here; the report says why",
-            missing.len(),
-            missing.len() + traced.len()
-        ));
-    }
+    let all = missing.len() + traced.len();
+    let what = match traced {
+        [point] if all == 1 => point.title.clone(),
+        _ => format!("{} of {all} points", traced.len()),
+    };
+    message(format_args!("tracing {what}; Ctrl-C stops and reports"));
 }

@@ -6,7 +6,7 @@ use hugewise_model::observe::trace::points::{Hook, Point, Preset, of_function, p
 
 use crate::exit;
 use crate::program::running;
-use hugewise_model::text::suggest::nearest;
+use hugewise_model::text::suggest::{hint, nearest};
 
 /// The points behind the words, each once, in the order of the table.
 pub(super) fn chosen(words: &[String], functions: &Functions) -> Result<Vec<Point>> {
@@ -50,7 +50,7 @@ fn named_function(word: &str, functions: &Functions) -> Result<Point> {
     let hint = match (nearest(word, presets), functions.like(word)) {
         (Some(preset), _) => format!("did you mean `{preset}`?"),
         (None, similar) if similar.is_empty() => "it may be inlined into its callers".to_owned(),
-        (None, similar) => format!("there are {}", similar.join(", ")),
+        (None, similar) => hint(word, similar),
     };
     Err(exit::usage(format!(
         "`{word}` is neither a preset nor a function of this kernel; {hint}"

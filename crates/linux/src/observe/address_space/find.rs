@@ -38,12 +38,13 @@ fn called(root: &Root, pid: u32) -> Option<String> {
 }
 
 /// The processes in a cgroup and the groups below it, in any hierarchy. `path` is as
-/// `/proc/PID/cgroup` has it, or a folder where the hierarchy is mounted.
+/// `/proc/PID/cgroup` has it, with its first `/` or without, or a folder where the hierarchy is
+/// mounted.
 ///
 /// # Errors
 /// As [`list_processes`].
 pub fn list_of_cgroup(root: &Root, path: &str) -> Result<Vec<u32>> {
-    let wanted = path.trim_end_matches('/');
+    let wanted = &format!("/{}", path.trim_matches('/'));
     let mut pids = list_processes(root)?;
     pids.retain(|pid| {
         let bytes = root.read(format!("proc/{pid}/cgroup")).unwrap_or_default();
@@ -119,7 +120,13 @@ mod tests {
     #[test]
     fn groups_hold_the_groups_below() {
         let (_folder, root) = machine();
-        for path in ["/a", "/a/", "/sys/fs/cgroup/memory/a", "/sys/fs/cgroup/a"] {
+        for path in [
+            "/a",
+            "a",
+            "/a/",
+            "/sys/fs/cgroup/memory/a",
+            "/sys/fs/cgroup/a",
+        ] {
             assert_eq!(list_of_cgroup(&root, path).unwrap(), [7, 9], "{path}");
         }
         assert_eq!(list_of_cgroup(&root, "/a/b").unwrap(), [7]);

@@ -190,11 +190,12 @@ fn unknown_key(typed: &str) -> String {
     let whole = KEYS.iter().fold(near, |near, key| {
         near.replace(&format!("`{}`", key.word()), &format!("`{}`", key.name))
     });
+    format!("unknown key `{typed}`; the keys are {}{whole}", names())
+}
+
+fn names() -> String {
     let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-    format!(
-        "unknown key `{typed}`; the keys are {}{whole}",
-        names.join(", ")
-    )
+    names.join(", ")
 }
 
 /// A bare word is often a value whose key was forgotten.
@@ -203,7 +204,10 @@ pub(super) fn not_a_pair(typed: &str) -> String {
     let meant = whole.iter().find(|(_, words)| words.contains(&typed));
     let near = match meant {
         Some((key, _)) => format!("; did you mean `{key}={typed}`?"),
-        None => suggestion(typed, KEYS.iter().map(|key| key.name).chain([AS_IS])),
+        None => match suggestion(typed, KEYS.iter().map(|key| key.name).chain([AS_IS])) {
+            near if near.is_empty() => format!("; the keys are {}", names()),
+            near => near,
+        },
     };
     format!("`{typed}`: expected KEY=VALUE[,KEY=VALUE…] or as-is{near}")
 }

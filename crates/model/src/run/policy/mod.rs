@@ -30,7 +30,7 @@ pub use keys::Settings;
 pub use matrix::{Axis, cross};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
-pub use warnings::warnings;
+pub use warnings::{advice_by_chance, warnings};
 pub use words::{Defrag, Malloc, SizeMode, Thp, Toggle, Tracer};
 
 /// One memory setting to try, with the name under which it is reported.

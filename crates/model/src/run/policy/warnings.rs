@@ -18,7 +18,6 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         khugepaged_is_slow(settings),
         pool_may_run_out(settings),
         asked_for_already(settings, host),
-        advice_by_chance(settings, host),
     ]
     .into_iter()
     .flatten()
@@ -110,29 +109,19 @@ fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
     })
 }
 
-/// The last glibc seen that takes `glibc.malloc.hugetlb=1` by chance: it reads the machine's mode
-/// into room for one character more, and compares it as a string without having put an end there
-/// (`__malloc_thp_mode`, sysdeps/unix/sysv/linux/malloc-hugepages.c of 2.35 and 2.36). What lay on
-/// the stack decides whether the comparison holds.
-const LAST_GLIBC_BY_CHANCE: (u32, u32) = (2, 36);
-
-/// Whether this glibc takes `glibc.malloc.hugetlb=1` in some processes and in others not.
+/// That a policy acts by chance, where it does; see [`Host::malloc_takes_advice_by_chance`].
 #[must_use]
-pub fn takes_advice_by_chance(glibc: Option<(u32, u32)>) -> bool {
-    glibc.is_some_and(|version| version <= LAST_GLIBC_BY_CHANCE)
-}
-
-/// See [`takes_advice_by_chance`].
-fn advice_by_chance(settings: &Settings, host: &Host) -> Option<String> {
+pub fn advice_by_chance(policy: &Policy, host: &Host) -> Option<String> {
+    let settings = &policy.settings;
     let tunable = settings.runtime_settings().any(|(runtime, name, value)| {
         (runtime, name, value) == (Runtime::Glibc, "malloc.hugetlb", "1")
     });
     let asked = tunable || settings.malloc == Some(Malloc::Thp);
     let (major, minor) = host.glibc?;
-    (asked && takes_advice_by_chance(host.glibc)).then(|| {
+    (asked && host.malloc_takes_advice_by_chance()).then(|| {
         format!(
-            "glibc {major}.{minor} takes it in some processes and in others not, by what lies on \
-             their stack when they start: look at the share of huge pages of each trial"
+            "glibc {major}.{minor} obeys it in some processes and not in others, by chance: compare \
+             the huge pages of the trials"
         )
     })
 }
@@ -173,20 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn chance_ends_with_the_glibc_that_ends_its_string() {
-        assert!(takes_advice_by_chance(Some((2, 36))));
-        assert!(!takes_advice_by_chance(Some((2, 38))));
-        assert!(!takes_advice_by_chance(None));
-    }
-
-    #[test]
     fn advice_that_is_left_to_chance_is_named() {
         let of = |text: &str, glibc| {
             let mut host = host("madvise");
             host.glibc = Some(glibc);
-            let said = warnings(&text.parse().unwrap(), &host);
-            said.iter()
-                .any(|doubt| doubt.contains("glibc 2.36 takes it in some"))
+            advice_by_chance(&text.parse().unwrap(), &host).is_some()
         };
         for text in ["malloc=thp", "glibc.malloc.hugetlb=1"] {
             assert!(of(text, (2, 36)), "{text}");

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 
 mod cold;
 mod read;
+mod redact;
 mod removal;
 mod write;
 
 pub use cold::COLD_REST;
 pub use read::parse;
+pub use redact::{Private, Removed, redact};
 pub use removal::{Removal, RemovalReason};
 pub use write::to_line;
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use super::{End, Header, Line, Record, Removal};
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
+use crate::text::number::counted;
 
 /// Reads a record, whole or as far as it came.
 ///
@@ -95,7 +96,8 @@ fn torn(line: usize, trials: usize) -> String {
 }
 
 fn unfinished(trials: usize) -> String {
-    format!("the record has no end: the experiment did not finish; it holds {trials} trials")
+    let trials = counted(trials as u64, "trial");
+    format!("the record has no end: the experiment did not finish; it holds {trials}")
 }
 
 /// Reads the kind of the line, then streams the rest into its type. serde's own tagged enums

@@ -171,7 +171,7 @@ fn remarks(report: &Report<'_>) -> Section {
 /// The files of the records, as a shell takes them.
 fn records(report: &Report<'_>) -> Option<String> {
     match &report.other {
-        Some(other) => Some(other.names.each_ref().map(|name| quoted(name)).join(" ")),
+        Some(other) => Some(other.paths.each_ref().map(|name| quoted(name)).join(" ")),
         None => report.record_path.as_ref().map(|path| quoted(path)),
     }
 }

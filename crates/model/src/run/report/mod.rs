@@ -108,7 +108,7 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn between(record: &'a Record, other: Other<'a>, table: Table) -> Self {
         Self {
-            record_path: Some(other.names.join(", ")),
+            record_path: Some(other.paths.join(", ")),
             other: Some(other),
             ..Self::new(record, table, Vec::new(), None)
         }
@@ -175,6 +175,9 @@ impl<'a> Report<'a> {
 pub struct Other<'a> {
     /// What was done and seen.
     pub record: &'a Record,
-    /// What the first and the second are called, for example their files.
-    pub names: [String; 2],
+    /// The files of the first and the second.
+    pub paths: [String; 2],
 }
+
+/// What the two records are called in the report: their paths are too long for columns.
+const BEFORE_AND_AFTER: [&str; 2] = ["before", "after"];

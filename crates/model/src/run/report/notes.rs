@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use super::Report;
 use super::answer::{Sign, interval};
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
 use super::starts;
+use super::{BEFORE_AND_AFTER, Report};
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
@@ -19,7 +19,7 @@ use crate::run::record::{Record, RemovalReason, StopReason};
 use crate::run::trial::Mark;
 use crate::text::document::Level;
 use crate::text::grid::Grid;
-use crate::text::number::chosen_percent;
+use crate::text::number::{chosen_percent, counted};
 use crate::text::wrap::plain;
 
 /// Reasons for what was not measured, each with its mark.
@@ -122,9 +122,12 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
         doubts.extend(doubts_of(report.record));
         return doubts;
     };
+    let [before, after] = other.paths.each_ref().map(|path| plain(path));
+    doubts.push(first(format!("Before is {before}, after is {after}.")));
     doubts.push(first(NOT_SHUFFLED.to_owned()));
-    for (record, name) in [report.record, other.record].into_iter().zip(&other.names) {
-        let named = |(level, doubt)| (level, format!("{}: {doubt}", plain(name)));
+    let records = [report.record, other.record];
+    for (record, name) in records.into_iter().zip(BEFORE_AND_AFTER) {
+        let named = |(level, doubt)| (level, format!("{name}: {doubt}"));
         doubts.extend(doubts_of(record).into_iter().map(named));
     }
     doubts
@@ -281,18 +284,13 @@ fn brief(record: &Record) -> String {
     let mut parts = vec![
         plain(&format!("Linux {} {}", host.kernel, host.arch)),
         machine(host),
-        counted(host.cpus, "CPU"),
+        counted(host.cpus.into(), "CPU"),
         thp,
-        counted(rounds.max().unwrap_or(0), "round"),
+        counted(rounds.max().unwrap_or(0).into(), "round"),
     ];
     parts.extend(fragmented(record));
     parts.extend(record.header.plan.host_memory.in_words());
     parts.join(", ") + "."
-}
-
-fn counted(count: u32, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 fn setup(record: &Record) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Report;
+use super::{BEFORE_AND_AFTER, Report};
 use crate::run::record::Record;
 use crate::text::wrap::plain;
 
@@ -37,12 +37,12 @@ pub(super) fn sections<'a>(report: &'a Report<'_>) -> Vec<Section<'a>> {
         title: several.then(|| format!("Under {}", plain(policy))),
         columns: vec![
             Column {
-                name: &other.names[0],
+                name: BEFORE_AND_AFTER[0],
                 policy,
                 record: report.record,
             },
             Column {
-                name: &other.names[1],
+                name: BEFORE_AND_AFTER[1],
                 policy,
                 record: other.record,
             },

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::units::Unit;
+use crate::text::number::{counted, quantity};
+
 /// A disturbance of a trial.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, strum::EnumIter)]
 #[serde(rename_all = "snake_case", tag = "hazard")]
@@ -97,22 +100,27 @@ impl fmt::Display for Mark {
                 )
             }
             Self::Fragmented { free_huge_pages } => {
-                write!(
-                    f,
-                    "only {free_huge_pages} huge pages were free at the start"
-                )
+                let pages = counted(*free_huge_pages, "huge page");
+                write!(f, "only {pages} free at the start")
             }
             Self::ColdCache { major_faults } => {
-                write!(f, "{major_faults} pages came from disk")
+                write!(f, "{} read from disk", counted(*major_faults, "page"))
             }
             Self::ColdMemory { touch_us, quiet_us } => write!(
                 f,
-                "touching a huge page took {touch_us} µs after warming, usually {quiet_us} µs"
+                "touching a huge page took {} after warming, usually {}",
+                micros(*touch_us),
+                micros(*quiet_us)
             ),
-            Self::Swapped { pages } => write!(f, "{pages} pages were swapped"),
+            Self::Swapped { pages } => write!(f, "{} swapped", counted(*pages, "page")),
             Self::NotApplied { detail } => write!(f, "the policy was not in force: {detail}"),
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+fn micros(time: u64) -> String {
+    quantity(&Unit::Seconds, time as f64 / 1e6)
 }
 
 impl Mark {

@@ -22,7 +22,7 @@ mod tracing;
 
 pub use first_touch::{FirstTouch, TouchPrice};
 pub use mark::Mark;
-pub use own_act::OwnAct;
+pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::ReadBack;
 pub use requests::{Interval, Pacing, Timed, Times};

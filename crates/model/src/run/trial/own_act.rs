@@ -27,6 +27,14 @@ const REMEDIES: [(&str, &str); 3] = [
     ("keydb-server", "--disable-thp no"),
 ];
 
+/// The setting that leaves huge pages on in a program that switches them off for itself, by the name
+/// of its process.
+#[must_use]
+pub fn remedy(command: &str) -> Option<&'static str> {
+    let known = REMEDIES.iter().find(|(name, _)| *name == command);
+    known.map(|(_, remedy)| *remedy)
+}
+
 impl<'a> OwnAct<'a> {
     /// The process that did it.
     #[must_use]
@@ -40,9 +48,8 @@ impl<'a> OwnAct<'a> {
     #[must_use]
     pub fn remedy(self) -> Option<String> {
         let process = self.process();
-        let by_name = REMEDIES.iter().find(|(name, _)| *name == process.name);
-        if let Some((_, remedy)) = by_name {
-            return Some((*remedy).to_owned());
+        if let Some(remedy) = remedy(&process.name) {
+            return Some(remedy.to_owned());
         }
         let entries = process.environment.get("MALLOC_CONF")?;
         let never = entries.split(',').any(|entry| entry == "thp:never");

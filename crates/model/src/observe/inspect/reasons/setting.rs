@@ -2,7 +2,8 @@
 
 use crate::base::host::ThpSettings;
 use crate::base::units::MIB;
-use crate::observe::address_space::Kind;
+use crate::observe::address_space::{Kind, Space};
+use crate::run::trial::remedy;
 
 use super::Code;
 use super::allocator::advice;
@@ -19,7 +20,8 @@ pub(super) const PRCTL_DISABLED: Row = Row {
            itself (disable-thp).",
     kernels: "3.15 and later",
     sign: "THP_enabled in /proc/PID/status is 0; that of the parent is read as well.",
-    fix: Fix::new(
+    fix: Fix::by_program(
+        allow_huge,
         "Remove the call prctl(PR_SET_THP_DISABLE): from the program where its parent's \
              THP_enabled is 1 (Redis: --disable-thp no), else from the parent or the service \
              manager.",
@@ -194,6 +196,25 @@ fn prctl_evidence(facts: &Facts<'_>) -> Vec<String> {
     vec!["THP_enabled in its status is 0".to_owned(), from]
 }
 
+/// Who has to leave the call out, and the program's own setting for it.
+fn allow_huge(space: &Space) -> String {
+    let process = &space.process;
+    let (command, parent) = (&process.command, process.parent);
+    match (process.parent_thp_enabled, remedy(command)) {
+        (Some(true), Some(setting)) => format!("Restart {command} with {setting}."),
+        (Some(true), None) => {
+            format!("Restart {command} without its own call prctl(PR_SET_THP_DISABLE).")
+        }
+        (Some(false), _) => format!(
+            "Start it from a parent without PR_SET_THP_DISABLE: process {parent} has it too. Look \
+             for MemoryTHP= of systemd, or a wrapper that sets it."
+        ),
+        (None, _) => format!(
+            "Start it without PR_SET_THP_DISABLE; its parent, process {parent}, may have set it."
+        ),
+    }
+}
+
 fn except_evidence(_: &Facts<'_>) -> Vec<String> {
     let fact = "enabled is `always` and the mapping is large enough, yet THPeligible is 0";
     vec![fact.to_owned()]
@@ -222,4 +243,25 @@ fn shmem_evidence(facts: &Facts<'_>) -> Vec<String> {
     let setting = shmem_mode(facts.range);
     let fact = setting.map(|(place, mode)| format!("{place} is `{mode}`"));
     fact.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::address_space::test_space::space;
+
+    #[test]
+    fn who_switched_huge_pages_off_is_told_how_not_to() {
+        let fix = |command: &str, parent_has_them: Option<bool>| {
+            let mut space = space(Vec::new());
+            space.process.command = command.to_owned();
+            space.process.parent_thp_enabled = parent_has_them;
+            allow_huge(&space)
+        };
+        let redis = fix("redis-server", Some(true));
+        assert_eq!(redis, "Restart redis-server with --disable-thp no.");
+        assert!(fix("prog", Some(true)).starts_with("Restart prog without its own call"));
+        assert!(fix("redis-server", Some(false)).starts_with("Start it from a parent without"));
+        assert!(fix("prog", None).contains("may have set it"));
+    }
 }

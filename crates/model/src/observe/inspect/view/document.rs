@@ -7,10 +7,10 @@ use std::cmp::Reverse;
 use crate::base::missing::Missing;
 use crate::base::units::bytes_text;
 use crate::observe::address_space::{Process, Sort, Source, WordSize};
-use crate::observe::inspect::reasons::{Certainty, Code, Growth, Judgement};
+use crate::observe::inspect::reasons::{Certainty, Code, Growth, Judgement, State};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
-use crate::text::grid::{Align, Grid};
+use crate::text::grid::{Align, Cell, Grid};
 use crate::text::wrap::plain;
 
 use super::mappings::{mappings, name};
@@ -100,10 +100,9 @@ impl Inspection {
         let fix = main
             .code
             .fix(&self.space, &self.space.mappings[main.mapping]);
-        let fields = [Some(reason), fix].into_iter().zip(["main reason", "fix"]);
-        fields
-            .filter_map(|(text, label)| Some(Field::new(label, text?)))
-            .collect()
+        let reason = Field::new("main reason", reason).tone(Tone::Bad);
+        let fix = fix.map(|fix| Field::new("fix", fix).tone(Tone::Good));
+        std::iter::once(reason).chain(fix).collect()
     }
 
     /// Where the reason of the most small memory has most of its memory.
@@ -211,11 +210,17 @@ fn reason_table(reasons: &[&ReasonBytes]) -> Grid {
     let align = [Align::Left, Align::Right, Align::Right, Align::Wrapped];
     let mut grid = Grid::headed(&heading).aligned(&align);
     for reason in reasons {
-        grid.push([
-            reason.code.name().to_owned(),
-            reason.ranges.to_string(),
-            reason.resident.map_or_else(|| "?".to_owned(), bytes_text),
-            reason.code.sentence().to_owned(),
+        let tone = match reason.code.state() {
+            State::Huge | State::Explicit => Tone::Good,
+            _ if is_small(reason.code) => Tone::Bad,
+            _ => Tone::Plain,
+        };
+        let resident = reason.resident.map_or_else(|| "?".to_owned(), bytes_text);
+        grid.rows.push(vec![
+            Cell::plain(reason.code.name()).tone(tone),
+            Cell::plain(reason.ranges.to_string()),
+            Cell::plain(resident),
+            Cell::plain(reason.code.sentence()),
         ]);
     }
     grid
@@ -249,12 +254,6 @@ pub(super) fn word_size(process: &Process) -> &'static str {
         Ok(WordSize::Bits32) => ", 32-bit",
         _ => "",
     }
-}
-
-/// A number and what it counts.
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// Whether a reason is one that a reader looks for: its evidence is shown.

@@ -7,9 +7,10 @@ use crate::observe::address_space::{Mapping, Space};
 use crate::observe::inspect::reasons::{Certainty, Code, Judgement};
 use crate::text::Tone;
 use crate::text::document::{Field, Level, Paragraph, Section};
+use crate::text::number::counted;
 use crate::text::wrap::plain;
 
-use super::document::{counted, needs_evidence};
+use super::document::needs_evidence;
 use super::{Glob, Inspection};
 
 /// A section for each mapping. Those that are asked for by name are no details.

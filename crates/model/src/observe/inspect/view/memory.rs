@@ -3,9 +3,10 @@
 use crate::base::units::bytes_text;
 use crate::text::document::Section;
 use crate::text::grid::{Align, Grid};
+use crate::text::number::counted;
 
 use super::Inspection;
-use super::document::{counted, word_size};
+use super::document::word_size;
 
 /// A row: what it is, how much, and the kernel's word for it.
 type Row = (String, Option<u64>, String);

@@ -1,0 +1,168 @@
+//! The records of the user's state folder: `last`, `last~1`, and their list.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Result;
+use hugewise_model::base::jsonl::lines;
+use hugewise_model::run::record::{Header, Line};
+use hugewise_model::text::csv::Csv;
+use hugewise_model::text::document::{Document, Level, Section};
+use hugewise_model::text::grid::{Align, Grid};
+use hugewise_model::text::number::counted;
+use hugewise_model::text::wrap::plain;
+use serde::Serialize;
+
+use crate::file::first_line;
+use crate::{exit, paths};
+
+/// The name of the newest record; `last~1` is the one before it.
+const LAST: &str = "last";
+
+/// Records on the first screen.
+const MOST: usize = 10;
+
+/// A record of the list.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// `last`, `last~1` and so on.
+    name: String,
+    path: PathBuf,
+    created_unix_ms: u64,
+    command: Vec<String>,
+}
+
+/// The file that a word means: `last~N` is the N-th before the newest, and all else is a path.
+pub fn find(word: &Path) -> Result<PathBuf> {
+    let Some(place) = place(word) else {
+        return Ok(word.to_owned());
+    };
+    let found = newest()?;
+    found.get(place).cloned().ok_or_else(|| {
+        exit::usage(format!(
+            "{}: of {} there is none so old; `hugewise report` lists them",
+            word.display(),
+            counted(found.len() as u64, "record")
+        ))
+    })
+}
+
+/// How many records are newer than the one that the word means; `None` for a path.
+fn place(word: &Path) -> Option<usize> {
+    let rest = word.to_str()?.strip_prefix(LAST)?;
+    match rest.strip_prefix('~') {
+        Some(number) => number.parse().ok(),
+        None => rest.is_empty().then_some(0),
+    }
+}
+
+/// The records, the newest first.
+fn newest() -> Result<Vec<PathBuf>> {
+    let Ok(folder) = std::fs::read_dir(paths::records()?) else {
+        return Ok(Vec::new());
+    };
+    let files = folder.filter_map(|entry| Some(entry.ok()?.path()));
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let mut files: Vec<(SystemTime, PathBuf)> = files
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .collect();
+    files.sort_by(|one, other| other.cmp(one));
+    Ok(files.into_iter().map(|(_, path)| path).collect())
+}
+
+/// All records, the newest first.
+pub fn list() -> Result<Vec<Entry>> {
+    let entry = |(place, path): (usize, PathBuf)| {
+        let header = header(&path)?;
+        Some(Entry {
+            name: match place {
+                0 => LAST.to_owned(),
+                more => format!("{LAST}~{more}"),
+            },
+            path,
+            created_unix_ms: header.created_unix_ms,
+            command: header.plan.command,
+        })
+    };
+    Ok(newest()?
+        .into_iter()
+        .enumerate()
+        .filter_map(entry)
+        .collect())
+}
+
+fn header(path: &Path) -> Option<Header> {
+    let first = first_line(path);
+    match lines(&first).next()?.read::<Line>() {
+        Ok(Some(Line::Header(header))) => Some(header),
+        _ => None,
+    }
+}
+
+/// The list for people: the newest records; all as a detail.
+pub fn document(entries: &[Entry]) -> Document {
+    let mut section = Section::default();
+    if entries.is_empty() {
+        section.push("There is no record yet. To make one: hugewise run -- COMMAND");
+        return Document::new([section]);
+    }
+    let table = |entries: &[Entry]| {
+        let align = [Align::Left, Align::Left, Align::Wrapped];
+        let mut grid = Grid::headed(&["record", "began (UTC)", "command"]).aligned(&align);
+        for entry in entries {
+            let command = plain(&entry.command.join(" "));
+            grid.push([
+                entry.name.clone(),
+                paths::minute(entry.created_unix_ms),
+                command,
+            ]);
+        }
+        grid
+    };
+    section.push_brief(table(&entries[..entries.len().min(MOST)]));
+    section.push_detail(table(entries));
+    let folder = entries[0].path.parent().unwrap_or(Path::new("."));
+    let more = match entries.len() > MOST {
+        true => format!("{} records in all", entries.len()),
+        false => "They lie".to_owned(),
+    };
+    let place = format!(
+        "{more} in {}. Report one: hugewise report last",
+        folder.display()
+    );
+    section.blocks.push((Level::First, place.into()));
+    Document::new([section])
+}
+
+/// The list for programs.
+pub fn csv(entries: &[Entry]) -> String {
+    let mut csv = Csv::new(&["record", "path", "created_unix_ms", "command"]);
+    for entry in entries {
+        csv.row([
+            entry.name.clone(),
+            entry.path.display().to_string(),
+            entry.created_unix_ms.to_string(),
+            entry.command.join(" "),
+        ]);
+    }
+    csv.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_counts_back_and_all_else_is_a_path() {
+        for (word, expected) in [
+            ("last", Some(0)),
+            ("last~0", Some(0)),
+            ("last~12", Some(12)),
+            ("last~", None),
+            ("last.jsonl", None),
+            ("./last", None),
+        ] {
+            assert_eq!(place(Path::new(word)), expected, "{word}");
+        }
+    }
+}

@@ -74,7 +74,7 @@ impl Question {
     }
 
     /// The side of an effect that is a gain.
-    fn gain(self) -> Side {
+    pub(super) fn gain(self) -> Side {
         match self.better {
             Better::Higher => Side::Above,
             _ => Side::Below,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::plan::JudgeBy;
 use crate::run::stats::Quantile;
 
+mod best;
 mod between;
 mod columns;
 pub(crate) mod coverage;
@@ -33,6 +34,7 @@ mod verdict;
 mod warning;
 mod windows;
 
+pub use best::{Preference, Rival};
 pub use between::{Across, between};
 pub use decision::{Runs, fewest_rounds};
 pub use order::{Order, Stratum};
@@ -207,10 +209,16 @@ pub struct Verdict {
     /// Whether the trials depend on what ran before them; `None` where that could not be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// The policy to choose: the best one that is better than the baseline (of those that are
-    /// equally good as far as can be told, one that leaves the machine's settings alone), or the baseline;
-    /// `None` when it cannot be told.
+    /// The policy to choose: of those that are better than the baseline, the one that was shown to
+    /// be better than the others, or among equals the one that changes least; the baseline where
+    /// none is better; `None` when it cannot be told.
     pub best: Option<String>,
+    /// Policies that are as good as the best one, as far as the rounds tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equals: Vec<Rival>,
+    /// Why the best one is preferred to these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preference: Option<Preference>,
 }
 
 /// The answer for one policy.

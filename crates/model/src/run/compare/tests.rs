@@ -1,6 +1,7 @@
 //! Whole records, compared.
 
 mod any;
+mod best;
 mod experiment;
 mod pages;
 mod records;

@@ -60,7 +60,7 @@ impl Evidence<'_> {
             let runs = judgement.runs.into_iter();
             verdict.runs.extend(runs.map(|it| (name(), it)));
         }
-        verdict.best = self.best(&verdict, comparisons);
+        self.choose(&mut verdict, comparisons);
         verdict
     }
 
@@ -151,59 +151,6 @@ impl Evidence<'_> {
         warning
             .filter(|_| pairs.n() == 0)
             .map(|warning| format!("{} was not measured: {warning}", self.metric))
-    }
-
-    fn writes_settings(&self, policy: &str) -> bool {
-        let realisation = self.record.header.realisations.get(policy);
-        realisation.is_some_and(|realisation| !realisation.files.is_empty())
-    }
-
-    /// The better policy with the largest effect, or the baseline when nothing else can be it.
-    /// Where that one writes the machine's settings, a better policy that does not and whose
-    /// interval overlaps is preferred: as good as far as can be told, and nobody else's business.
-    fn best(&self, verdict: &Verdict, comparisons: &[Comparison]) -> Option<String> {
-        if verdict.policies.is_empty() {
-            return None;
-        }
-        let gain = |comparison: &&Comparison| {
-            let effect = comparison.ratio.or(comparison.difference).unwrap_or(0.0);
-            if self.question.better == Better::Higher {
-                effect
-            } else {
-                -effect
-            }
-        };
-        let better = || {
-            deciding(comparisons, self.metric).filter(|comparison| {
-                verdict.policies.get(&comparison.policy) == Some(&Answer::Better)
-            })
-        };
-        let largest = better().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-        let winner = largest.map(|largest| {
-            let as_good = better().filter(|other| overlap(largest, other));
-            let private = as_good.filter(|other| !self.writes_settings(&other.policy));
-            let chosen = private.max_by(|a, b| gain(a).total_cmp(&gain(b)));
-            chosen
-                .filter(|_| self.writes_settings(&largest.policy))
-                .unwrap_or(largest)
-        });
-        let open = verdict
-            .policies
-            .values()
-            .any(|answer| *answer == Answer::NotDecided);
-        match winner {
-            Some(winner) => Some(winner.policy.clone()),
-            None => (!open).then(|| self.baseline.name.clone()),
-        }
-    }
-}
-
-fn overlap(a: &Comparison, b: &Comparison) -> bool {
-    match (a.low, a.high, b.low, b.high) {
-        (Some(a_low), Some(a_high), Some(b_low), Some(b_high)) => {
-            a_low <= b_high && b_low <= a_high
-        }
-        _ => false,
     }
 }
 

@@ -23,6 +23,7 @@ pub mod medians;
 mod order;
 mod percentiles;
 mod progress;
+mod provisional;
 mod rounds;
 mod rows;
 mod starts;
@@ -40,6 +41,7 @@ pub use decision::{Runs, fewest_rounds};
 pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, progress, running};
+pub use provisional::Provisional;
 pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;
@@ -219,6 +221,10 @@ pub struct Verdict {
     /// Why the best one is preferred to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preference: Option<Preference>,
+    /// What the rounds of a policy show where they are fewer than can decide: of the verdict metric,
+    /// and of user time beside wall time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub provisional: BTreeMap<String, Vec<Provisional>>,
 }
 
 /// The answer for one policy.

@@ -1,12 +1,13 @@
 //! The answer: for each policy one word, with the reason where a number does not give it.
 
 use crate::run::compare::coverage::no_effect;
-use crate::run::compare::decision::{Question, Runs, decide};
+use crate::run::compare::decision::{Question, Runs, decide, fewest_rounds};
 use crate::run::compare::effect::Draws;
 use crate::run::compare::order::{Order, order};
+use crate::run::compare::provisional::{Provisional, provisional};
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict};
-use crate::run::metric::Better;
+use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
@@ -55,6 +56,10 @@ impl Evidence<'_> {
             };
             let answer = with_order(judged, &name(), order);
             verdict.policies.insert(name(), answer);
+            if answer == Answer::NotDecided && judgement.reason.is_none() {
+                let shown = self.provisional(&name());
+                verdict.provisional.extend(shown.map(|it| (name(), it)));
+            }
             let reason = judgement.reason.into_iter();
             verdict.reasons.extend(reason.map(|it| (name(), it)));
             let runs = judgement.runs.into_iter();
@@ -116,6 +121,32 @@ impl Evidence<'_> {
 
     fn pairs(&self, policy: &str) -> Pairs<'_> {
         self.rounds.draws(self.metric, &self.baseline.name, policy)
+    }
+
+    /// What the rounds show where they are too few to decide; `None` where they are enough.
+    fn provisional(&self, policy: &str) -> Option<Vec<Provisional>> {
+        let needed = fewest_rounds(self.question.claims);
+        let is_usual = matches!(self.question.judge_by, JudgeBy::Shape | JudgeBy::Typical);
+        if !is_usual || self.pairs(policy).n() >= needed {
+            return None;
+        }
+        let user = MetricId::UserSeconds.name();
+        let metrics = match self.judges_wall_time() {
+            true => vec![self.metric, user],
+            false => vec![self.metric],
+        };
+        let shown = metrics.into_iter().filter_map(|metric| {
+            let pairs = self.rounds.draws(metric, &self.baseline.name, policy);
+            provisional(metric, &pairs.centers(), needed)
+        });
+        Some(shown.collect())
+    }
+
+    /// Whether wall time decides, and user time is that of the same program.
+    fn judges_wall_time(&self) -> bool {
+        let plan = &self.record.header.plan;
+        let is_program = plan.service.is_none() && plan.bench.is_none();
+        is_program && self.metric == MetricId::WallSeconds.name()
     }
 
     /// Why the trials of a policy say nothing about the policy.

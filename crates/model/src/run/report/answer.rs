@@ -289,19 +289,25 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
         );
     }
     let effect = Effect::of(&metric, comparison);
+    let lasting = user_time::sentence(report, &comparison.policy);
+    let metric_named = match lasting {
+        Some(_) => " in wall time".to_owned(),
+        None => of_cell(&metric),
+    };
     let lead = format!(
-        "{} against {}: not decided{}{}{} {}.",
+        "{} against {}: not decided{metric_named}{}{} {}.",
         pair.here,
         pair.there,
-        of_cell(&metric),
         pair.subject,
         effect.map_or_else(String::new, |_| {
             format!(", {}", effect_of(report.record, comparison))
         }),
         evidence(report, &metric, comparison, Sign::Kept),
     );
-    let next = next_step(report, comparison);
-    next.map_or(lead.clone(), |next| format!("{lead} {next}"))
+    let next = provisional::sentence(report, &comparison.policy);
+    let next = next.or_else(|| next_step(report, comparison));
+    let parts = [Some(lead), lasting, next];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// A p95 of fewer values is their maximum.
@@ -309,7 +315,7 @@ const FEWEST_FOR_P95: u32 = 20;
 
 /// What would decide it: enough rounds, or less noise.
 fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
-    let Some((low, high)) = comparison.low.zip(comparison.high) else {
+    if comparison.low.is_none() {
         let policies = report.record.header.plan.policies.len();
         let fewest = match report.table.verdict.judge_by {
             JudgeBy::Mean => FEWEST_FOR_A_MEAN,
@@ -318,14 +324,8 @@ fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
         };
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
-    };
-    let noise = match comparison.ratio {
-        Some(_) => format!(" (±{} %)", percent((high - low) / 2.0)),
-        None => String::new(),
-    };
-    Some(format!(
-        "Noise{noise} hides it: try longer trials or a longer --max-time."
-    ))
+    }
+    Some("Noise hides it: try longer trials or a longer --max-time.".to_owned())
 }
 
 fn no_answer(pair: &Pair, reason: Option<&str>) -> String {
@@ -362,6 +362,8 @@ pub(super) fn is_answer(finding: &Finding) -> bool {
 }
 
 mod effect;
+mod provisional;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod user_time;

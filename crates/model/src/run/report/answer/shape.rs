@@ -98,9 +98,7 @@ fn dependence(report: &Report<'_>, policy: &str) -> Option<String> {
     };
     let plan = &report.record.header.plan;
     let next = match plan.host_memory {
-        HostMemory::AsIs => {
-            "--host-memory warm (runs in a row) or rest:5s (starts after a pause)"
-        }
+        HostMemory::AsIs => "--host-memory warm (runs in a row) or rest:5s (starts after a pause)",
         HostMemory::Warm => "--host-memory rest:5s (starts after a pause)",
         HostMemory::Rest(_) => "--host-memory warm (runs in a row)",
     };

@@ -288,25 +288,24 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
             reason.trim_end_matches('.'),
         );
     }
-    let effect = Effect::of(&metric, comparison);
     let lasting = user_time::sentence(report, &comparison.policy);
     let metric_named = match lasting {
         Some(_) => " in wall time".to_owned(),
         None => of_cell(&metric),
     };
     let lead = format!(
-        "{} against {}: not decided{metric_named}{}{} {}.",
-        pair.here,
-        pair.there,
-        pair.subject,
-        effect.map_or_else(String::new, |_| {
-            format!(", {}", effect_of(report.record, comparison))
-        }),
-        evidence(report, &metric, comparison, Sign::Kept),
+        "{} against {}: not decided{metric_named}{}",
+        pair.here, pair.there, pair.subject,
     );
-    let next = provisional::sentence(report, &comparison.policy);
-    let next = next.or_else(|| next_step(report, comparison));
-    let parts = [Some(lead), lasting, next];
+    if let Some(shown) = provisional::sentence(report, &comparison.policy) {
+        return format!("{lead}. {shown}");
+    }
+    let effect = Effect::of(&metric, comparison).map_or_else(String::new, |_| {
+        format!(", {}", effect_of(report.record, comparison))
+    });
+    let evidence = evidence(report, &metric, comparison, Sign::Kept);
+    let lead = format!("{lead}{effect} {evidence}.");
+    let parts = [Some(lead), next_step(report, comparison), lasting];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 

@@ -9,6 +9,7 @@ mod requests;
 mod spoilt;
 mod starts;
 mod stopping;
+mod user_time;
 
 use super::*;
 use experiment::{fast, plan, read, record_of, row, the_table, wobble};

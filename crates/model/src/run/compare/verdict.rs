@@ -59,6 +59,8 @@ impl Evidence<'_> {
             if answer == Answer::NotDecided && judgement.reason.is_none() {
                 let shown = self.provisional(&name());
                 verdict.provisional.extend(shown.map(|it| (name(), it)));
+                let user = self.user_time(&name(), comparisons);
+                verdict.user_time.extend(user.map(|it| (name(), it)));
             }
             let reason = judgement.reason.into_iter();
             verdict.reasons.extend(reason.map(|it| (name(), it)));
@@ -121,6 +123,17 @@ impl Evidence<'_> {
 
     fn pairs(&self, policy: &str) -> Pairs<'_> {
         self.rounds.draws(self.metric, &self.baseline.name, policy)
+    }
+
+    /// Whether user time is clear where wall time is not: it often is, because waiting and most of the
+    /// kernel's work are not in it.
+    fn user_time(&self, policy: &str, comparisons: &[Comparison]) -> Option<Answer> {
+        let mut rows = deciding(comparisons, MetricId::UserSeconds.name());
+        let row = rows.find(|row| row.policy == policy && self.judges_wall_time())?;
+        let level = ALPHA / f64::from(self.question.claims);
+        let answer = word(row.change, Better::Lower);
+        let is_clear = row.p.is_some_and(|p| p <= level);
+        (is_clear && matches!(answer, Answer::Better | Answer::Worse)).then_some(answer)
     }
 
     /// What the rounds show where they are too few to decide; `None` where they are enough.

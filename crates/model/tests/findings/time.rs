@@ -58,6 +58,37 @@ fn what_comes_once_is_told_from_what_lasts() {
     );
 }
 
+/// Of 4.2 s half a second goes by until the memory is in.
+#[test]
+fn the_time_until_memory_is_in_is_told_from_the_time_after() {
+    let arrival = |seconds, system, faults| {
+        [
+            ("arrival_seconds", seconds),
+            ("arrival_user_seconds", 0.2),
+            ("arrival_system_seconds", system),
+            ("arrival_faults_total", faults),
+        ]
+    };
+    let findings = judge(&two_arms(
+        &arrival(0.9, 0.55, 50_000.0),
+        &arrival(0.5, 0.17, 1_300.0),
+    ));
+    says(
+        &findings,
+        "once-and-lasting",
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: saves 390 ms of kernel time once and 12.1 % of user time throughout. Kernel time is mostly that of bringing memory in, user time that of work. Memory was in after 500 ms (as-is: 899 ms). Kernel time changed by −380 ms until then and by −9.99 ms after, user time by −581 µs and −439 ms; faults a second after: 14 (as-is: 362)
+        "#]],
+    );
+    let short = judge(&two_arms(
+        &arrival(3.9, 0.55, 50_000.0),
+        &arrival(3.0, 0.17, 1_300.0),
+    ));
+    let text = &of(&short, "once-and-lasting").expect("a finding").text;
+    assert!(!text.contains("Memory was in"), "{text}");
+}
+
 #[test]
 fn where_the_time_went() {
     let id = "where-the-time-went";

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::run::compare::Table;
 use crate::run::record::Record;
 
+mod arrival;
 pub(crate) mod context;
 mod coverage;
 

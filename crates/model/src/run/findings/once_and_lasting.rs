@@ -2,7 +2,7 @@
 //! on as long as the program runs.
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
-use super::{Finding, Rule};
+use super::{Finding, Rule, arrival};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
 use crate::text::number::percent;
@@ -24,8 +24,9 @@ impl Rule for OnceAndLasting {
 
     fn explain(&self) -> &'static str {
         "Claims which part of an effect comes once, when memory is brought in, and which lasts as long \
-         as the program runs. Evidence: kernel time and user time, each with its own interval. Refuted \
-         where the program goes on mapping and freeing memory: then kernel time lasts too; run it for \
+         as the program runs. Evidence: kernel time and user time, each with its own interval; of programs \
+         that run on for a second, both times and the faults until nine tenths of their memory are there, \
+         and after. Refuted where the program goes on mapping and freeing memory: then kernel time lasts too; run it for \
          twice as long and look whether kernel time grows. Next: compare the break-even with how long \
          the program runs for you."
     }
@@ -70,7 +71,10 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         (Way::Same, Way::Same) => Claim::NotShown(format!(
             "{policy}: neither kernel time nor user time changed"
         )),
-        ways => Claim::Shown(format!("{policy}: {}", split.sentence(ways))),
+        ways => {
+            let afterwards = arrival::afterwards(view).unwrap_or_default();
+            Claim::Shown(format!("{policy}: {}{afterwards}", split.sentence(ways)))
+        }
     })
 }
 

@@ -263,7 +263,8 @@ fn untimed(timed: usize) -> String {
     }
 }
 
-fn signed(seconds: f64) -> String {
+/// A change in seconds, with its sign.
+pub(super) fn signed(seconds: f64) -> String {
     let sign = match seconds {
         less if less < 0.0 => MINUS.to_string(),
         more if more > 0.0 => "+".to_owned(),

@@ -78,7 +78,7 @@ fn the_time_until_memory_is_in_is_told_from_the_time_after() {
         "once-and-lasting",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: saves 390 ms of kernel time once and 12.1 % of user time throughout. Kernel time is mostly that of bringing memory in, user time that of work. Memory was in after 500 ms (as-is: 899 ms). Kernel time changed by −380 ms until then and by −9.99 ms after, user time by −581 µs and −439 ms; faults a second after: 14 (as-is: 362)
+            thp=always: saves 390 ms of kernel time once and 12.1 % of user time throughout. Kernel time is mostly that of bringing memory in, user time that of work. Memory was in after 500 ms (as-is: 899 ms): until then kernel time changed by −380 ms and user time by −581 µs; after that by −9.99 ms and −439 ms, with 14 faults a second (as-is: 362)
         "#]],
     );
     let short = judge(&two_arms(

@@ -320,10 +320,16 @@ fn findings_on_seconds_rest_on_one_basis() {
 }
 
 fn recorded_runs() -> Vec<Record> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs");
-    let files = std::fs::read_dir(folder).expect("the folder is there");
-    let paths = files.map(|file| file.expect("a file").path());
-    let records = paths.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
-    let read = |path| record::parse(&std::fs::read(path).expect("a file")).expect("a record");
-    records.map(read).collect()
+    let files: [&[u8]; 8] = [
+        include_bytes!("../../../../fixtures/runs/carry-over.jsonl"),
+        include_bytes!("../../../../fixtures/runs/clear-win.jsonl"),
+        include_bytes!("../../../../fixtures/runs/failed-trials.jsonl"),
+        include_bytes!("../../../../fixtures/runs/five-policies.jsonl"),
+        include_bytes!("../../../../fixtures/runs/noise.jsonl"),
+        include_bytes!("../../../../fixtures/runs/ordinary-user.jsonl"),
+        include_bytes!("../../../../fixtures/runs/two-policies.jsonl"),
+        include_bytes!("../../../../fixtures/runs/win-with-a-loss.jsonl"),
+    ];
+    let records = files.map(|bytes| record::parse(bytes).expect("a record"));
+    records.into()
 }

@@ -4,9 +4,8 @@ use serde_json::Map;
 
 use super::context::{Context, Evidence};
 use super::{Finding, Outcome, Rule};
-use crate::run::compare::labels::effect_of;
 use crate::run::compare::{Answer, Comparison, Control, Scale};
-use crate::text::number::{chosen_percent, percent, percent_change};
+use crate::text::number::{chosen_percent, percent};
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -65,12 +64,11 @@ fn judge(id: &str, context: &Context<'_>, control: &Control) -> Finding {
         Some(floor) if floor > threshold && is_open(context) => {
             (Outcome::Shown, wide(context, comparison, floor))
         }
-        Some(floor) => (
+        Some(_) => (
             Outcome::NotShown,
             format!(
-                "The noise is within ±{} %. {}",
-                percent(floor),
-                against_itself(context, comparison)
+                "Noise hides no answer. {} was compared with itself",
+                comparison.baseline
             ),
         ),
     };
@@ -106,27 +104,12 @@ fn floor(control: &Comparison) -> Option<f64> {
 
 fn wide(context: &Context<'_>, control: &Comparison, floor: f64) -> String {
     format!(
-        "The noise (±{} %) hides differences as small as ±{} %. {}{}",
+        "The noise (±{} %) hides differences as small as ±{} %. {} was compared with itself{}",
         percent(floor),
         chosen_percent(context.table.verdict.threshold),
-        against_itself(context, control),
+        control.baseline,
         disturbances(context)
     )
-}
-
-/// `as-is against itself: −0.1 % (95 %: −0.5 to +0.4 %)`.
-fn against_itself(context: &Context<'_>, control: &Comparison) -> String {
-    let effect = effect_of(context.record, control);
-    let share = |end: Option<f64>| percent_change(end.unwrap_or(1.0) - 1.0);
-    let interval = match control.scale {
-        Scale::Ratio => format!(
-            " (95 %: {} to {} %)",
-            share(control.low),
-            share(control.high)
-        ),
-        Scale::Difference => String::new(),
-    };
-    format!("{} against itself: {effect}{interval}", control.baseline)
 }
 
 fn disturbances(context: &Context<'_>) -> String {

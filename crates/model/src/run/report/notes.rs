@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::Report;
+use super::answer::{Sign, interval};
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
@@ -11,6 +12,7 @@ use super::starts;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
+use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Statistic, Warning};
 use crate::run::metric::MetricId;
 use crate::run::record::{Record, RemovalReason, StopReason};
@@ -103,12 +105,13 @@ pub(super) fn computed(report: &Report<'_>, notes: &Notes) -> Option<&'static st
     notes.apart.get().then_some(text)
 }
 
-/// The doubts: failed and disturbed trials, how the experiment ended. Those that a
+/// The doubts: the control, failed and disturbed trials, how the experiment ended. Those that a
 /// reader must know are for the first screen.
 pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let first = |line| (Level::First, line);
     let detail = |line| (Level::Detail, line);
-    let mut doubts: Vec<(Level, String)> = travelling(report).into_iter().map(first).collect();
+    let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
+    doubts.extend(travelling(report).into_iter().map(first));
     if report.table.verdict.chosen_afterwards {
         doubts.push(first(AFTERWARDS.to_owned()));
     }
@@ -191,6 +194,21 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
         format!("{}: {}.", policies.join(", "), plain(&warning))
     };
     by_warning.into_iter().map(line).collect()
+}
+
+fn control(report: &Report<'_>) -> Option<(Level, String)> {
+    let control = report.table.control.as_ref()?;
+    let comparison = &control.comparison;
+    let baseline = plain(&comparison.baseline);
+    let metric = metric_of(report.record, &comparison.metric);
+    let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
+        return Some((Level::Detail, "Noise: too few rounds to tell.".to_owned()));
+    };
+    let line = format!(
+        "Noise: {baseline} against itself {} (95 %: {interval}).",
+        effect_of(report.record, comparison)
+    );
+    Some((Level::Detail, line))
 }
 
 fn marks(record: &Record) -> Option<String> {

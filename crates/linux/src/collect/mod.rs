@@ -26,6 +26,7 @@ use crate::spawn::{
 };
 
 mod account;
+pub mod arrival;
 mod counts;
 mod group;
 pub mod looks;

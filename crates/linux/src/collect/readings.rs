@@ -10,6 +10,7 @@ use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::trial::{ReadBack, Reading};
 
 use super::account::Account;
+use super::arrival::Arrival;
 use super::counts::TrialCounts;
 use super::machine::Machine;
 use super::marks::Circumstances;
@@ -38,6 +39,10 @@ pub(super) struct Evidence<'a> {
 }
 
 type Value = Result<f64, Missing>;
+
+fn by_ticks(ticks: u64) -> f64 {
+    ticks as f64 / ticks_per_second() as f64
+}
 
 impl Evidence<'_> {
     /// One reading for every metric of the table and for every watched folio size.
@@ -72,6 +77,11 @@ impl Evidence<'_> {
             Id::ThreadStacksBytes => Ok(self.stacks()?.resident as f64),
             Id::ThreadStacksHugeBytes => Ok(self.stacks()?.huge as f64),
             Id::ThreadsTotal => Ok(self.stacks()?.threads as f64),
+
+            Id::ArrivalSeconds => Ok(self.arrival()?.seconds),
+            Id::ArrivalUserSeconds => Ok(by_ticks(self.arrival()?.used.user_ticks)),
+            Id::ArrivalSystemSeconds => Ok(by_ticks(self.arrival()?.used.system_ticks)),
+            Id::ArrivalFaultsTotal => Ok(self.arrival()?.used.minor_faults as f64),
 
             Id::PeakRssBytes => self.peak_rss().map(|bytes| bytes as f64),
             Id::PeakTreeRssBytes => self.peak_tree_rss(),
@@ -182,6 +192,16 @@ impl Evidence<'_> {
             (None, Ok(at_exit)) if childless => Ok(at_exit as f64),
             (None, _) => Err(self.no_samples()),
         }
+    }
+
+    /// When the memory of a program was in; that of a server was in before its load.
+    fn arrival(&self) -> Result<Arrival, Missing> {
+        if self.driven.is_some() {
+            return Err(Missing::NotAsked);
+        }
+        let peak = self.peak(|sum| sum.rss_bytes)?;
+        let arrival = self.samples.arrivals.of(peak as u64);
+        arrival.ok_or_else(|| self.no_samples())
     }
 
     fn mean(&self, field: impl Fn(&Mean) -> f64) -> Value {

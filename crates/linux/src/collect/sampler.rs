@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
 
+use super::arrival::Arrivals;
 use super::looks::Looks;
 use super::machine::nr_anon;
 use super::pools::Pools;
@@ -96,6 +97,8 @@ pub struct Samples {
     pub cost_seconds: f64,
     /// From the release until the end was known, in seconds.
     pub span_seconds: f64,
+    /// Samples in which the tree was larger than before.
+    pub arrivals: Arrivals,
     /// The processes themselves.
     pub looks: Looks,
     /// Why nothing could be read, where something was tried.
@@ -195,6 +198,8 @@ impl<'a> Sampler<'a> {
         let now = self.begun.elapsed();
         if let Some(sum) = self.sum(keeper) {
             self.add(now, sum);
+            let (seconds, rss) = (now.as_secs_f64(), sum.rss_bytes);
+            self.samples.arrivals.look(self.root, keeper, seconds, rss);
         }
         self.read_folios();
         let after = thread_cpu();

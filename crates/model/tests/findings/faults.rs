@@ -19,7 +19,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: fewer page faults explain about 47 % of the gain. 51,200 faults became 1340, kernel time fell by 390 ms (medians); 435 ms of the 825 ms gained: fewer TLB misses or less waiting; telling these apart needs page-walk counters
+            thp=always: fewer page faults explain about 47 % of the gain. 51,200 faults became 1340, kernel time fell by 390 ms per run on average; 436 ms of the 826 ms gained: fewer TLB misses or less waiting; telling these apart needs page-walk counters
         "#]],
     );
     let evidence = &of(&findings, id).unwrap().evidence;
@@ -46,7 +46,7 @@ fn fewer_faults_explain_a_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: fewer page faults explain all of the gain. 51,200 faults became 1340, kernel time fell by 390 ms (medians); 104 ms of wall time were gained and 286 ms lost elsewhere
+            thp=always: fewer page faults explain all of the gain. 51,200 faults became 1340, kernel time fell by 390 ms per run on average; 105 ms of wall time were gained and 285 ms lost elsewhere
         "#]],
     );
 }
@@ -65,7 +65,7 @@ fn threads_side_by_side_forbid_a_share() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: fewer page faults explain part of the gain. 51,200 faults became 1340, kernel time fell by 390 ms (medians); wall time fell by 825 ms; kernel time is summed over parallel threads, so its share is unknown
+            thp=always: fewer page faults explain part of the gain. 51,200 faults became 1340, kernel time fell by 390 ms per run on average; wall time fell by 826 ms; kernel time is summed over parallel threads, so its share is unknown
         "#]],
     );
     assert!(
@@ -107,7 +107,7 @@ fn zeroing_ate_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: making huge pages cost more than the saved faults. 51,200 faults became 1340, kernel time went from 580 ms to 610 ms; 74.5 µs more kernel time per huge fault (403 machine-wide); zeroing is the usual cost; 40 compaction stalls machine-wide may be part of it; in a virtual machine (KVM) it may be the host backing memory at first touch
+            thp=always: making huge pages cost more than the saved faults. 51,200 faults became 1340, kernel time went from 580 ms to 610 ms; 74.9 µs more kernel time per huge fault (403 machine-wide); zeroing is the usual cost; 40 compaction stalls machine-wide may be part of it; in a virtual machine (KVM) it may be the host backing memory at first touch
         "#]],
     );
 
@@ -170,7 +170,7 @@ fn what_explains_need_not_wait_for_the_verdict() {
         "zeroing-ate-the-gain",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: making huge pages cost more than the saved faults. 109 k faults became 1100, kernel time went from 330 ms to 741 ms; 1.02 ms more kernel time per huge fault (403 machine-wide); zeroing is the usual cost; in a virtual machine (KVM) it may be the host backing memory at first touch
+            thp=always: making huge pages cost more than the saved faults. 109 k faults became 1100, kernel time went from 330 ms to 740 ms; 1.02 ms more kernel time per huge fault (403 machine-wide); zeroing is the usual cost; in a virtual machine (KVM) it may be the host backing memory at first touch
         "#]],
     );
     for absent in [

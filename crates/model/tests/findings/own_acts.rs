@@ -1,9 +1,12 @@
 //! Programs that keep huge pages from their own memory.
 
 use expect_test::expect;
-use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::compare::{self, Options};
+use hugewise_model::run::findings::{self, Outcome};
 use hugewise_model::run::record::Record;
-use hugewise_model::run::trial::{Advice, Process, ProcessTree};
+use hugewise_model::run::report::Report;
+use hugewise_model::run::trial::{Advice, Mark, Process, ProcessTree};
+use hugewise_model::text::{Style, to_text};
 
 use super::judged::{always, judge, of, says};
 use crate::sample::huge_pages;
@@ -40,9 +43,36 @@ fn a_program_that_switched_huge_pages_off_is_named_first() {
         "program-disables-thp",
         Outcome::Shown,
         &expect![[r#"
-            redis-server switched huge pages off for itself by prctl(PR_SET_THP_DISABLE): thp=always did not reach it; start it with --disable-thp no. Seen in 12 of 12 trials under thp=always
+            redis-server switched huge pages off for itself by prctl(PR_SET_THP_DISABLE): thp=always did not reach it; start it with --disable-thp no. Seen in 12 of 12 trials under thp=always. The huge pages of redis-server are from before it switched them off: 806 MiB under thp=always
         "#]],
     );
+}
+
+/// The answer has the sentence already.
+#[test]
+fn what_the_answer_says_is_no_headline() {
+    let mut record = with_process(always(huge_pages()), &redis());
+    let untold = judge(&record);
+    assert!(
+        untold[0].text.starts_with("redis-server switched"),
+        "{untold:?}"
+    );
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|it| it.policy == "thp=always")
+    {
+        let detail = "redis-server switched huge pages off".to_owned();
+        trial.marks.push(Mark::NotApplied { detail });
+    }
+    let table = compare::table(&record, &Options::default()).expect("a sound plan");
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, None);
+    let style = Style::default();
+    let text = to_text(&report.document(style.width), &style);
+    assert_eq!(text.matches("switched huge pages off").count(), 1, "{text}");
+    let earlier = "The huge pages of redis-server are from before it switched them off: 806 MiB";
+    assert!(text.contains(earlier), "{text}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn noise_that_hides_the_threshold_is_named() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            The noise is within ±0.5 %. Measured as as-is against itself
+            Noise hides no answer. as-is was compared with itself
         "#]],
     );
 

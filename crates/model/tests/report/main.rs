@@ -11,6 +11,7 @@ mod benches;
 mod checked;
 mod documented;
 mod incomplete;
+mod recommended;
 mod records;
 #[path = "../sample/mod.rs"]
 mod sample;

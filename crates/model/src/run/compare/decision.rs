@@ -74,7 +74,7 @@ impl Question {
     }
 
     /// The side of an effect that is a gain.
-    fn gain(self) -> Side {
+    pub(super) fn gain(self) -> Side {
         match self.better {
             Better::Higher => Side::Above,
             _ => Side::Below,
@@ -133,8 +133,8 @@ fn by_mean(runs: &Runs, question: Question) -> Answer {
     }
 }
 
-/// Whether `rounds` more could decide, if the rounds go on as they did, with one standard error
-/// in favour of a decision. Stopping on this costs power and no validity.
+/// Whether `rounds` more could decide, if the rounds go on as they did, with two standard
+/// errors in favour of a decision. Stopping on this costs power and no validity.
 pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) -> bool {
     let Some(case) = Case::of(draws, question).filter(|_| !question.is_approximate()) else {
         return true;

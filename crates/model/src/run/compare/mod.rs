@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::plan::JudgeBy;
 use crate::run::stats::Quantile;
 
+mod best;
 mod between;
 mod columns;
 pub(crate) mod coverage;
@@ -22,6 +23,7 @@ pub mod medians;
 mod order;
 mod percentiles;
 mod progress;
+mod provisional;
 mod rounds;
 mod rows;
 mod starts;
@@ -33,11 +35,13 @@ mod verdict;
 mod warning;
 mod windows;
 
+pub use best::{Preference, Rival};
 pub use between::{Across, between};
 pub use decision::{Runs, fewest_rounds};
 pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, progress, running};
+pub use provisional::Provisional;
 pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;
@@ -207,10 +211,24 @@ pub struct Verdict {
     /// Whether the trials depend on what ran before them; `None` where that could not be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// The policy to choose: the best one that is better than the baseline (of those that are
-    /// equally good as far as can be told, one that leaves the machine's settings alone), or the baseline;
-    /// `None` when it cannot be told.
+    /// The policy to choose: of those that are better than the baseline, the one that was shown to
+    /// be better than the others, or among equals the one that changes least; the baseline where
+    /// none is better; `None` when it cannot be told.
     pub best: Option<String>,
+    /// Policies that are as good as the best one, as far as the rounds tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equals: Vec<Rival>,
+    /// Why the best one is preferred to these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preference: Option<Preference>,
+    /// The direction of user time, by policy, where wall time is not decided and user time is clear:
+    /// a claim of its own, whose error all judged policies share.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub user_time: BTreeMap<String, Answer>,
+    /// What the rounds of a policy show where they are fewer than can decide: of the verdict metric,
+    /// and of user time beside wall time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub provisional: BTreeMap<String, Vec<Provisional>>,
 }
 
 /// The answer for one policy.

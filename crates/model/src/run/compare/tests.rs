@@ -1,6 +1,7 @@
 //! Whole records, compared.
 
 mod any;
+mod best;
 mod experiment;
 mod pages;
 mod records;
@@ -8,6 +9,7 @@ mod requests;
 mod spoilt;
 mod starts;
 mod stopping;
+mod user_time;
 
 use super::*;
 use experiment::{fast, plan, read, record_of, row, the_table, wobble};

@@ -1,12 +1,13 @@
 //! The answer: for each policy one word, with the reason where a number does not give it.
 
 use crate::run::compare::coverage::no_effect;
-use crate::run::compare::decision::{Question, Runs, decide};
+use crate::run::compare::decision::{Question, Runs, decide, fewest_rounds};
 use crate::run::compare::effect::Draws;
 use crate::run::compare::order::{Order, order};
+use crate::run::compare::provisional::{Provisional, provisional};
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::{Answer, Change, Comparison, Statistic, Verdict};
-use crate::run::metric::Better;
+use crate::run::metric::{Better, MetricId};
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
 use crate::run::record::Record;
@@ -55,12 +56,18 @@ impl Evidence<'_> {
             };
             let answer = with_order(judged, &name(), order);
             verdict.policies.insert(name(), answer);
+            if answer == Answer::NotDecided && judgement.reason.is_none() {
+                let shown = self.provisional(&name());
+                verdict.provisional.extend(shown.map(|it| (name(), it)));
+                let user = self.user_time(&name(), comparisons);
+                verdict.user_time.extend(user.map(|it| (name(), it)));
+            }
             let reason = judgement.reason.into_iter();
             verdict.reasons.extend(reason.map(|it| (name(), it)));
             let runs = judgement.runs.into_iter();
             verdict.runs.extend(runs.map(|it| (name(), it)));
         }
-        verdict.best = self.best(&verdict, comparisons);
+        self.choose(&mut verdict, comparisons);
         verdict
     }
 
@@ -118,6 +125,43 @@ impl Evidence<'_> {
         self.rounds.draws(self.metric, &self.baseline.name, policy)
     }
 
+    /// Whether user time is clear where wall time is not: it often is, because waiting and most of the
+    /// kernel's work are not in it.
+    fn user_time(&self, policy: &str, comparisons: &[Comparison]) -> Option<Answer> {
+        let mut rows = deciding(comparisons, MetricId::UserSeconds.name());
+        let row = rows.find(|row| row.policy == policy && self.judges_wall_time())?;
+        let level = ALPHA / f64::from(self.question.claims);
+        let answer = word(row.change, Better::Lower);
+        let is_clear = row.p.is_some_and(|p| p <= level);
+        (is_clear && matches!(answer, Answer::Better | Answer::Worse)).then_some(answer)
+    }
+
+    /// What the rounds show where they are too few to decide; `None` where they are enough.
+    fn provisional(&self, policy: &str) -> Option<Vec<Provisional>> {
+        let needed = fewest_rounds(self.question.claims);
+        let is_usual = matches!(self.question.judge_by, JudgeBy::Shape | JudgeBy::Typical);
+        if !is_usual || self.pairs(policy).n() >= needed {
+            return None;
+        }
+        let user = MetricId::UserSeconds.name();
+        let metrics = match self.judges_wall_time() {
+            true => vec![self.metric, user],
+            false => vec![self.metric],
+        };
+        let shown = metrics.into_iter().filter_map(|metric| {
+            let pairs = self.rounds.draws(metric, &self.baseline.name, policy);
+            provisional(metric, &pairs.centers(), needed)
+        });
+        Some(shown.collect())
+    }
+
+    /// Whether wall time decides, and user time is that of the same program.
+    fn judges_wall_time(&self) -> bool {
+        let plan = &self.record.header.plan;
+        let is_program = plan.service.is_none() && plan.bench.is_none();
+        is_program && self.metric == MetricId::WallSeconds.name()
+    }
+
     /// Why the trials of a policy say nothing about the policy.
     fn not_treated(&self, policy: &str) -> Option<String> {
         let trials = || self.rounds.trials(Arm::Policy(policy));
@@ -151,59 +195,6 @@ impl Evidence<'_> {
         warning
             .filter(|_| pairs.n() == 0)
             .map(|warning| format!("{} was not measured: {warning}", self.metric))
-    }
-
-    fn writes_settings(&self, policy: &str) -> bool {
-        let realisation = self.record.header.realisations.get(policy);
-        realisation.is_some_and(|realisation| !realisation.files.is_empty())
-    }
-
-    /// The better policy with the largest effect, or the baseline when nothing else can be it.
-    /// Where that one writes the machine's settings, a better policy that does not and whose
-    /// interval overlaps is preferred: as good as far as can be told, and nobody else's business.
-    fn best(&self, verdict: &Verdict, comparisons: &[Comparison]) -> Option<String> {
-        if verdict.policies.is_empty() {
-            return None;
-        }
-        let gain = |comparison: &&Comparison| {
-            let effect = comparison.ratio.or(comparison.difference).unwrap_or(0.0);
-            if self.question.better == Better::Higher {
-                effect
-            } else {
-                -effect
-            }
-        };
-        let better = || {
-            deciding(comparisons, self.metric).filter(|comparison| {
-                verdict.policies.get(&comparison.policy) == Some(&Answer::Better)
-            })
-        };
-        let largest = better().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-        let winner = largest.map(|largest| {
-            let as_good = better().filter(|other| overlap(largest, other));
-            let private = as_good.filter(|other| !self.writes_settings(&other.policy));
-            let chosen = private.max_by(|a, b| gain(a).total_cmp(&gain(b)));
-            chosen
-                .filter(|_| self.writes_settings(&largest.policy))
-                .unwrap_or(largest)
-        });
-        let open = verdict
-            .policies
-            .values()
-            .any(|answer| *answer == Answer::NotDecided);
-        match winner {
-            Some(winner) => Some(winner.policy.clone()),
-            None => (!open).then(|| self.baseline.name.clone()),
-        }
-    }
-}
-
-fn overlap(a: &Comparison, b: &Comparison) -> bool {
-    match (a.low, a.high, b.low, b.high) {
-        (Some(a_low), Some(a_high), Some(b_low), Some(b_high)) => {
-            a_low <= b_high && b_low <= a_high
-        }
-        _ => false,
     }
 }
 

@@ -39,9 +39,9 @@ pub(crate) enum Claim {
 
 /// A reading that a rule needs and the record lacks.
 pub(crate) struct MissingInput {
-    metric: String,
-    policy: String,
-    missing: Missing,
+    pub(super) metric: String,
+    pub(super) policy: String,
+    pub(super) missing: Missing,
 }
 
 impl<'a> Context<'a> {

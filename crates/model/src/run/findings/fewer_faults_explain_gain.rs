@@ -49,8 +49,8 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     }
     let system_fell = fell(MetricId::SystemSeconds);
     let (faults_before, faults) = view.both(MetricId::MinorFaultsTotal)?;
-    let (wall_before, wall) = view.both(MetricId::WallSeconds)?;
-    let (system_before, system) = view.both(MetricId::SystemSeconds)?;
+    let (wall_before, wall) = view.means(MetricId::WallSeconds)?;
+    let (system_before, system) = view.means(MetricId::SystemSeconds)?;
     let (gain, saved) = (wall_before - wall, system_before - system);
     let policy = view.policy;
     let faults = format!(
@@ -81,7 +81,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     };
     let [claim, rest] = part;
     Ok(Claim::Shown(format!(
-        "{claim}. {faults}, kernel time fell by {} (medians); {rest}",
+        "{claim}. {faults}, kernel time fell by {} per run on average; {rest}",
         told(MetricId::SystemSeconds, saved)
     )))
 }

@@ -1,8 +1,9 @@
 //! Why: rules that recognise a cause from the record, or say that they cannot.
 //!
 //! One file per rule. Each opens with what it claims, its evidence, what would refute it and
-//! where to look next. A rule speaks of medians over successful trials, and claims the cause
-//! of a difference only where the comparison is decided.
+//! where to look next. A rule speaks of medians over successful trials, of differences in seconds
+//! by means over paired rounds, and claims the cause of a difference only where the comparison is
+//! decided.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::run::compare::Table;
 use crate::run::record::Record;
 
+mod arrival;
 pub(crate) mod context;
 mod coverage;
 
@@ -25,6 +27,7 @@ mod khugepaged_had_no_time;
 mod load_was_the_limit;
 mod memory_bloat;
 mod once_and_lasting;
+mod paired;
 mod policy_had_no_effect;
 mod policy_not_applied;
 mod program_disables_thp;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::context::{Context, Evidence};
+use super::context::{Context, Evidence, told};
 use super::{Finding, Outcome, Rule};
 use crate::run::compare::medians::arm_trials;
+use crate::run::metric::MetricId;
 use crate::run::policy::Settings;
 use crate::run::record::Record;
 use crate::run::trial::{OwnAct, Trial};
@@ -73,14 +74,45 @@ fn finding(
         text: text(context, act, shut),
         evidence: evidence.0,
         explanation: rule.explain(),
-        answers: rule.answers(),
+        answers: is_told(context, shut) && earlier(context, act, shut).is_none(),
     }
 }
 
+/// The policies that set something and were kept out.
+fn vain<'a>(context: &Context<'_>, shut: &BTreeMap<&'a str, usize>) -> Vec<&'a str> {
+    let sets = |policy: &&str| context.settings(policy) != Settings::default();
+    shut.keys().copied().filter(sets).collect()
+}
+
+/// Whether the answers of these policies already say why they have none.
+fn is_told(context: &Context<'_>, shut: &BTreeMap<&str, usize>) -> bool {
+    let vain = vain(context, shut);
+    let reasons = &context.table.verdict.reasons;
+    !vain.is_empty() && vain.iter().all(|policy| reasons.contains_key(*policy))
+}
+
+/// Huge pages that were there before the program switched them off.
+fn earlier(context: &Context<'_>, act: OwnAct<'_>, shut: &BTreeMap<&str, usize>) -> Option<String> {
+    let metric = MetricId::HugeAnonPeakBytes;
+    let OwnAct::SwitchedOff(process) = act else {
+        return None;
+    };
+    let seen = |policy: &&str| {
+        let bytes = context.medians.get(policy, metric).ok()?;
+        (bytes > 0.0).then(|| format!("{} under {policy}", told(metric, bytes)))
+    };
+    let seen: Vec<String> = shut.keys().filter_map(seen).collect();
+    (!seen.is_empty()).then(|| {
+        format!(
+            "The huge pages of {} are from before it switched them off: {}",
+            process.name,
+            seen.join(", ")
+        )
+    })
+}
+
 fn text(context: &Context<'_>, act: OwnAct<'_>, shut: &BTreeMap<&str, usize>) -> String {
-    let sets = |policy: &&&str| context.settings(policy) != Settings::default();
-    let setting: Vec<&str> = shut.keys().filter(sets).copied().collect();
-    let reached = match setting.as_slice() {
+    let reached = match vain(context, shut).as_slice() {
         [] => "no policy can give it any".to_owned(),
         policies => format!("{} did not reach it", policies.join(" and ")),
     };
@@ -91,5 +123,11 @@ fn text(context: &Context<'_>, act: OwnAct<'_>, shut: &BTreeMap<&str, usize>) ->
         format!("{count} of {trials} trials under {policy}")
     });
     let seen: Vec<String> = seen.collect();
-    format!("{act}: {reached}{remedy}. Seen in {}", seen.join(", "))
+    let claim = format!("{act}: {reached}{remedy}. Seen in {}", seen.join(", "));
+    match earlier(context, act, shut) {
+        // What the answers say is no claim any more.
+        Some(earlier) if is_told(context, shut) => format!("{earlier}. {claim}"),
+        Some(earlier) => format!("{claim}. {earlier}"),
+        None => claim,
+    }
 }

@@ -1,13 +1,12 @@
 //! Claims how a difference in time is made up: user mode, each cause of kernel time that was
 //! timed, page faults without these, the rest of kernel time, and what is neither.
 
-use std::collections::BTreeMap;
-
 use super::context::{Claim, Context, MissingInput, PolicyView, label, told};
+use super::paired::PairedRounds;
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
-use crate::run::trial::{Role, Trial};
+use crate::run::trial::Trial;
 use crate::text::number::MINUS;
 
 /// The rule of this module.
@@ -62,7 +61,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
         view.change(MetricId::WallSeconds),
         Some(Change::Lower | Change::Higher)
     );
-    let pairs = pairs(view);
+    let pairs = PairedRounds::of(view.context, view.policy);
     let Some(parts) = Parts::of(&pairs).filter(|_| decided) else {
         return Ok(Claim::Nothing);
     };
@@ -108,16 +107,13 @@ enum Kernel {
 
 impl Parts {
     /// `None` where nothing was timed.
-    fn of(pairs: &[(&Trial, &Trial)]) -> Option<Self> {
-        let difference = |metric: MetricId| mean_difference(pairs, metric);
+    fn of(pairs: &PairedRounds<'_>) -> Option<Self> {
+        let difference = |metric: MetricId| pairs.change(metric);
         let causes: Vec<(MetricId, f64)> = CAUSES
             .into_iter()
             .filter_map(|cause| Some((cause, difference(cause)?)))
             .collect();
-        let hold = pairs
-            .iter()
-            .flat_map(|(base, here)| [base, here])
-            .all(|trial| faults_hold(trial, &causes));
+        let hold = pairs.trials().all(|trial| faults_hold(trial, &causes));
         let faults = difference(FAULTS).filter(|_| hold);
         (!causes.is_empty() || faults.is_some()).then_some(())?;
         Some(Self {
@@ -221,10 +217,10 @@ struct Beside {
 }
 
 impl Beside {
-    fn of(pairs: &[(&Trial, &Trial)]) -> Self {
+    fn of(pairs: &PairedRounds<'_>) -> Self {
         Self {
-            copies: mean_difference(pairs, COPIES),
-            lock_waits: mean_difference(pairs, LOCK_WAITS),
+            copies: pairs.change(COPIES),
+            lock_waits: pairs.change(LOCK_WAITS),
         }
     }
 
@@ -267,34 +263,8 @@ fn untimed(timed: usize) -> String {
     }
 }
 
-/// The trials of this policy with those of the baseline in the same rounds.
-fn pairs<'a>(view: &PolicyView<'_, 'a>) -> Vec<(&'a Trial, &'a Trial)> {
-    let of = |policy: &str| -> BTreeMap<u32, &'a Trial> {
-        let trials = view.context.record.trials.iter();
-        trials
-            .filter(|trial| trial.role == Role::Arm && trial.policy == policy && trial.succeeded())
-            .map(|trial| (trial.round, trial))
-            .collect()
-    };
-    let here = of(view.policy);
-    let there = of(view.context.baseline());
-    let both = there
-        .into_iter()
-        .filter_map(|(round, base)| Some((base, *here.get(&round)?)));
-    both.collect()
-}
-
-/// The mean over the rounds; `None` where a single reading is missing, because the parts would
-/// then be means of different rounds.
-fn mean_difference(pairs: &[(&Trial, &Trial)], metric: MetricId) -> Option<f64> {
-    let differences = pairs
-        .iter()
-        .map(|(base, here)| Some(here.value(metric)? - base.value(metric)?));
-    let sum = differences.sum::<Option<f64>>()?;
-    (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
-}
-
-fn signed(seconds: f64) -> String {
+/// A change in seconds, with its sign.
+pub(super) fn signed(seconds: f64) -> String {
     let sign = match seconds {
         less if less < 0.0 => MINUS.to_string(),
         more if more > 0.0 => "+".to_owned(),

@@ -42,7 +42,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     if faults * 2.0 > faults_before {
         return Ok(Claim::Nothing);
     }
-    let (before, after) = view.both(MetricId::SystemSeconds)?;
+    let (before, after) = view.means(MetricId::SystemSeconds)?;
     let policy = view.policy;
     let lead = format!(
         "{} faults became {}, kernel time went from {} to {}",

@@ -12,6 +12,14 @@ metrics! {
         "User mode time of the tree, from wait4(2).";
     SystemSeconds "system_seconds" "system time" Seconds Lower Tree Always
         "Kernel mode time of the tree, from wait4(2): faults, zeroing and system calls are here.";
+    ArrivalSeconds "arrival_seconds" "until memory is in" Seconds Lower Tree OnRequest
+        "From the release of a program's exec until a sample saw nine tenths of the largest resident set of its tree.";
+    ArrivalUserSeconds "arrival_user_seconds" "user time until then" Seconds Lower Tree OnRequest
+        "User mode time of the tree until then, in ticks of 10 ms (/proc/PID/stat).";
+    ArrivalSystemSeconds "arrival_system_seconds" "system time until then" Seconds Lower Tree OnRequest
+        "Kernel mode time of the tree until then, in ticks of 10 ms.";
+    ArrivalFaultsTotal "arrival_faults_total" "minor faults until then" Count Lower Tree OnRequest
+        "Page faults of the tree until then that were served without I/O.";
     MinorFaultsTotal "minor_faults_total" "minor faults" Count Lower Tree Always
         "Page faults served without I/O, from wait4(2), less those taken before exec. Faults taken inside MADV_POPULATE and MAP_POPULATE are counted too (mm_account_fault, mm/memory.c).";
     MajorFaultsTotal "major_faults_total" "major faults" Count Lower Tree WhenNonZero

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Report;
+use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::policy::realise::{EnvChange, Realisation, ThpPrctl, Tracer};
@@ -78,10 +79,16 @@ fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let command = exec(report, best, &realisation);
     let means = describe(&realisation);
     let name = plain(best);
-    let mut lines = vec![Advice::Sentence(match command {
-        Some(_) => format!("Best: {name}. Run with it:"),
-        None => format!("Best: {name}."),
-    })];
+    let equals = equals::sentence(report);
+    let word = match equals {
+        Some(_) => "Recommended",
+        None => "Best",
+    };
+    let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
+    lines.push(Advice::Sentence(match command {
+        Some(_) => format!("{word}: {name}. Run with it:"),
+        None => format!("{word}: {name}."),
+    }));
     lines.extend(command);
     if !means.is_empty() {
         lines.push(Advice::Sentence(format!("By hand: {}", means.join("; "))));

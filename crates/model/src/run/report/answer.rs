@@ -288,20 +288,25 @@ fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Optio
             reason.trim_end_matches('.'),
         );
     }
-    let effect = Effect::of(&metric, comparison);
+    let lasting = user_time::sentence(report, &comparison.policy);
+    let metric_named = match lasting {
+        Some(_) => " in wall time".to_owned(),
+        None => of_cell(&metric),
+    };
     let lead = format!(
-        "{} against {}: not decided{}{}{} {}.",
-        pair.here,
-        pair.there,
-        of_cell(&metric),
-        pair.subject,
-        effect.map_or_else(String::new, |_| {
-            format!(", {}", effect_of(report.record, comparison))
-        }),
-        evidence(report, &metric, comparison, Sign::Kept),
+        "{} against {}: not decided{metric_named}{}",
+        pair.here, pair.there, pair.subject,
     );
-    let next = next_step(report, comparison);
-    next.map_or(lead.clone(), |next| format!("{lead} {next}"))
+    if let Some(shown) = provisional::sentence(report, &comparison.policy) {
+        return format!("{lead}. {shown}");
+    }
+    let effect = Effect::of(&metric, comparison).map_or_else(String::new, |_| {
+        format!(", {}", effect_of(report.record, comparison))
+    });
+    let evidence = evidence(report, &metric, comparison, Sign::Kept);
+    let lead = format!("{lead}{effect} {evidence}.");
+    let parts = [Some(lead), next_step(report, comparison), lasting];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// A p95 of fewer values is their maximum.
@@ -309,7 +314,7 @@ const FEWEST_FOR_P95: u32 = 20;
 
 /// What would decide it: enough rounds, or less noise.
 fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
-    let Some((low, high)) = comparison.low.zip(comparison.high) else {
+    if comparison.low.is_none() {
         let policies = report.record.header.plan.policies.len();
         let fewest = match report.table.verdict.judge_by {
             JudgeBy::Mean => FEWEST_FOR_A_MEAN,
@@ -318,14 +323,8 @@ fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
         };
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
-    };
-    let noise = match comparison.ratio {
-        Some(_) => format!(" (±{} %)", percent((high - low) / 2.0)),
-        None => String::new(),
-    };
-    Some(format!(
-        "Noise{noise} hides it: try longer trials or a longer --max-time."
-    ))
+    }
+    Some("Noise hides it: try longer trials or a longer --max-time.".to_owned())
 }
 
 fn no_answer(pair: &Pair, reason: Option<&str>) -> String {
@@ -362,6 +361,8 @@ pub(super) fn is_answer(finding: &Finding) -> bool {
 }
 
 mod effect;
+mod provisional;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod user_time;

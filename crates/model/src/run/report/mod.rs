@@ -14,6 +14,7 @@ mod answer;
 mod blocks;
 mod csv;
 mod document;
+mod equals;
 mod failures;
 mod json;
 mod notes;

@@ -109,7 +109,7 @@ impl<'a> Bets<'a> {
     }
 
     /// The logarithm of the wealth that one bet may have after `rounds` more, if it goes on as
-    /// it did, with one standard error in its favour.
+    /// it did, with two standard errors in its favour.
     #[must_use]
     pub fn hope(&self, shift: f64, side: Side, rounds: u32) -> f64 {
         let table = self.settled(shift);

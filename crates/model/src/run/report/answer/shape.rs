@@ -5,6 +5,7 @@ use super::{Pair, Sign, evidence, of_cell};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Order, Runs};
 use crate::run::metric::{Better, Metric, MetricId};
+use crate::run::plan::HostMemory;
 use crate::text::number::{percent, percent_change};
 
 /// `usually faster, sometimes slower`, with how many runs and by how much, and the total.
@@ -18,6 +19,9 @@ pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -
         pair.subject
     );
     let order = dependence(report, &comparison.policy);
+    let order = order.map_or_else(String::new, |it| {
+        format!(" It depends on what ran before {it}")
+    });
     let Some(runs) = report.table.verdict.runs.get(&comparison.policy) else {
         return format!("{lead}.{order}");
     };
@@ -27,7 +31,7 @@ pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -
         false => (words.worse, words.better),
     };
     format!(
-        "{lead}: usually {often}, sometimes {rare}.{order} {}; {}. {}",
+        "{lead}: usually {often}, sometimes {rare}. {}; {}. {}{order}",
         share(runs.better, runs, words.better, runs.better_ratio, pair),
         share(runs.worse, runs, words.worse, runs.worse_ratio, pair),
         total(runs, &words),
@@ -38,14 +42,15 @@ pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -
 pub(super) fn depends(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &comparison.metric);
     format!(
-        "{} against {}: depends on what ran before{}{}, {} {}.{}",
+        "{} against {}: depends on what ran before{}{}, {} over all {}.{}",
         pair.here,
         pair.there,
         of_cell(&metric),
         pair.subject,
         effect_of(report.record, comparison),
         evidence(report, &metric, comparison, Sign::Kept),
-        dependence(report, &comparison.policy),
+        dependence(report, &comparison.policy)
+            .map_or_else(String::new, |it| format!(" By what that was {it}")),
     )
 }
 
@@ -78,37 +83,39 @@ pub(super) fn unseen(report: &Report<'_>, policy: &str) -> String {
     })
 }
 
-/// The effect after each kind of trial, where the order matters: said with the first policy that it
-/// matters for, because it is tested over all of them.
-fn dependence(report: &Report<'_>, policy: &str) -> String {
+/// The effect after each kind of trial, where the order matters, and how to measure each: said with
+/// the first policy that it matters for, because it is tested over all of them.
+fn dependence(report: &Report<'_>, policy: &str) -> Option<String> {
     let order = report.table.verdict.order.as_ref();
     let judged = &report.table.verdict.policies;
     let order = order.filter(|it| {
         let mut sensitive = it.policies.iter().filter(|name| judged.contains_key(*name));
         it.matters() && sensitive.next().is_some_and(|name| name == policy)
-    });
-    let strata = order.map(|order| (order, strata(order)));
-    strata.map_or_else(String::new, |(order, strata)| {
-        let p = match order.p < 0.001 {
-            true => "p < 0.001".to_owned(),
-            false => format!("p = {:.3}", order.p),
-        };
-        format!(" It depends on what ran before ({p}): {strata}.")
-    })
+    })?;
+    let p = match order.p < 0.001 {
+        true => "p < 0.001".to_owned(),
+        false => format!("p = {:.3}", order.p),
+    };
+    let plan = &report.record.header.plan;
+    let next = match plan.host_memory {
+        HostMemory::AsIs => "--host-memory warm (runs in a row) or rest:5s (starts after a pause)",
+        HostMemory::Warm => "--host-memory rest:5s (starts after a pause)",
+        HostMemory::Rest(_) => "--host-memory warm (runs in a row)",
+    };
+    Some(format!("({p}): {}. Next: {next}.", strata(order)))
 }
 
+/// `right after a run with huge pages −33.7 %, less than 1 s after one −25.7 %, 1 s or more after one
+/// +31.6 %`.
 fn strata(order: &Order) -> String {
     let known = order.strata.iter().filter_map(|stratum| {
         let change = percent_change(stratum.ratio? - 1.0);
         let when = match (stratum.from_seconds, stratum.to_seconds) {
             (_, Some(to)) if to <= 0.0 => "right after a run with huge pages".to_owned(),
-            (from, None) => format!("after {from:.0} s or more {change} %"),
-            (_, Some(to)) => format!("within {to:.0} s"),
+            (from, None) => format!("{from:.0} s or more after one"),
+            (_, Some(to)) => format!("less than {to:.0} s after one"),
         };
-        Some(match stratum.to_seconds {
-            None => when,
-            Some(_) => format!("{when} {change} %"),
-        })
+        Some(format!("{when} {change} %"))
     });
     known.collect::<Vec<_>>().join(", ")
 }

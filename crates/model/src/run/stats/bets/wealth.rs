@@ -6,6 +6,10 @@ use super::{Draw, Side, Wealth};
 /// large ones both earn.
 const STAKES: [i32; 5] = [1, 2, 4, 8, 32];
 
+/// A forecast allows so many standard errors in favour of a decision: with one, three in four of the
+/// experiments that would have found 3 % in noise of 5 % go on, with two, nineteen in twenty.
+const FAVOUR: f64 = 2.0;
+
 /// The values of one round without the shift, from their middle; the policy's is the first.
 pub(super) struct Scored {
     values: [f64; 3],
@@ -138,7 +142,7 @@ impl Table {
         log_mean_exp(&self.sums(side).map(|sum| {
             let mean = sum.total / n;
             let variance = (sum.squares / n - mean * mean).max(0.0);
-            sum.total + more * (mean + (variance / n).sqrt())
+            sum.total + more * (mean + FAVOUR * (variance / n).sqrt())
         }))
     }
 }

@@ -1,0 +1,232 @@
+//! Which policy to choose, where one or several are better than the baseline.
+//!
+//! A policy is placed above another where it is shown to be better than that one: their intervals
+//! in the one claim lie apart, which costs no error, or bets on the rounds that both ran refute
+//! that they are alike. These bets are a claim of their own, with the error of the first: only
+//! policies that are better than the baseline are asked, and a wrong place among them costs less
+//! than a wrong *better*.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::compare::decision::Question;
+use crate::run::compare::effect::{Draws, needed};
+use crate::run::compare::rounds::Arm;
+use crate::run::compare::verdict::Evidence;
+use crate::run::compare::{Answer, Comparison, Scale, Statistic, Verdict};
+use crate::run::metric::MetricId;
+use crate::run::plan::JudgeBy;
+use crate::run::policy::Settings;
+use crate::run::stats::{ALPHA, Bets, Quantile, Side, mean_ratio};
+
+/// A policy that is as good as the best one, as far as the rounds tell.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Rival {
+    /// Its name.
+    pub policy: String,
+    /// Rounds in which both ran.
+    pub rounds: u32,
+    /// Lower end of the interval of best / rival, or best − rival in the unit of the metric where
+    /// a zero forbids a ratio; `None` with too few rounds.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The scale of the interval.
+    pub scale: Scale,
+}
+
+/// Why the best policy is preferred to its rivals.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Preference {
+    /// It leaves everything as it is.
+    ChangesNothing,
+    /// It changes the program alone, and no setting of the machine.
+    ChangesProgramAlone,
+    /// It was shown to need less memory.
+    LessMemory,
+    /// It comes first in the plan.
+    FirstInPlan,
+}
+
+/// Both ends of an interval, where there is one.
+type Interval = Option<(f64, f64)>;
+
+impl Evidence<'_> {
+    /// Fills in the best policy of a verdict, its rivals and why it is preferred to them. Where
+    /// no policy is better that is the baseline, unless some policy is not decided.
+    pub(super) fn choose(&self, verdict: &mut Verdict, rows: &[Comparison]) {
+        let better: Vec<&str> = self
+            .policies()
+            .filter(|policy| verdict.policies.get(*policy) == Some(&Answer::Better))
+            .collect();
+        if better.is_empty() {
+            let is_open = verdict
+                .policies
+                .values()
+                .any(|answer| *answer == Answer::NotDecided);
+            let settled = !verdict.policies.is_empty() && !is_open;
+            verdict.best = settled.then(|| self.baseline.name.clone());
+            return;
+        }
+        let mut leaders = better.clone();
+        leaders.retain(|policy| {
+            let mut others = better.iter().filter(|other| *other != policy);
+            !others.any(|other| self.is_better(verdict, rows, other, policy))
+        });
+        // Two bets that err may contradict each other.
+        let leaders = if leaders.is_empty() { better } else { leaders };
+        let (best, preference) = self.preferred(&leaders, rows);
+        let rivals = leaders.iter().filter(|policy| **policy != best);
+        verdict.equals = rivals.map(|rival| self.rival(best, rival)).collect();
+        verdict.preference = Some(preference).filter(|_| !verdict.equals.is_empty());
+        verdict.best = Some(best.to_owned());
+    }
+
+    /// The policies of the plan, in its order.
+    fn policies(&self) -> impl Iterator<Item = &str> {
+        let policies = self.record.header.plan.policies.iter();
+        policies.map(|policy| policy.name.as_str())
+    }
+
+    /// Whether `one` was shown to be better than `other`.
+    fn is_better(&self, verdict: &Verdict, rows: &[Comparison], one: &str, other: &str) -> bool {
+        let ends = |policy| judged_interval(verdict, rows, policy);
+        let both = ends(one).zip(ends(other));
+        let pair = || self.pair(one, other).interval(self.question);
+        match self.question.gain() {
+            Side::Above => {
+                both.is_some_and(|(one, other)| one.0 > other.1)
+                    || pair().is_some_and(|(low, _)| low > 0.0)
+            }
+            Side::Below => {
+                both.is_some_and(|(one, other)| one.1 < other.0)
+                    || pair().is_some_and(|(_, high)| high < 0.0)
+            }
+        }
+    }
+
+    /// The rounds in which both policies ran.
+    fn pair(&self, one: &str, other: &str) -> Pair {
+        let (one, other) = (Arm::Policy(one), Arm::Policy(other));
+        Pair(self.rounds.pairs(self.metric, other, one).centers())
+    }
+
+    fn rival(&self, best: &str, rival: &str) -> Rival {
+        let pair = self.pair(best, rival);
+        let interval = pair.interval(self.question);
+        let shown = |value: f64| match pair.0.scale {
+            Scale::Ratio => value.exp(),
+            Scale::Difference => value,
+        };
+        Rival {
+            policy: rival.to_owned(),
+            rounds: pair.0.values.len() as u32,
+            low: interval.map(|(low, _)| shown(low)),
+            high: interval.map(|(_, high)| shown(high)),
+            scale: pair.0.scale,
+        }
+    }
+
+    /// The one that changes least, then the one that needs less memory, then the first.
+    fn preferred<'a>(&self, leaders: &[&'a str], rows: &[Comparison]) -> (&'a str, Preference) {
+        let reach = |policy: &str| self.reach(policy);
+        let least = leaders.iter().map(|policy| reach(policy)).min();
+        let mut left = leaders.to_vec();
+        left.retain(|policy| Some(reach(policy)) == least);
+        let lean: Vec<&str> = left
+            .iter()
+            .copied()
+            .filter(|policy| {
+                !left
+                    .iter()
+                    .any(|other| self.needs_less(rows, other, policy))
+            })
+            .collect();
+        let preference = match (least, left.len() < leaders.len()) {
+            (Some(Reach::Nothing), true) => Preference::ChangesNothing,
+            (_, true) => Preference::ChangesProgramAlone,
+            (_, false) if lean.len() < left.len() => Preference::LessMemory,
+            (_, false) => Preference::FirstInPlan,
+        };
+        let first = lean.first().or(left.first()).or(leaders.first());
+        (first.copied().unwrap_or_default(), preference)
+    }
+
+    fn reach(&self, policy: &str) -> Reach {
+        let header = &self.record.header;
+        let mut policies = header.plan.policies.iter();
+        let known = policies.find(|known| known.name == policy);
+        let realisation = header.realisations.get(policy);
+        match (known, realisation) {
+            (_, Some(realisation)) if !realisation.files.is_empty() => Reach::Machine,
+            (Some(policy), _) if policy.settings == Settings::default() => Reach::Nothing,
+            _ => Reach::Program,
+        }
+    }
+
+    /// Whether `one` needs less memory than `other`, by more than the threshold.
+    fn needs_less(&self, rows: &[Comparison], one: &str, other: &str) -> bool {
+        let ends = |policy| {
+            let metric = MetricId::PeakRssBytes.name();
+            ratio_interval(row(rows, metric, Statistic::Center, policy)?)
+        };
+        let both = ends(one).zip(ends(other));
+        both.is_some_and(|(one, other)| one.1 * (1.0 + self.question.threshold) < other.0)
+    }
+}
+
+/// What a policy changes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Nothing,
+    Program,
+    Machine,
+}
+
+/// The rounds of two policies: the one, and the other in the place of a baseline.
+struct Pair(Draws);
+
+impl Pair {
+    /// The interval of the one over the other on the scale, with the error shared by all pairs of
+    /// judged policies. No pair test exists of a tail.
+    fn interval(&self, question: Question) -> Interval {
+        let claims = question.claims;
+        let pairs = (claims * claims.saturating_sub(1) / 2).max(1);
+        match question.judge_by {
+            JudgeBy::P95 => None,
+            JudgeBy::Mean => {
+                let mean = mean_ratio(&self.0.values, ALPHA / f64::from(pairs));
+                let (low, high) = mean.filter(|_| self.0.scale == Scale::Ratio)?.interval?;
+                (low > 0.0).then(|| (low.ln(), high.ln()))
+            }
+            JudgeBy::Shape | JudgeBy::Typical => Bets::on(&self.0.scaled).interval(needed(pairs)),
+        }
+    }
+}
+
+/// The interval of the ratio by which a policy was judged against the baseline.
+fn judged_interval(verdict: &Verdict, rows: &[Comparison], policy: &str) -> Interval {
+    let statistic = match verdict.judge_by {
+        JudgeBy::Mean => {
+            let runs = verdict.runs.get(policy)?;
+            return runs.mean_low.zip(runs.mean_high);
+        }
+        JudgeBy::P95 => Statistic::Quantile(Quantile::P95),
+        JudgeBy::Shape | JudgeBy::Typical => Statistic::Center,
+    };
+    ratio_interval(row(rows, &verdict.metric, statistic, policy)?)
+}
+
+fn row<'a>(
+    rows: &'a [Comparison],
+    metric: &str,
+    statistic: Statistic,
+    policy: &str,
+) -> Option<&'a Comparison> {
+    let mut rows = rows.iter();
+    rows.find(|row| row.metric == metric && row.statistic == statistic && row.policy == policy)
+}
+
+fn ratio_interval(row: &Comparison) -> Interval {
+    row.low.zip(row.high).filter(|_| row.scale == Scale::Ratio)
+}

@@ -27,6 +27,7 @@ use crate::spawn::{
 
 mod account;
 mod counts;
+mod folios;
 mod group;
 pub mod looks;
 mod machine;

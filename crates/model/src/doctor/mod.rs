@@ -16,6 +16,7 @@ use crate::base::units::bytes_text;
 mod boot_line;
 mod csv;
 mod document;
+mod glibc;
 mod hazards;
 mod ladder;
 mod settings;

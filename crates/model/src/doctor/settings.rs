@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support, boot_line};
+use super::{Evidence, Examination, Feature, Remark, Rule, Severity, Support, boot_line, glibc};
 use crate::base::host::{THP_DIR, ThpSettings};
 use crate::base::missing::Missing;
 
@@ -21,9 +21,9 @@ pub(super) const RULES: &[Rule] = &[
     shmem_apart,
     never_and_collapse,
     idle_hugetlb_pool,
-    glibc_hugetlb_ignored,
-    glibc_hugetlb_without_pool,
-    glibc_advises_by_itself,
+    glibc::hugetlb_ignored,
+    glibc::hugetlb_without_pool,
+    glibc::advises_by_itself,
     read_only_settings,
 ];
 
@@ -35,11 +35,11 @@ fn most_ptes(examination: &Examination, thp: &ThpSettings) -> Option<u64> {
         .checked_sub(1)
 }
 
-fn thp(examination: &Examination) -> Option<&ThpSettings> {
+pub(super) fn thp(examination: &Examination) -> Option<&ThpSettings> {
     examination.host.thp.as_ref().ok()
 }
 
-fn setting(file: &str, value: impl std::fmt::Display) -> Evidence {
+pub(super) fn setting(file: &str, value: impl std::fmt::Display) -> Evidence {
     Evidence::new(format!("/{THP_DIR}/{file}"), value)
 }
 
@@ -264,81 +264,6 @@ fn idle_hugetlb_pool(examination: &Examination) -> Option<Remark> {
         ),
         format!("echo 0 > {folder}/nr_hugepages, or find out why the program does not use them"),
     ))
-}
-
-/// One tunable of `GLIBC_TUNABLES`; the last of several counts.
-fn tunable<'a>(examination: &'a Examination, name: &str) -> Option<&'a str> {
-    examination
-        .facts
-        .glibc_tunables
-        .as_deref()?
-        .split(':')
-        .filter_map(|pair| pair.split_once('='))
-        .rfind(|(key, _)| *key == name)
-        .map(|(_, value)| value)
-}
-
-/// Up to 2.42 mode 1 acts only where `enabled` says madvise (sysdeps/unix/sysv/linux/
-/// malloc-hugepages.c, `__malloc_thp_mode`).
-fn glibc_hugetlb_ignored(examination: &Examination) -> Option<Remark> {
-    let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "1")?;
-    let thp = thp(examination).filter(|thp| thp.enabled != "madvise")?;
-    let version = examination
-        .host
-        .glibc
-        .filter(|&version| version <= (2, 42))?;
-    Some(Remark::new(
-        "glibc-hugetlb-ignored",
-        Severity::Wrong,
-        vec![
-            Evidence::new("GLIBC_TUNABLES", format!("glibc.malloc.hugetlb={value}")),
-            setting("enabled", &thp.enabled),
-            Evidence::new("glibc", format!("{}.{}", version.0, version.1)),
-        ],
-        "this glibc advises its heap only where `enabled` is madvise: the tunable has no effect here",
-        "set glibc.malloc.top_pad instead, or enabled=madvise",
-    ))
-}
-
-fn glibc_hugetlb_without_pool(examination: &Examination) -> Option<Remark> {
-    let value = tunable(examination, "glibc.malloc.hugetlb").filter(|value| *value == "2")?;
-    let pages = examination.host.hugetlb.values();
-    if pages
-        .map(|pool| pool.total.saturating_add(pool.overcommit))
-        .any(|pages| pages > 0)
-    {
-        return None;
-    }
-    Some(Remark::new(
-        "glibc-hugetlb-without-pool",
-        Severity::Wrong,
-        vec![
-            Evidence::new("GLIBC_TUNABLES", format!("glibc.malloc.hugetlb={value}")),
-            Evidence::new("/sys/kernel/mm/hugepages/*/nr{,_overcommit}_hugepages", 0),
-        ],
-        "there is no hugetlb pool: malloc silently falls back to small pages",
-        "reserve a pool, or set glibc.malloc.hugetlb=1 for transparent huge pages",
-    ))
-}
-
-/// Under `madvise` many expect small pages in programs that do not ask. Reported with 640 MiB
-/// more idle memory on a small machine (sourceware bug 34081).
-fn glibc_advises_by_itself(examination: &Examination) -> Option<Remark> {
-    let is_set = tunable(examination, "glibc.malloc.hugetlb").is_some();
-    let version = examination.host.glibc.filter(|_| !is_set)?;
-    examination.host.malloc_advises_by_itself().then(|| {
-        Remark::new(
-            "glibc-advises-by-itself",
-            Severity::Note,
-            vec![
-                Evidence::new("glibc", format!("{}.{} on aarch64", version.0, version.1)),
-                setting("enabled", "madvise"),
-            ],
-            "this malloc advises its heap by default: programs that do not ask for huge pages get \
-             them, and idle heaps may hold more memory",
-            "compare as-is with the policy glibc.malloc.hugetlb=0; in GLIBC_TUNABLES it turns this off",
-        )
-    })
 }
 
 fn read_only_settings(examination: &Examination) -> Option<Remark> {

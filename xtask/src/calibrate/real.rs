@@ -180,10 +180,9 @@ impl Planted {
             head: HEAD.to_vec(),
             rows,
             sum: format!(
-                "The truth is {}{}. False claims: {wrong} of {count}; found: {found} of {count}; \
-                 intervals that hold the truth: {holds} of {intervals}.",
-                percent(truth),
-                self.truth.estimated(),
+                "{} False claims: {wrong} of {count}; found: {found} of {count}; intervals that hold \
+                 the truth: {holds} of {intervals}.",
+                self.truth.sentence(work),
             ),
         })
     }
@@ -198,11 +197,14 @@ impl Truth {
         }
     }
 
-    /// What of the runs is estimated, where it is not the usual one.
-    fn estimated(self) -> &'static str {
+    fn sentence(self, work: &Work) -> String {
+        let more = (self.ratio(work) - 1.0) * 100.0;
         match self {
-            Self::Every(_) => "",
-            Self::Rare { .. } => " on average, and the estimates are those of the mean",
+            Self::Every(factor) if factor <= 1.0 => "Nothing truly differs.".to_owned(),
+            Self::Every(_) => format!("Each run truly takes {more:.2} % longer."),
+            Self::Rare { .. } => format!(
+                "The mean run truly takes {more:.2} % longer, and the estimates are those of the mean."
+            ),
         }
     }
 }
@@ -285,6 +287,7 @@ impl Run {
     }
 }
 
+/// By how much more a ratio is than one.
 fn percent(ratio: f64) -> String {
     format!("{:+.2} %", (ratio - 1.0) * 100.0)
 }

@@ -15,6 +15,7 @@ mod experiment;
 mod noise;
 mod peers;
 mod real;
+mod requests;
 mod simulated;
 mod table;
 
@@ -53,6 +54,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let (name, title, table) = made?;
             arguments.publish(&table, name, title)?;
         }
+        let requests = requests::table(arguments.experiments)?;
+        arguments.publish(&requests, "requests", "Percentiles of requests")?;
     }
     if arguments.real > 0 {
         for made in real::tables(arguments.real, &arguments.max_time)? {

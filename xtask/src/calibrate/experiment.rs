@@ -96,7 +96,7 @@ impl Scenario {
         }
     }
 
-    fn header(self, seed: u64) -> Header {
+    pub(super) fn header(self, seed: u64) -> Header {
         let policy = |index: usize| Policy {
             name: format!("policy {index}"),
             ..Policy::as_is()
@@ -143,8 +143,8 @@ struct Machine {
 }
 
 /// One trial: how long it took, and how much of its memory was huge.
-#[derive(Clone, Copy, Debug)]
-struct Run {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
     seconds: f64,
     huge_bytes: f64,
 }
@@ -176,7 +176,7 @@ impl Machine {
     }
 }
 
-fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) -> Trial {
+pub(super) fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) -> Trial {
     let readings = [
         ("wall_seconds", run.seconds),
         ("huge_anon_peak_bytes", run.huge_bytes),

@@ -55,7 +55,7 @@ fn each_load_has_the_latencies_that_it_wrote() {
     std::fs::write(case.path("x.toml"), latency).expect("a file");
     let words = [&POLICIES[..], &SHORT].concat();
     let mut run = run(&case, &server(&case, ""), &load, &words);
-    let (_, report) = report(&case, run.arg(case.path("x.toml")), 0);
+    let (_, report) = report(&case, &mut run, 0);
     all_requests_have_latencies(&report);
 }
 

@@ -77,8 +77,13 @@ fn nothing_is_left(case: &Case) {
 
 /// Runs it to its end with this exit code, and gives its report. Nothing of a server is left.
 fn report(case: &Case, run: &mut Command, code: i32) -> (Assert, Value) {
-    let json = case.path("report.json");
-    let done = run.arg("--json").arg(&json).assert().code(code);
+    let (json, file) = (case.path("report.json"), case.path("x.toml"));
+    run.arg("--json").arg(&json);
+    // A file of options stands behind all flags, where the command would be.
+    if file.exists() {
+        run.arg(file);
+    }
+    let done = run.assert().code(code);
     nothing_is_left(case);
     (done, case.json(&json))
 }
@@ -184,7 +189,7 @@ fn latencies_are_read_from_the_folder_of_the_trial() {
         std::fs::write(case.path("x.toml"), latency).expect("a file");
         let words = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "1"];
         let mut run = run(&case, &server(&case, ""), &load, &words);
-        report(&case, run.arg(case.path("x.toml")), 0).1
+        report(&case, &mut run, 0).1
     };
     for file in ["took*", "took.{port}"] {
         all_requests_have_latencies(&report(file));

@@ -3,7 +3,6 @@
 //! Nothing is re-implemented here: the order of trials comes from `Plan::round`, the decision
 //! to stop from `compare::progress`, the answer from `compare::table`.
 
-use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::thread;
@@ -16,10 +15,12 @@ mod experiment;
 mod noise;
 mod peers;
 mod real;
+mod requests;
 mod simulated;
 mod table;
 
 use experiment::{Outcomes, Scenario, Truth};
+use simulated::Simulated;
 use table::Table;
 
 /// Arguments of `calibrate`.
@@ -28,18 +29,15 @@ pub struct Arguments {
     /// Simulated experiments per cell.
     #[arg(long, default_value_t = 1000)]
     experiments: u32,
-    /// Real A/A experiments after the simulated ones; 0 leaves them out.
+    /// Real experiments with each planted effect, after the simulated ones; 0 leaves them out.
     #[arg(long, default_value_t = 20)]
     real: u32,
-    /// The policy that the real experiments try twice.
-    #[arg(long, default_value = "as-is")]
-    policy: String,
+    /// The longest that a real experiment may take.
+    #[arg(long, default_value = "20s")]
+    max_time: String,
     /// Also write each table into this folder, as Markdown and CSV.
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
-    /// The program of the real experiments [default: sort -n of a million numbers]
-    #[arg(trailing_var_arg = true)]
-    command: Vec<OsString>,
 }
 
 /// The practical threshold that users get by default.
@@ -52,14 +50,18 @@ const THRESHOLD: f64 = 0.01;
 /// table cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.experiments > 0 {
-        for (name, title, table) in simulated::tables(arguments.experiments) {
-            arguments.publish(&table?, name, title)?;
+        for made in Simulated::new(arguments.experiments).tables() {
+            let (name, title, table) = made?;
+            arguments.publish(&table, name, title)?;
         }
+        let requests = requests::table(arguments.experiments)?;
+        arguments.publish(&requests, "requests", "Percentiles of requests")?;
     }
     if arguments.real > 0 {
-        let real = real::run(arguments.real, &arguments.policy, &arguments.command)?;
-        let title = format!("Real A/A runs of `{}`, {}", real.command, arguments.policy);
-        arguments.publish(&real.table, &format!("aa-{}", real.program), &title)?;
+        for made in real::tables(arguments.real, &arguments.max_time)? {
+            let (name, title, table) = made?;
+            arguments.publish(&table, &name, &title)?;
+        }
     }
     Ok(())
 }
@@ -75,6 +77,32 @@ impl Arguments {
     }
 }
 
+/// Runs `experiments` simulations on all processors. Each has its own seed, so what comes out does
+/// not depend on how many processors there are.
+fn side_by_side<T: Send>(
+    experiments: u32,
+    simulation: impl Fn(u64) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get) as u32;
+    let part = |first: u32| -> Result<Vec<T>> {
+        let seeds = (first..experiments).step_by(threads as usize);
+        seeds.map(|seed| simulation(u64::from(seed) + 1)).collect()
+    };
+    thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|first| scope.spawn(move || part(first)))
+            .collect();
+        let parts = parts
+            .into_iter()
+            .map(|part| part.join().map_err(|_| anyhow!("a simulation panicked"))?);
+        Ok(parts
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect())
+    })
+}
+
 /// What came out of many experiments of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -83,6 +111,8 @@ struct Tally {
     different: u32,
     better: u32,
     worse: u32,
+    /// Experiments that claimed the effect; any claim, where there is none.
+    found: u32,
     mixed: u32,
     /// Experiments in which some policy was called equivalent.
     same: u32,
@@ -96,28 +126,12 @@ struct Tally {
 }
 
 impl Tally {
-    /// Runs `experiments` of them, on all processors. Each has its own seed, so the sum does
-    /// not depend on how many processors there are.
     fn of(scenario: Scenario, experiments: u32) -> Result<Self> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get) as u32;
-        let part = |first: u32| -> Result<Self> {
-            let mut tally = Self::default();
-            for seed in (first..experiments).step_by(threads as usize) {
-                tally.count(scenario, &scenario.run(u64::from(seed) + 1)?);
-            }
-            Ok(tally)
-        };
-        thread::scope(|scope| {
-            let parts: Vec<_> = (0..threads)
-                .map(|first| scope.spawn(move || part(first)))
-                .collect();
-            parts.into_iter().try_fold(Self::default(), |sum, part| {
-                Ok(sum.plus(
-                    part.join()
-                        .map_err(|_| anyhow!("a simulation panicked"))??,
-                ))
-            })
-        })
+        let mut tally = Self::default();
+        for outcomes in side_by_side(experiments, |seed| scenario.run(seed))? {
+            tally.count(scenario, &outcomes);
+        }
+        Ok(tally)
     }
 
     fn count(&mut self, scenario: Scenario, outcomes: &Outcomes) {
@@ -133,6 +147,10 @@ impl Tally {
         self.different += any(&[Better, Worse, Mixed]);
         self.better += any(&[Better]);
         self.worse += any(&[Worse]);
+        self.found += match ratio {
+            Some(ratio) if ratio > 1.0 => any(&[Worse]),
+            _ => any(&[Better, Worse, Mixed]),
+        };
         self.mixed += any(&[Mixed]);
         self.same += any(&[NoDifference]);
         let excluded = outcomes.unseen().is_some_and(|unseen| unseen < slow);
@@ -141,22 +159,6 @@ impl Tally {
         self.intervals += u32::from(covers.is_some());
         self.order += u32::from(outcomes.order_matters());
         self.trials += outcomes.trials;
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            experiments: self.experiments + other.experiments,
-            different: self.different + other.different,
-            better: self.better + other.better,
-            worse: self.worse + other.worse,
-            mixed: self.mixed + other.mixed,
-            same: self.same + other.same,
-            wrongly_same: self.wrongly_same + other.wrongly_same,
-            covered: self.covered + other.covered,
-            intervals: self.intervals + other.intervals,
-            order: self.order + other.order,
-            trials: self.trials + other.trials,
-        }
     }
 
     fn percent(&self, count: u32) -> f64 {

@@ -19,7 +19,7 @@ pub struct Arguments {}
 /// # Errors
 /// A test failed twice, or cargo failed for another reason.
 pub fn run(_: &Arguments) -> Result<()> {
-    let (status, said) = cargo(["--workspace", "--no-fail-fast"])?;
+    let (status, said) = cargo(["--all-targets", "--no-fail-fast"])?;
     if status.success() {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub fn run(_: &Arguments) -> Result<()> {
 
 /// Runs what failed alone; whether it passed.
 fn again(failure: &Failure) -> Result<bool> {
-    let mut words: Vec<&str> = failure.target.split(' ').collect();
+    let mut words = failure.flags();
     // A target with a harness of its own lists no test: all of it runs once more.
     if !failure.tests.is_empty() {
         words.extend(["--", "--exact", "--test-threads=1"]);
@@ -55,13 +55,14 @@ fn again(failure: &Failure) -> Result<bool> {
 }
 
 /// `cargo test` with these arguments; what it says is shown as it comes, and given back. Its two
-/// streams are one pipe, so that the order stays.
+/// streams are one pipe, so that the order stays. It is always about the workspace: of one
+/// package cargo chooses other features, and builds half of everything anew.
 fn cargo<S: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = S>,
 ) -> Result<(ExitStatus, Vec<String>)> {
     let (reader, writer) = io::pipe()?;
     let mut child = Command::new("cargo")
-        .args(["test", "--locked"])
+        .args(["test", "--workspace", "--locked"])
         .args(arguments)
         .stdout(writer.try_clone()?)
         .stderr(writer)
@@ -83,6 +84,21 @@ struct Failure {
     target: String,
     /// Names of the tests that failed; none where the target's own harness does not list them.
     tests: BTreeSet<String>,
+}
+
+impl Failure {
+    /// The flags that choose the target in the workspace: no two have the same name.
+    fn flags(&self) -> Vec<&str> {
+        let mut words = self.target.split(' ');
+        let mut flags = Vec::new();
+        while let Some(word) = words.next() {
+            match word {
+                "-p" => drop(words.next()),
+                _ => flags.push(word),
+            }
+        }
+        flags
+    }
 }
 
 impl fmt::Display for Failure {
@@ -152,6 +168,7 @@ mod tests {
                 failure("-p hugewise-linux --test trial", &[]),
             ]
         );
+        assert_eq!(of(said)[0].flags(), ["--test", "bench"]);
     }
 
     #[test]

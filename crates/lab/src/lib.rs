@@ -33,6 +33,7 @@ mod stride;
 mod threads;
 mod touch;
 mod userfault;
+mod work;
 
 use arguments::Arguments;
 
@@ -67,6 +68,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         until stdin closes; print `fragmented SHARE free BYTES kept BYTES`, and again, having
         repaired the state, for each line on stdin
   spin --ms N                 use N ms of processor time and no memory
+  work --steps N              compute N steps, and no more; HUGEWISE_LAB_WORK=FACTOR[:RUNS]
+        does FACTOR times as many, in one run of RUNS, drawn by lot
   tree --processes N --pages P
         N children that touch P pages each and hold them at the same time
   orphan --pages P            leave a daemon behind that holds P pages; print its pid
@@ -180,6 +183,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "split" => planted::split(&mut rest),
         "stride" => stride::run(&mut rest),
         "spin" => planted::spin(&mut rest),
+        "work" => work::run(&mut rest),
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),

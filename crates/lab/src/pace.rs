@@ -54,7 +54,7 @@ fn touch(region: &Region, work: usize) -> Result<(), Trouble> {
 }
 
 /// So many dependent multiplications: a few processor cycles each, and no memory.
-fn steps(count: usize) {
+pub(crate) fn steps(count: usize) {
     let mut value = 1_u64;
     for _ in 0..count {
         value = black_box(value.wrapping_mul(6_364_136_223_846_793_005));

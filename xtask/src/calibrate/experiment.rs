@@ -15,7 +15,7 @@ use hugewise_model::run::trial::{Outcome, ReadBack, Reading, Role, Trial};
 use super::noise::{Noise, Stream};
 
 /// What is simulated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scenario {
     pub noise: Noise,
     pub truth: Truth,
@@ -26,7 +26,7 @@ pub struct Scenario {
 }
 
 /// What every policy but the baseline does to the time of a trial.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Truth {
     /// Each trial takes so much longer: 0.03 is 3 %.
     Shift(f64),
@@ -36,6 +36,19 @@ pub enum Truth {
     /// than half a second before; `warm` times where not.
     CarryOver { warm: f64, cold: f64 },
 }
+
+impl Truth {
+    /// By how much each trial takes longer, as a share.
+    pub fn shift(self) -> f64 {
+        match self {
+            Self::Shift(effect) => effect,
+            Self::Shape { .. } | Self::CarryOver { .. } => 0.0,
+        }
+    }
+}
+
+/// How long a trial takes without noise and effect.
+pub(super) const SECONDS: f64 = 0.3;
 
 /// After so many simulated seconds memory is cold.
 const COLD_AFTER: f64 = 0.5;
@@ -83,7 +96,7 @@ impl Scenario {
         }
     }
 
-    fn header(self, seed: u64) -> Header {
+    pub(super) fn header(self, seed: u64) -> Header {
         let policy = |index: usize| Policy {
             name: format!("policy {index}"),
             ..Policy::as_is()
@@ -130,8 +143,8 @@ struct Machine {
 }
 
 /// One trial: how long it took, and how much of its memory was huge.
-#[derive(Clone, Copy, Debug)]
-struct Run {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
     seconds: f64,
     huge_bytes: f64,
 }
@@ -150,7 +163,7 @@ impl Machine {
                 false => warm,
             },
         };
-        let seconds = 0.3 * factor * self.noise.draw().exp();
+        let seconds = SECONDS * factor * self.noise.draw().exp();
         let is_huge = is_policy && matches!(truth, Truth::CarryOver { .. });
         self.since_huge = match is_huge {
             true => 0.0,
@@ -163,7 +176,7 @@ impl Machine {
     }
 }
 
-fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) -> Trial {
+pub(super) fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) -> Trial {
     let readings = [
         ("wall_seconds", run.seconds),
         ("huge_anon_peak_bytes", run.huge_bytes),

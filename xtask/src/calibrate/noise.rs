@@ -149,7 +149,7 @@ fn uniform(random: &mut Rng) -> f64 {
 }
 
 /// Standard normal, after Box and Muller.
-fn normal(random: &mut Rng) -> f64 {
+pub(super) fn normal(random: &mut Rng) -> f64 {
     let radius = (-2.0 * uniform(random).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
 }

@@ -1,110 +1,293 @@
-//! Real A/A experiments: the same policy twice on the machine at hand, which must not differ.
+//! Real experiments whose truth is known: the laboratory does a fixed amount of work, and the
+//! policy, a variable of its environment, plants an effect on it.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use hugewise_model::run::stats::median;
 use serde_json::Value;
 
 use super::table::Table;
 use crate::program;
 
-const HEAD: [&str; 6] = [
-    "run",
-    "rounds",
-    "second against first",
-    "95 % interval",
-    "verdict",
-    "control against first",
-];
-
-/// What the experiments gave, and with which program.
-#[derive(Debug)]
-pub struct Real {
-    /// A row for each experiment.
-    pub table: Table,
-    /// The whole command.
-    pub command: String,
-    /// The name of its program, without its folder.
-    pub program: String,
+/// What a policy does to the work of the laboratory.
+struct Planted {
+    /// The last part of the table's name.
+    name: &'static str,
+    title: &'static str,
+    /// The value of the variable that plants it.
+    value: &'static str,
+    truth: Truth,
 }
 
-/// Runs `count` experiments, and counts how often the same was called different.
+/// What is true of a planted effect.
+#[derive(Clone, Copy)]
+enum Truth {
+    /// The factor on the work of every run.
+    Every(f64),
+    /// So many times the work in a share of the runs.
+    Rare { factor: f64, share: f64 },
+}
+
+const PLANTED: [Planted; 4] = [
+    Planted {
+        name: "same",
+        title: "Real runs of the same work",
+        value: "1",
+        truth: Truth::Every(1.0),
+    },
+    Planted {
+        name: "2-percent",
+        title: "Real runs, 2 % more work",
+        value: "1.02",
+        truth: Truth::Every(1.02),
+    },
+    Planted {
+        name: "5-percent",
+        title: "Real runs, 5 % more work",
+        value: "1.05",
+        truth: Truth::Every(1.05),
+    },
+    Planted {
+        name: "rare",
+        title: "Real runs, three times the work in one run of ten",
+        value: "3:10",
+        truth: Truth::Rare {
+            factor: 3.0,
+            share: 0.1,
+        },
+    },
+];
+
+/// A table with the name of its file and its title.
+pub(super) type Named = (String, String, Table);
+
+/// Runs `count` experiments with each effect, each for `max_time` at most, and holds their answers
+/// against the truth.
 ///
 /// # Errors
 /// When the program does not build, a trial fails, or a report lacks what is looked for.
-pub fn run(count: u32, policy: &str, command: &[OsString]) -> Result<Real> {
+pub(super) fn tables(count: u32, max_time: &str) -> Result<impl Iterator<Item = Result<Named>>> {
     let program = program::build()?;
-    let sort = program::sort()?;
-    let command = if command.is_empty() { &sort } else { command };
-    let mut rows = Vec::new();
-    let mut different = 0;
-    for nth in 1..=count {
-        let report = experiment(&program, policy, command)?;
-        let row = Row::of(&report, policy)?;
-        different += u32::from(row.is_different());
-        eprintln!("run {nth} of {count}: {}", row.verdict);
-        rows.push([vec![nth.to_string()], row.cells].concat());
+    let work = Work::measure(&program)?;
+    let max_time = max_time.to_owned();
+    Ok(PLANTED.into_iter().map(move |planted| {
+        let table = planted.table(count, &program, &work, &max_time)?;
+        let name = format!("real-{}", planted.name);
+        let title = format!("{}, {:.1} ms", planted.title, work.seconds() * 1e3);
+        Ok((name, title, table))
+    }))
+}
+
+/// How long the work of a run is meant to take.
+const WORK_SECONDS: f64 = 0.05;
+
+/// The work of one run.
+struct Work {
+    command: Vec<OsString>,
+    /// A run without work, in seconds: no effect is planted on this part.
+    start_seconds: f64,
+}
+
+impl Work {
+    /// As many steps as take [`WORK_SECONDS`] here.
+    fn measure(program: &Path) -> Result<Self> {
+        const SAMPLE: usize = 20_000_000;
+        let start_seconds = seconds(program, 0)?;
+        let per_step = (seconds(program, SAMPLE)? - start_seconds) / SAMPLE as f64;
+        Ok(Self {
+            command: work(program, (WORK_SECONDS / per_step) as usize),
+            start_seconds,
+        })
     }
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    let name = Path::new(&command[0]).file_name().unwrap_or_default();
-    Ok(Real {
-        table: Table {
+
+    /// A whole run.
+    fn seconds(&self) -> f64 {
+        WORK_SECONDS + self.start_seconds
+    }
+
+    /// What `factor` times the work is to the time of a whole run.
+    fn ratio(&self, factor: f64) -> f64 {
+        1.0 + (factor - 1.0) * WORK_SECONDS / self.seconds()
+    }
+}
+
+fn work(program: &Path, steps: usize) -> Vec<OsString> {
+    let lab = program.with_file_name("hugewise-lab");
+    vec![
+        lab.into(),
+        "work".into(),
+        "--steps".into(),
+        steps.to_string().into(),
+    ]
+}
+
+/// How long so many steps usually take, as an experiment reads it.
+fn seconds(program: &Path, steps: usize) -> Result<f64> {
+    let flags = [
+        "--policy",
+        "as-is",
+        "--min-rounds",
+        "20",
+        "--max-rounds",
+        "20",
+    ];
+    let report = program::report(program, &flags, &work(program, steps))?;
+    let trials = report["trials"].as_array().context("no trials")?;
+    let read = |trial: &Value| trial["readings"]["wall_seconds"]["value"].as_f64();
+    median(&trials.iter().filter_map(read).collect::<Vec<_>>()).context("no wall time")
+}
+
+const HEAD: [&str; 7] = [
+    "run",
+    "rounds",
+    "trials",
+    "estimate",
+    "95 % interval",
+    "answer",
+    "holds the truth",
+];
+
+impl Planted {
+    fn table(&self, count: u32, program: &Path, work: &Work, max_time: &str) -> Result<Table> {
+        let policy = format!("env.HUGEWISE_LAB_WORK={}", self.value);
+        let flags = [
+            "--policy",
+            "as-is",
+            "--policy",
+            &policy,
+            "--max-time",
+            max_time,
+        ];
+        let mut runs = Vec::new();
+        for nth in 1..=count {
+            let report = program::report(program, &flags, &work.command)?;
+            let run = Run::of(&report, &policy, self.truth)?;
+            eprintln!("{}, {nth} of {count}: {}", self.name, run.answer);
+            runs.push(run);
+        }
+        let truth = self.truth.ratio(work);
+        let row =
+            |(nth, run): (usize, &Run)| [vec![(nth + 1).to_string()], run.cells(truth)].concat();
+        let rows = runs.iter().enumerate().map(row).collect();
+        let number = |is: &dyn Fn(&Run) -> bool| runs.iter().filter(|&run| is(run)).count();
+        let wrong = number(&|run| run.is_false(self.truth));
+        let found = number(&|run| run.finds(self.truth));
+        let holds = number(&|run| run.holds(truth) == Some(true));
+        let intervals = number(&|run| run.holds(truth).is_some());
+        Ok(Table {
             head: HEAD.to_vec(),
             rows,
-            sum: format!("{different} of {count} runs called the same policy different."),
-        },
-        command: words.join(" "),
-        program: name.to_string_lossy().into_owned(),
-    })
-}
-
-fn experiment(program: &Path, policy: &str, command: &[OsString]) -> Result<Value> {
-    // As root any policy may be asked for; as-is needs nothing.
-    let mut flags = vec!["--policy", policy, "--policy", policy, "--max-rounds", "16"];
-    if policy != "as-is" {
-        flags.push("--system");
+            sum: format!(
+                "{} False claims: {wrong} of {count}; found: {found} of {count}; intervals that hold \
+                 the truth: {holds} of {intervals}.",
+                self.truth.sentence(work),
+            ),
+        })
     }
-    program::report(program, &flags, command)
 }
 
-struct Row {
-    verdict: String,
-    cells: Vec<String>,
+impl Truth {
+    /// The true value of what is estimated.
+    fn ratio(self, work: &Work) -> f64 {
+        match self {
+            Self::Every(factor) => work.ratio(factor),
+            Self::Rare { factor, share } => work.ratio(1.0 + share * (factor - 1.0)),
+        }
+    }
+
+    fn sentence(self, work: &Work) -> String {
+        let more = (self.ratio(work) - 1.0) * 100.0;
+        match self {
+            Self::Every(factor) if factor <= 1.0 => "Nothing truly differs.".to_owned(),
+            Self::Every(_) => format!("Each run truly takes {more:.2} % longer."),
+            Self::Rare { .. } => format!(
+                "The mean run truly takes {more:.2} % longer, and the estimates are those of the mean."
+            ),
+        }
+    }
 }
 
-impl Row {
-    fn of(report: &Value, policy: &str) -> Result<Self> {
-        let second = format!("{policy} #2");
+/// What one experiment said of the planted effect.
+struct Run {
+    rounds: u64,
+    trials: usize,
+    answer: String,
+    estimate: Option<f64>,
+    interval: Option<(f64, f64)>,
+    /// The share of slow runs that the answer does not exclude.
+    slow_at_most: Option<f64>,
+}
+
+impl Run {
+    fn of(report: &Value, policy: &str, truth: Truth) -> Result<Self> {
         let comparisons = report["comparisons"].as_array().context("no comparisons")?;
         let row = comparisons
             .iter()
             .find(|row| row["metric"] == "wall_seconds" && row["statistic"] == "center")
             .context("the wall time was not compared")?;
-        let verdict = report["verdict"]["policies"][&second]
-            .as_str()
-            .context("no verdict")?
-            .to_owned();
-        let control = &report["control"];
-        let interval = format!("{} to {}", percent(&row["low"]), percent(&row["high"]));
-        let cells = vec![
-            row["n"].to_string(),
-            percent(&row["ratio"]),
-            interval,
-            verdict.clone(),
-            percent(&control["comparison"]["ratio"]),
-        ];
-        Ok(Self { verdict, cells })
+        let answer = report["verdict"]["policies"][policy].as_str();
+        let runs = &report["verdict"]["runs"][policy];
+        let (estimate, low, high) = match truth {
+            Truth::Every(_) => (&row["ratio"], &row["low"], &row["high"]),
+            Truth::Rare { .. } => (&runs["mean"], &runs["mean_low"], &runs["mean_high"]),
+        };
+        Ok(Self {
+            rounds: row["n"].as_u64().context("no number of rounds")?,
+            trials: report["trials"].as_array().map_or(0, Vec::len),
+            answer: answer.context("no answer")?.to_owned(),
+            estimate: estimate.as_f64(),
+            interval: low.as_f64().zip(high.as_f64()),
+            slow_at_most: runs["worse_at_most"].as_f64(),
+        })
     }
 
-    fn is_different(&self) -> bool {
-        matches!(self.verdict.as_str(), "better" | "worse" | "mixed")
+    /// Whether the answer says what is not so.
+    fn is_false(&self, truth: Truth) -> bool {
+        match (self.answer.as_str(), truth) {
+            ("better", _) => true,
+            ("worse" | "mixed", Truth::Every(factor)) if factor <= 1.0 => true,
+            ("mixed" | "no_difference", Truth::Every(factor)) => factor > 1.0,
+            ("no_difference", Truth::Rare { share, .. }) => {
+                self.slow_at_most.is_some_and(|most| most < share)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the answer names the effect.
+    fn finds(&self, truth: Truth) -> bool {
+        match truth {
+            Truth::Every(factor) if factor <= 1.0 => self.answer == "no_difference",
+            Truth::Every(_) => self.answer == "worse",
+            Truth::Rare { .. } => matches!(self.answer.as_str(), "worse" | "mixed"),
+        }
+    }
+
+    /// Whether the interval holds the truth; `None` without one.
+    fn holds(&self, truth: f64) -> Option<bool> {
+        self.interval
+            .map(|(low, high)| low <= truth && truth <= high)
+    }
+
+    fn cells(&self, truth: f64) -> Vec<String> {
+        let interval = |(low, high)| format!("{} to {}", percent(low), percent(high));
+        let holds = |holds| if holds { "yes" } else { "no" };
+        let none = || "~".to_owned();
+        vec![
+            self.rounds.to_string(),
+            self.trials.to_string(),
+            self.estimate.map_or_else(none, percent),
+            self.interval.map_or_else(none, interval),
+            self.answer.clone(),
+            self.holds(truth)
+                .map_or_else(none, |it| holds(it).to_owned()),
+        ]
     }
 }
 
-fn percent(ratio: &Value) -> String {
-    ratio.as_f64().map_or_else(
-        || "~".to_owned(),
-        |ratio| format!("{:+.2} %", (ratio - 1.0) * 100.0),
-    )
+/// By how much more a ratio is than one.
+fn percent(ratio: f64) -> String {
+    format!("{:+.2} %", (ratio - 1.0) * 100.0)
 }

@@ -1,143 +1,264 @@
-//! The tables of simulated experiments: errors, power, shapes, order.
+//! The tables of simulated experiments: errors, power, other tools, shapes, order.
 
 use anyhow::Result;
 
 use super::experiment::{Scenario, Truth};
 use super::noise::Noise;
-use super::peers;
+use super::peers::{self, Tool};
 use super::table::Table;
 use super::{THRESHOLD, Tally};
 
 /// The rounds that an experiment has by default.
 const ROUNDS: u32 = 40;
 
-/// The tables with their names and titles, each made when it is asked for.
-pub(super) fn tables(
+/// A table: what is simulated in each row, and what its columns show of it.
+struct Page {
+    name: &'static str,
+    title: &'static str,
+    /// The headings of the words that begin a row.
+    labels: &'static [&'static str],
+    rows: Vec<Row>,
+    columns: Vec<Column>,
+}
+
+/// The words that begin a row, and the experiments that it is about.
+struct Row {
+    labels: Vec<String>,
+    scenario: Scenario,
+}
+
+/// A figure of each row.
+struct Column {
+    head: &'static str,
+    figure: Figure,
+}
+
+enum Figure {
+    /// Of many experiments of the row, changed in one respect or none.
+    Ours(fn(Scenario) -> Scenario, fn(&Tally) -> String),
+    /// How often another tool claims a difference.
+    Peer(Tool),
+    /// How many trials the peer at its best needs.
+    FewestTrials,
+}
+
+/// The tables, each made when it is asked for.
+#[derive(Debug)]
+pub(super) struct Simulated {
     experiments: u32,
-) -> impl Iterator<Item = (&'static str, &'static str, Result<Table>)> {
-    type Make = fn(u32) -> Result<Table>;
-    let all: [(&str, &str, Make); 4] = [
-        (
-            "errors",
-            "No effect: how often something is claimed",
-            errors,
-        ),
-        (
-            "power",
-            "True effects: how often and how soon they are found",
-            power,
-        ),
-        ("shapes", "Policies that change some runs", shapes),
-        ("order", "Trials that depend on what ran before", order),
-    ];
-    all.into_iter()
-        .map(move |(name, title, make)| (name, title, make(experiments)))
+    /// What was counted for one table serves the others.
+    counted: Vec<(Scenario, Tally)>,
+}
+
+impl Simulated {
+    pub(super) fn new(experiments: u32) -> Self {
+        Self {
+            experiments,
+            counted: Vec::new(),
+        }
+    }
+
+    /// The tables with their names and titles.
+    pub(super) fn tables(
+        mut self,
+    ) -> impl Iterator<Item = Result<(&'static str, &'static str, Table)>> {
+        let pages = [errors(), power(), peers(), shapes(), order()];
+        pages
+            .into_iter()
+            .map(move |page| Ok((page.name, page.title, self.table(&page)?)))
+    }
+
+    fn table(&mut self, page: &Page) -> Result<Table> {
+        let mut rows = Vec::new();
+        for row in &page.rows {
+            let mut cells = row.labels.clone();
+            for column in &page.columns {
+                cells.push(self.cell(row.scenario, &column.figure)?);
+            }
+            rows.push(cells);
+        }
+        let heads = page.columns.iter().map(|column| column.head);
+        Ok(Table {
+            head: page.labels.iter().copied().chain(heads).collect(),
+            rows,
+            sum: format!("{} experiments for each cell.", self.experiments),
+        })
+    }
+
+    fn cell(&mut self, scenario: Scenario, figure: &Figure) -> Result<String> {
+        let (noise, effect) = (scenario.noise, scenario.truth.shift());
+        match figure {
+            Figure::Ours(change, show) => Ok(show(&self.tally(change(scenario))?)),
+            Figure::Peer(tool) => {
+                let share = tool.claims(noise, effect, self.experiments)?;
+                Ok(percent(100.0 * share))
+            }
+            Figure::FewestTrials => {
+                let fewest = peers::fewest_trials(noise, effect, self.experiments)?;
+                Ok(fewest.map_or_else(|| "> 640".to_owned(), |fewest| fewest.to_string()))
+            }
+        }
+    }
+
+    fn tally(&mut self, scenario: Scenario) -> Result<Tally> {
+        let mut counted = self.counted.iter();
+        if let Some((_, tally)) = counted.find(|(known, _)| *known == scenario) {
+            return Ok(*tally);
+        }
+        let tally = Tally::of(scenario, self.experiments)?;
+        self.counted.push((scenario, tally));
+        Ok(tally)
+    }
+}
+
+/// What users get by default: one policy beside the baseline.
+fn usual(noise: Noise, truth: Truth) -> Scenario {
+    Scenario {
+        noise,
+        truth,
+        threshold: THRESHOLD,
+        policies: 2,
+        max_rounds: ROUNDS,
+    }
+}
+
+fn as_is(scenario: Scenario) -> Scenario {
+    scenario
+}
+
+fn with_policies<const POLICIES: usize>(scenario: Scenario) -> Scenario {
+    Scenario {
+        policies: POLICIES + 1,
+        ..scenario
+    }
+}
+
+fn with_rounds<const ROUNDS: u32>(scenario: Scenario) -> Scenario {
+    Scenario {
+        max_rounds: ROUNDS,
+        ..scenario
+    }
+}
+
+fn strict(scenario: Scenario) -> Scenario {
+    Scenario {
+        threshold: 0.0,
+        max_rounds: 3 * ROUNDS,
+        ..scenario
+    }
+}
+
+fn ours(
+    head: &'static str,
+    change: fn(Scenario) -> Scenario,
+    show: fn(&Tally) -> String,
+) -> Column {
+    Column {
+        head,
+        figure: Figure::Ours(change, show),
+    }
 }
 
 fn percent(share: f64) -> String {
     format!("{share:.1} %")
 }
 
-fn trials(tally: Tally) -> String {
+fn trials(tally: &Tally) -> String {
     format!("{:.0}", tally.mean_trials())
 }
 
-fn sum(experiments: u32) -> String {
-    format!("{experiments} experiments for each cell.")
+fn claimed(tally: &Tally) -> String {
+    percent(tally.percent(tally.different))
 }
 
-fn errors(experiments: u32) -> Result<Table> {
-    let row = |noise: Noise| -> Result<Vec<String>> {
-        let tally = |policies, threshold, max_rounds| {
-            let scenario = Scenario {
-                noise,
-                truth: Truth::Shift(0.0),
-                threshold,
-                policies,
-                max_rounds,
-            };
-            Tally::of(scenario, experiments)
-        };
-        let one = tally(2, THRESHOLD, ROUNDS)?;
-        let strict = tally(2, 0.0, 3 * ROUNDS)?;
-        let (three, nine) = (tally(4, THRESHOLD, ROUNDS)?, tally(10, THRESHOLD, ROUNDS)?);
-        let few = tally(2, THRESHOLD, 5)?;
-        Ok(vec![
-            noise.label().to_owned(),
-            percent(few.percent(few.different)),
-            percent(one.percent(one.different)),
-            percent(strict.percent(strict.different)),
-            percent(three.percent(three.different)),
-            percent(nine.percent(nine.different)),
-            percent(one.percent(one.same)),
-            trials(one),
-            trials(three),
-            percent(100.0 * peers::false_alarms_in_blocks(noise)),
-        ])
+fn better(tally: &Tally) -> String {
+    percent(tally.percent(tally.better))
+}
+
+fn worse(tally: &Tally) -> String {
+    percent(tally.percent(tally.worse))
+}
+
+fn same(tally: &Tally) -> String {
+    percent(tally.percent(tally.same))
+}
+
+fn errors() -> Page {
+    let row = |noise: Noise| Row {
+        labels: vec![noise.label().to_owned()],
+        scenario: usual(noise, Truth::Shift(0.0)),
     };
-    Ok(Table {
-        head: vec![
-            "noise of one trial",
-            "at most 5 rounds: claimed",
-            "1 policy: claimed",
-            "1 policy, 120 rounds, threshold 0",
-            "3 policies: any claimed",
-            "9 policies: any claimed",
-            "1 policy: no difference",
-            "1 policy: trials",
-            "3 policies: trials",
-            "10 runs, then 10 (Mann–Whitney)",
+    Page {
+        name: "errors",
+        title: "No effect: how often something is claimed",
+        labels: &["noise of one trial"],
+        rows: Noise::ALL.map(row).into(),
+        columns: vec![
+            ours("at most 5 rounds: claimed", with_rounds::<5>, claimed),
+            ours("1 policy: claimed", as_is, claimed),
+            ours("1 policy, 120 rounds, threshold 0", strict, claimed),
+            ours("3 policies: any claimed", with_policies::<3>, claimed),
+            ours("9 policies: any claimed", with_policies::<9>, claimed),
+            ours("1 policy: no difference", as_is, same),
+            ours("1 policy: trials", as_is, trials),
+            ours("3 policies: trials", with_policies::<3>, trials),
         ],
-        rows: Noise::ALL.into_iter().map(row).collect::<Result<_>>()?,
-        sum: sum(experiments),
-    })
+    }
 }
 
 const EFFECTS: [f64; 5] = [0.02, 0.03, 0.05, 0.10, 0.25];
 
-fn power(experiments: u32) -> Result<Table> {
-    let row = |(noise, effect): (Noise, f64)| -> Result<Vec<String>> {
-        let tally = |max_rounds, policies| {
-            let scenario = Scenario {
-                noise,
-                truth: Truth::Shift(effect),
-                threshold: THRESHOLD,
-                policies,
-                max_rounds,
-            };
-            Tally::of(scenario, experiments)
-        };
-        let (usual, long) = (tally(ROUNDS, 2)?, tally(10 * ROUNDS, 2)?);
-        let peer = peers::fewest_trials(noise, effect);
-        let missed = usual.intervals - usual.covered;
-        Ok(vec![
-            format!("{}, {:.0} %", noise.label(), effect * 100.0),
-            percent(usual.percent(usual.worse)),
-            trials(usual),
-            percent(long.percent(long.worse)),
-            trials(long),
-            peer.map_or_else(|| "> 640".to_owned(), |peer| peer.to_string()),
-            percent(usual.percent(usual.same + usual.better)),
-            percent(usual.percent(missed)),
-        ])
+/// A row for each noise and each effect.
+fn shifts(effects: &[f64]) -> Vec<Row> {
+    let row = |noise: Noise, effect: f64| Row {
+        labels: vec![format!("{}, {:.0} %", noise.label(), effect * 100.0)],
+        scenario: usual(noise, Truth::Shift(effect)),
     };
-    let cells = Noise::ALL
-        .into_iter()
-        .flat_map(|noise| EFFECTS.map(|effect| (noise, effect)));
-    Ok(Table {
-        head: vec![
-            "noise, effect",
-            "40 rounds: found",
-            "trials",
-            "400 rounds: found",
-            "trials",
-            "Mann–Whitney at its best: trials for 90 %",
-            "wrong answer",
-            "interval misses",
+    let of_noise = |noise| effects.iter().map(move |&effect| row(noise, effect));
+    Noise::ALL.into_iter().flat_map(of_noise).collect()
+}
+
+fn power() -> Page {
+    Page {
+        name: "power",
+        title: "True effects: how often and how soon they are found",
+        labels: &["noise, effect"],
+        rows: shifts(&EFFECTS),
+        columns: vec![
+            ours("40 rounds: found", as_is, worse),
+            ours("trials", as_is, trials),
+            ours("400 rounds: found", with_rounds::<400>, worse),
+            ours("trials", with_rounds::<400>, trials),
+            Column {
+                head: "Mann–Whitney at its best: trials for 90 %",
+                figure: Figure::FewestTrials,
+            },
+            ours("wrong answer", as_is, |tally| {
+                percent(tally.percent(tally.same + tally.better))
+            }),
+            ours("interval misses", as_is, |tally| {
+                percent(tally.percent(tally.intervals - tally.covered))
+            }),
         ],
-        rows: cells.map(row).collect::<Result<_>>()?,
-        sum: sum(experiments),
-    })
+    }
+}
+
+fn peers() -> Page {
+    let peer = |tool: Tool| Column {
+        head: tool.label(),
+        figure: Figure::Peer(tool),
+    };
+    let ours = ours("hugewise (40 rounds)", as_is, |tally| {
+        // Without an effect any claim counts, and with one that it is worse.
+        percent(tally.percent(tally.found))
+    });
+    Page {
+        name: "peers",
+        title: "Other tools as they are shipped: how often a difference is claimed",
+        labels: &["noise, effect"],
+        rows: shifts(&[0.0, 0.02, 0.03, 0.05, 0.10, 0.25]),
+        columns: std::iter::once(ours).chain(Tool::ALL.map(peer)).collect(),
+    }
 }
 
 /// The usual run, the share of rare ones and what those take, all times the baseline.
@@ -153,76 +274,67 @@ const SHAPES: [(f64, f64, f64); 9] = [
     (0.9, 0.0, 1.0),
 ];
 
-fn shapes(experiments: u32) -> Result<Table> {
-    let noises = [Noise::Still, Noise::Independent, Noise::Recorded];
-    let row = |(noise, (usual, share, rare)): (Noise, (f64, f64, f64))| -> Result<Vec<String>> {
-        let scenario = Scenario {
-            noise,
-            truth: Truth::Shape { usual, share, rare },
-            threshold: THRESHOLD,
-            policies: 2,
-            max_rounds: ROUNDS,
-        };
-        let tally = Tally::of(scenario, experiments)?;
-        Ok(vec![
+fn shapes() -> Page {
+    let row = |noise: Noise, (usual_run, share, rare): (f64, f64, f64)| Row {
+        labels: vec![
             noise.label().to_owned(),
-            format!("×{usual}; {:.0} % ×{rare}", share * 100.0),
-            percent(tally.percent(tally.better)),
-            percent(tally.percent(tally.mixed)),
-            percent(tally.percent(tally.worse)),
-            percent(tally.percent(tally.same)),
-            percent(tally.percent(tally.wrongly_same)),
-            trials(tally),
-        ])
-    };
-    let cells = noises
-        .into_iter()
-        .flat_map(|noise| SHAPES.map(|shape| (noise, shape)));
-    Ok(Table {
-        head: vec![
-            "noise of one trial",
-            "runs of the policy",
-            "better",
-            "mixed",
-            "worse",
-            "no difference",
-            "of these with a false bound on slow runs",
-            "trials",
+            format!("×{usual_run}; {:.0} % ×{rare}", share * 100.0),
         ],
-        rows: cells.map(row).collect::<Result<_>>()?,
-        sum: sum(experiments),
-    })
+        scenario: usual(
+            noise,
+            Truth::Shape {
+                usual: usual_run,
+                share,
+                rare,
+            },
+        ),
+    };
+    let noises = [Noise::Still, Noise::Independent, Noise::Recorded];
+    let rows = noises.into_iter();
+    Page {
+        name: "shapes",
+        title: "Policies that change some runs",
+        labels: &["noise of one trial", "runs of the policy"],
+        rows: rows
+            .flat_map(|noise| SHAPES.map(|shape| row(noise, shape)))
+            .collect(),
+        columns: vec![
+            ours("better", as_is, better),
+            ours("mixed", as_is, |tally| percent(tally.percent(tally.mixed))),
+            ours("worse", as_is, worse),
+            ours("no difference", as_is, same),
+            ours("of these with a false bound on slow runs", as_is, |tally| {
+                percent(tally.percent(tally.wrongly_same))
+            }),
+            ours("trials", as_is, trials),
+        ],
+    }
 }
 
-fn order(experiments: u32) -> Result<Table> {
-    let row = |(noise, warm, cold): (Noise, f64, f64)| -> Result<Vec<String>> {
-        let scenario = Scenario {
-            noise,
-            truth: Truth::CarryOver { warm, cold },
-            threshold: THRESHOLD,
-            policies: 4,
-            max_rounds: ROUNDS,
-        };
-        let tally = Tally::of(scenario, experiments)?;
-        Ok(vec![
+fn order() -> Page {
+    let row = |noise: Noise, (warm, cold): (f64, f64)| Row {
+        labels: vec![
             noise.label().to_owned(),
             format!("warm ×{warm}, cold ×{cold}"),
-            percent(tally.percent(tally.order)),
-            trials(tally),
-        ])
+        ],
+        scenario: usual(noise, Truth::CarryOver { warm, cold }),
     };
     let truths = [(1.0, 1.0), (0.9, 0.9), (0.75, 1.3), (0.9, 1.0)];
-    let cells = Noise::ALL
-        .into_iter()
-        .flat_map(|noise| truths.map(|(warm, cold)| (noise, warm, cold)));
-    Ok(Table {
-        head: vec![
-            "noise of one trial",
-            "trials with huge pages",
-            "the order is found to matter",
-            "trials",
+    let noises = Noise::ALL.into_iter();
+    Page {
+        name: "order",
+        title: "Trials that depend on what ran before",
+        labels: &["noise of one trial", "trials with huge pages"],
+        rows: noises
+            .flat_map(|noise| truths.map(|truth| row(noise, truth)))
+            .collect(),
+        columns: vec![
+            ours(
+                "the order is found to matter",
+                with_policies::<3>,
+                |tally| percent(tally.percent(tally.order)),
+            ),
+            ours("trials", with_policies::<3>, trials),
         ],
-        rows: cells.map(row).collect::<Result<_>>()?,
-        sum: sum(experiments),
-    })
+    }
 }

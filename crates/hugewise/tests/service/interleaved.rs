@@ -3,7 +3,9 @@
 use predicates::str::contains;
 use serde_json::Value;
 
-use super::{REQUESTS, asking, exact_faults, nothing_is_left, run, server, unfolded};
+use super::{
+    REQUESTS, all_requests_have_latencies, asking, exact_faults, report, run, server, unfolded,
+};
 use crate::harness::{Case, one_at_a_time, readings};
 
 const POLICIES: [&str; 4] = ["--policy", "huge:as-is", "--policy", "small:thp=never"];
@@ -14,14 +16,10 @@ const SHORT: [&str; 4] = ["--max-rounds", "4", "--rounds-per-start", "2"];
 fn servers_live_through_rounds_and_each_load_is_a_trial() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let json = case.path("report.json");
     let words = [&POLICIES[..], &SHORT].concat();
-    let done = run(&case, &server(&case, "--huge"), &asking(REQUESTS), &words)
-        .args(["--latency", "csv:latency_ns", "--warmup", "1", "--verbose"])
-        .arg("--json")
-        .arg(&json)
-        .assert()
-        .success();
+    let mut run = run(&case, &server(&case, "--huge"), &asking(REQUESTS), &words);
+    run.args(["--latency", "csv:latency_ns", "--warmup", "1", "--verbose"]);
+    let (done, report) = report(&case, &mut run, 0);
     let text = unfolded(&done);
     assert!(
         text.contains("Service: the servers of all policies live at once"),
@@ -30,8 +28,6 @@ fn servers_live_through_rounds_and_each_load_is_a_trial() {
     assert!(text.contains("Servers were started 2 times."), "{text}");
     let ports = std::fs::read_to_string(case.path("ports")).expect("ports");
     assert_eq!(ports.lines().count(), 6, "{ports}");
-    nothing_is_left(&case);
-    let report = case.json(&json);
     exact_faults(&report);
     starts_are_numbered(&report);
     assert_eq!(report["starts"][0]["starts"], 2, "{report:#}");
@@ -54,37 +50,22 @@ fn starts_are_numbered(report: &Value) {
 fn each_load_has_the_latencies_that_it_wrote() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let json = case.path("report.json");
     let load = format!("{} > {{dir}}/took.$$", asking(REQUESTS));
     let latency = "latency = 'csv:latency_ns:{dir}/took.*'\n";
     std::fs::write(case.path("x.toml"), latency).expect("a file");
     let words = [&POLICIES[..], &SHORT].concat();
-    run(&case, &server(&case, ""), &load, &words)
-        .arg("--json")
-        .arg(&json)
-        .arg(case.path("x.toml"))
-        .assert()
-        .success();
-    nothing_is_left(&case);
-    for trial in case.json(&json)["trials"].as_array().expect("trials") {
-        let latencies = &trial["readings"]["latency_seconds"]["histogram"];
-        assert_eq!(latencies["count"], REQUESTS, "{trial:#}");
-    }
+    let mut run = run(&case, &server(&case, ""), &load, &words);
+    let (_, report) = report(&case, &mut run, 0);
+    all_requests_have_latencies(&report);
 }
 
 #[test]
 fn a_server_that_ends_under_load_fails_all_trials_of_its_start() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let json = case.path("report.json");
     let words = [&POLICIES[..], &SHORT, &["--warmup", "0"]].concat();
-    run(&case, &server(&case, "--fail load"), &asking(3), &words)
-        .arg("--json")
-        .arg(&json)
-        .assert()
-        .code(3);
-    nothing_is_left(&case);
-    let report = case.json(&json);
+    let mut run = run(&case, &server(&case, "--fail load"), &asking(3), &words);
+    let (_, report) = report(&case, &mut run, 3);
     let error = |index: usize| report["trials"][index]["outcome"]["error"].to_string();
     assert!(error(0).contains("ended under load"), "{}", error(0));
     assert!(error(3).contains("ended between two loads"), "{}", error(3));

@@ -3,6 +3,7 @@
 mod death;
 mod examples;
 mod interleaved;
+mod refusals;
 mod stacks;
 mod timeline;
 
@@ -74,6 +75,27 @@ fn nothing_is_left(case: &Case) {
     }
 }
 
+/// Runs it to its end with this exit code, and gives its report. Nothing of a server is left.
+fn report(case: &Case, run: &mut Command, code: i32) -> (Assert, Value) {
+    let (json, file) = (case.path("report.json"), case.path("x.toml"));
+    run.arg("--json").arg(&json);
+    // A file of options stands behind all flags, where the command would be.
+    if file.exists() {
+        run.arg(file);
+    }
+    let done = run.assert().code(code);
+    nothing_is_left(case);
+    (done, case.json(&json))
+}
+
+/// Each trial has the latency of each of its requests.
+fn all_requests_have_latencies(report: &Value) {
+    for trial in report["trials"].as_array().expect("trials") {
+        let latencies = &trial["readings"]["latency_seconds"]["histogram"];
+        assert_eq!(latencies["count"], REQUESTS, "{trial:#}");
+    }
+}
+
 /// Servers whose folder lies in this one.
 fn processes(lab: &Path, folder: &Path) -> usize {
     let named = |line: &[u8]| {
@@ -91,40 +113,34 @@ fn processes(lab: &Path, folder: &Path) -> usize {
 fn what_is_read_is_of_the_server_while_the_load_runs() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let (json, record) = (case.path("report.json"), case.path("run.jsonl"));
     let warm_up = asking(7);
-    let done = run(&case, &server(&case, "--huge"), &asking(REQUESTS), &[])
-        .args([
-            "--policy",
-            "huge:as-is",
-            "--policy",
-            "small:thp=never",
-            "--max-rounds",
-            "2",
-            "--interleave",
-            "no",
-        ])
-        .args([
-            "--latency",
-            "csv:latency_ns",
-            "--warm-up-load",
-            &warm_up,
-            "--output",
-            "keep",
-            "--verbose",
-        ])
-        .arg("--json")
-        .arg(&json)
-        .arg("--out")
-        .arg(&record)
-        .assert()
-        .success()
-        .stdout(contains("latency, p99.9"));
+    let mut run = run(&case, &server(&case, "--huge"), &asking(REQUESTS), &[]);
+    run.args([
+        "--policy",
+        "huge:as-is",
+        "--policy",
+        "small:thp=never",
+        "--max-rounds",
+        "2",
+        "--interleave",
+        "no",
+    ])
+    .args([
+        "--latency",
+        "csv:latency_ns",
+        "--warm-up-load",
+        &warm_up,
+        "--output",
+        "keep",
+        "--verbose",
+    ])
+    .arg("--out")
+    .arg(case.path("run.jsonl"));
+    let (done, report) = report(&case, &mut run, 0);
+    let done = done.stdout(contains("latency, p99.9"));
     let text = unfolded(&done);
     assert!(text.contains("Service: each trial starts it"), "{text}");
     assert!(text.contains("ran under no policy."), "{text}");
-    nothing_is_left(&case);
-    let report = case.json(&json);
     assert_eq!(report["verdict"]["metric"], "latency_seconds");
     assert_eq!(report["plan"]["service"]["ready"], "tcp:127.0.0.1:{port}");
     exact_faults(&report);
@@ -168,27 +184,17 @@ fn latencies_are_read_from_the_folder_of_the_trial() {
     let _turn = one_at_a_time();
     let case = Case::new();
     let load = format!("{} > {{dir}}/took.{{port}}", asking(REQUESTS));
-    let report = |file: &str, load: &str| {
-        let json = case.path("report.json");
+    let report = |file: &str| {
         let latency = format!("latency = 'csv:latency_ns:{{dir}}/{file}'\n");
         std::fs::write(case.path("x.toml"), latency).expect("a file");
         let words = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "1"];
-        run(&case, &server(&case, ""), load, &words)
-            .arg("--json")
-            .arg(&json)
-            .arg(case.path("x.toml"))
-            .assert()
-            .success();
-        nothing_is_left(&case);
-        case.json(&json)
+        let mut run = run(&case, &server(&case, ""), &load, &words);
+        report(&case, &mut run, 0).1
     };
     for file in ["took*", "took.{port}"] {
-        for trial in report(file, &load)["trials"].as_array().expect("trials") {
-            let latencies = &trial["readings"]["latency_seconds"]["histogram"];
-            assert_eq!(latencies["count"], REQUESTS, "{file}: {trial:#}");
-        }
+        all_requests_have_latencies(&report(file));
     }
-    let report = report("log", &load);
+    let report = report("log");
     let missing = report["trials"][0]["readings"]["latency_seconds"].to_string();
     assert!(
         missing.contains("{dir}/log: the trial wrote no such file"),
@@ -222,18 +228,12 @@ fn a_failing_service_is_a_row_with_its_last_words() {
         ),
     ] {
         let case = Case::new();
-        let json = case.path("report.json");
         let words = ["--policy", "as-is", "--warmup", "0", "--max-rounds", "2"];
-        let done = run(&case, &server(&case, failing), load, &words)
-            .arg("--json")
-            .arg(&json)
-            .assert()
-            .code(3);
+        let mut run = run(&case, &server(&case, failing), load, &words);
+        let (done, report) = report(&case, &mut run, 3);
         let text = unfolded(&done);
         assert!(text.contains(said), "{text}");
-        let report = case.json(&json);
         assert_eq!(report["trials"][0]["outcome"]["party"], party, "{report:#}");
-        nothing_is_left(&case);
     }
 }
 
@@ -256,147 +256,4 @@ fn a_server_that_stays_is_killed_and_that_is_said_once() {
     let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
     assert_eq!(said.matches("was killed").count(), 1, "{said}");
     nothing_is_left(&case);
-}
-
-#[test]
-fn what_cannot_be_is_refused_before_anything_runs() {
-    for (words, error) in [
-        (&["--service", "sleep 1"][..], "needs --ready"),
-        (
-            &["--service", "sleep 1", "--ready", "tcp:{port}"],
-            "needs --load",
-        ),
-        (
-            &["--service", "sleep 1", "--ready", "soon", "--load", "true"],
-            "tcp:PORT",
-        ),
-        (&["--load", "true", "--", "true"], "--load needs --service"),
-        (&["--grace", "1s", "--", "true"], "--grace needs --service"),
-        (
-            &["--service", "sleep 1", "--", "true"],
-            "--service is the command",
-        ),
-        (
-            &[
-                "--service",
-                "no-such-server -p 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-            ],
-            "`no-such-server`",
-        ),
-        (
-            &["--service", "sleep 1", "--ready", "tcp:1", "--load", " "],
-            "--load",
-        ),
-        (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-                "--load-cpus",
-                "9999",
-            ],
-            "CPU 9999 is not online",
-        ),
-        (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-                "--latency",
-                "hgrm:/tmp/x-{port}",
-            ],
-            "a path with {port} must begin with {dir}/",
-        ),
-        (
-            &["--latency", "hgrm:{dir}/x", "--", "true"],
-            "{dir} needs --service",
-        ),
-        (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-                "--exit-hold",
-                "on",
-            ],
-            "--exit-hold on",
-        ),
-        (
-            &["--dry-run", "--format", "csv", "--", "true"],
-            "text or json",
-        ),
-    ] {
-        let case = Case::new();
-        case.hugewise()
-            .arg("run")
-            .args(words)
-            .assert()
-            .code(2)
-            .stderr(contains(error));
-    }
-}
-
-#[test]
-fn a_program_may_be_made_by_the_setup() {
-    let case = Case::new();
-    let service = ["--service", "./made", "--ready", "tcp:1", "--load", "true"];
-    let command = ["--", "./made"];
-    for words in [&service[..], &command] {
-        let run = ["run", "--dry-run"];
-        let refused = case.hugewise().args(run).args(words).assert();
-        refused.code(2).stderr(contains("no program"));
-        let run = ["run", "--dry-run", "--setup", "make"];
-        case.hugewise().args(run).args(words).assert().success();
-    }
-}
-
-#[test]
-fn a_dry_run_says_everything_and_does_nothing() {
-    let case = Case::new();
-    std::fs::write(
-        case.path("x.toml"),
-        "service = ['sleep', '1']\nready = 'log:up'\nload = 'sleep 2'\nstop-signal = 'INT'\n\
-         policies = ['thp=never', 'malloc=thp']\nload-cpus = '0'\nmax-time = '1m'\n\
-         host-memory = 'as-is'\n",
-    )
-    .expect("a file");
-    let words = ["run", "--dry-run", "--seed", "7", "x.toml"];
-    case.hugewise().args(words).assert().success().stdout(
-        "Dry run: nothing was run or set.\n\
-         command        sleep 1\n\
-         service ready  log:up within 60 s\n\
-         load           sleep 2 (without a policy, on CPUs [0])\n\
-         stop           SIGINT, killed 10 s later\n\
-         servers        one started for each trial, because each server needs an address\n               \
-         of its own: write {port} (or a socket in {dir}) in the service,\n               \
-         its load and --ready\n\
-         thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
-         malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
-         append after `:`)\n\
-         rounds         at most 400 of 3 trials each, none started after 60 s, after 1\n               \
-         unmeasured; seed 7\n\
-         decided by     wall_seconds; differences within 1 % do not count\n",
-    );
-    let json = case
-        .hugewise()
-        .args(["run", "--format", "json"])
-        .args(&words[1..])
-        .assert()
-        .success();
-    let plan: Value = serde_json::from_slice(&json.get_output().stdout).expect("JSON");
-    assert_eq!(plan["plan"]["service"]["stop_signal"], "SIGINT");
-    assert!(!case.path("state").exists());
 }

@@ -1,6 +1,6 @@
 //! Stacks of threads that a huge page holds.
 
-use super::{asking, nothing_is_left, run, server};
+use super::{asking, report, run, server};
 use crate::harness::{Case, finding, is_root, one_at_a_time, readings, settings, skip};
 
 const THREADS: f64 = 5.0;
@@ -13,18 +13,13 @@ fn stacks_that_grew_to_huge_pages_are_found() {
     }
     let _turn = one_at_a_time();
     let (case, before) = (Case::new(), settings());
-    let json = case.path("report.json");
     let service = server(&case, &format!("--stacks {THREADS}"));
     let policies = ["thp=never", "huge:thp=always,defrag=always"];
-    run(&case, &service, &asking(3), &["--system", "--warmup", "0"])
-        .args(["--policy", policies[0], "--policy", policies[1]])
-        .args(["--max-rounds", "7", "--json"])
-        .arg(&json)
-        .assert()
-        .success();
-    nothing_is_left(&case);
+    let mut run = run(&case, &service, &asking(3), &["--system", "--warmup", "0"]);
+    run.args(["--policy", policies[0], "--policy", policies[1]])
+        .args(["--max-rounds", "7"]);
+    let (_, report) = report(&case, &mut run, 0);
     assert_eq!(settings(), before);
-    let report = case.json(&json);
     let huge = report["host"]["thp"]["pmd_bytes"].as_f64().expect("a size");
     let stacks = |policy: &str| readings(&report, policy, "thread_stacks_bytes");
     for small in stacks("thp=never") {

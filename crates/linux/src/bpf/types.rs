@@ -36,8 +36,7 @@ pub struct Types {
 }
 
 /// One type, as far as it is read here.
-struct Type<'a> {
-    name: &'a [u8],
+struct Type {
     kind: u32,
     members: usize,
     /// Size, or the number of another type.
@@ -64,10 +63,7 @@ impl Types {
     /// The number by which BPF programs name a function.
     #[must_use]
     pub fn function_number(&self, name: &str) -> Option<u32> {
-        let is_it = |&place: &usize| {
-            let found = self.at(place);
-            found.is_some_and(|found| found.kind == KIND_FUNC && found.name == name.as_bytes())
-        };
+        let is_it = |&place: &usize| self.is_named(place, KIND_FUNC, name);
         let index = self.places.iter().position(is_it)?;
         u32::try_from(index + 1).ok()
     }
@@ -105,17 +101,25 @@ impl Types {
         members.collect()
     }
 
-    fn named(&self, kind: u32, name: &str) -> Option<Type<'_>> {
-        let types = self.places.iter().filter_map(|&place| self.at(place));
-        types
-            .into_iter()
-            .find(|found| found.kind == kind && found.name == name.as_bytes())
+    fn named(&self, kind: u32, name: &str) -> Option<Type> {
+        let mut places = self.places.iter();
+        self.at(*places.find(|&&place| self.is_named(place, kind, name))?)
     }
 
-    fn at(&self, place: usize) -> Option<Type<'_>> {
+    /// A kernel has 100,000 types and more: the name is looked at only where the kind is right.
+    fn is_named(&self, place: usize, kind: u32, name: &str) -> bool {
+        let is_kind = word(&self.bytes, place + 4).is_some_and(|info| info >> 24 & 0x1f == kind);
+        let begins = || {
+            let strings = self.bytes.get(self.strings.clone())?;
+            let found = strings.get(word(&self.bytes, place)? as usize..)?;
+            found.strip_prefix(name.as_bytes())
+        };
+        is_kind && begins().is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    fn at(&self, place: usize) -> Option<Type> {
         let info = word(&self.bytes, place + 4)?;
         Some(Type {
-            name: self.string(word(&self.bytes, place)?)?,
             kind: info >> 24 & 0x1f,
             members: (info & 0xffff) as usize,
             other: word(&self.bytes, place + 8)?,

@@ -28,6 +28,7 @@ use crate::spawn::{
 mod account;
 pub mod arrival;
 mod counts;
+mod folios;
 mod group;
 pub mod looks;
 mod machine;

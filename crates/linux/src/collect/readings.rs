@@ -38,7 +38,7 @@ pub(super) struct Evidence<'a> {
     pub(super) driven: Option<ServiceEvidence>,
 }
 
-type Value = Result<f64, Missing>;
+pub(super) type Value = Result<f64, Missing>;
 
 fn by_ticks(ticks: u64) -> f64 {
     ticks as f64 / ticks_per_second() as f64
@@ -163,7 +163,7 @@ impl Evidence<'_> {
         self.account.switches.clone().map(|()| number as f64)
     }
 
-    fn exit(&self) -> Result<&ExitReading, Missing> {
+    pub(super) fn exit(&self) -> Result<&ExitReading, Missing> {
         self.account.exit.as_ref().map_err(Clone::clone)
     }
 
@@ -216,7 +216,7 @@ impl Evidence<'_> {
         }
     }
 
-    fn no_samples(&self) -> Missing {
+    pub(super) fn no_samples(&self) -> Missing {
         self.samples.trouble.clone().unwrap_or(Missing::TooShort)
     }
 
@@ -315,43 +315,6 @@ impl Evidence<'_> {
             .ok_or_else(|| Missing::NotSupported {
                 what: format!("{event} in /proc/vmstat"),
             })
-    }
-
-    /// The families of metrics that depend on the folio sizes of the machine.
-    fn folios(&self, sizes: &[u64]) -> BTreeMap<String, Value> {
-        let mut values = BTreeMap::new();
-        for kib in sizes {
-            values.insert(format!("mthp_{kib}kib_peak_bytes"), self.folio_peak(*kib));
-            values.insert(format!("mthp_{kib}kib_exit_bytes"), self.folio_exit(*kib));
-            let nothing = BTreeMap::new();
-            let before = self.before.folio_events.get(kib).unwrap_or(&nothing);
-            let after = self.after.folio_events.get(kib).unwrap_or(&nothing);
-            for (event, now) in after {
-                let then = before.get(event).copied().unwrap_or(0);
-                let growth = now.saturating_sub(then) as f64;
-                values.insert(format!("mthp_{kib}kib_{event}_total"), Ok(growth));
-            }
-        }
-        values
-    }
-
-    /// The largest growth of the machine's gauge among the samples, and no less than what the
-    /// main process held at its end: samples are few, and may all lie before the peak.
-    fn folio_peak(&self, kib: u64) -> Value {
-        let growth = self.samples.folio_growth.get(&kib);
-        let sampled = growth.map(|folios| folios.saturating_mul(kib * 1024) as f64);
-        let childless = self.exit().is_ok_and(|exit| !exit.had_children);
-        match (sampled, self.folio_exit(kib)) {
-            (Some(sampled), Ok(at_exit)) => Ok(sampled.max(at_exit)),
-            (Some(sampled), Err(_)) => Ok(sampled),
-            (None, Ok(at_exit)) if childless => Ok(at_exit),
-            (None, _) => Err(self.no_samples()),
-        }
-    }
-
-    fn folio_exit(&self, kib: u64) -> Value {
-        let sizes = self.exit()?.folio_bytes.as_ref().map_err(Clone::clone)?;
-        Ok(sizes.get(&kib).copied().unwrap_or(0) as f64)
     }
 
     /// What the marks are judged by.

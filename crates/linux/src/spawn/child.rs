@@ -15,9 +15,9 @@ use std::ptr;
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 
-use super::calls::errno;
 use super::image::Image;
 use super::tracer::{self, Filter};
+use super::step::{Failure, Step};
 use super::usage::Usage;
 use super::wire::Order;
 
@@ -139,63 +139,6 @@ fn restore_signals() {
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
     }
-}
-
-/// The step that failed on the way to the workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-enum Step {
-    Binding = 1,
-    HugePages,
-    Groups,
-    User,
-    Directory,
-    Input,
-    Filter,
-    Exec,
-}
-
-impl Step {
-    fn check(self, result: libc::c_int) -> Result<(), Failure> {
-        match result {
-            -1 => Err(Failure {
-                step: self as i32,
-                errno: errno(),
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A failed step as plain numbers, because it crosses the shared page; step 0 is none.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Failure {
-    step: i32,
-    errno: i32,
-}
-
-impl Failure {
-    fn sentence(self, order: &Order) -> String {
-        let doing = match self.step {
-            1 => "binding it to its processors".to_owned(),
-            2 => "setting its huge pages by prctl".to_owned(),
-            3 => "setting its groups".to_owned(),
-            4 => "setting its user".to_owned(),
-            5 => format!("changing to {}", text(order.directory.as_deref())),
-            6 => "giving it its input".to_owned(),
-            7 => "filtering its system calls (seccomp)".to_owned(),
-            _ => format!(
-                "running `{}`",
-                text(order.command.first().map(Vec::as_slice))
-            ),
-        };
-        format!("{doing}: {}", io::Error::from_raw_os_error(self.errno))
-    }
-}
-
-fn text(bytes: Option<&[u8]>) -> String {
-    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
 /// Notes of the child for the keeper, in a page that both have mapped. A pipe would cost

@@ -148,16 +148,23 @@ pub(super) fn pages_of_a_pool_count_once() {
     panic!("five times others used the pool, or shared pages counted more than once");
 }
 
+/// Its exact budget is a property of the pace, tested without a clock. What a sample costs here
+/// depends on what else the machine does, so this only tells sampling from waiting in a loop.
 pub(super) fn sampling_is_cheap_and_right() {
+    const HELD: f64 = 1.0;
     let seen = all_huge(&lab(&[
         "touch", "--pages", PAGES, "--huge", "--hold", "1000",
     ]));
     let samples = value(&seen, "samples_total");
     assert!((5.0..200.0).contains(&samples), "{samples}");
     let ratio = value(&seen, "sampling_ratio");
-    assert!(ratio > 0.0 && ratio < 0.009, "{ratio}");
+    assert!(ratio > 0.0 && ratio < 0.05, "{ratio}");
     let mean = value(&seen, "huge_anon_mean_bytes");
-    assert!((60.0 * MIB..=88.0 * MIB).contains(&mean), "{mean}");
+    let share = HELD / value(&seen, "wall_seconds");
+    assert!(
+        (60.0 * share * MIB..=88.0 * MIB).contains(&mean),
+        "{mean} while {share} of the time"
+    );
     assert_eq!(value(&seen, "huge_anon_peak_bytes"), 88.0 * MIB);
 }
 

@@ -1,4 +1,4 @@
-//! What the C library does with huge pages: one function each.
+//! What the tunables of glibc do here, and what they do not.
 
 use super::settings::{setting, thp};
 use super::{Evidence, Examination, Remark, Severity};

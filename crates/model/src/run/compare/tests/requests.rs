@@ -100,18 +100,6 @@ fn no_effect_is_seldom_called_one_and_a_true_one_is_covered() {
 }
 
 #[test]
-#[ignore = "takes minutes: the figures of docs/calibration/requests.md"]
-fn the_figures_of_the_calibration() {
-    let figures = [10, 20, 40].map(|rounds| calibrate(500, rounds, 1_500));
-    let printed = [
-        (17, vec![477, 466, 484, 489, 477]),
-        (12, vec![487, 486, 483, 493, 480]),
-        (16, vec![480, 482, 475, 485, 473]),
-    ];
-    assert_eq!(figures, printed);
-}
-
-#[test]
 fn a_planted_tail_is_found_and_the_middle_left_alone() {
     // Two requests in a hundred take five times as long under `always`; the others are the same.
     let fill = |trial: &mut Trial, slot: Slot| {

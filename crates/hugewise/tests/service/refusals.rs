@@ -1,0 +1,149 @@
+//! What is refused before a server starts, and what a dry run says of one.
+
+use predicates::str::contains;
+use serde_json::Value;
+
+use crate::harness::Case;
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_runs() {
+    for (words, error) in [
+        (&["--service", "sleep 1"][..], "needs --ready"),
+        (
+            &["--service", "sleep 1", "--ready", "tcp:{port}"],
+            "needs --load",
+        ),
+        (
+            &["--service", "sleep 1", "--ready", "soon", "--load", "true"],
+            "tcp:PORT",
+        ),
+        (&["--load", "true", "--", "true"], "--load needs --service"),
+        (&["--grace", "1s", "--", "true"], "--grace needs --service"),
+        (
+            &["--service", "sleep 1", "--", "true"],
+            "--service is the command",
+        ),
+        (
+            &[
+                "--service",
+                "no-such-server -p 1",
+                "--ready",
+                "tcp:1",
+                "--load",
+                "true",
+            ],
+            "`no-such-server`",
+        ),
+        (
+            &["--service", "sleep 1", "--ready", "tcp:1", "--load", " "],
+            "--load",
+        ),
+        (
+            &[
+                "--service",
+                "sleep 1",
+                "--ready",
+                "tcp:1",
+                "--load",
+                "true",
+                "--load-cpus",
+                "9999",
+            ],
+            "CPU 9999 is not online",
+        ),
+        (
+            &[
+                "--service",
+                "sleep 1",
+                "--ready",
+                "tcp:1",
+                "--load",
+                "true",
+                "--latency",
+                "hgrm:/tmp/x-{port}",
+            ],
+            "a path with {port} must begin with {dir}/",
+        ),
+        (
+            &["--latency", "hgrm:{dir}/x", "--", "true"],
+            "{dir} needs --service",
+        ),
+        (
+            &[
+                "--service",
+                "sleep 1",
+                "--ready",
+                "tcp:1",
+                "--load",
+                "true",
+                "--exit-hold",
+                "on",
+            ],
+            "--exit-hold on",
+        ),
+        (
+            &["--dry-run", "--format", "csv", "--", "true"],
+            "text or json",
+        ),
+    ] {
+        let case = Case::new();
+        case.hugewise()
+            .arg("run")
+            .args(words)
+            .assert()
+            .code(2)
+            .stderr(contains(error));
+    }
+}
+
+#[test]
+fn a_program_may_be_made_by_the_setup() {
+    let case = Case::new();
+    let service = ["--service", "./made", "--ready", "tcp:1", "--load", "true"];
+    let command = ["--", "./made"];
+    for words in [&service[..], &command] {
+        let run = ["run", "--dry-run"];
+        let refused = case.hugewise().args(run).args(words).assert();
+        refused.code(2).stderr(contains("no program"));
+        let run = ["run", "--dry-run", "--setup", "make"];
+        case.hugewise().args(run).args(words).assert().success();
+    }
+}
+
+#[test]
+fn a_dry_run_says_everything_and_does_nothing() {
+    let case = Case::new();
+    std::fs::write(
+        case.path("x.toml"),
+        "service = ['sleep', '1']\nready = 'log:up'\nload = 'sleep 2'\nstop-signal = 'INT'\n\
+         policies = ['thp=never', 'malloc=thp']\nload-cpus = '0'\nmax-time = '1m'\n\
+         host-memory = 'as-is'\n",
+    )
+    .expect("a file");
+    let words = ["run", "--dry-run", "--seed", "7", "x.toml"];
+    case.hugewise().args(words).assert().success().stdout(
+        "Dry run: nothing was run or set.\n\
+         command        sleep 1\n\
+         service ready  log:up within 60 s\n\
+         load           sleep 2 (without a policy, on CPUs [0])\n\
+         stop           SIGINT, killed 10 s later\n\
+         servers        one started for each trial, because each server needs an address\n               \
+         of its own: write {port} (or a socket in {dir}) in the service,\n               \
+         its load and --ready\n\
+         thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
+         malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
+         append after `:`)\n\
+         rounds         at most 400 of 3 trials each, none started after 60 s, after 1\n               \
+         unmeasured; seed 7\n\
+         decided by     wall_seconds; differences within 1 % do not count\n",
+    );
+    let json = case
+        .hugewise()
+        .args(["run", "--format", "json"])
+        .args(&words[1..])
+        .assert()
+        .success();
+    let plan: Value = serde_json::from_slice(&json.get_output().stdout).expect("JSON");
+    assert_eq!(plan["plan"]["service"]["stop_signal"], "SIGINT");
+    assert!(!case.path("state").exists());
+}

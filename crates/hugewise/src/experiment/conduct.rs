@@ -75,6 +75,10 @@ pub fn conduct(
         .in_state(fragmentation.as_ref())
         .run(&mut recorder, &mut machine);
     let left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
+    if recorder.is_empty() {
+        recorder.discard();
+        return Err(nothing_measured(ended));
+    }
     let (record, trouble) = close(recorder, ended, left);
     hint_at_tracing(&record, options);
     if let Some(error) = trouble {
@@ -109,6 +113,14 @@ fn close(
             left_behind,
         }),
         Err(error) => recorder.abandon(error),
+    }
+}
+
+/// Why an experiment ended before its first trial was over.
+fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
+    match ended {
+        Ok(_) => exit::interrupted("nothing was measured yet"),
+        Err(error) => error,
     }
 }
 

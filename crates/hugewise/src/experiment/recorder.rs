@@ -73,6 +73,16 @@ impl Recorder {
         self.record.remove(removal);
     }
 
+    /// Whether it holds no trial.
+    pub fn is_empty(&self) -> bool {
+        self.record.trials.is_empty() && self.record.cold.is_empty()
+    }
+
+    /// Removes the file, which tells nothing.
+    pub fn discard(self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path

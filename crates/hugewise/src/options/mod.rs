@@ -19,7 +19,7 @@ mod server;
 pub use check::check_workload;
 pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use file::with_file;
-pub use parse::{parse_fragment, parse_interval, parse_share};
+pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use server::ServerOptions;
 
 /// The headings of the help.
@@ -98,11 +98,11 @@ pub struct Options {
     #[arg(long, value_name = "N", help_heading = STOP)]
     pub max_rounds: Option<u32>,
 
-    /// Start no new round after TIME, e.g. 5m [default: 90s]
+    /// End after TIME, e.g. 5m [default: 90s]
     ///
-    /// Without it and without --max-rounds, as many rounds are run as can decide at all, even if
-    /// that takes longer.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = STOP)]
+    /// No round begins that would end later. Without it and without --max-rounds, as many rounds
+    /// are run as can decide at all, even if that takes longer.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = STOP)]
     pub max_time: Option<Duration>,
 
     /// Warm-up rounds, not measured [default: 1]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::base::host::Host;
-use hugewise_model::base::units::{KIB, parse_duration};
+use hugewise_model::base::units::KIB;
 use hugewise_model::bench::arms;
 use hugewise_model::bench::arms::Arms;
 use hugewise_model::run::cells::{Bench, Cell, suite};
@@ -15,7 +15,7 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
-use crate::options::{Options, Switch};
+use crate::options::{Options, Switch, parse_time};
 use crate::output::Output;
 use crate::{exit, paths};
 
@@ -47,8 +47,8 @@ pub(super) struct Common {
     #[arg(hide_short_help = true, long, value_name = "N")]
     pub(super) max_rounds: Option<u32>,
 
-    /// Start no new round after TIME [default: 3m]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// End after TIME; no round begins that would end later [default: 3m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(super) max_time: Option<Duration>,
 
     /// Seed of the order of trials [default: from the clock]

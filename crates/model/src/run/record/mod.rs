@@ -4,7 +4,7 @@
 //! record; a record that was cut off by a crash or a full disk is still a record of the trials
 //! that it holds. FORMAT.md describes every field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
 mod read;
@@ -69,6 +69,20 @@ impl Record {
         let policies = plan.policies.iter();
         let run = policies.filter(|policy| self.is_run(&policy.name, round));
         run.count() + usize::from(plan.policies.len() > 1)
+    }
+
+    /// The number of the round after all that were begun.
+    #[must_use]
+    pub fn next_round(&self) -> u32 {
+        let rounds = self.trials.iter().map(|trial| trial.round + 1);
+        rounds.max().unwrap_or(0)
+    }
+
+    /// How many rounds were begun.
+    #[must_use]
+    pub fn rounds_run(&self) -> u32 {
+        let rounds: BTreeSet<u32> = self.trials.iter().map(|trial| trial.round).collect();
+        u32::try_from(rounds.len()).unwrap_or(u32::MAX)
     }
 
     /// Adds a trial where it belongs by its role.

@@ -18,7 +18,7 @@ use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{unreached, warnings};
-use hugewise_model::run::record::{End, Header, Record, StopReason};
+use hugewise_model::run::record::{Continuation, End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
 use super::fragmentation::Fragmentation;
@@ -42,6 +42,37 @@ pub struct Files<'a> {
     pub svg: Option<&'a Path>,
 }
 
+/// Where an experiment begins.
+#[derive(Debug)]
+pub enum Beginning {
+    /// With a new record.
+    New(Header),
+    /// After the rounds of a record, which lies at this path.
+    After(Record, Continuation, PathBuf),
+}
+
+impl Beginning {
+    fn header(&self) -> &Header {
+        match self {
+            Self::New(header) => header,
+            Self::After(record, ..) => &record.header,
+        }
+    }
+
+    /// The record, ready for more trials.
+    fn recorder(self, named: Option<&Path>, owner: Option<&Identity>) -> Result<Recorder> {
+        match self {
+            Self::New(header) => {
+                let path = record_path(named, &header, owner)?;
+                Recorder::create(&path, header, owner)
+            }
+            Self::After(record, continuation, path) => {
+                Recorder::resume(&path, record, continuation)
+            }
+        }
+    }
+}
+
 /// Carries a plan out on its host, keeps the record, and reports.
 ///
 /// # Errors
@@ -56,21 +87,37 @@ pub fn conduct(
     output: &Output,
 ) -> Result<Exit> {
     let realisations = realise_all(&plan, &host, options.reach())?;
+    let beginning = Beginning::New(header(host, plan, realisations));
+    carry_out(root, options, beginning, files, output)
+}
+
+/// Runs trials from the beginning on, keeps the record, and reports.
+///
+/// # Errors
+///
+/// As [`conduct`], but that policies are realised.
+pub fn carry_out(
+    root: &Root,
+    options: &Options,
+    beginning: Beginning,
+    files: Files<'_>,
+    output: &Output,
+) -> Result<Exit> {
     let identity = invoker::identity()?;
     output::check_file(output)?;
     output::check_writable("--svg", files.svg)?;
     let hold = paths::hold()?;
     let interrupt = Interrupt::catch()?;
-
-    let header = header(host, plan, realisations);
-    let path = record_path(files.record, &header, identity.as_ref())?;
-    announce(&header, options, output);
-
+    if let Beginning::New(header) = &beginning {
+        announce(header, options, output);
+    }
+    let header = beginning.header().clone();
     let wanted: Vec<_> = header.realisations.values().collect();
     let fragmentation = Fragmentation::begin(root, &header)?;
     let mut machine = paths::begin(root, hold, &wanted)?;
     report_recovered(&machine);
-    let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
+    let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
+    let path = recorder.path().to_owned();
     let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
         .in_state(fragmentation.as_ref())
         .run(&mut recorder, &mut machine);
@@ -190,7 +237,7 @@ fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -
 }
 
 /// A command line as it can be written down.
-fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
+pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()

@@ -9,6 +9,9 @@ pub mod runtimes;
 /// Policies that cannot act on the program.
 pub mod idle_policies;
 
+/// `run --continue`.
+pub mod continuation;
+
 /// `run --dry-run`.
 pub mod preview;
 

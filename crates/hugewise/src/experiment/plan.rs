@@ -22,9 +22,9 @@ use crate::options::{Options, Streams, check_workload};
 use hugewise_model::text::suggest::{hint, nearest};
 
 /// No new round begins after it, unless the user says otherwise.
-const USUAL_TIME: Duration = Duration::from_secs(90);
+pub(super) const USUAL_TIME: Duration = Duration::from_secs(90);
 /// More rounds only where they are asked for.
-const MOST_ROUNDS: u32 = 400;
+pub(super) const MOST_ROUNDS: u32 = 400;
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -139,7 +139,10 @@ impl Options {
             (10, 10)
         };
         let min_rounds = self.min_rounds.unwrap_or(usual);
-        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(most));
+        let max_rounds = self
+            .limits
+            .max_rounds
+            .unwrap_or_else(|| min_rounds.max(most));
         if min_rounds == 0 {
             return Err(exit::usage("--min-rounds 0: need at least 1"));
         }
@@ -155,7 +158,7 @@ impl Options {
             };
         }
         let bounds = self.bounds_of(min_rounds, max_rounds);
-        if self.max_rounds.is_some() || self.max_time.is_some() {
+        if self.limits.max_rounds.is_some() || self.limits.max_time.is_some() {
             return Ok(bounds);
         }
         let claims = u32::try_from(policies)
@@ -175,7 +178,7 @@ impl Options {
             warmup_rounds: self.warmup.unwrap_or(1),
             min_rounds,
             max_rounds,
-            max_time: self.max_time,
+            max_time: self.limits.max_time,
             least_rounds: None,
         }
     }

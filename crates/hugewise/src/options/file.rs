@@ -275,7 +275,7 @@ mod tests {
         let flags = ["--policy", "as-is", "--max-rounds=7", "--metric", "x=(y)"];
         let options = options(&flags, text).expect("a good file");
         assert_eq!((options.policy.len(), options.matrix.len()), (1, 0));
-        assert_eq!(options.max_rounds, Some(7));
+        assert_eq!(options.limits.max_rounds, Some(7));
         assert_eq!(options.metric.len(), 1);
         assert!(options.shell && options.command == ["a b"]);
     }

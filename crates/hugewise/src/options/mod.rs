@@ -41,6 +41,35 @@ fn policy_help() -> String {
     )
 }
 
+/// The flags that a record has for all its rounds: all but [`Limits`].
+pub fn fixed_by_record() -> Vec<clap::Id> {
+    let ids = |command: clap::Command| -> Vec<clap::Id> {
+        command
+            .get_arguments()
+            .map(|arg| arg.get_id().clone())
+            .collect()
+    };
+    let free = ids(Limits::augment_args(clap::Command::new("")));
+    let mut all = ids(Options::augment_args(clap::Command::new("")));
+    all.retain(|id| !free.contains(id));
+    all
+}
+
+/// How long an experiment goes on at the most: what may be said anew where one is continued.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Limits {
+    /// Run at most N rounds [default: as many as 90 s allow]
+    #[arg(long, value_name = "N", help_heading = STOP)]
+    pub max_rounds: Option<u32>,
+
+    /// End after TIME, e.g. 5m [default: 90s]
+    ///
+    /// No round begins that would end later. Without it and without --max-rounds, as many rounds
+    /// are run as can decide at all, even if that takes longer.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = STOP)]
+    pub max_time: Option<Duration>,
+}
+
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Options {
@@ -94,16 +123,8 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub min_rounds: Option<u32>,
 
-    /// Run at most N rounds [default: as many as 90 s allow]
-    #[arg(long, value_name = "N", help_heading = STOP)]
-    pub max_rounds: Option<u32>,
-
-    /// End after TIME, e.g. 5m [default: 90s]
-    ///
-    /// No round begins that would end later. Without it and without --max-rounds, as many rounds
-    /// are run as can decide at all, even if that takes longer.
-    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = STOP)]
-    pub max_time: Option<Duration>,
+    #[command(flatten)]
+    pub limits: Limits,
 
     /// Warm-up rounds, not measured [default: 1]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]

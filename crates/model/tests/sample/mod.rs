@@ -221,6 +221,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
         trials,
         cold: Vec::new(),
         removals: Vec::new(),
+        continuations: Vec::new(),
         warnings: Vec::new(),
     }
 }

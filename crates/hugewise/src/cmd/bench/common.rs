@@ -15,7 +15,7 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
-use crate::options::{Options, Switch, parse_time};
+use crate::options::{Limits, Options, Switch, parse_time};
 use crate::output::Output;
 use crate::{exit, paths};
 
@@ -113,8 +113,10 @@ impl Common {
             policy,
             system: self.system,
             host_memory: self.host_memory,
-            max_rounds: self.max_rounds,
-            max_time: Some(self.time()),
+            limits: Limits {
+                max_rounds: self.max_rounds,
+                max_time: Some(self.time()),
+            },
             seed: self.seed,
             exit_hold: Some(Switch::Off),
             judge_by: bench

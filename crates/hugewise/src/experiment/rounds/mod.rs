@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
@@ -13,9 +12,9 @@ use hugewise_linux::observe::stat::plan::{Events, plan as plan_counters};
 use hugewise_linux::perf::count::Plan as CounterPlan;
 use hugewise_linux::perf::open::Kernel;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::compare::{fewest_rounds, progress as so_far, running};
+use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
-use hugewise_model::run::record::{Header, Record, StopReason};
+use hugewise_model::run::record::{Header, StopReason};
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -37,10 +36,10 @@ mod observe;
 mod pace;
 mod progress_text;
 mod servers;
+mod time;
 mod trial;
 mod warm_up;
 
-use forecast::plan_text;
 use pace::{Pace, stop};
 use progress_text::so_far_text;
 use servers::Servers;
@@ -187,7 +186,7 @@ impl<'a> Rounds<'a> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<StopReason> {
-        let first = recorder.record().next_round();
+        let first = self.first_round(recorder.record());
         for round in first.. {
             if self.before_round(round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
@@ -236,60 +235,6 @@ impl<'a> Rounds<'a> {
             Ok::<_, anyhow::Error>(so_far_text(so_far.rounds, &rows))
         })?;
         Ok(None)
-    }
-
-    /// Whether there is no time for a round after those that are done.
-    fn is_time_over(&self, round: u32, done: u32, record: &Record, progress: &Progress) -> bool {
-        let bounds = &record.header.plan.bounds;
-        let pace = self.pace.borrow();
-        let over = |starts| pace.is_over(bounds, done, record.slots(round), starts);
-        if over(0) {
-            return true;
-        }
-        let over = self.servers_due(round) && over(1);
-        if over {
-            progress.say("there is no time left to start all servers once more");
-        }
-        over
-    }
-
-    /// The longest that the experiment can still take.
-    fn time_left(&self, record: &Record, round: u32) -> Option<Duration> {
-        let bounds = &record.header.plan.bounds;
-        let pace = self.pace.borrow();
-        pace.time_left(bounds, record.rounds_run(), record.slots(round))
-    }
-
-    /// Says once what is to come, as soon as it is known what a trial takes.
-    fn tell_plan(&self, record: &Record, progress: &Progress) {
-        let plan = &record.header.plan;
-        let forecast = self
-            .pace
-            .borrow()
-            .forecast(record.slots(record.next_round()));
-        let Some(forecast) = forecast.filter(|_| !self.plan_told.get()) else {
-            return;
-        };
-        self.plan_told.set(true);
-        let policies = plan.policies.len();
-        progress.say(&plan_text(
-            &forecast,
-            policies,
-            &plan.bounds,
-            fewest(record),
-        ));
-    }
-
-    /// Says what is to come, and refuses a time in which nothing can be measured.
-    fn check_time(&self, record: &Record, progress: &Progress) -> Result<()> {
-        let plan = &record.header.plan;
-        let slots = record.slots(record.next_round());
-        if plan.bench.is_none() {
-            let pace = self.pace.borrow();
-            pace.check(&plan.bounds, slots, fewest(record))?;
-        }
-        self.tell_plan(record, progress);
-        Ok(())
     }
 
     /// What comes before a round: servers that live through it, or before the first a warm-up.
@@ -361,13 +306,6 @@ impl<'a> Rounds<'a> {
         }
         Ok(Flow::Go)
     }
-}
-
-/// The fewest rounds after which a plan can end with an answer.
-fn fewest(record: &Record) -> u32 {
-    let plan = &record.header.plan;
-    let claims = u32::try_from(plan.policies.len()).unwrap_or(u32::MAX);
-    fewest_rounds(claims.saturating_sub(1)).max(plan.bounds.min_rounds)
 }
 
 fn written_files(header: &Header) -> Vec<String> {

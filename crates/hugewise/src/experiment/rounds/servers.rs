@@ -106,6 +106,15 @@ impl Rounds<'_> {
         servers.as_ref().map(|it| it.windows.start_of(round))
     }
 
+    /// The round to begin with: one before which servers start.
+    pub(super) fn first_round(&self, record: &Record) -> u32 {
+        let next = record.next_round();
+        let servers = self.servers.borrow();
+        servers.as_ref().map_or(next, |it| {
+            next.next_multiple_of(it.windows.rounds_per_start)
+        })
+    }
+
     /// Starts all servers anew where it is time for that. Where memory does not allow it, trials
     /// start their own from then on.
     pub(super) fn start_servers(

@@ -7,11 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
+mod continuation;
 mod read;
 mod removal;
 mod write;
 
 pub use cold::COLD_REST;
+pub use continuation::Continuation;
 pub use read::parse;
 pub use removal::{Removal, RemovalReason};
 pub use write::to_line;
@@ -34,6 +36,8 @@ pub struct Record {
     pub cold: Vec<Trial>,
     /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
     pub removals: Vec<Removal>,
+    /// Where rounds were added later. The bounds of the plan are those of the last.
+    pub continuations: Vec<Continuation>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -50,6 +54,7 @@ impl Record {
             trials: Vec::new(),
             cold: Vec::new(),
             removals: Vec::new(),
+            continuations: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
@@ -58,8 +63,18 @@ impl Record {
     /// Whether a policy still runs in a round.
     #[must_use]
     pub fn is_run(&self, policy: &str, round: u32) -> bool {
-        let dropped = |removal: &Removal| removal.policy == policy && removal.round <= round;
-        !self.removals.iter().any(dropped)
+        self.removals_at(round).all(|it| it.policy != policy)
+    }
+
+    /// The removals that hold in a round. A continuation asks again about every policy that can
+    /// act.
+    pub fn removals_at(&self, round: u32) -> impl Iterator<Item = &Removal> {
+        let lifted = move |it: &Removal| {
+            let later = |next: &Continuation| (it.round..=round).contains(&next.round);
+            it.why.is_about_time() && self.continuations.iter().any(later)
+        };
+        let removals = self.removals.iter();
+        removals.filter(move |it| it.round <= round && !lifted(it))
     }
 
     /// How many trials a whole round has, the control among them.
@@ -93,15 +108,19 @@ impl Record {
         }
     }
 
+    /// Adds rounds to it.
+    pub fn resume(&mut self, continuation: Continuation) {
+        self.end = None;
+        self.header.plan.bounds = continuation.bounds;
+        self.continuations.push(continuation);
+    }
+
     /// Drops a policy.
     pub fn remove(&mut self, removal: Removal) {
-        match removal.why {
-            // What cannot act is no part of the comparison.
-            RemovalReason::CannotAct(_) => {
-                let policies = &mut self.header.plan.policies;
-                policies.retain(|policy| policy.name != removal.policy);
-            }
-            RemovalReason::Decided | RemovalReason::OutOfReach => {}
+        // What cannot act or run is no part of the comparison.
+        if !removal.why.is_about_time() {
+            let policies = &mut self.header.plan.policies;
+            policies.retain(|policy| policy.name != removal.policy);
         }
         self.removals.push(removal);
     }
@@ -135,7 +154,7 @@ pub struct Header {
     pub realisations: BTreeMap<String, Realisation>,
 }
 
-/// The last line.
+/// The last line, or the last before rounds were added.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -184,6 +203,8 @@ pub enum Line {
     Trial(Trial),
     /// One per policy that is dropped.
     Drop(Removal),
+    /// Rounds are added.
+    Continue(Continuation),
     /// The last.
     End(End),
 }

@@ -118,6 +118,7 @@ impl Scenario {
                 host_memory: HostMemory::AsIs,
             },
             realisations: BTreeMap::new(),
+            settings_held_by: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::Purpose;
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, environment};
@@ -14,6 +15,7 @@ use hugewise_model::run::trial::Outcome;
 use crate::experiment::runtimes;
 use crate::interrupt::Relay;
 use crate::stderr::message;
+use crate::turn::{self, Wait};
 use crate::{exit, invoker, paths, program};
 
 /// Flags of `exec`.
@@ -21,7 +23,7 @@ use crate::{exit, invoker, paths, program};
 #[command(
     after_help = "Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
                   \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
-                  \x20            on this machine"
+                  \x20            on this machine, 6 if another experiment has it"
 )]
 pub struct Arguments {
     /// Policy to run under, as in `run`
@@ -31,6 +33,10 @@ pub struct Arguments {
     /// Allow a policy that changes system settings while the command runs
     #[arg(long)]
     system: bool,
+
+    /// Wait for an experiment that has the machine: TIME at the most, or no
+    #[arg(long, value_name = "TIME|no")]
+    wait: Option<Wait>,
 
     /// The command and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
@@ -62,20 +68,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
-    while_applied(&root, &realisation, &launch)
+    while_applied(&root, &realisation, &launch, arguments.wait)
 }
 
 /// The exit codes of env(1) and of shells for a command that could not be run.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Machine-wide settings last as long as the command: this process waits and restores them.
-fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
-    let hold = paths::hold()?;
+/// Machine-wide settings last as long as the command: this process waits and restores them. Others
+/// may measure meanwhile, but change nothing.
+fn while_applied(
+    root: &Root,
+    realisation: &Realisation,
+    launch: &Launch,
+    wait: Option<Wait>,
+) -> Result<ExitCode> {
+    let turn = turn::take(Purpose::Change, wait)?;
     let relay = Relay::catch()?;
-    let mut machine = paths::begin(root, hold, &[realisation])?;
+    let mut machine = paths::begin(root, turn.settings, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
+        drop(turn.measuring);
         spawn::run_plain(launch, || relay.next())
     };
     for left in machine.finish()? {

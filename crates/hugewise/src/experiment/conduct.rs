@@ -10,10 +10,11 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::Settings;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
-use hugewise_model::run::compare;
+use hugewise_model::run::compare::{self, host_differences};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
@@ -31,7 +32,8 @@ use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message};
-use crate::{invoker, paths};
+use crate::turn::Holder;
+use crate::{invoker, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,18 @@ impl Beginning {
             Self::New(header) => header,
             Self::After(record, ..) => &record.header,
         }
+    }
+
+    /// The same, where a process beside it may hold the settings.
+    fn under(mut self, settings: &Settings) -> Self {
+        if let (Self::New(header), Settings::HeldBy(pid)) = (&mut self, settings) {
+            let holder = Holder(Some(*pid)).to_string();
+            message(format_args!(
+                "{holder} has changed settings, and keeps them"
+            ));
+            header.settings_held_by = Some(holder);
+        }
+        self
     }
 
     /// The record, ready for more trials.
@@ -106,22 +120,25 @@ pub fn carry_out(
     let identity = invoker::identity()?;
     output::check_file(output)?;
     output::check_writable("--svg", files.svg)?;
-    let hold = paths::hold()?;
+    let turn = turn::take(options.purpose(), options.wait)?;
     let interrupt = Interrupt::catch()?;
     if let Beginning::New(header) = &beginning {
         announce(header, options, output);
     }
+    let beginning = beginning.under(&turn.settings);
     let header = beginning.header().clone();
     let wanted: Vec<_> = header.realisations.values().collect();
     let fragmentation = Fragmentation::begin(root, &header)?;
-    let mut machine = paths::begin(root, hold, &wanted)?;
+    let mut machine = paths::begin(root, turn.settings, &wanted)?;
     report_recovered(&machine);
     let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
     let path = recorder.path().to_owned();
     let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
         .in_state(fragmentation.as_ref())
         .run(&mut recorder, &mut machine);
-    let left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
+    let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
+    left.extend(changed_meanwhile(root, &header));
+    drop(turn.measuring);
     if recorder.is_empty() {
         recorder.discard();
         return Err(nothing_measured(ended));
@@ -161,6 +178,20 @@ fn close(
         }),
         Err(error) => recorder.abandon(error),
     }
+}
+
+/// The settings that a process beside the experiment changed during it.
+fn changed_meanwhile(root: &Root, header: &Header) -> Option<String> {
+    let holder = header.settings_held_by.as_ref()?;
+    let differences = host_differences(&header.host, &paths::host(root).ok()?);
+    let text = format!(
+        "{holder} changed settings meanwhile: {}",
+        differences.join("; ")
+    );
+    (!differences.is_empty()).then(|| {
+        message(&text);
+        text
+    })
 }
 
 /// Why an experiment ended before its first trial was over.
@@ -233,6 +264,7 @@ fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -
         host,
         plan,
         realisations,
+        settings_held_by: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::gate::Gate;
@@ -33,6 +34,14 @@ impl Options {
             Reach::System
         } else {
             Reach::Process
+        }
+    }
+
+    /// What the machine is taken for.
+    pub fn purpose(&self) -> Purpose {
+        match self.reach() {
+            Reach::System => Purpose::Change,
+            Reach::Process => Purpose::Measure,
         }
     }
 

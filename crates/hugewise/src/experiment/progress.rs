@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use hugewise_model::base::units::rough;
+
 use crate::stderr::{line, message};
 
 /// Who sees the progress.
@@ -116,32 +118,9 @@ impl Progress {
     }
 }
 
-/// `45 s`, `2 min 50 s`, `12 min`, `2.5 h`.
-pub fn rough(time: Duration) -> String {
-    let seconds = time.as_secs_f64().round() as u64;
-    // To the ten seconds, upwards.
-    let tens = seconds.div_ceil(10) * 10;
-    match seconds {
-        0..=90 => format!("{seconds} s"),
-        91..=590 if tens % 60 != 0 => format!("{} min {} s", tens / 60, tens % 60),
-        91..=590 => format!("{} min", tens / 60),
-        591..=5399 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{:.1} h", time.as_secs_f64() / 3600.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_rough() {
-        assert_eq!(rough(Duration::from_secs(45)), "45 s");
-        assert_eq!(rough(Duration::from_secs(165)), "2 min 50 s");
-        assert_eq!(rough(Duration::from_secs(175)), "3 min");
-        assert_eq!(rough(Duration::from_secs(700)), "12 min");
-        assert_eq!(rough(Duration::from_secs(9000)), "2.5 h");
-    }
 
     #[test]
     fn what_nobody_sees_is_not_worked_out() {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::turn::Wait;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
@@ -129,6 +130,13 @@ pub struct Options {
     /// Warm-up rounds, not measured [default: 1]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]
     pub warmup: Option<u32>,
+
+    /// Wait for another experiment: TIME at the most, or no
+    ///
+    /// On a terminal it is waited for without end by default, else not at all; then the exit code
+    /// is 6.
+    #[arg(long, hide_short_help = true, value_name = "TIME|no", help_heading = STOP)]
+    pub wait: Option<Wait>,
 
     /// Seed of the order of trials [default: from the clock]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]

@@ -208,6 +208,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             host: host(),
             plan,
             realisations,
+            settings_held_by: None,
         },
         end: Some(End {
             reason: if arms.len() == 1 {

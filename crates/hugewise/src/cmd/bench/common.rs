@@ -17,6 +17,7 @@ use hugewise_model::run::policy::realise::Reach;
 use super::calibrate::Budget;
 use crate::options::{Limits, Options, Switch, parse_time};
 use crate::output::Output;
+use crate::turn::Wait;
 use crate::{exit, paths};
 
 /// The default of `--max-time`.
@@ -50,6 +51,10 @@ pub(super) struct Common {
     /// End after TIME; no round begins that would end later [default: 3m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(super) max_time: Option<Duration>,
+
+    /// Wait for another experiment: TIME at the most, or no
+    #[arg(hide_short_help = true, long, value_name = "TIME|no")]
+    pub(super) wait: Option<Wait>,
 
     /// Seed of the order of trials [default: from the clock]
     #[arg(hide_short_help = true, long, value_name = "N")]
@@ -118,6 +123,7 @@ impl Common {
                 max_time: Some(self.time()),
             },
             seed: self.seed,
+            wait: self.wait,
             exit_hold: Some(Switch::Off),
             judge_by: bench
                 .deciding()

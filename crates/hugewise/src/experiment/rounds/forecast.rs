@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use hugewise_model::base::units::rough;
 use hugewise_model::run::plan::Bounds;
-
-use crate::experiment::progress::rough;
 
 /// What is known of the time of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +50,7 @@ pub(super) fn plan_text(
     fewest: u32,
 ) -> String {
     let trial = brief(forecast.trial);
-    let longest = rough(forecast.longest(bounds, 0));
+    let longest = brief(forecast.longest(bounds, 0));
     if policies < 2 {
         return format!("1 policy, {trial} a trial: {longest} at most");
     }

@@ -152,6 +152,9 @@ pub struct Header {
     pub plan: Plan,
     /// How each policy was reached, by its name.
     pub realisations: BTreeMap<String, Realisation>,
+    /// The process that had changed settings and kept them meanwhile, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_held_by: Option<String>,
 }
 
 /// The last line, or the last before rounds were added.

@@ -162,7 +162,9 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
         };
         (level, plain(&line))
     });
-    let added = record.continuations_in_words().into_iter();
+    let held = record.header.settings_held_by.iter();
+    let held = held.map(|it| format!("Measured under settings that {} had changed.", plain(it)));
+    let added = record.continuations_in_words().into_iter().chain(held);
     let added = added.map(|line| (Level::Detail, line));
     dropped
         .chain(added)

@@ -69,6 +69,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         host: host("madvise"),
         plan,
         realisations: BTreeMap::new(),
+        settings_held_by: None,
     });
     for round in 0..rounds {
         for slot in record.header.plan.round(round, |_| true) {

@@ -54,17 +54,43 @@ impl FromStr for Wait {
     }
 }
 
+/// Reads what depends on the machine, and takes the machine. After a wait it is read anew: the
+/// experiment before may have had other settings in force.
+///
+/// # Errors
+/// Those of reading; another experiment still has the machine; a lock cannot be opened.
+pub fn take_with<T>(
+    purpose: Purpose,
+    wait: Option<Wait>,
+    read: impl Fn() -> Result<T>,
+) -> Result<(Turn, T)> {
+    let before = read()?;
+    Ok(match take(purpose, wait)? {
+        (turn, Waited::No) => (turn, before),
+        (turn, Waited::Yes) => (turn, read()?),
+    })
+}
+
+/// Whether somebody else had the machine first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// No.
+    No,
+    /// Yes.
+    Yes,
+}
+
 /// Takes the machine, and waits for it where that is wanted.
 ///
 /// # Errors
 /// Another experiment still has it; a lock cannot be opened.
-pub fn take(purpose: Purpose, wait: Option<Wait>) -> Result<Turn> {
+pub fn take(purpose: Purpose, wait: Option<Wait>) -> Result<(Turn, Waited)> {
     const LOOK: Duration = Duration::from_millis(100);
     let (began, limit) = (Instant::now(), wait.unwrap_or_else(Wait::usual).limit());
-    let mut told = None;
+    let (mut told, mut waited) = (None, Waited::No);
     loop {
         let error = match turn::take(purpose) {
-            Ok(turn) => return Ok(announced(turn)),
+            Ok(turn) => return Ok((announced(turn), waited)),
             Err(error) => error,
         };
         let Kind::Busy { holder } = error.kind else {
@@ -80,6 +106,7 @@ pub fn take(purpose: Purpose, wait: Option<Wait>) -> Result<Turn> {
                 Holder(holder)
             ));
         }
+        waited = Waited::Yes;
         std::thread::sleep(LOOK);
     }
 }

@@ -119,6 +119,7 @@ impl Scenario {
             },
             realisations: BTreeMap::new(),
             settings_held_by: None,
+            stdin_bytes: None,
         }
     }
 }
@@ -184,6 +185,8 @@ fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), run: Run) ->
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        failure_ignored: false,
+        outlived: 0,
         first_touch: None,
     }
 }

@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that
 /// still runs is not ours to undo.
 fn undo() -> Result<Exit> {
-    let turn = turn::take(Purpose::Change, Some(Wait::No))?;
+    let (turn, _) = turn::take(Purpose::Change, Some(Wait::No))?;
     let Settings::Ours(hold) = &turn.settings else {
         return Ok(Exit::Busy);
     };

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::machine::turn::Purpose;
+use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, environment};
@@ -48,16 +48,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
     runtimes::check_placeholders(&arguments.command, policies)?;
     let root = Root::real();
-    let host = paths::host(&root)?;
     let reach = if arguments.system {
         Reach::System
     } else {
         Reach::Process
     };
-    let realisation = realise(&arguments.policy, &host, reach).map_err(|obstacles| {
-        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-        exit::refused(obstacles.join("\n"))
-    })?;
+    let realise = || realised(&root, &arguments.policy, reach);
+    let realisation = realise()?;
     let launch = launch(arguments, &realisation)?;
     if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
@@ -68,7 +65,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
-    while_applied(&root, &realisation, &launch, arguments.wait)
+    let (turn, realisation) = turn::take_with(Purpose::Change, arguments.wait, realise)?;
+    while_applied(&root, turn, &realisation, &launch)
+}
+
+fn realised(root: &Root, policy: &Policy, reach: Reach) -> Result<Realisation> {
+    realise(policy, &paths::host(root)?, reach).map_err(|obstacles| {
+        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+        exit::refused(obstacles.join("\n"))
+    })
 }
 
 /// The exit codes of env(1) and of shells for a command that could not be run.
@@ -79,11 +84,10 @@ const NOT_EXECUTABLE: u8 = 126;
 /// may measure meanwhile, but change nothing.
 fn while_applied(
     root: &Root,
+    turn: Turn,
     realisation: &Realisation,
     launch: &Launch,
-    wait: Option<Wait>,
 ) -> Result<ExitCode> {
-    let turn = turn::take(Purpose::Change, wait)?;
     let relay = Relay::catch()?;
     let mut machine = paths::begin(root, turn.settings, &[realisation])?;
     let outcome = {

@@ -7,15 +7,17 @@ use anyhow::Result;
 use clap::{Args, Command, FromArgMatches};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
+use hugewise_model::base::host::Host;
 use hugewise_model::run::record::Record;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Beginning, Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
+use crate::experiment::stdin::Input;
 use crate::experiment::{continuation, preview, recorder};
 use crate::options::{self, Options};
 use crate::output::Output;
-use crate::paths;
+use crate::{paths, turn};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -54,36 +56,55 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         return go_on(&root, record, &arguments);
     }
     let options = arguments.options.complete()?;
-    let host = paths::host(&root)?;
-    let plan = options.plan(&host, unix_ms())?;
+    let seed = unix_ms();
     if arguments.dry_run {
+        let host = paths::host(&root)?;
+        let plan = options.plan(&host, seed)?;
         let realisations = realise_all(&plan, &host, options.reach())?;
         preview::show(&plan, &realisations, &arguments.output)?;
         return Ok(Exit::Done);
     }
+    let input = Input::of_trials(&options)?;
+    let options = with_input(options, input.as_ref());
     let files = Files {
         record: arguments.out.as_deref(),
-        svg: None,
+        stdin: input.as_ref(),
+        ..Files::default()
     };
-    conduct(&root, &options, (host, plan), files, &arguments.output)
+    let plan = |host: &Host| options.plan(host, seed);
+    conduct(&root, &options, plan, files, &arguments.output)
+}
+
+fn with_input(options: Options, input: Option<&Input>) -> Options {
+    match input {
+        Some(input) => input.given_to(options),
+        None => options,
+    }
 }
 
 /// Adds rounds to a record.
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let path = recorder::find(named)?;
     let record = recorder::read(&path)?;
-    let host = paths::host(root)?;
     let options = Options {
         limits: arguments.options.limits,
         ..made_by(&record)?.options.complete()?
     };
-    let continuation = continuation::plan(&record, &host, &options)?;
+    let input = Input::of_trials(&options)?;
+    continuation::check_input(&record, input.as_ref())?;
+    let options = with_input(options, input.as_ref());
+    let (turn, continuation) = turn::take_with(options.purpose(), options.wait, || {
+        continuation::plan(&record, &paths::host(root)?, &options)
+    })?;
     let beginning = Beginning::After(record, continuation, path);
-    let files = Files {
-        record: None,
-        svg: None,
-    };
-    carry_out(root, &options, beginning, files, &arguments.output)
+    let beginning = (turn, beginning);
+    carry_out(
+        root,
+        &options,
+        beginning,
+        Files::default(),
+        &arguments.output,
+    )
 }
 
 /// The flags of the command line that made a record.

@@ -10,7 +10,7 @@ use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::machine::turn::Settings;
+use hugewise_linux::machine::turn::{Settings, Turn};
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
@@ -27,6 +27,7 @@ use super::plan::realise_all;
 use super::recorder::Recorder;
 use super::report::{self, GateState};
 use super::rounds::Rounds;
+use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
@@ -36,8 +37,10 @@ use crate::turn::Holder;
 use crate::{invoker, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
+    /// Our own stdin, which each trial reads.
+    pub stdin: Option<&'a Input>,
     /// The record; a new file in its usual place where none is named.
     pub record: Option<&'a Path>,
     /// The curves of a bench.
@@ -87,7 +90,7 @@ impl Beginning {
     }
 }
 
-/// Carries a plan out on its host, keeps the record, and reports.
+/// Carries a plan out on this host, keeps the record, and reports.
 ///
 /// # Errors
 ///
@@ -96,13 +99,20 @@ impl Beginning {
 pub fn conduct(
     root: &Root,
     options: &Options,
-    (host, plan): (Host, Plan),
+    plan: impl Fn(&Host) -> Result<Plan>,
     files: Files<'_>,
     output: &Output,
 ) -> Result<Exit> {
-    let realisations = realise_all(&plan, &host, options.reach())?;
-    let beginning = Beginning::New(header(host, plan, realisations));
-    carry_out(root, options, beginning, files, output)
+    let (turn, header) = turn::take_with(options.purpose(), options.wait, || {
+        let host = paths::host(root)?;
+        let plan = plan(&host)?;
+        let realisations = realise_all(&plan, &host, options.reach())?;
+        Ok(Header {
+            stdin_bytes: files.stdin.map(Input::bytes),
+            ..header(host, plan, realisations)
+        })
+    })?;
+    carry_out(root, options, (turn, Beginning::New(header)), files, output)
 }
 
 /// Runs trials from the beginning on, keeps the record, and reports.
@@ -113,14 +123,13 @@ pub fn conduct(
 pub fn carry_out(
     root: &Root,
     options: &Options,
-    beginning: Beginning,
+    (turn, beginning): (Turn, Beginning),
     files: Files<'_>,
     output: &Output,
 ) -> Result<Exit> {
     let identity = invoker::identity()?;
     output::check_file(output)?;
     output::check_writable("--svg", files.svg)?;
-    let turn = turn::take(options.purpose(), options.wait)?;
     let interrupt = Interrupt::catch()?;
     if let Beginning::New(header) = &beginning {
         announce(header, options, output);
@@ -265,6 +274,7 @@ fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -
         plan,
         realisations,
         settings_held_by: None,
+        stdin_bytes: None,
     }
 }
 

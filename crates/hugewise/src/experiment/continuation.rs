@@ -3,12 +3,14 @@
 use anyhow::Result;
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_model::base::host::Host;
+use hugewise_model::base::units::bytes_text;
 use hugewise_model::run::compare::host_differences;
 use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::{Continuation, Record};
 
 use super::conduct::words;
 use super::plan::{MOST_ROUNDS, USUAL_TIME, realise_all};
+use super::stdin::Input;
 use crate::exit;
 use crate::options::{Limits, Options};
 
@@ -54,6 +56,23 @@ pub fn plan(record: &Record, host: &Host, options: &Options) -> Result<Continuat
         boot_id: host.boot_id.clone(),
         bounds: bounds(record, options.limits),
     })
+}
+
+/// Refuses another input than that of the rounds before.
+///
+/// # Errors
+/// The two are not equally long.
+pub fn check_input(record: &Record, input: Option<&Input>) -> Result<()> {
+    let told = |bytes: Option<u64>| bytes.map_or("nothing".to_owned(), bytes_text);
+    let (before, now) = (record.header.stdin_bytes, input.map(Input::bytes));
+    if before == now {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "the trials of the record read {} from stdin, and now it has {}; give them the same",
+        told(before),
+        told(now)
+    )))
 }
 
 /// When the added rounds end.

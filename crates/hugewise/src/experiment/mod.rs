@@ -21,6 +21,9 @@ pub mod conduct;
 /// The report, and what `--fail-if` makes of it.
 pub mod report;
 
+/// Our own stdin, for every trial.
+pub mod stdin;
+
 /// The record as a file.
 pub mod recorder;
 

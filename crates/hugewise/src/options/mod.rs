@@ -167,7 +167,14 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "LINE", help_heading = WORKLOAD)]
     pub cleanup: Option<String>,
 
-    /// Stdin of each trial [default: /dev/null]
+    /// Measure a command that fails: an exit status other than 0 counts
+    #[arg(long, hide_short_help = true, help_heading = WORKLOAD)]
+    pub ignore_failure: bool,
+
+    /// Stdin of each trial [default: the file or pipe at stdin, else /dev/null]
+    ///
+    /// A pipe is read to its end once, at most 1 GiB, and each trial reads all of it. `--stdin
+    /// /dev/null` leaves it alone.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = WORKLOAD)]
     pub stdin: Option<PathBuf>,
 

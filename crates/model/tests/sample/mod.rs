@@ -209,6 +209,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             plan,
             realisations,
             settings_held_by: None,
+            stdin_bytes: None,
         },
         end: Some(End {
             reason: if arms.len() == 1 {
@@ -271,6 +272,8 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        failure_ignored: false,
+        outlived: 0,
         first_touch: None,
     }
 }

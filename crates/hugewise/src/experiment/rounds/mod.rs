@@ -15,6 +15,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::{Header, StopReason};
+use hugewise_model::run::trial::Trial;
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -74,6 +75,8 @@ pub struct Rounds<'a> {
     killing_reported: Cell<bool>,
     /// How fast the experiment goes.
     pace: RefCell<Pace>,
+    /// Whether it was said that the command leaves processes behind.
+    outlived_told: Cell<bool>,
     /// Whether the warm-up is over.
     is_warm: Cell<bool>,
     /// Whether it was said what is to come.
@@ -133,6 +136,7 @@ impl<'a> Rounds<'a> {
             servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
             pace: RefCell::new(Pace::begin()),
+            outlived_told: Cell::new(false),
             is_warm: Cell::new(false),
             plan_told: Cell::new(false),
             audience: match quiet {
@@ -200,6 +204,9 @@ impl<'a> Rounds<'a> {
             if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
+            if round == first {
+                self.idle.judge_failures(&plan.baseline);
+            }
             self.drop_idle(round + 1, recorder, progress)?;
             self.tell_plan(recorder.record(), progress);
             if let Some(reason) = self.judge(round, recorder, progress)? {
@@ -207,6 +214,18 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// Says once that the command leaves processes behind.
+    fn tell_outlived(&self, trial: &Trial, progress: &Progress) {
+        if trial.outlived == 0 || self.outlived_told.replace(true) {
+            return;
+        }
+        let text = match trial.outlived {
+            1 => "1 process outlived the command and was ended".to_owned(),
+            count => format!("{count} processes outlived the command and were ended"),
+        };
+        progress.say(&text);
     }
 
     /// Whether the data suffice after a round, or the time is over.
@@ -298,6 +317,7 @@ impl<'a> Rounds<'a> {
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
             }
+            self.tell_outlived(&trial, progress);
             if round == 0 {
                 self.idle.learn(&recorder.record().header, &trial);
             }

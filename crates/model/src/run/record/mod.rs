@@ -155,6 +155,9 @@ pub struct Header {
     /// The process that had changed settings and kept them meanwhile, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_held_by: Option<String>,
+    /// Bytes of the program's own stdin, where each trial read all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin_bytes: Option<u64>,
 }
 
 /// The last line, or the last before rounds were added.

@@ -70,6 +70,7 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         plan,
         realisations: BTreeMap::new(),
         settings_held_by: None,
+        stdin_bytes: None,
     });
     for round in 0..rounds {
         for slot in record.header.plan.round(round, |_| true) {
@@ -87,6 +88,8 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
                 marks: Vec::new(),
                 pacing: None,
                 timeline: None,
+                failure_ignored: false,
+                outlived: 0,
                 first_touch: None,
             };
             fill(&mut trial, slot);

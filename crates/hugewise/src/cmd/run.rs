@@ -11,7 +11,8 @@ use hugewise_model::base::host::Host;
 use hugewise_model::run::record::Record;
 
 use crate::exit::{self, Exit};
-use crate::experiment::conduct::{Beginning, Files, carry_out, conduct};
+use crate::experiment::beginning::Beginning;
+use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
 use crate::experiment::stdin::Input;
 use crate::experiment::{continuation, preview, recorder};

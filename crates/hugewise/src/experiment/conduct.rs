@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::machine::turn::{Settings, Turn};
+use hugewise_linux::machine::turn::Turn;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
@@ -19,9 +18,10 @@ use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{unreached, warnings};
-use hugewise_model::run::record::{Continuation, End, Header, Record, StopReason};
+use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
+use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::recorder::Recorder;
@@ -33,7 +33,6 @@ use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message};
-use crate::turn::Holder;
 use crate::{invoker, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags.
@@ -45,49 +44,6 @@ pub struct Files<'a> {
     pub record: Option<&'a Path>,
     /// The curves of a bench.
     pub svg: Option<&'a Path>,
-}
-
-/// Where an experiment begins.
-#[derive(Debug)]
-pub enum Beginning {
-    /// With a new record.
-    New(Header),
-    /// After the rounds of a record, which lies at this path.
-    After(Record, Continuation, PathBuf),
-}
-
-impl Beginning {
-    fn header(&self) -> &Header {
-        match self {
-            Self::New(header) => header,
-            Self::After(record, ..) => &record.header,
-        }
-    }
-
-    /// The same, where a process beside it may hold the settings.
-    fn under(mut self, settings: &Settings) -> Self {
-        if let (Self::New(header), Settings::HeldBy(pid)) = (&mut self, settings) {
-            let holder = Holder(Some(*pid)).to_string();
-            message(format_args!(
-                "{holder} has changed settings, and keeps them"
-            ));
-            header.settings_held_by = Some(holder);
-        }
-        self
-    }
-
-    /// The record, ready for more trials.
-    fn recorder(self, named: Option<&Path>, owner: Option<&Identity>) -> Result<Recorder> {
-        match self {
-            Self::New(header) => {
-                let path = record_path(named, &header, owner)?;
-                Recorder::create(&path, header, owner)
-            }
-            Self::After(record, continuation, path) => {
-                Recorder::resume(&path, record, continuation)
-            }
-        }
-    }
 }
 
 /// Carries a plan out on this host, keeps the record, and reports.
@@ -127,27 +83,14 @@ pub fn carry_out(
     files: Files<'_>,
     output: &Output,
 ) -> Result<Exit> {
-    let identity = invoker::identity()?;
     output::check_file(output)?;
     output::check_writable("--svg", files.svg)?;
-    let interrupt = Interrupt::catch()?;
     if let Beginning::New(header) = &beginning {
         announce(header, options, output);
     }
     let beginning = beginning.under(&turn.settings);
-    let header = beginning.header().clone();
-    let wanted: Vec<_> = header.realisations.values().collect();
-    let fragmentation = Fragmentation::begin(root, &header)?;
-    let mut machine = paths::begin(root, turn.settings, &wanted)?;
-    report_recovered(&machine);
-    let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
+    let (recorder, ended, left) = measure(root, options, (turn, beginning), files, output)?;
     let path = recorder.path().to_owned();
-    let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
-        .in_state(fragmentation.as_ref())
-        .run(&mut recorder, &mut machine);
-    let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
-    left.extend(changed_meanwhile(root, &header));
-    drop(turn.measuring);
     if recorder.is_empty() {
         recorder.discard();
         return Err(nothing_measured(ended));
@@ -161,16 +104,32 @@ pub fn carry_out(
     Ok(exit_of(&record, gates))
 }
 
-/// The path that was named, or a new one in the user's state folder.
-fn record_path(
-    named: Option<&Path>,
-    header: &Header,
-    identity: Option<&Identity>,
-) -> Result<PathBuf> {
-    match named {
-        Some(path) => Ok(path.to_owned()),
-        None => paths::new_record(program(&header.plan), header.created_unix_ms, identity),
-    }
+/// The record with its trials, why they ended, and what could not be put back after them.
+type Measured = (Recorder, Result<StopReason>, Vec<String>);
+
+/// Runs the trials with the machine ready for them, and puts it back.
+fn measure(
+    root: &Root,
+    options: &Options,
+    (turn, beginning): (Turn, Beginning),
+    files: Files<'_>,
+    output: &Output,
+) -> Result<Measured> {
+    let identity = invoker::identity()?;
+    let interrupt = Interrupt::catch()?;
+    let header = beginning.header().clone();
+    let wanted: Vec<_> = header.realisations.values().collect();
+    let fragmentation = Fragmentation::begin(root, &header)?;
+    let mut machine = paths::begin(root, turn.settings, &wanted)?;
+    report_recovered(&machine);
+    let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
+    let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
+        .in_state(fragmentation.as_ref())
+        .run(&mut recorder, &mut machine);
+    let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
+    left.extend(changed_meanwhile(root, &header));
+    drop(turn.measuring);
+    Ok((recorder, ended, left))
 }
 
 /// Ends the record, or leaves it without an end where measuring itself failed.
@@ -208,17 +167,6 @@ fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
     match ended {
         Ok(_) => exit::interrupted("nothing was measured yet"),
         Err(error) => error,
-    }
-}
-
-/// The program of the command, by which the record is named: of a line for the shell the first
-/// word.
-fn program(plan: &Plan) -> &str {
-    let first = plan.command.first().map_or("", String::as_str);
-    if plan.shell {
-        first.split_whitespace().next().unwrap_or_default()
-    } else {
-        first
     }
 }
 

@@ -15,6 +15,9 @@ pub mod continuation;
 /// `run --dry-run`.
 pub mod preview;
 
+/// Where an experiment begins.
+pub mod beginning;
+
 /// The whole experiment: apply, run, record, put back, report.
 pub mod conduct;
 

@@ -196,6 +196,8 @@ impl Case {
                 "thp=never",
                 "--max-rounds",
                 "3",
+                "--wait",
+                "60s",
                 "--out",
             ])
             .arg(record)
@@ -213,7 +215,7 @@ impl Case {
         let record = self.path("running.jsonl");
         command
             .arg(arguments[0])
-            .arg("--out")
+            .args(["--wait", "60s", "--out"])
             .arg(&record)
             .args(&arguments[1..]);
         command

@@ -17,6 +17,7 @@ use hugewise_model::run::policy::realise::ThpPrctl;
 
 use super::calls::errno;
 use super::image::Image;
+use super::sacrifice::Sacrifice;
 use super::usage::Usage;
 use super::wire::Order;
 
@@ -31,20 +32,7 @@ pub(super) struct Settings {
     directory: Option<CString>,
     stdin: File,
     cpus: Option<libc::cpu_set_t>,
-    /// What it writes to its `oom_score_adj`.
-    sacrifice: String,
-}
-
-/// Where memory runs out, the workload goes before the program that watches it.
-const OOM_ADJUSTMENT: &str = "/proc/self/oom_score_adj";
-/// By so much, in thousandths of the machine's memory; raising needs no privilege.
-const SACRIFICE: i32 = 500;
-const MOST_SACRIFICE: i32 = 1000;
-
-fn sacrifice() -> String {
-    let own = std::fs::read_to_string(OOM_ADJUSTMENT).unwrap_or_default();
-    let own: i32 = own.trim().parse().unwrap_or(0);
-    (own + SACRIFICE).min(MOST_SACRIFICE).to_string()
+    sacrifice: Sacrifice,
 }
 
 impl Settings {
@@ -62,29 +50,17 @@ impl Settings {
             directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
             cpus: order.cpus.as_deref().map(cpu_set),
-            sacrifice: sacrifice(),
+            sacrifice: Sacrifice::of_child(),
         })
     }
 
     /// Puts everything in force in this process, as for a fresh login. Makes system calls only.
     fn enter(&self) -> Result<(), Failure> {
         restore_signals();
-        self.go_first();
+        self.sacrifice.offer();
         self.enter_as_is()?;
         // SAFETY: descriptor 0 of this process is ours to replace.
         Step::Input.check(unsafe { libc::dup2(self.stdin.as_raw_fd(), 0) })
-    }
-
-    /// Makes it the first to go where memory runs out. Best effort.
-    fn go_first(&self) {
-        let value = &self.sacrifice;
-        // SAFETY: the path ends in NUL, and as many bytes are written as there are; a descriptor
-        // that could not be opened is refused.
-        unsafe {
-            let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY);
-            libc::write(file, value.as_ptr().cast(), value.len());
-            libc::close(file);
-        }
     }
 
     /// The same, with the input and the signals that the process has.

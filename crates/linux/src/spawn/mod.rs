@@ -37,6 +37,7 @@ mod keeper;
 pub(crate) mod page_scan;
 mod plain;
 mod running;
+mod sacrifice;
 mod scratch;
 mod tracee;
 mod usage;

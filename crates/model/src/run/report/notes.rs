@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::Report;
 use super::answer::{Sign, interval};
 use super::failures::failed;
+use super::history::history;
 use super::requests::requests;
 use super::service::service;
 use super::starts;
@@ -162,12 +163,11 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
         };
         (level, plain(&line))
     });
-    let held = record.header.settings_held_by.iter();
-    let held = held.map(|it| format!("Measured under settings that {} had changed.", plain(it)));
-    let added = record.continuations_in_words().into_iter().chain(held);
-    let added = added.map(|line| (Level::Detail, line));
+    let history = history(record)
+        .into_iter()
+        .map(|line| (Level::Detail, line));
     dropped
-        .chain(added)
+        .chain(history)
         .chain(failed)
         .chain(marks)
         .chain(warnings)

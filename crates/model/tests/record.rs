@@ -401,7 +401,8 @@ prop_compose! {
 
 prop_compose! {
     fn trial()(
-        (index, round, started_unix_ms) in (any::<u32>(), any::<u32>(), any::<u64>()),
+        (index, round, started_unix_ms, failure_ignored, outlived) in
+            (any::<u32>(), any::<u32>(), any::<u64>(), any::<bool>(), any::<u32>()),
         start in prop::option::of(any::<u32>()),
         role in prop_oneof![Just(Role::Arm), Just(Role::Control)],
         outcome in outcome(),
@@ -417,7 +418,7 @@ prop_compose! {
             index, round, policy: "a".to_owned(), role, start, started_unix_ms, outcome,
             stderr_tail,
             readings: BTreeMap::from_iter(readings), read_back, marks, pacing,
-            timeline, first_touch,
+            timeline, first_touch, failure_ignored, outlived,
         }
     }
 }

@@ -55,7 +55,10 @@ fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {
 
 /// Whether the command failed in every trial, so that there is nothing to report.
 fn is_failure(record: &Record) -> bool {
-    let end = record.end.as_ref();
+    let end = record
+        .end
+        .as_ref()
+        .filter(|_| record.header.plan.service.is_none());
     end.is_some_and(|end| end.reason == StopReason::WorkloadFails)
 }
 

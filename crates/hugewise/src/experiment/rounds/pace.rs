@@ -137,7 +137,14 @@ impl Pace {
 
 /// Why no further round is needed, if so.
 pub(super) fn stop(record: &Record, so_far: &Progress) -> Option<StopReason> {
-    nothing_to_judge(record).or(so_far.stop)
+    // A server may fail by chance, such as for want of a port.
+    let enough = if record.header.plan.service.is_some() {
+        2
+    } else {
+        1
+    };
+    let nothing = (so_far.rounds >= enough).then(|| nothing_to_judge(record));
+    nothing.flatten().or(so_far.stop)
 }
 
 /// Why more rounds would bring nothing either.

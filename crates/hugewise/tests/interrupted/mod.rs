@@ -183,7 +183,7 @@ fn one_may_measure_under_settings_that_exec_keeps() {
     let _turn = one_at_a_time();
     let case = Case::new();
     let marker = case.path("marker");
-    let line = format!("touch {}; sleep 5.4321", marker.display());
+    let line = format!("touch {}; exec sleep 54.321", marker.display());
     let mut server = case
         .plain()
         .args([
@@ -219,7 +219,14 @@ fn one_may_measure_under_settings_that_exec_keeps() {
         .assert()
         .code(6)
         .stderr(contains(server.id().to_string()));
-    assert!(server.wait().expect("exec").success());
+    let ended = std::process::Command::new("kill")
+        .arg(server.id().to_string())
+        .status();
+    assert!(ended.expect("kill").success());
+    server.wait().expect("exec");
+    harness::wait_until("no sleep is left", || {
+        harness::processes_with("54.321") == 0
+    });
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub fn rough(time: Duration) -> String {
     let tens = seconds.div_ceil(10) * 10;
     match seconds {
         0..=90 => format!("{seconds} s"),
-        91..=590 if tens % 60 != 0 => format!("{} min {} s", tens / 60, tens % 60),
+        91..=590 if !tens.is_multiple_of(60) => format!("{} min {} s", tens / 60, tens % 60),
         91..=590 => format!("{} min", tens / 60),
         591..=5399 => format!("{} min", seconds.div_ceil(60)),
         _ => format!("{:.1} h", time.as_secs_f64() / 3600.0),

@@ -15,6 +15,7 @@ use crate::turn::Holder;
 
 /// Where an experiment begins.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one")]
 pub enum Beginning {
     /// With a new record.
     New(Header),

@@ -129,8 +129,6 @@ fn read_from(root: &Root, path: &str) -> Result<PidStat> {
     parse_pid_stat(&root.read(path)?).map_err(|what| Error::malformed(&root.path(path), what))
 }
 
-/// A line of a process, with 0 in every field but these (by their number in the manual).
-
 /// How long a process has run; `None` where it is gone.
 #[must_use]
 pub fn read_age(root: &Root, pid: u32) -> Option<Duration> {
@@ -141,6 +139,7 @@ pub fn read_age(root: &Root, pid: u32) -> Option<Duration> {
     Duration::try_from_secs_f64(uptime - began).ok()
 }
 
+/// A line of a process, with 0 in every field but these (by their number in the manual).
 #[cfg(test)]
 pub(crate) fn line_of(pid: u32, command: &str, state: char, values: &[(usize, u64)]) -> String {
     let value = |place: usize| values.iter().find(|(at, _)| *at == place);

@@ -41,6 +41,11 @@ pub fn refused(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::Refused, message)
 }
 
+/// Another experiment has the machine.
+pub fn busy(message: impl fmt::Display) -> anyhow::Error {
+    fault(Exit::Busy, message)
+}
+
 /// A signal ended it before there was anything to report.
 pub fn interrupted(message: impl fmt::Display) -> anyhow::Error {
     fault(Exit::Interrupted, format_args!("interrupted: {message}"))

@@ -17,6 +17,7 @@ mod program;
 mod recording;
 mod stderr;
 mod target;
+mod turn;
 
 use std::ffi::OsStr;
 use std::io;
@@ -28,14 +29,16 @@ use crate::stderr::{chain, message};
 use anyhow::Result;
 use hugewise_linux::apply::first_touch::{TOUCHER_WORD, toucher_main};
 use hugewise_linux::spawn::{KEEPER_WORD, keeper_main};
+use hugewise_linux::undo::{GUARDIAN_WORD, guardian_main};
 
 fn main() -> ExitCode {
-    // The keeper and what touches memory are this same program in processes of their own. The
+    // The keeper, the guardian and what touches memory are this same program in other processes. The
     // keeper must stay small, so nothing may come before it.
     let first = std::env::args_os().nth(1);
     match first.as_deref().and_then(OsStr::to_str) {
         Some(KEEPER_WORD) => return keeper_main(),
         Some(TOUCHER_WORD) => return toucher_main(),
+        Some(GUARDIAN_WORD) => return guardian_main(),
         _ => {}
     }
     ask_for_reports_of_panics();

@@ -1,15 +1,16 @@
 //! Where files lie: records in the user's state folder, the undo journal in the machine's.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
-use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::identity;
 use hugewise_linux::machine::identity::Identity;
-use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::{self, Settings};
 use hugewise_linux::probe::{self, Environment};
 use hugewise_linux::undo::{self, Place};
 use hugewise_model::base::host::Host;
@@ -22,31 +23,15 @@ pub fn machine_state() -> PathBuf {
     PathBuf::from("/var/lib/hugewise")
 }
 
-/// The folder of the lock: it must be writable for every user, and gone after a reboot.
-pub fn lock_folder() -> PathBuf {
-    let run_lock = Path::new("/run/lock");
-    if run_lock.is_dir() {
-        run_lock.to_owned()
-    } else {
-        std::env::temp_dir()
-    }
-}
-
-/// Takes the machine for one experiment; a second one at the same time is refused.
-pub fn hold() -> Result<Hold> {
-    lock::hold(&lock_folder()).map_err(|error| match error.kind {
-        Kind::Busy { holder } => exit::refused(format!(
-            "another experiment is running on this machine{}; two at once would disturb each other",
-            holder.map_or_else(String::new, |pid| format!(" (process {pid})"))
-        )),
-        _ => error.into(),
-    })
-}
-
 /// Gets ready to write the machine's settings, and puts back what an earlier experiment left.
-pub fn begin(root: &Root, hold: Hold, wanted: &[&Realisation]) -> Result<Machine> {
+/// Where a process that runs holds the settings, they are left alone.
+pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result<Machine> {
     let place = Place::new(root, &machine_state());
-    Machine::begin(hold, place, wanted).map_err(|error| {
+    let Settings::Ours(hold) = settings else {
+        return Ok(Machine::held_by_others(place));
+    };
+    let machine = Machine::begin(hold, place, wanted).and_then(Machine::guarded);
+    machine.map_err(|error| {
         exit::refused(match root_is_needed() {
             Some(needed) => format!("nothing was run: {error}; {needed}"),
             None => format!("nothing was run: {error}"),
@@ -55,9 +40,9 @@ pub fn begin(root: &Root, hold: Hold, wanted: &[&Realisation]) -> Result<Machine
 }
 
 /// Whether an experiment was cut short and its settings are still to be put back. While one
-/// runs its journal is there too, and it holds the lock.
+/// runs its journal is there too, and it holds the settings.
 pub fn is_left_over() -> bool {
-    machine_state().join(undo::JOURNAL_FILE).exists() && lock::hold(&lock_folder()).is_ok()
+    machine_state().join(undo::JOURNAL_FILE).exists() && turn::settings_holder().is_none()
 }
 
 /// The hint for an ordinary user where an experiment of root left settings changed.
@@ -156,20 +141,49 @@ fn is_plain(c: char) -> bool {
 }
 
 /// A folder of the user's own: in one that is shared, somebody else could have prepared the names.
+/// Without a home, root has that of the machine, and others a private one among the temporary ones.
 fn state_home() -> Result<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-        .ok_or_else(|| {
-            exit::usage(
-                "neither HOME nor XDG_STATE_HOME is set, so there is no place for the record; \
-                 name one with --out FILE",
-            )
-        })
+    let named = absolute("XDG_STATE_HOME");
+    let home = named.or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    match home {
+        Some(home) => Ok(home),
+        None if identity::is_root() => Ok(PathBuf::from("/var/lib")),
+        None => private_temporary(),
+    }
+}
+
+/// A temporary folder that only we can enter.
+fn private_temporary() -> Result<PathBuf> {
+    let own = identity::effective_uid();
+    let folder = std::env::temp_dir().join(format!("hugewise-user-{own}"));
+    let refused = |why: String| {
+        exit::usage(format!(
+            "neither HOME nor XDG_STATE_HOME is set, and {} cannot be used: {why}; name a record \
+             with --out FILE",
+            folder.display()
+        ))
+    };
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(refused(error.to_string()));
+        }
+        _ => {}
+    }
+    let found = folder
+        .symlink_metadata()
+        .map_err(|error| refused(error.to_string()))?;
+    let is_private = found.is_dir() && found.uid() == own && found.mode() & 0o077 == 0;
+    match is_private {
+        true => Ok(folder),
+        false => Err(refused(
+            "it is another user's, or open to others".to_owned(),
+        )),
+    }
 }
 
 /// `20261121T054559Z`.

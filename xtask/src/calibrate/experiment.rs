@@ -131,6 +131,8 @@ impl Scenario {
                 host_memory: HostMemory::AsIs,
             },
             realisations: BTreeMap::new(),
+            settings_held_by: None,
+            stdin_bytes: None,
         }
     }
 }
@@ -196,6 +198,8 @@ pub(super) fn trial(index: usize, round: u32, (policy, role): (&Policy, Role), r
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        failure_ignored: false,
+        outlived: 0,
         first_touch: None,
     }
 }

@@ -9,6 +9,8 @@ const EXAMPLES: [(&str, &str); 22] = [
   hugewise run -- ./prog --size 10
   # The system-wide setting too, in five minutes
   hugewise run --system --max-time 5m -- ./prog
+  # More rounds for the last record
+  hugewise run --continue last --max-time 2m
   # Two policies, judged by what the program prints
   hugewise run --policy as-is --policy malloc=thp \\
     --metric 'tps:1/s:higher=tps = ([0-9.]+)' -- ./prog

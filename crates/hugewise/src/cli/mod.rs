@@ -22,8 +22,9 @@ mod examples;
     after_long_help = "Options:     -h, --help; -V, --version\n\
                        Start with:  hugewise run -- ./your-program\n\
                        Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
-                       \x20            4 not possible on this machine, or another experiment is\n\
-                       \x20            running, 5 a --fail-if condition holds, 130 interrupted",
+                       \x20            4 not possible on this machine, 5 a --fail-if condition\n\
+                       \x20            holds, 6 another experiment has the machine,\n\
+                       \x20            130 interrupted",
     max_term_width = 100
 )]
 pub struct Cli {

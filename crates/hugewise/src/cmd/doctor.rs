@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
 use hugewise_model::doctor;
@@ -13,6 +14,7 @@ use hugewise_model::doctor;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::stderr::message;
+use crate::turn::{self, Wait};
 use crate::{output, paths};
 
 /// Flags of `doctor`.
@@ -53,9 +55,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that
 /// still runs is not ours to undo.
 fn undo() -> Result<Exit> {
-    let hold = paths::hold()?;
+    let (turn, _) = turn::take(Purpose::Change, Some(Wait::No))?;
+    let Settings::Ours(hold) = &turn.settings else {
+        return Ok(Exit::Busy);
+    };
     let place = Place::new(&Root::real(), &paths::machine_state());
-    let report = undo::undo(&hold, &place)?;
+    let report = undo::undo(hold, &place)?;
     output::print(&undo_text(&report))?;
     if let Some(needed) = paths::root_is_needed() {
         message(needed);

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Policy, environment};
@@ -15,6 +16,7 @@ use hugewise_model::run::trial::Outcome;
 use crate::experiment::runtimes;
 use crate::interrupt::Relay;
 use crate::stderr::message;
+use crate::turn::{self, Wait};
 use crate::{exit, invoker, paths, program};
 
 /// Flags of `exec`.
@@ -22,7 +24,7 @@ use crate::{exit, invoker, paths, program};
 #[command(
     after_help = "Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
                   \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
-                  \x20            on this machine"
+                  \x20            on this machine, 6 if another experiment has it"
 )]
 pub struct Arguments {
     /// Policy to run under, as in `run`
@@ -32,6 +34,10 @@ pub struct Arguments {
     /// Allow a policy that changes system settings while the command runs
     #[arg(long)]
     system: bool,
+
+    /// Wait for an experiment that has the machine: TIME at the most, or no
+    #[arg(long, value_name = "TIME|no")]
+    wait: Option<Wait>,
 
     /// The command and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
@@ -43,16 +49,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policies = std::slice::from_ref(&arguments.policy);
     runtimes::check_placeholders(&arguments.command, policies)?;
     let root = Root::real();
-    let host = paths::host(&root)?;
     let reach = if arguments.system {
         Reach::System
     } else {
         Reach::Process
     };
-    let realisation = realise(&arguments.policy, &host, reach).map_err(|obstacles| {
-        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-        exit::refused(obstacles.join("\n"))
-    })?;
+    let realise = || realised(&root, &arguments.policy, reach);
+    let realisation = realise()?;
     let launch = launch(arguments, &realisation)?;
     if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
@@ -73,20 +76,34 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
-    while_applied(&root, &realisation, &launch)
+    let (turn, realisation) = turn::take_with(Purpose::Change, arguments.wait, realise)?;
+    while_applied(&root, turn, &realisation, &launch)
+}
+
+fn realised(root: &Root, policy: &Policy, reach: Reach) -> Result<Realisation> {
+    realise(policy, &paths::host(root)?, reach).map_err(|obstacles| {
+        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+        exit::refused(obstacles.join("\n"))
+    })
 }
 
 /// The exit codes of env(1) and of shells for a command that could not be run.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Machine-wide settings last as long as the command: this process waits and restores them.
-fn while_applied(root: &Root, realisation: &Realisation, launch: &Launch) -> Result<ExitCode> {
-    let hold = paths::hold()?;
+/// Machine-wide settings last as long as the command: this process waits and restores them. Others
+/// may measure meanwhile, but change nothing.
+fn while_applied(
+    root: &Root,
+    turn: Turn,
+    realisation: &Realisation,
+    launch: &Launch,
+) -> Result<ExitCode> {
     let relay = Relay::catch()?;
-    let mut machine = paths::begin(root, hold, &[realisation])?;
+    let mut machine = paths::begin(root, turn.settings, &[realisation])?;
     let outcome = {
         let _applied = machine.apply(realisation)?;
+        drop(turn.measuring);
         spawn::run_plain(launch, || relay.next())
     };
     for left in machine.finish()? {

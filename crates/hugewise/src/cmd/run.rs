@@ -1,19 +1,24 @@
 //! `hugewise run`: the whole way of the data, from policies to findings.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, Command, FromArgMatches};
 use hugewise_linux::machine::clock::unix_ms;
 use hugewise_linux::machine::root::Root;
+use hugewise_model::base::host::Host;
+use hugewise_model::run::record::Record;
 
-use crate::exit::Exit;
-use crate::experiment::conduct::{Files, announce_unreached, conduct};
+use crate::exit::{self, Exit};
+use crate::experiment::beginning::Beginning;
+use crate::experiment::conduct::{Files, announce_unreached, carry_out, conduct};
 use crate::experiment::plan::realise_all;
-use crate::experiment::preview;
-use crate::options::Options;
+use crate::experiment::stdin::Input;
+use crate::experiment::{continuation, preview, recorder};
+use crate::options::{self, Options};
 use crate::output::Output;
-use crate::paths;
+use crate::{paths, turn};
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -29,6 +34,14 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Add rounds to a record, which may be `last`
+    ///
+    /// With the same command, policies and flags: those of the record. --max-time and --max-rounds
+    /// are about the rounds that are added. The machine must be the same, with the same kernel and
+    /// settings; it may have been booted meanwhile.
+    #[arg(long = "continue", value_name = "RECORD", conflicts_with_all = options::fixed_by_record(), conflicts_with_all = ["out", "dry_run"], help_heading = "Output")]
+    record: Option<PathBuf>,
+
     /// Show what would be run and set; change nothing
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
@@ -40,10 +53,14 @@ pub struct Arguments {
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<Exit> {
     let root = Root::real();
+    if let Some(record) = &arguments.record {
+        return go_on(&root, record, &arguments);
+    }
     let options = arguments.options.complete()?;
-    let host = paths::host(&root)?;
-    let plan = options.plan(&host, unix_ms())?;
+    let seed = unix_ms();
     if arguments.dry_run {
+        let host = paths::host(&root)?;
+        let plan = options.plan(&host, seed)?;
         let realisations = realise_all(&plan, &host, options.reach())?;
         preview::show(&plan, &realisations, &arguments.output)?;
         let named = !options.policy.is_empty() || !options.matrix.is_empty();
@@ -52,9 +69,56 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
+    let input = Input::of_trials(&options)?;
+    let options = with_input(options, input.as_ref());
     let files = Files {
         record: arguments.out.as_deref(),
-        svg: None,
+        stdin: input.as_ref(),
+        ..Files::default()
     };
-    conduct(&root, &options, (host, plan), files, &arguments.output)
+    let plan = |host: &Host| options.plan(host, seed);
+    conduct(&root, &options, plan, files, &arguments.output)
+}
+
+fn with_input(options: Options, input: Option<&Input>) -> Options {
+    match input {
+        Some(input) => input.given_to(options),
+        None => options,
+    }
+}
+
+/// Adds rounds to a record.
+fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
+    let path = recorder::find(named)?;
+    let record = recorder::read(&path)?;
+    let options = Options {
+        limits: arguments.options.limits,
+        ..made_by(&record)?.options.complete()?
+    };
+    let input = Input::of_trials(&options)?;
+    continuation::check_input(&record, input.as_ref())?;
+    let options = with_input(options, input.as_ref());
+    let (turn, continuation) = turn::take_with(options.purpose(), options.wait, || {
+        continuation::plan(&record, &paths::host(root)?, &options)
+    })?;
+    let beginning = Beginning::After(record, continuation, path);
+    let beginning = (turn, beginning);
+    carry_out(
+        root,
+        &options,
+        beginning,
+        Files::default(),
+        &arguments.output,
+    )
+}
+
+/// The flags of the command line that made a record.
+fn made_by(record: &Record) -> Result<Arguments> {
+    let words = record.header.made_by.iter().map(OsString::from).collect();
+    let run = Command::new("hugewise").subcommand(Arguments::augment_args(Command::new("run")));
+    let words = options::with_file(run.clone(), words)?;
+    let not_made = || exit::usage("only a record that `hugewise run` made can be continued");
+    let matches = run.try_get_matches_from(words).map_err(|_| not_made())?;
+    let (_, flags) = matches.subcommand().ok_or_else(not_made)?;
+    Ok(Arguments::from_arg_matches(flags)?)
 }

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::machine::clock::unix_ms;
-use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::machine::turn::Turn;
 use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
-use hugewise_model::run::compare;
+use hugewise_model::run::compare::{self, host_differences};
 use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
@@ -21,28 +21,32 @@ use hugewise_model::run::policy::{advice_by_chance, unreached, warnings};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
+use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::recorder::Recorder;
 use super::report::{self, GateState};
 use super::rounds::Rounds;
+use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
 use crate::options::{Options, Switch};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message};
-use crate::{invoker, paths};
+use crate::{invoker, paths, turn};
 
 /// The files of an experiment, in addition to those of the output flags.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
+    /// Our own stdin, which each trial reads.
+    pub stdin: Option<&'a Input>,
     /// The record; a new file in its usual place where none is named.
     pub record: Option<&'a Path>,
     /// The curves of a bench.
     pub svg: Option<&'a Path>,
 }
 
-/// Carries a plan out on its host, keeps the record, and reports.
+/// Carries a plan out on this host, keeps the record, and reports.
 ///
 /// # Errors
 ///
@@ -51,30 +55,46 @@ pub struct Files<'a> {
 pub fn conduct(
     root: &Root,
     options: &Options,
-    (host, plan): (Host, Plan),
+    plan: impl Fn(&Host) -> Result<Plan>,
     files: Files<'_>,
     output: &Output,
 ) -> Result<Exit> {
-    let realisations = realise_all(&plan, &host, options.reach())?;
-    let identity = invoker::identity()?;
+    let (turn, header) = turn::take_with(options.purpose(), options.wait, || {
+        let host = paths::host(root)?;
+        let plan = plan(&host)?;
+        let realisations = realise_all(&plan, &host, options.reach())?;
+        Ok(Header {
+            stdin_bytes: files.stdin.map(Input::bytes),
+            ..header(host, plan, realisations)
+        })
+    })?;
+    carry_out(root, options, (turn, Beginning::New(header)), files, output)
+}
+
+/// Runs trials from the beginning on, keeps the record, and reports.
+///
+/// # Errors
+///
+/// As [`conduct`], but that policies are realised.
+pub fn carry_out(
+    root: &Root,
+    options: &Options,
+    (turn, beginning): (Turn, Beginning),
+    files: Files<'_>,
+    output: &Output,
+) -> Result<Exit> {
     output::check_file(output)?;
     output::check_writable("--svg", files.svg)?;
-    let hold = paths::hold()?;
-    let interrupt = Interrupt::catch()?;
-
-    let header = header(host, plan, realisations);
-    let path = record_path(files.record, &header, identity.as_ref())?;
-    announce(&header, options, output);
-
-    let wanted: Vec<_> = header.realisations.values().collect();
-    let fragmentation = Fragmentation::begin(root, &header)?;
-    let mut machine = paths::begin(root, hold, &wanted)?;
-    report_recovered(&machine);
-    let mut recorder = Recorder::create(&path, header, identity.as_ref())?;
-    let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
-        .in_state(fragmentation.as_ref())
-        .run(&mut recorder, &mut machine);
-    let left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
+    if let Beginning::New(header) = &beginning {
+        announce(header, options, output);
+    }
+    let beginning = beginning.under(&turn.settings);
+    let (recorder, ended, left) = measure(root, options, (turn, beginning), files, output)?;
+    let path = recorder.path().to_owned();
+    if recorder.is_empty() {
+        recorder.discard();
+        return Err(nothing_measured(ended));
+    }
     let (record, trouble) = close(recorder, ended, left);
     hint_at_tracing(&record, options);
     if let Some(error) = trouble {
@@ -84,16 +104,32 @@ pub fn conduct(
     Ok(exit_of(&record, gates))
 }
 
-/// The path that was named, or a new one in the user's state folder.
-fn record_path(
-    named: Option<&Path>,
-    header: &Header,
-    identity: Option<&Identity>,
-) -> Result<PathBuf> {
-    match named {
-        Some(path) => Ok(path.to_owned()),
-        None => paths::new_record(program(&header.plan), header.created_unix_ms, identity),
-    }
+/// The record with its trials, why they ended, and what could not be put back after them.
+type Measured = (Recorder, Result<StopReason>, Vec<String>);
+
+/// Runs the trials with the machine ready for them, and puts it back.
+fn measure(
+    root: &Root,
+    options: &Options,
+    (turn, beginning): (Turn, Beginning),
+    files: Files<'_>,
+    output: &Output,
+) -> Result<Measured> {
+    let identity = invoker::identity()?;
+    let interrupt = Interrupt::catch()?;
+    let header = beginning.header().clone();
+    let wanted: Vec<_> = header.realisations.values().collect();
+    let fragmentation = Fragmentation::begin(root, &header)?;
+    let mut machine = paths::begin(root, turn.settings, &wanted)?;
+    report_recovered(&machine);
+    let mut recorder = beginning.recorder(files.record, identity.as_ref())?;
+    let ended = Rounds::new(root, options, &interrupt, identity, output, &recorder)?
+        .in_state(fragmentation.as_ref())
+        .run(&mut recorder, &mut machine);
+    let mut left = left_behind(machine.finish(), fragmentation.and_then(Fragmentation::end));
+    left.extend(changed_meanwhile(root, &header));
+    drop(turn.measuring);
+    Ok((recorder, ended, left))
 }
 
 /// Ends the record, or leaves it without an end where measuring itself failed.
@@ -112,14 +148,25 @@ fn close(
     }
 }
 
-/// The program of the command, by which the record is named: of a line for the shell the first
-/// word.
-fn program(plan: &Plan) -> &str {
-    let first = plan.command.first().map_or("", String::as_str);
-    if plan.shell {
-        first.split_whitespace().next().unwrap_or_default()
-    } else {
-        first
+/// The settings that a process beside the experiment changed during it.
+fn changed_meanwhile(root: &Root, header: &Header) -> Option<String> {
+    let holder = header.settings_held_by.as_ref()?;
+    let differences = host_differences(&header.host, &paths::host(root).ok()?);
+    let text = format!(
+        "{holder} changed settings meanwhile: {}",
+        differences.join("; ")
+    );
+    (!differences.is_empty()).then(|| {
+        message(&text);
+        text
+    })
+}
+
+/// Why an experiment ended before its first trial was over.
+fn nothing_measured(ended: Result<StopReason>) -> anyhow::Error {
+    match ended {
+        Ok(_) => exit::interrupted("nothing was measured yet"),
+        Err(error) => error,
     }
 }
 
@@ -182,11 +229,13 @@ fn header(host: Host, plan: Plan, realisations: BTreeMap<String, Realisation>) -
         host,
         plan,
         realisations,
+        settings_held_by: None,
+        stdin_bytes: None,
     }
 }
 
 /// A command line as it can be written down.
-fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
+pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()

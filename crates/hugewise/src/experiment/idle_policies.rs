@@ -1,5 +1,5 @@
-//! Policies that cannot act on the program: found by the first trials, whatever policy they ran
-//! under, and dropped.
+//! Policies that cannot act on the program, or under which it fails: found by the first trials, and
+//! dropped.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +19,9 @@ use crate::exit;
 #[derive(Debug, Default)]
 pub struct IdlePolicies {
     /// Why, by name.
-    reasons: RefCell<BTreeMap<String, String>>,
+    reasons: RefCell<BTreeMap<String, RemovalReason>>,
+    /// How the first trials failed, by policy; `None` once one succeeded.
+    failures: RefCell<BTreeMap<String, Option<String>>>,
     /// The files that were executed.
     executables: RefCell<BTreeMap<String, Option<Executable>>>,
 }
@@ -37,16 +39,40 @@ impl IdlePolicies {
 
     /// Learns from a trial. A bench runs a program of our own, which is made for its policies.
     pub fn learn(&self, header: &Header, trial: &Trial) {
-        if header.plan.bench.is_some() || !trial.succeeded() {
+        if header.plan.bench.is_some() {
+            return;
+        }
+        let failure = (!trial.succeeded()).then(|| trial.outcome.to_string());
+        let mut failures = self.failures.borrow_mut();
+        let known = failures
+            .entry(trial.policy.clone())
+            .or_insert(failure.clone());
+        *known = known.take().filter(|_| failure.is_some());
+        if failure.is_some() {
             return;
         }
         for policy in header.plan.policies.iter().filter(|it| sets_program(it)) {
             if !self.has(&policy.name)
                 && let Some(why) = self.reason(header, trial, policy)
             {
+                let why = RemovalReason::CannotAct(why);
                 self.reasons.borrow_mut().insert(policy.name.clone(), why);
             }
         }
+    }
+
+    /// The first round is over: the policies under which every trial failed are dropped, where the
+    /// baseline is no such one.
+    pub fn judge_failures(&self, baseline: &str) {
+        let failures = self.failures.take();
+        if failures.get(baseline).is_some_and(Option::is_some) {
+            return;
+        }
+        let failed = failures
+            .into_iter()
+            .filter_map(|(policy, how)| Some((policy, how?)));
+        let failed = failed.map(|(policy, how)| (policy, RemovalReason::Fails(how)));
+        self.reasons.borrow_mut().extend(failed);
     }
 
     fn reason(&self, header: &Header, trial: &Trial, policy: &Policy) -> Option<String> {
@@ -80,11 +106,7 @@ impl IdlePolicies {
     /// The baseline is one of them, or nothing is left to compare with it.
     pub fn drop_from(&self, recorder: &mut Recorder, round: u32) -> Result<()> {
         for (policy, why) in self.reasons.take() {
-            let removal = Removal {
-                round,
-                policy,
-                why: RemovalReason::CannotAct(why),
-            };
+            let removal = Removal { round, policy, why };
             let plan = &recorder.record().header.plan;
             if removal.policy == plan.baseline {
                 let fix = "begin with another policy, such as --policy as-is";

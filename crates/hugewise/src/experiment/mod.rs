@@ -9,14 +9,23 @@ pub mod runtimes;
 /// Policies that cannot act on the program.
 pub mod idle_policies;
 
+/// `run --continue`.
+pub mod continuation;
+
 /// `run --dry-run`.
 pub mod preview;
+
+/// Where an experiment begins.
+pub mod beginning;
 
 /// The whole experiment: apply, run, record, put back, report.
 pub mod conduct;
 
 /// The report, and what `--fail-if` makes of it.
 pub mod report;
+
+/// Our own stdin, for every trial.
+pub mod stdin;
 
 /// The record as a file.
 pub mod recorder;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::gate::Gate;
@@ -22,9 +23,9 @@ use crate::options::{Options, Streams, check_workload};
 use hugewise_model::text::suggest::{hint, nearest};
 
 /// No new round begins after it, unless the user says otherwise.
-const USUAL_TIME: Duration = Duration::from_secs(90);
+pub(super) const USUAL_TIME: Duration = Duration::from_secs(90);
 /// More rounds only where they are asked for.
-const MOST_ROUNDS: u32 = 400;
+pub(super) const MOST_ROUNDS: u32 = 400;
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -33,6 +34,14 @@ impl Options {
             Reach::System
         } else {
             Reach::Process
+        }
+    }
+
+    /// What the machine is taken for.
+    pub fn purpose(&self) -> Purpose {
+        match self.reach() {
+            Reach::System => Purpose::Change,
+            Reach::Process => Purpose::Measure,
         }
     }
 
@@ -139,7 +148,10 @@ impl Options {
             (10, 10)
         };
         let min_rounds = self.min_rounds.unwrap_or(usual);
-        let max_rounds = self.max_rounds.unwrap_or_else(|| min_rounds.max(most));
+        let max_rounds = self
+            .limits
+            .max_rounds
+            .unwrap_or_else(|| min_rounds.max(most));
         if min_rounds == 0 {
             return Err(exit::usage("--min-rounds 0: need at least 1"));
         }
@@ -155,7 +167,7 @@ impl Options {
             };
         }
         let bounds = self.bounds_of(min_rounds, max_rounds);
-        if self.max_rounds.is_some() || self.max_time.is_some() {
+        if self.limits.max_rounds.is_some() || self.limits.max_time.is_some() {
             return Ok(bounds);
         }
         let claims = u32::try_from(policies)
@@ -175,7 +187,7 @@ impl Options {
             warmup_rounds: self.warmup.unwrap_or(1),
             min_rounds,
             max_rounds,
-            max_time: self.max_time,
+            max_time: self.limits.max_time,
             least_rounds: None,
         }
     }

@@ -49,6 +49,10 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
         };
         fields.push(Field::new(plain(&policy.name), means + baseline));
     }
+    if plan.policies.len() > 1 {
+        let control = format!("{} once more in each round", plain(&plan.baseline));
+        fields.push(Field::new("control", control));
+    }
     fields.push(Field::new("rounds", rounds(plan)));
     if !plan.host_memory.is_as_is() {
         fields.push(Field::new("host memory", plan.host_memory.to_string()));
@@ -119,7 +123,7 @@ fn rounds(plan: &Plan) -> String {
     let bounds = &plan.bounds;
     let trials = plan.round(0, |_| true).len();
     let time = bounds.max_time.map_or_else(String::new, |time| {
-        format!(", none started after {} s", time.as_secs_f64())
+        format!(", none that would end after {} s", time.as_secs_f64())
     });
     let most = bounds.max_rounds;
     let rounds = match bounds.min_rounds {

@@ -1,111 +1,120 @@
-//! Progress on stderr while an experiment runs; none when stderr is not a terminal.
+//! Progress on stderr while an experiment runs: a line that changes on a terminal, else a line
+//! from time to time.
 
+use std::cell::{Cell, RefCell};
+use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
-use hugewise_model::run::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::stderr;
+use hugewise_model::base::units::rough;
+
+use crate::stderr::{line, message};
 
 /// Who sees the progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// A person at a terminal.
     Person,
+    /// Whoever reads a log.
+    Log,
     /// Nobody: `--quiet`, or the workload's own output is shown.
     Nobody,
 }
 
-/// The line of progress: what runs now, and the estimate so far.
+impl Audience {
+    /// Who reads stderr.
+    pub fn of_stderr() -> Self {
+        match stderr().is_terminal() {
+            true => Self::Person,
+            false => Self::Log,
+        }
+    }
+
+    /// How often the estimate is worked out anew at the most.
+    fn interval(self) -> Duration {
+        match self {
+            Self::Person => Duration::from_millis(500),
+            Self::Log => Duration::from_secs(30),
+            Self::Nobody => Duration::MAX,
+        }
+    }
+}
+
+/// The progress: the time left, the estimate so far, and what runs now.
 #[derive(Debug)]
 pub struct Progress {
+    audience: Audience,
     bar: ProgressBar,
-    began: Instant,
-    rounds_done: u32,
-    so_far: String,
+    /// When it was told last how far the rounds are.
+    told: Cell<Instant>,
+    so_far: RefCell<String>,
 }
 
 impl Progress {
-    /// Begins the line.
-    pub fn begin(plan: &Plan, audience: Audience) -> Self {
+    /// Begins.
+    pub fn begin(audience: Audience) -> Self {
         let target = match audience {
             Audience::Person => ProgressDrawTarget::stderr_with_hz(5),
-            Audience::Nobody => ProgressDrawTarget::hidden(),
+            Audience::Log | Audience::Nobody => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(
-            Some(u64::from(plan.bounds.max_rounds) * plan.round(0, |_| true).len() as u64),
-            target,
-        );
+        let bar = ProgressBar::with_draw_target(None, target);
         // Cut to the width of the terminal; a line that wraps could not be erased.
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
         Self {
+            audience,
             bar,
-            began: Instant::now(),
-            rounds_done: 0,
-            so_far: String::new(),
+            told: Cell::new(Instant::now()),
+            so_far: RefCell::default(),
         }
     }
 
-    /// A trial begins.
-    pub fn trial(&self, round: u32, position: usize, of: usize, policy: &str) {
-        self.bar.set_message(format!(
-            "round {}, trial {}/{of}: {policy}{}",
-            round + 1,
-            position + 1,
-            self.so_far
-        ));
+    /// Something begins, such as a trial.
+    pub fn now(&self, left: Option<Duration>, what: &str) {
+        let left = left.map(|left| format!("at most {} left", rough(left)));
+        let so_far = self.so_far.borrow();
+        let so_far = (!so_far.is_empty()).then(|| so_far.clone());
+        let parts = left.into_iter().chain(so_far).chain([what.to_owned()]);
+        self.bar.set_message(parts.collect::<Vec<_>>().join(" | "));
     }
 
-    /// An unmeasured trial begins.
-    pub fn warmup(&self, policy: &str) {
-        self.bar.set_message(format!("warming up: {policy}"));
+    /// A round is over. `so_far` works out what is known, and is asked only where somebody sees it.
+    pub fn round_over<E>(
+        &self,
+        left: Option<Duration>,
+        so_far: impl FnOnce() -> Result<String, E>,
+    ) -> Result<(), E> {
+        let first = self.so_far.borrow().is_empty() && self.audience == Audience::Person;
+        if !first && self.told.get().elapsed() < self.audience.interval() {
+            return Ok(());
+        }
+        self.told.set(Instant::now());
+        *self.so_far.borrow_mut() = so_far()?;
+        if self.audience == Audience::Log {
+            let left = left.map_or_else(String::new, |it| format!("at most {} left, ", rough(it)));
+            message(format_args!("{left}{}", self.so_far.borrow()));
+        }
+        Ok(())
     }
 
-    /// A trial after a rest begins.
-    pub fn cold(&self, policy: &str) {
-        self.bar.set_message(format!("on cold memory: {policy}"));
-    }
-
-    /// A round is over: `running` is the estimate so far.
-    pub fn round_done(&mut self, plan: &Plan, running: &str) {
-        self.rounds_done += 1;
-        self.so_far = format!(" | so far: {running}{}", self.time_left(plan));
+    /// Prints a message above the progress.
+    pub fn say(&self, text: &str) {
+        if self.audience != Audience::Nobody {
+            self.bar.suspend(|| message(text));
+        }
     }
 
     /// Prints one line above the progress.
-    pub fn print_above(&self, line: &str) {
-        self.bar.suspend(|| stderr::line(line));
+    pub fn print_above(&self, text: &str) {
+        self.bar.suspend(|| line(text));
     }
 
     /// Ends the line.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-
-    fn time_left(&self, plan: &Plan) -> String {
-        let elapsed = self.began.elapsed();
-        let Some(per_round) = elapsed.checked_div(self.rounds_done) else {
-            return String::new();
-        };
-        let rounds_left = plan.bounds.max_rounds.saturating_sub(self.rounds_done);
-        let mut left = per_round * rounds_left;
-        if let Some(max_time) = plan.bounds.max_time {
-            left = left.min(max_time.saturating_sub(elapsed));
-        }
-        format!("; at most {} left", rough(left))
-    }
-}
-
-/// `45 s`, `3 min`, `2.5 h`.
-pub fn rough(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    match seconds {
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
     }
 }
 
@@ -114,9 +123,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_rough() {
-        assert_eq!(rough(Duration::from_secs(45)), "45 s");
-        assert_eq!(rough(Duration::from_secs(170)), "3 min");
-        assert_eq!(rough(Duration::from_secs(9000)), "2.5 h");
+    fn what_nobody_sees_is_not_worked_out() {
+        let progress = Progress::begin(Audience::Nobody);
+        let asked = progress.round_over(None, || Err("asked"));
+        assert_eq!(asked, Ok(()));
     }
 }

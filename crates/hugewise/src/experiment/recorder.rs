@@ -1,13 +1,13 @@
 //! The record on disk: appended and flushed per trial, so that nothing measured is lost.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use hugewise_linux::machine::identity::Identity;
 use hugewise_model::run::record;
-use hugewise_model::run::record::{End, Header, Line, Record, Removal};
+use hugewise_model::run::record::{Continuation, End, Header, Line, Record, Removal};
 use hugewise_model::run::trial::Trial;
 
 use crate::exit;
@@ -46,6 +46,33 @@ impl Recorder {
         }
     }
 
+    /// Opens the file of a record again, to add rounds. A torn last line is cut off.
+    pub fn resume(path: &Path, mut record: Record, continuation: Continuation) -> Result<Self> {
+        let opened = OpenOptions::new().read(true).write(true).open(path);
+        let file = opened.and_then(|mut file| {
+            let length = whole_lines(&mut file)?;
+            file.set_len(length)?;
+            file.seek(SeekFrom::Start(length))?;
+            Ok(file)
+        });
+        let file = file.map_err(|error| {
+            exit::usage(format!("continuing the record {}: {error}", path.display()))
+        })?;
+        record.warnings.clear();
+        record.resume(continuation.clone());
+        let mut recorder = Self {
+            record,
+            path: path.to_owned(),
+            file: Some(file),
+            trouble: None,
+        };
+        recorder.append(&Line::Continue(continuation));
+        match recorder.trouble.take() {
+            Some(error) => Err(error),
+            None => Ok(recorder),
+        }
+    }
+
     /// Adds a trial. Trouble with the disk does not end an experiment: the trial stays in
     /// memory and in the report, and the trouble is reported at the end.
     pub fn push(&mut self, trial: Trial) {
@@ -63,6 +90,16 @@ impl Recorder {
     pub fn remove(&mut self, removal: Removal) {
         self.append(&Line::Drop(removal.clone()));
         self.record.remove(removal);
+    }
+
+    /// Whether it holds no trial.
+    pub fn is_empty(&self) -> bool {
+        self.record.trials.is_empty() && self.record.cold.is_empty()
+    }
+
+    /// Removes the file, which tells nothing.
+    pub fn discard(self) {
+        let _ = std::fs::remove_file(&self.path);
     }
 
     /// Where it lies.
@@ -137,6 +174,29 @@ fn append_whole(file: &mut File, line: &str) -> std::io::Result<()> {
         let _ = file.seek(SeekFrom::Start(before));
     }
     written
+}
+
+/// How many bytes of a file are whole lines.
+fn whole_lines(file: &mut File) -> std::io::Result<u64> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let end = bytes.iter().rposition(|&byte| byte == b'\n');
+    Ok(end.map_or(0, |at| at as u64 + 1))
+}
+
+/// The newest record without `--out` where `last` is named and no file is called so.
+pub fn find(path: &Path) -> Result<PathBuf> {
+    if path != Path::new("last") || path.exists() {
+        return Ok(path.to_owned());
+    }
+    let folder = paths::records()?;
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let records = entries.map(|entry| entry.path());
+    let records = records.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let written = |path: &PathBuf| path.metadata().and_then(|it| it.modified()).ok();
+    records
+        .max_by_key(written)
+        .ok_or_else(|| exit::usage(format!("there is no record in {} yet", folder.display())))
 }
 
 /// Reads a record from a file.

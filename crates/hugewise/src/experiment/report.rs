@@ -6,7 +6,10 @@ use anyhow::Result;
 use hugewise_model::bench::plot;
 use hugewise_model::bench::plot::render_svg;
 use hugewise_model::run::gate::{Gate, Judgement};
+use hugewise_model::run::record::{Record, StopReason};
 use hugewise_model::run::report::Report;
+use hugewise_model::run::trial::Outcome;
+use hugewise_model::text::wrap::{plain, shortened};
 use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit;
@@ -40,12 +43,43 @@ fn curves(report: &Report<'_>) -> Result<String> {
 fn rendered(report: &Report<'_>, format: Format, output: &Output) -> String {
     let style = output::style(output);
     match format {
+        Format::Text if is_failure(report.record) => failure_text(report.record),
         Format::Text => to_text(&report.document(style.width), &style),
         Format::Json => report.json(),
         Format::Csv => report.csv(),
         // Markdown wraps by itself.
         Format::Markdown => to_markdown(&report.document(usize::MAX), style.verbose),
     }
+}
+
+/// Whether the command failed in every trial, so that there is nothing to report.
+fn is_failure(record: &Record) -> bool {
+    let end = record
+        .end
+        .as_ref()
+        .filter(|_| record.header.plan.service.is_none());
+    end.is_some_and(|end| end.reason == StopReason::WorkloadFails)
+}
+
+/// How a command failed, and its last words.
+fn failure_text(record: &Record) -> String {
+    let Some(trial) = record.trials.first() else {
+        return String::new();
+    };
+    let command = shortened(&plain(&record.header.plan.command.join(" ")), 60);
+    let way_out = match trial.outcome {
+        Outcome::Exited { .. } => "; --ignore-failure measures it nevertheless",
+        _ => "",
+    };
+    let mut text = format!(
+        "`{command}` fails in every trial: {}{way_out}\n",
+        trial.outcome
+    );
+    let tail = trial.stderr_tail.as_deref().unwrap_or_default();
+    for line in tail.lines().filter(|line| !line.trim().is_empty()) {
+        text.push_str(&format!("    {}\n", plain(line)));
+    }
+    text
 }
 
 /// Judges the gates, explains each on stderr, and returns whether one has closed.

@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(file.policy.len(), 2);
         assert!(file.system && file.baseline.as_deref() == Some("big"));
         assert_eq!((file.precision, file.min_rounds), (Some(0.005), Some(12)));
-        assert_eq!(file.max_time, Some(Duration::from_secs(300)));
+        assert_eq!(file.limits.max_time, Some(Duration::from_secs(300)));
         assert_eq!((file.metric.len(), file.fail_if.len()), (1, 1));
         assert_eq!(file.command, ["sort", "-n", "--", "data"]);
     }
@@ -275,7 +275,7 @@ mod tests {
         let flags = ["--policy", "as-is", "--max-rounds=7", "--metric", "x=(y)"];
         let options = options(&flags, text).expect("a good file");
         assert_eq!((options.policy.len(), options.matrix.len()), (1, 0));
-        assert_eq!(options.max_rounds, Some(7));
+        assert_eq!(options.limits.max_rounds, Some(7));
         assert_eq!(options.metric.len(), 1);
         assert!(options.shell && options.command == ["a b"]);
     }

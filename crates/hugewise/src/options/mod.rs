@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::turn::Wait;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::gate::Gate;
@@ -19,7 +20,7 @@ mod server;
 pub use check::check_workload;
 pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use file::with_file;
-pub use parse::{parse_fragment, parse_interval, parse_share};
+pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use server::ServerOptions;
 
 /// The headings of the help.
@@ -39,6 +40,35 @@ fn policy_help() -> String {
          names another. Without any: the machine as it is, thp=never, and what else is reachable.",
         offered_keys()
     )
+}
+
+/// The flags that a record has for all its rounds: all but [`Limits`].
+pub fn fixed_by_record() -> Vec<clap::Id> {
+    let ids = |command: clap::Command| -> Vec<clap::Id> {
+        command
+            .get_arguments()
+            .map(|arg| arg.get_id().clone())
+            .collect()
+    };
+    let free = ids(Limits::augment_args(clap::Command::new("")));
+    let mut all = ids(Options::augment_args(clap::Command::new("")));
+    all.retain(|id| !free.contains(id));
+    all
+}
+
+/// How long an experiment goes on at the most: what may be said anew where one is continued.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Limits {
+    /// Run at most N rounds [default: as many as 90 s allow]
+    #[arg(long, value_name = "N", help_heading = STOP)]
+    pub max_rounds: Option<u32>,
+
+    /// End after TIME, e.g. 5m [default: 90s]
+    ///
+    /// No round begins that would end later. Without it and without --max-rounds, as many rounds
+    /// are run as can decide at all, even if that takes longer.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = STOP)]
+    pub max_time: Option<Duration>,
 }
 
 /// What an experiment is made of; every field is a flag of `run` and a key of the file.
@@ -94,20 +124,19 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
     pub min_rounds: Option<u32>,
 
-    /// Run at most N rounds [default: as many as 90 s allow]
-    #[arg(long, value_name = "N", help_heading = STOP)]
-    pub max_rounds: Option<u32>,
-
-    /// Start no new round after TIME, e.g. 5m [default: 90s]
-    ///
-    /// Without it and without --max-rounds, as many rounds are run as can decide at all, even if
-    /// that takes longer.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = STOP)]
-    pub max_time: Option<Duration>,
+    #[command(flatten)]
+    pub limits: Limits,
 
     /// Warm-up rounds, not measured [default: 1]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]
     pub warmup: Option<u32>,
+
+    /// Wait for another experiment: TIME at the most, or no
+    ///
+    /// On a terminal it is waited for without end by default, else not at all; then the exit code
+    /// is 6.
+    #[arg(long, hide_short_help = true, value_name = "TIME|no", help_heading = STOP)]
+    pub wait: Option<Wait>,
 
     /// Seed of the order of trials [default: from the clock]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = STOP)]
@@ -138,7 +167,14 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "LINE", help_heading = WORKLOAD)]
     pub cleanup: Option<String>,
 
-    /// Stdin of each trial [default: /dev/null]
+    /// Measure a command that fails: an exit status other than 0 counts
+    #[arg(long, hide_short_help = true, help_heading = WORKLOAD)]
+    pub ignore_failure: bool,
+
+    /// Stdin of each trial [default: the file or pipe at stdin, else /dev/null]
+    ///
+    /// A pipe is read to its end once, at most 1 GiB, and each trial reads all of it. `--stdin
+    /// /dev/null` leaves it alone.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = WORKLOAD)]
     pub stdin: Option<PathBuf>,
 

@@ -19,6 +19,14 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A time that an experiment may take, as `5m`.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("no trial can run in no time; write 90s or 5m".to_owned()),
+        time => Ok(time),
+    }
+}
+
 /// An interval between two looks, as `1s`: it must hold a turn of each group of counters, and
 /// looking must not be all that is done.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {

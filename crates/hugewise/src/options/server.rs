@@ -79,7 +79,7 @@ pub struct ServerOptions {
     /// run of --load against one of them while the others idle. `auto` does so where {port} or
     /// {dir} is in the lines of the server and its load, and where the servers take no more than
     /// 60 % of the available memory. With `no` each trial starts its server.
-    #[arg(long, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN", help_heading = SERVER)]
     pub interleave: Option<InterleaveChoice>,
 
     /// Start all servers anew after N rounds [default: 5]

@@ -196,6 +196,8 @@ impl Case {
                 "thp=never",
                 "--max-rounds",
                 "3",
+                "--wait",
+                "60s",
                 "--out",
             ])
             .arg(record)
@@ -213,7 +215,7 @@ impl Case {
         let record = self.path("running.jsonl");
         command
             .arg(arguments[0])
-            .arg("--out")
+            .args(["--wait", "60s", "--out"])
             .arg(&record)
             .args(&arguments[1..]);
         command
@@ -268,15 +270,25 @@ impl Running {
 
     /// Kills its keeper, as a stranger or the kernel might.
     pub fn kill_children(&mut self) {
+        let mut keepers = Vec::new();
+        wait_until("a keeper", || {
+            keepers = self.keepers();
+            !keepers.is_empty()
+        });
+        let killed = Plain::new("kill").arg("-KILL").args(keepers).status();
+        assert!(killed.expect("kill").success());
+    }
+
+    fn keepers(&self) -> Vec<String> {
         let id = self.id();
         let path = format!("/proc/{id}/task/{id}/children");
         let children = std::fs::read_to_string(path).expect("its children");
-        assert!(!children.trim().is_empty(), "no keeper");
-        let killed = Plain::new("kill")
-            .arg("-KILL")
-            .args(children.split_whitespace())
-            .status();
-        assert!(killed.expect("kill").success());
+        let is_keeper = |pid: &&str| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("__keep")
+        };
+        let keepers = children.split_whitespace().filter(is_keeper);
+        keepers.map(str::to_owned).collect()
     }
 
     pub fn end(&mut self, within: Duration) -> Ended {

@@ -1,7 +1,8 @@
 //! Signals, kills, and others who change what an experiment is about.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use crate::harness::{self, Case, Running, is_root, one_at_a_time, skip};
@@ -183,22 +184,87 @@ fn what_somebody_else_changes_meanwhile_stays_and_ends_the_experiment() {
 }
 
 #[test]
-fn a_second_experiment_is_refused() {
+fn a_second_experiment_is_refused_or_waits() {
     let _turn = one_at_a_time();
     let case = Case::new();
-    let mut first = case.spawn(&["run", "--policy", "as-is", "--", "sleep", "0.1"]);
+    let first = ["run", "--policy", "as-is", "--max-rounds", "9"];
+    let mut first = case.spawn(&[&first[..], &["--", "sleep", "0.1"]].concat());
     first.wait_for_rounds(1);
+    let second = ["run", "--policy", "as-is", "--max-rounds", "1"];
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--", "true"])
+        .args(second)
+        .args(["--", "true"])
         .assert()
-        .code(4)
-        .stderr(contains(first.id().to_string()));
-    first.signal("TERM");
-    first.end(Duration::from_secs(60));
+        .code(6)
+        .stderr(contains(first.id().to_string()).and(contains("--wait 10m")));
+    case.hugewise()
+        .args(second)
+        .args(["--wait", "60s", "--", "true"])
+        .assert()
+        .success()
+        .stderr(contains("waiting for process"));
+    assert!(first.is_over());
 }
 
 #[test]
-fn a_killed_experiment_leaves_no_process_and_undo_restores_the_machine() {
+fn one_may_measure_under_settings_that_exec_keeps() {
+    if !is_root() {
+        return skip(
+            "one_may_measure…",
+            "needs root to write the machine's settings",
+        );
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let marker = case.path("marker");
+    let line = format!("touch {}; exec sleep 54.321", marker.display());
+    let mut server = case
+        .plain()
+        .args([
+            "exec",
+            "--system",
+            "--policy",
+            "defrag=defer",
+            "--",
+            "sh",
+            "-c",
+            &line,
+        ])
+        .spawn()
+        .expect("exec");
+    harness::wait_until("the command runs", || marker.exists());
+    let run = [
+        "run",
+        "-v",
+        "--policy",
+        "as-is",
+        "--max-rounds",
+        "1",
+        "--",
+        "true",
+    ];
+    case.hugewise()
+        .args(run)
+        .assert()
+        .success()
+        .stdout(contains("Measured under settings that process"));
+    case.hugewise()
+        .args(["run", "--system", "--policy", "thp=always", "--", "true"])
+        .assert()
+        .code(6)
+        .stderr(contains(server.id().to_string()));
+    let ended = std::process::Command::new("kill")
+        .arg(server.id().to_string())
+        .status();
+    assert!(ended.expect("kill").success());
+    server.wait().expect("exec");
+    harness::wait_until("no sleep is left", || {
+        harness::processes_with("54.321") == 0
+    });
+}
+
+#[test]
+fn a_killed_experiment_leaves_no_process_and_no_setting() {
     if !is_root() {
         return skip(
             "a_killed_experiment…",
@@ -230,18 +296,13 @@ fn a_killed_experiment_leaves_no_process_and_undo_restores_the_machine() {
         harness::wait_until("no sleep is left", || {
             harness::processes_with("0.02765") == 0
         });
-        if harness::settings() != before {
-            case.hugewise_as_nobody()
-                .args(["run", "--policy", "as-is", "--", "true"])
-                .assert()
-                .code(4)
-                .stderr(contains("sudo hugewise doctor --undo"));
-            case.hugewise()
-                .arg("doctor")
-                .assert()
-                .success()
-                .stderr(contains("doctor --undo"));
-        }
+        let killed = Instant::now();
+        harness::wait_until("the settings are back", || harness::settings() == before);
+        assert!(
+            killed.elapsed() < Duration::from_secs(1),
+            "{:?}",
+            killed.elapsed()
+        );
         case.hugewise()
             .args(["doctor", "--undo"])
             .assert()

@@ -1,5 +1,7 @@
 //! What stays of an experiment: its record, the report of one, and where neither can be written.
 
+use std::collections::BTreeSet;
+
 use predicates::str::contains;
 
 use crate::harness::{self, Case, is_root, one_at_a_time, skip};
@@ -260,4 +262,67 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         .expect("hugewise");
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("its end").code(), Some(0));
+}
+
+#[test]
+fn rounds_are_added_to_a_record() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    case.quick_run(&record);
+    // A crash may leave half a line.
+    let mut text = std::fs::read_to_string(&record).expect("the record");
+    text.push_str("{\"line\":\"tri");
+    std::fs::write(&record, &text).expect("the record");
+    let json = case.path("report.json");
+    case.hugewise()
+        .args(["run", "--max-rounds", "2", "--json"])
+        .arg(&json)
+        .arg("--continue")
+        .arg(&record)
+        .assert()
+        .success();
+    let report = case.json(&json);
+    let rounds: BTreeSet<u64> = report["trials"]
+        .as_array()
+        .expect("trials")
+        .iter()
+        .filter_map(|trial| trial["round"].as_u64())
+        .collect();
+    // The fourth may decide.
+    assert!(
+        rounds.is_superset(&BTreeSet::from([0, 1, 2, 3])),
+        "{rounds:?}"
+    );
+    let text = std::fs::read_to_string(&record).expect("the record");
+    assert_eq!(text.matches("\"line\":\"end\"").count(), 2);
+    case.hugewise()
+        .args(["report", "-v"])
+        .arg(&record)
+        .assert()
+        .success()
+        .stdout(contains("Rounds from 4 on were added"));
+}
+
+#[test]
+fn rounds_are_not_added_under_other_circumstances() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("run.jsonl");
+    case.quick_run(&record);
+    let text = std::fs::read_to_string(&record).expect("the record");
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
+    let changed = text.replacen(kernel.trim(), "2.4.18", 1);
+    std::fs::write(&record, &changed).expect("the record");
+    let go_on = |flags: &[&str]| {
+        let mut run = case.hugewise();
+        run.arg("run").args(flags).arg("--continue").arg(&record);
+        run.assert()
+    };
+    go_on(&[]).code(4).stderr(contains("kernel: 2.4.18"));
+    go_on(&["--policy", "thp=never"]).code(2);
+    assert_eq!(
+        std::fs::read_to_string(&record).expect("the record"),
+        changed
+    );
 }

@@ -133,8 +133,9 @@ fn a_dry_run_says_everything_and_does_nothing() {
          thp=never      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec (baseline)\n\
          malloc=thp     GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already:\n               \
          append after `:`)\n\
-         rounds         at most 400 of 3 trials each, none started after 60 s, after 1\n               \
-         unmeasured; seed 7\n\
+         control        thp=never once more in each round\n\
+         rounds         at most 400 of 3 trials each, none that would end after 60 s,\n               \
+         after 1 unmeasured; seed 7\n\
          decided by     wall_seconds; differences within 1 % do not count\n",
     );
     let json = case

@@ -10,8 +10,8 @@ use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::lock::Hold;
 use crate::undo::{
-    Change, Entry, Journal, LeftBehind, MIN_FREE, Ours, Place, UndoReport, Why, forget, is_setting,
-    restore, undo,
+    Change, Entry, Guardian, Journal, LeftBehind, MIN_FREE, Ours, Place, UndoReport, Why, forget,
+    is_setting, restore, undo,
 };
 
 /// The machine's settings during an experiment. All that any policy writes is journalled;
@@ -23,7 +23,9 @@ pub struct Machine {
     place: Place,
     entries: Vec<Entry>,
     recovered: UndoReport,
-    _lock: Hold,
+    _lock: Option<Hold>,
+    /// It acts when it is dropped, after everything is put back.
+    guardian: Option<Guardian>,
 }
 
 impl Machine {
@@ -45,8 +47,33 @@ impl Machine {
             place,
             entries,
             recovered,
-            _lock: lock,
+            _lock: Some(lock),
+            guardian: None,
         })
+    }
+
+    /// A machine whose settings somebody else changed and holds: no policy may write any.
+    #[must_use]
+    pub fn held_by_others(place: Place) -> Self {
+        Self {
+            place,
+            entries: Vec::new(),
+            recovered: UndoReport::nothing(),
+            _lock: None,
+            guardian: None,
+        }
+    }
+
+    /// The same, put back by a guardian should this process be killed. Where nothing is to be
+    /// written, none is started.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn guarded(mut self) -> Result<Self> {
+        if !self.entries.is_empty() {
+            self.guardian = Some(Guardian::start(self.place.state())?);
+        }
+        Ok(self)
     }
 
     /// What [`Machine::begin`] found of an earlier experiment and put back.

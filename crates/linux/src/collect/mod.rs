@@ -89,6 +89,8 @@ pub struct TrialObservation {
     pub read_back: ReadBack,
     /// What spoilt the trial.
     pub marks: Vec<Mark>,
+    /// Processes that the command left running when it ended, which were killed.
+    pub outlived: u32,
     /// Processes of the tree that could not be killed, because they had become another user's;
     /// they run on, and may disturb the next trials.
     pub survivors: u32,
@@ -114,6 +116,7 @@ impl TrialObservation {
             readings: MetricId::ALL.iter().map(nothing).collect(),
             read_back: ReadBack::default(),
             marks: Vec::new(),
+            outlived: 0,
             survivors: 0,
             interrupted: false,
             served: None,
@@ -264,6 +267,7 @@ impl<'a> TrialRun<'a> {
             stderr_tail: printed.stderr_tail,
             output: printed.stdout,
             read_back,
+            outlived: ran.end.outlived,
             survivors: ran.end.survivors,
             interrupted: self.interrupt.load(Ordering::Relaxed),
             served: None,

@@ -1,10 +1,9 @@
-//! One experiment at a time: concurrent experiments would disturb each other.
+//! Locks of the whole machine: `flock` on files.
 //!
-//! The lock is `flock` on a file that every user can open, so a user's run and root's keep
-//! apart too. Anybody may hold it forever and so stop others from measuring; the error names the
-//! holder. The file stays behind: removing it would let two processes lock two files of one name.
+//! Anybody who can open a file can lock it; the error names the holder. The file stays behind:
+//! removing it would let two processes lock two files of one name.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -36,6 +35,15 @@ impl Hold {
     }
 }
 
+/// Who can open a lock, and so hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Every user.
+    All = 0o644,
+    /// Its owner.
+    Owner = 0o600,
+}
+
 /// The folder for the lock of this machine: `/run/lock`, or `/tmp` where there is none.
 #[must_use]
 pub fn default_dir() -> PathBuf {
@@ -43,15 +51,19 @@ pub fn default_dir() -> PathBuf {
     if run.is_dir() { run } else { Path::new("/tmp") }.to_owned()
 }
 
-/// Takes the lock in `dir` without waiting for it.
+/// Takes the lock in `dir` that every user can take, without waiting for it.
 ///
 /// # Errors
 /// [`Kind::Busy`] where another process has it. What stands under the name is not a regular
 /// file, or cannot be opened.
 pub fn hold(dir: &Path) -> Result<Hold> {
-    let path = dir.join(LOCK_FILE);
+    hold_file(dir.join(LOCK_FILE), Access::All)
+}
+
+/// Takes the lock that is a file, without waiting for it.
+pub(super) fn hold_file(path: PathBuf, access: Access) -> Result<Hold> {
     for _ in 0..ATTEMPTS {
-        let Some(file) = open_or_create(&path)? else {
+        let Some(file) = open_or_create(&path, access)? else {
             continue;
         };
         check_regular(&file, &path)?;
@@ -68,7 +80,7 @@ pub fn hold(dir: &Path) -> Result<Hold> {
 /// In a sticky folder of everybody's, `O_CREAT` on another user's file is refused
 /// (`fs.protected_regular`), and a planted link must not be followed: so it is opened without
 /// creating, or created with `O_EXCL`.
-fn open_or_create(path: &Path) -> Result<Option<File>> {
+fn open_or_create(path: &Path, access: Access) -> Result<Option<File>> {
     // Without O_NONBLOCK a planted FIFO would hang the program.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match open(path, flags, Mode::empty()) {
@@ -77,21 +89,22 @@ fn open_or_create(path: &Path) -> Result<Option<File>> {
         Err(Errno::LOOP) => return Err(other(path, "it is a symbolic link")),
         Err(error) => return Err(Error::io("locking", path, error.into())),
     }
+    let mode = access as u32;
     match open(
         path,
         flags | OFlags::CREATE | OFlags::EXCL,
-        Mode::from(0o644),
+        Mode::from(mode),
     ) {
-        Ok(fd) => open_to_all(File::from(fd), path).map(Some),
+        Ok(fd) => with_mode(File::from(fd), path, mode).map(Some),
         Err(Errno::EXIST) => Ok(None),
         Err(error) => Err(Error::io("creating", path, error.into())),
     }
 }
 
-/// Whatever the umask, other users must be able to open it.
-fn open_to_all(file: File, path: &Path) -> Result<File> {
-    file.set_permissions(Permissions::from_mode(0o644))
-        .map_err(|error| Error::io("opening to other users", path, error))?;
+/// Whatever the umask, those who may must be able to open it.
+fn with_mode(file: File, path: &Path, mode: u32) -> Result<File> {
+    file.set_permissions(Permissions::from_mode(mode))
+        .map_err(|error| Error::io("setting the mode of", path, error))?;
     Ok(file)
 }
 
@@ -122,7 +135,7 @@ fn take(file: &File, path: &Path) -> Result<()> {
 
 /// Whether the name still leads to the locked file.
 fn still_has_its_name(file: &File, path: &Path) -> bool {
-    let identity = |found: io::Result<std::fs::Metadata>| found.ok().map(|it| (it.dev(), it.ino()));
+    let identity = |found: io::Result<Metadata>| found.ok().map(|it| (it.dev(), it.ino()));
     identity(path.symlink_metadata()) == identity(file.metadata())
 }
 
@@ -135,8 +148,16 @@ fn other(path: &Path, what: &str) -> Error {
     }
 }
 
+/// The process that holds the lock that is a file, which need not be readable.
+pub(super) fn holder_of(path: &Path) -> Option<u32> {
+    holder(&Root::real(), &path.metadata().ok()?)
+}
+
 fn read_holder(root: &Root, file: &File) -> Option<u32> {
-    let metadata = file.metadata().ok()?;
+    holder(root, &file.metadata().ok()?)
+}
+
+fn holder(root: &Root, metadata: &Metadata) -> Option<u32> {
     let device = (major(metadata.dev()), minor(metadata.dev()));
     parse_holder(&root.read("proc/locks").ok()?, device, metadata.ino())
 }

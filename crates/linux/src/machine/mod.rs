@@ -20,5 +20,8 @@ pub mod root;
 /// Signal disposition and sender.
 pub mod signal;
 
+/// Whose turn it is on the machine.
+pub mod turn;
+
 /// The terminal at stdout.
 pub mod terminal;

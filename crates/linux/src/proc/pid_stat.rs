@@ -1,3 +1,7 @@
+use std::time::Duration;
+
+use rustix::param::clock_ticks_per_second;
+
 use super::{Parsed, number};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
@@ -123,6 +127,16 @@ pub fn read_thread_stat(root: &Root, pid: u32, thread: u32) -> Result<PidStat> {
 
 fn read_from(root: &Root, path: &str) -> Result<PidStat> {
     parse_pid_stat(&root.read(path)?).map_err(|what| Error::malformed(&root.path(path), what))
+}
+
+/// How long a process has run; `None` where it is gone.
+#[must_use]
+pub fn read_age(root: &Root, pid: u32) -> Option<Duration> {
+    let uptime = root.read_trimmed("proc/uptime").ok()?;
+    let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
+    let ticks = read_pid_stat(root, pid).ok()?.started_ticks;
+    let began = ticks as f64 / clock_ticks_per_second() as f64;
+    Duration::try_from_secs_f64(uptime - began).ok()
 }
 
 /// A line of a process, with 0 in every field but these (by their number in the manual).

@@ -18,6 +18,7 @@ use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use super::image::Image;
 use super::tracer::{self, Filter};
 use super::step::{Failure, Step};
+use super::sacrifice::Sacrifice;
 use super::usage::Usage;
 use super::wire::Order;
 
@@ -34,6 +35,7 @@ pub(super) struct Settings {
     cpus: Option<libc::cpu_set_t>,
     /// Where the tree stops for its tracer.
     filter: Option<Filter>,
+    sacrifice: Sacrifice,
 }
 
 impl Settings {
@@ -52,12 +54,14 @@ impl Settings {
             stdin,
             cpus: order.cpus.as_deref().map(cpu_set),
             filter: (order.tracer != Tracer::None).then(|| Filter::new(tracer::block_bytes())),
+            sacrifice: Sacrifice::of_child(),
         })
     }
 
     /// Puts everything in force in this process, as for a fresh login. Makes system calls only.
     fn enter(&self) -> Result<(), Failure> {
         restore_signals();
+        self.sacrifice.offer();
         self.enter_as_is()?;
         // SAFETY: descriptor 0 of this process is ours to replace.
         Step::Input.check(unsafe { libc::dup2(self.stdin.as_raw_fd(), 0) })

@@ -1,5 +1,6 @@
 //! The keeper itself: one small process for one workload.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -87,8 +88,14 @@ impl Keeper {
                 self.wait();
             }
         }
-        let survivors = self.end_tree();
-        Ok(self.conclude(floor_bytes, survivors))
+        let by_itself = self.cause == Cause::Itself;
+        let (killed, survivors) = self.end_tree();
+        let outlived = if by_itself { killed } else { 0 };
+        Ok(End {
+            outlived,
+            survivors,
+            ..self.conclude(floor_bytes)
+        })
     }
 
     /// Holding the main process at its end is done where it can be; a tracer of the tree is part
@@ -267,30 +274,36 @@ impl Keeper {
         }
     }
 
-    /// Kills whatever is left of the tree; returns how many could not be killed.
+    /// Kills whatever is left of the tree; returns how many processes that were, and how many
+    /// could not be killed.
     ///
     /// Only our own children are killed: their numbers cannot have passed to strangers before
     /// we reap them. What they leave behind becomes ours, and is next.
-    fn end_tree(&mut self) -> u32 {
+    fn end_tree(&mut self) -> (u32, u32) {
         let mut hopeless_since = None;
+        let mut killed = BTreeSet::<i32>::new();
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         loop {
             if let Change::NoChild = self.take_changes() {
-                return 0;
+                return (count(killed.len()), 0);
             }
             let children = own_children();
-            let refused = children.iter().filter(|&&pid| calls::kill(pid).is_err());
-            let refused = refused.count();
+            let kills = |pid: &i32| calls::kill(*pid).is_ok();
+            let (dying, refused): (Vec<i32>, Vec<i32>) =
+                children.iter().partition(|pid| kills(pid));
+            let refused = refused.len();
+            killed.extend(dying);
             if refused > 0 && refused == children.len() {
                 let since = *hopeless_since.get_or_insert_with(Instant::now);
                 if since.elapsed() > PATIENCE {
-                    return u32::try_from(refused).unwrap_or(u32::MAX);
+                    return (count(killed.len()), count(refused));
                 }
             }
             self.wait_for_child(Duration::from_millis(5));
         }
     }
 
-    fn conclude(&self, floor_bytes: u64, survivors: u32) -> End {
+    fn conclude(&self, floor_bytes: u64) -> End {
         let (over, status) = self.over.unwrap_or((self.begun, 0));
         let wall = over.duration_since(self.begun).saturating_sub(self.held);
         End {
@@ -301,7 +314,8 @@ impl Keeper {
             exit: self.exit.clone(),
             tracing: self.tracer.as_ref().map(|tracer| tracer.tracing.clone()),
             keeper_cpu_ns: calls::own_usage().cpu_ns(),
-            survivors,
+            outlived: 0,
+            survivors: 0,
         }
     }
 

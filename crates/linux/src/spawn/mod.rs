@@ -38,6 +38,7 @@ mod keeper;
 pub(crate) mod page_scan;
 mod plain;
 mod running;
+mod sacrifice;
 mod scratch;
 mod traced;
 mod step;

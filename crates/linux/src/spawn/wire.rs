@@ -139,6 +139,8 @@ pub struct End {
     pub tracing: Option<Tracing>,
     /// Processor time of the keeper itself, in nanoseconds.
     pub keeper_cpu_ns: u64,
+    /// Processes that the main process left running, which were killed.
+    pub outlived: u32,
     /// Processes of the tree that could not be killed.
     pub survivors: u32,
 }

@@ -1,14 +1,16 @@
 //! The journal of old settings, and their restoration after a kill.
 //!
 //! Before the first write the old values are on disk. A guard puts them back; where no guard
-//! could run (SIGKILL, a crash) the journal is still there, and [`undo`] does, at the next
-//! start or when it is asked to.
+//! could run (SIGKILL, a crash) the journal is still there, and [`undo`] does: by the
+//! [`Guardian`] at once, or at the next start, or when it is asked to.
 
 use std::fmt;
 
+mod guardian;
 mod journal;
 mod place;
 
+pub use guardian::{GUARDIAN_WORD, Guardian, guardian_main};
 pub use journal::JOURNAL_FILE;
 pub(crate) use journal::{Change, Entry, Journal, MIN_FREE, is_setting};
 pub use place::{Place, Steps, Unwatched};
@@ -103,6 +105,11 @@ pub struct UndoReport {
 }
 
 impl UndoReport {
+    /// Nothing was found.
+    pub(crate) fn nothing() -> Self {
+        Self::of(JournalFound::Nothing)
+    }
+
     fn of(found: JournalFound) -> Self {
         Self {
             found,

@@ -59,7 +59,7 @@ impl Place {
         &self.root
     }
 
-    pub(super) fn state(&self) -> &Path {
+    pub(crate) fn state(&self) -> &Path {
         &self.state
     }
 

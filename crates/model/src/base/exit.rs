@@ -15,10 +15,12 @@ pub enum Exit {
     Usage = 2,
     /// A trial failed; the report says which and how.
     TrialFailed = 3,
-    /// Not possible on this machine, or another experiment is running.
+    /// Not possible on this machine.
     Refused = 4,
     /// A `--fail-if` condition holds.
     Gate = 5,
+    /// Another experiment has the machine.
+    Busy = 6,
     /// A signal ended the experiment early; what was measured is reported.
     Interrupted = 130,
 }
@@ -41,8 +43,9 @@ impl Exit {
             Self::Internal => "internal error: please report it",
             Self::Usage => "the command line, or a file that it names, is wrong",
             Self::TrialFailed => "a trial failed; the report says which and how",
-            Self::Refused => "not possible on this machine, or another experiment is running",
+            Self::Refused => "not possible on this machine",
             Self::Gate => "a --fail-if condition holds",
+            Self::Busy => "another experiment has the machine; --wait TIME waits for it",
             Self::Interrupted => "a signal ended the run; what was measured is reported",
         }
     }

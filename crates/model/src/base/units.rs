@@ -86,6 +86,21 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| fault())
 }
 
+/// A time to wait for, roughly: `45 s`, `2 min 50 s`, `12 min`, `2.5 h`.
+#[must_use]
+pub fn rough(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    // To the ten seconds, upwards.
+    let tens = seconds.div_ceil(10) * 10;
+    match seconds {
+        0..=90 => format!("{seconds} s"),
+        91..=590 if !tens.is_multiple_of(60) => format!("{} min {} s", tens / 60, tens % 60),
+        91..=590 => format!("{} min", tens / 60),
+        591..=5399 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{:.1} h", time.as_secs_f64() / 3600.0),
+    }
+}
+
 /// Units of memory in bytes, the smallest first, and their names.
 pub const BYTE_UNITS: [(u64, &str); 5] = [
     (1, "B"),
@@ -127,6 +142,15 @@ pub fn bytes_digits(amount: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_rough() {
+        assert_eq!(rough(Duration::from_secs(45)), "45 s");
+        assert_eq!(rough(Duration::from_secs(165)), "2 min 50 s");
+        assert_eq!(rough(Duration::from_secs(175)), "3 min");
+        assert_eq!(rough(Duration::from_secs(700)), "12 min");
+        assert_eq!(rough(Duration::from_secs(9000)), "2.5 h");
+    }
 
     #[test]
     fn amounts_are_read_in_the_largest_unit() {

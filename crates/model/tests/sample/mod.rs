@@ -209,6 +209,8 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
             host: host(),
             plan,
             realisations,
+            settings_held_by: None,
+            stdin_bytes: None,
         },
         end: Some(End {
             reason: if arms.len() == 1 {
@@ -222,6 +224,7 @@ pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
         trials,
         cold: Vec::new(),
         removals: Vec::new(),
+        continuations: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -271,6 +274,8 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
         marks: Vec::new(),
         pacing: None,
         timeline: None,
+        failure_ignored: false,
+        outlived: 0,
         first_touch: None,
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hugewise_model::base::host::Host;
-use hugewise_model::base::units::{KIB, parse_duration};
+use hugewise_model::base::units::KIB;
 use hugewise_model::bench::arms;
 use hugewise_model::bench::arms::Arms;
 use hugewise_model::run::cells::{Bench, Cell, suite};
@@ -15,8 +15,9 @@ use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::Reach;
 
 use super::calibrate::Budget;
-use crate::options::{Options, Switch};
+use crate::options::{Limits, Options, Switch, parse_time};
 use crate::output::Output;
+use crate::turn::Wait;
 use crate::{exit, paths};
 
 /// The default of `--max-time`.
@@ -47,9 +48,13 @@ pub(super) struct Common {
     #[arg(hide_short_help = true, long, value_name = "N")]
     pub(super) max_rounds: Option<u32>,
 
-    /// Start no new round after TIME [default: 3m]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// End after TIME; no round begins that would end later [default: 3m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(super) max_time: Option<Duration>,
+
+    /// Wait for another experiment: TIME at the most, or no
+    #[arg(hide_short_help = true, long, value_name = "TIME|no")]
+    pub(super) wait: Option<Wait>,
 
     /// Seed of the order of trials [default: from the clock]
     #[arg(hide_short_help = true, long, value_name = "N")]
@@ -113,9 +118,12 @@ impl Common {
             policy,
             system: self.system,
             host_memory: self.host_memory,
-            max_rounds: self.max_rounds,
-            max_time: Some(self.time()),
+            limits: Limits {
+                max_rounds: self.max_rounds,
+                max_time: Some(self.time()),
+            },
             seed: self.seed,
+            wait: self.wait,
             exit_hold: Some(Switch::Off),
             judge_by: bench
                 .deciding()

@@ -104,8 +104,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let files = Files {
         record: common.out.as_deref(),
         svg: common.svg.as_deref(),
+        stdin: None,
     };
-    conduct(&root, &options, (host, plan), files, &common.output)
+    conduct(
+        &root,
+        &options,
+        |_: &Host| Ok(plan.clone()),
+        files,
+        &common.output,
+    )
 }
 
 impl Suite {

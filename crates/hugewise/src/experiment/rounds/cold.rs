@@ -1,7 +1,5 @@
 //! Trials on memory that the hypervisor has taken back: what a cold start costs.
 
-use std::time::Instant;
-
 use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_model::run::plan::{Plan, Slot};
@@ -21,15 +19,18 @@ impl Rounds<'_> {
         recorder: &mut Recorder,
         machine: &mut Machine,
         progress: &Progress,
-        (reason, began): (StopReason, Instant),
+        reason: StopReason,
     ) -> Result<StopReason> {
         use StopReason::{Decided, MaxRounds, Measured, Precise};
         if !matches!(reason, Decided | MaxRounds | Measured | Precise) {
             return Ok(reason);
         }
-        let due = recorder.record().cold_trials_due(began.elapsed());
+        let due = recorder
+            .record()
+            .cold_trials_due(self.pace.borrow().elapsed());
         for (round, policy) in (0..).zip(due) {
-            progress.cold(&plan.policies[policy].name);
+            let name = &plan.policies[policy].name;
+            progress.now(None, &format!("on cold memory: {name}"));
             let role = Role::Cold;
             let place = Place {
                 index: Some(recorder.next_index()),

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
@@ -16,7 +15,7 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::{Header, StopReason};
-use hugewise_model::run::trial::Role;
+use hugewise_model::run::trial::Trial;
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -31,16 +30,19 @@ use crate::options::{Options, StallChoice, Streams, Switch};
 use crate::output::Output;
 use crate::stderr::message;
 
-mod budget;
 mod cold;
+mod forecast;
 mod hooks;
 mod observe;
+mod pace;
 mod progress_text;
 mod servers;
+mod time;
 mod trial;
+mod warm_up;
 
-use budget::{rounds_left, stop};
-use progress_text::{estimates, failure};
+use pace::{Pace, stop};
+use progress_text::so_far_text;
 use servers::Servers;
 
 /// What all trials of an experiment share.
@@ -71,6 +73,14 @@ pub struct Rounds<'a> {
     servers: RefCell<Option<Servers>>,
     /// Whether it was reported that a server did not end in time.
     killing_reported: Cell<bool>,
+    /// How fast the experiment goes.
+    pace: RefCell<Pace>,
+    /// Whether it was said that the command leaves processes behind.
+    outlived_told: Cell<bool>,
+    /// Whether the warm-up is over.
+    is_warm: Cell<bool>,
+    /// Whether it was said what is to come.
+    plan_told: Cell<bool>,
 }
 
 /// Where a trial stands in the experiment.
@@ -125,10 +135,13 @@ impl<'a> Rounds<'a> {
             free_memory: FreeMemory::new(root, interrupt, &recorder.record().header),
             servers: RefCell::new(Servers::of(&recorder.record().header.plan)),
             killing_reported: Cell::new(false),
-            audience: if quiet {
-                Audience::Nobody
-            } else {
-                Audience::Person
+            pace: RefCell::new(Pace::begin()),
+            outlived_told: Cell::new(false),
+            is_warm: Cell::new(false),
+            plan_told: Cell::new(false),
+            audience: match quiet {
+                true => Audience::Nobody,
+                false => Audience::of_stderr(),
             },
         })
     }
@@ -143,10 +156,9 @@ impl<'a> Rounds<'a> {
 
     /// Runs them all, with `--setup` before and `--cleanup` after, whatever happens between.
     pub fn run(&self, recorder: &mut Recorder, machine: &mut Machine) -> Result<StopReason> {
-        let plan = recorder.record().header.plan.clone();
-        let mut progress = Progress::begin(&plan, self.audience);
+        let progress = Progress::begin(self.audience);
         let measured = match self.hook("--setup", self.options.setup.as_deref()) {
-            Ok(()) => self.measure(&plan, recorder, machine, &mut progress),
+            Ok(()) => self.measure(recorder, machine, &progress),
             Err(_) if self.interrupt.asked() => Ok(StopReason::Interrupted),
             Err(error) => Err(exit::trial_failed(error)),
         };
@@ -161,50 +173,87 @@ impl<'a> Rounds<'a> {
 
     fn measure(
         &self,
-        plan: &Plan,
         recorder: &mut Recorder,
         machine: &mut Machine,
-        progress: &mut Progress,
+        progress: &Progress,
     ) -> Result<StopReason> {
-        let began = Instant::now();
-        let reason = self.all_rounds(plan, recorder, machine, progress, began)?;
+        *self.pace.borrow_mut() = Pace::begin();
+        let reason = self.all_rounds(recorder, machine, progress)?;
         let plan = &recorder.record().header.plan.clone();
-        self.cold_trials(plan, recorder, machine, progress, (reason, began))
+        self.cold_trials(plan, recorder, machine, progress, reason)
     }
 
     /// The warm-up, then rounds until it is enough.
     fn all_rounds(
         &self,
-        plan: &Plan,
         recorder: &mut Recorder,
         machine: &mut Machine,
-        progress: &mut Progress,
-        began: Instant,
+        progress: &Progress,
     ) -> Result<StopReason> {
-        let first = Instant::now();
-        for round in 0..plan.bounds.max_rounds {
+        let first = self.first_round(recorder.record());
+        for round in first.. {
             if self.before_round(round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
             self.drop_idle(round, recorder, progress)?;
+            if round == first {
+                self.check_time(recorder.record(), progress)?;
+            }
             // What was dropped is not in it any more.
             let plan = &recorder.record().header.plan.clone();
             if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
                 return Ok(StopReason::Interrupted);
             }
-            self.drop_idle(round + 1, recorder, progress)?;
-            let left = rounds_left(plan, round + 1, first.elapsed());
-            let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
-            let rows = running(recorder.record()).map_err(exit::usage)?;
-            progress.round_done(plan, &estimates(&rows));
-            for removal in so_far.drops.clone() {
-                recorder.remove(removal);
+            if round == first {
+                self.idle.judge_failures(&plan.baseline);
             }
-            if let Some(reason) = stop(recorder.record(), &so_far, began) {
+            self.drop_idle(round + 1, recorder, progress)?;
+            self.tell_plan(recorder.record(), progress);
+            if let Some(reason) = self.judge(round, recorder, progress)? {
                 return Ok(reason);
             }
         }
         Ok(StopReason::MaxRounds)
+    }
+
+    /// Says once that the command leaves processes behind.
+    fn tell_outlived(&self, trial: &Trial, progress: &Progress) {
+        if trial.outlived == 0 || self.outlived_told.replace(true) {
+            return;
+        }
+        let text = match trial.outlived {
+            1 => "1 process outlived the command and was ended".to_owned(),
+            count => format!("{count} processes outlived the command and were ended"),
+        };
+        progress.say(&text);
+    }
+
+    /// Whether the data suffice after a round, or the time is over.
+    fn judge(
+        &self,
+        round: u32,
+        recorder: &mut Recorder,
+        progress: &Progress,
+    ) -> Result<Option<StopReason>> {
+        let bounds = recorder.record().header.plan.bounds;
+        let slots = recorder.record().slots(round + 1);
+        let done = recorder.record().rounds_run();
+        let left = self.pace.borrow().rounds_left(&bounds, done, slots);
+        let so_far = so_far(recorder.record(), left).map_err(exit::usage)?;
+        for removal in so_far.drops.clone() {
+            recorder.remove(removal);
+        }
+        if let Some(reason) = stop(recorder.record(), &so_far) {
+            return Ok(Some(reason));
+        }
+        if self.is_time_over(round + 1, so_far.rounds, recorder.record(), progress) {
+            return Ok(Some(StopReason::MaxTime));
+        }
+        progress.round_over(self.time_left(recorder.record(), round + 1), || {
+            let rows = running(recorder.record()).map_err(exit::usage)?;
+            Ok::<_, anyhow::Error>(so_far_text(so_far.rounds, &rows))
+        })?;
+        Ok(None)
     }
 
     /// What comes before a round: servers that live through it, or before the first a warm-up.
@@ -219,10 +268,10 @@ impl<'a> Rounds<'a> {
         if self.start_servers(record, round, machine, progress)? == Flow::Stop {
             return Ok(Flow::Stop);
         }
-        if round > 0 || self.servers.borrow().is_some() {
+        if self.is_warm.replace(true) || self.servers.borrow().is_some() {
             return Ok(Flow::Go);
         }
-        self.warm_up(&record.header, machine, progress)
+        self.warm_up(record, machine, progress)
     }
 
     /// Drops the policies that turned out to be idle. Servers that live are those of the plan as
@@ -256,7 +305,9 @@ impl<'a> Rounds<'a> {
             if self.idle.has(policy) {
                 continue;
             }
-            progress.trial(round, position, slots.len(), policy);
+            let now = format!("trial {} of {}: {policy}", position + 1, slots.len());
+            progress.now(self.time_left(recorder.record(), round), &now);
+            self.pace.borrow_mut().trial_begins();
             let place = Place {
                 index: Some(recorder.next_index()),
                 round,
@@ -266,44 +317,12 @@ impl<'a> Rounds<'a> {
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
             }
+            self.tell_outlived(&trial, progress);
             if round == 0 {
                 self.idle.learn(&recorder.record().header, &trial);
             }
             recorder.push(trial);
-        }
-        Ok(Flow::Go)
-    }
-
-    /// Unmeasured rounds: they fill the page cache and make the host back this machine's memory.
-    fn warm_up(&self, header: &Header, machine: &mut Machine, progress: &Progress) -> Result<Flow> {
-        let plan = &header.plan;
-        let mut reported = false;
-        for round in 0..plan.bounds.warmup_rounds {
-            for slot in plan
-                .round(round, |_| true)
-                .into_iter()
-                .filter(|slot| slot.role == Role::Arm)
-            {
-                let policy = &plan.policies[slot.policy].name;
-                if self.idle.has(policy) {
-                    continue;
-                }
-                progress.warmup(policy);
-                let place = Place {
-                    index: None,
-                    round,
-                    slot,
-                };
-                let (trial, flow) = self.trial(header, machine, place)?;
-                if flow == Flow::Stop {
-                    return Ok(Flow::Stop);
-                }
-                self.idle.learn(header, &trial);
-                if !trial.succeeded() && !reported {
-                    reported = true;
-                    progress.print_above(&failure(&trial));
-                }
-            }
+            self.pace.borrow_mut().trial_over();
         }
         Ok(Flow::Go)
     }

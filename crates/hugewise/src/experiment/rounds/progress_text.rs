@@ -16,10 +16,17 @@ pub(super) fn failure(trial: &Trial) -> String {
     text
 }
 
-/// The running estimate for the line of progress.
-pub(super) fn estimates(rows: &[Comparison]) -> String {
+/// What is known after so many rounds.
+pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
+    let rounds = match rounds {
+        1 => "1 round".to_owned(),
+        _ => format!("{rounds} rounds"),
+    };
     let estimates: Vec<String> = rows.iter().map(estimate).collect();
-    estimates.join(", ")
+    match estimates.is_empty() {
+        true => rounds,
+        false => format!("{rounds}: {}", estimates.join(", ")),
+    }
 }
 
 fn estimate(running: &Comparison) -> String {

@@ -1,5 +1,7 @@
 //! The servers of all policies at once: started together, loaded one at a time, and stopped.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
@@ -104,6 +106,15 @@ impl Rounds<'_> {
         servers.as_ref().map(|it| it.windows.start_of(round))
     }
 
+    /// The round to begin with: one before which servers start.
+    pub(super) fn first_round(&self, record: &Record) -> u32 {
+        let next = record.next_round();
+        let servers = self.servers.borrow();
+        servers.as_ref().map_or(next, |it| {
+            next.next_multiple_of(it.windows.rounds_per_start)
+        })
+    }
+
     /// Starts all servers anew where it is time for that. Where memory does not allow it, trials
     /// start their own from then on.
     pub(super) fn start_servers(
@@ -114,16 +125,11 @@ impl Rounds<'_> {
         progress: &Progress,
     ) -> Result<Flow> {
         let header = &record.header;
-        let due = |it: &&Servers| it.windows.begins_at(round) || it.slots.is_empty();
-        let windows = self
-            .servers
-            .borrow()
-            .as_ref()
-            .filter(due)
-            .map(|it| it.windows);
-        let Some(windows) = windows else {
+        let windows = self.servers.borrow().as_ref().map(|it| it.windows);
+        let Some(windows) = windows.filter(|_| self.servers_due(round)) else {
             return Ok(Flow::Go);
         };
+        let since = Instant::now();
         self.stop_servers(header)?;
         let available = available_bytes(self.root)?;
         let slots = header
@@ -143,7 +149,15 @@ impl Rounds<'_> {
                 return self.do_without(header, windows, (needed, most), slots.len());
             }
         }
+        self.pace.borrow_mut().servers_started(since);
         Ok(Flow::Go)
+    }
+
+    /// Whether all servers start anew before a round.
+    pub(super) fn servers_due(&self, round: u32) -> bool {
+        let servers = self.servers.borrow();
+        let due = |it: &Servers| it.windows.begins_at(round) || it.slots.is_empty();
+        servers.as_ref().is_some_and(due)
     }
 
     /// Starts one server and loads it as often as the plan warms up.
@@ -154,7 +168,8 @@ impl Rounds<'_> {
         machine: &mut Machine,
         progress: &Progress,
     ) -> Result<Flow> {
-        progress.warmup(&header.plan.policies[slot.policy].name);
+        let policy = &header.plan.policies[slot.policy].name;
+        progress.now(None, &format!("starting the server: {policy}"));
         let place = Place {
             index: None,
             round,
@@ -172,9 +187,11 @@ impl Rounds<'_> {
             });
         }
         for _ in 0..header.plan.bounds.warmup_rounds {
+            let since = Instant::now();
             if self.trial(header, machine, place)?.1 == Flow::Stop {
                 return Ok(Flow::Stop);
             }
+            self.pace.borrow_mut().warmed_up(since);
         }
         Ok(Flow::Go)
     }

@@ -85,6 +85,7 @@ impl Rounds<'_> {
             pacing,
             timeline,
             start: self.start_of(place.round),
+            failure_ignored: self.options.ignore_failure,
             ..row(place, policy, &header.plan, observed)
         };
         runtimes::note_answers(&mut trial, &policy.settings, answers);
@@ -126,6 +127,7 @@ fn timeline(observed: &mut TrialObservation, times: &Result<Times, Unrelated>) -
 /// The row of a trial.
 fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -> Trial {
     let mut readings = observed.readings;
+    let outlived = observed.outlived;
     let stderr_tail = (observed.outcome != Outcome::Exited { code: 0 })
         .then(|| String::from_utf8_lossy(&observed.stderr_tail).into_owned());
     let output = String::from_utf8_lossy(&observed.output);
@@ -143,6 +145,8 @@ fn row(place: Place, policy: &Policy, plan: &Plan, observed: TrialObservation) -
         start: None,
         started_unix_ms: observed.started_unix_ms,
         outcome: observed.outcome,
+        failure_ignored: false,
+        outlived,
         stderr_tail,
         readings,
         read_back: observed.read_back,

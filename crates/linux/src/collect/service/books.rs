@@ -197,6 +197,7 @@ impl Attempt<'_> {
             stderr_tail,
             output: stdout,
             read_back,
+            outlived: 0,
             survivors: life.survivors + window.load.survivors,
             interrupted: self.interrupted(),
             served: None,

@@ -155,7 +155,7 @@ fn differences(a: &Record, b: &Record) -> Vec<String> {
     let mut found = Vec::new();
     let commands = [&p.command, &q.command].map(|words| words.join(" "));
     compare("command", &commands[0], &commands[1], &mut found);
-    of_hosts(&a.header.host, &b.header.host, &mut found);
+    found.extend(host_differences(&a.header.host, &b.header.host));
     for policy in &p.policies {
         let other = q.policies.iter().find(|other| other.name == policy.name);
         if other.is_some_and(|other| other.settings != policy.settings) {
@@ -165,7 +165,11 @@ fn differences(a: &Record, b: &Record) -> Vec<String> {
     found
 }
 
-fn of_hosts(x: &Host, y: &Host, found: &mut Vec<String>) {
+/// What differs between two hosts and can change what is measured, as `field: before → after`.
+#[must_use]
+pub fn host_differences(x: &Host, y: &Host) -> Vec<String> {
+    let mut differences = Vec::new();
+    let found = &mut differences;
     compare("kernel", &x.kernel, &y.kernel, found);
     compare("architecture", &x.arch, &y.arch, found);
     compare("processor", &x.cpu_model, &y.cpu_model, found);
@@ -195,6 +199,7 @@ fn of_hosts(x: &Host, y: &Host, found: &mut Vec<String>) {
         }
         _ => {}
     }
+    differences
 }
 
 /// The settings of transparent huge pages in which two hosts differ, each under its own name.

@@ -36,7 +36,7 @@ mod warning;
 mod windows;
 
 pub use best::{Preference, Rival};
-pub use between::{Across, between};
+pub use between::{Across, between, host_differences};
 pub use decision::{Runs, fewest_rounds};
 pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};

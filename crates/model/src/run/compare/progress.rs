@@ -33,14 +33,15 @@ const FORETELLING: u32 = 8;
 pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
     let judged = Judged::as_planned(record)?;
     let rounds = judged.rounds.whole;
+    let next = record.next_round();
     let evidence = judged.evidence();
     let mut drops = Vec::new();
     for policy in judged.policies().map(|policy| policy.name.as_str()) {
         let judgement = evidence.judge(policy);
-        if record.is_run(policy, rounds) && rounds >= record.header.plan.bounds.min_rounds {
+        if record.is_run(policy, next) && rounds >= record.header.plan.bounds.min_rounds {
             let why = reason_to_drop(&judged, policy, &judgement, rounds_left);
             drops.extend(why.map(|why| Removal {
-                round: rounds,
+                round: next,
                 policy: policy.to_owned(),
                 why,
             }));
@@ -97,7 +98,7 @@ fn reason_to_drop(
 fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
     let record = judged.record;
     let bounds = &record.header.plan.bounds;
-    let all = || record.removals.iter().chain(drops);
+    let all = || record.removals_at(record.next_round()).chain(drops);
     if record.header.plan.policies.len() < 2 {
         return (rounds >= bounds.min_rounds.max(1)).then_some(StopReason::Measured);
     }

@@ -4,15 +4,17 @@
 //! record; a record that was cut off by a crash or a full disk is still a record of the trials
 //! that it holds. FORMAT.md describes every field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
+mod continuation;
 mod read;
 mod redact;
 mod removal;
 mod write;
 
 pub use cold::COLD_REST;
+pub use continuation::Continuation;
 pub use read::parse;
 pub use redact::{Private, Removed, redact};
 pub use removal::{Removal, RemovalReason};
@@ -36,6 +38,8 @@ pub struct Record {
     pub cold: Vec<Trial>,
     /// Policies that were dropped. One that cannot act is no longer in the plan; its trials stay.
     pub removals: Vec<Removal>,
+    /// Where rounds were added later. The bounds of the plan are those of the last.
+    pub continuations: Vec<Continuation>,
     /// How it ended; `None` when the record was cut off.
     pub end: Option<End>,
     /// What a reader should know about the state of the file, for example that its last line
@@ -52,6 +56,7 @@ impl Record {
             trials: Vec::new(),
             cold: Vec::new(),
             removals: Vec::new(),
+            continuations: Vec::new(),
             end: None,
             warnings: Vec::new(),
         }
@@ -60,8 +65,18 @@ impl Record {
     /// Whether a policy still runs in a round.
     #[must_use]
     pub fn is_run(&self, policy: &str, round: u32) -> bool {
-        let dropped = |removal: &Removal| removal.policy == policy && removal.round <= round;
-        !self.removals.iter().any(dropped)
+        self.removals_at(round).all(|it| it.policy != policy)
+    }
+
+    /// The removals that hold in a round. A continuation asks again about every policy that can
+    /// act.
+    pub fn removals_at(&self, round: u32) -> impl Iterator<Item = &Removal> {
+        let lifted = move |it: &Removal| {
+            let later = |next: &Continuation| (it.round..=round).contains(&next.round);
+            it.why.is_about_time() && self.continuations.iter().any(later)
+        };
+        let removals = self.removals.iter();
+        removals.filter(move |it| it.round <= round && !lifted(it))
     }
 
     /// How many trials a whole round has, the control among them.
@@ -73,6 +88,20 @@ impl Record {
         run.count() + usize::from(plan.policies.len() > 1)
     }
 
+    /// The number of the round after all that were begun.
+    #[must_use]
+    pub fn next_round(&self) -> u32 {
+        let rounds = self.trials.iter().map(|trial| trial.round + 1);
+        rounds.max().unwrap_or(0)
+    }
+
+    /// How many rounds were begun.
+    #[must_use]
+    pub fn rounds_run(&self) -> u32 {
+        let rounds: BTreeSet<u32> = self.trials.iter().map(|trial| trial.round).collect();
+        u32::try_from(rounds.len()).unwrap_or(u32::MAX)
+    }
+
     /// Adds a trial where it belongs by its role.
     pub fn push(&mut self, trial: Trial) {
         match trial.role {
@@ -81,15 +110,19 @@ impl Record {
         }
     }
 
+    /// Adds rounds to it.
+    pub fn resume(&mut self, continuation: Continuation) {
+        self.end = None;
+        self.header.plan.bounds = continuation.bounds;
+        self.continuations.push(continuation);
+    }
+
     /// Drops a policy.
     pub fn remove(&mut self, removal: Removal) {
-        match removal.why {
-            // What cannot act is no part of the comparison.
-            RemovalReason::CannotAct(_) => {
-                let policies = &mut self.header.plan.policies;
-                policies.retain(|policy| policy.name != removal.policy);
-            }
-            RemovalReason::Decided | RemovalReason::OutOfReach => {}
+        // What cannot act or run is no part of the comparison.
+        if !removal.why.is_about_time() {
+            let policies = &mut self.header.plan.policies;
+            policies.retain(|policy| policy.name != removal.policy);
         }
         self.removals.push(removal);
     }
@@ -121,9 +154,15 @@ pub struct Header {
     pub plan: Plan,
     /// How each policy was reached, by its name.
     pub realisations: BTreeMap<String, Realisation>,
+    /// The process that had changed settings and kept them meanwhile, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_held_by: Option<String>,
+    /// Bytes of the program's own stdin, where each trial read all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin_bytes: Option<u64>,
 }
 
-/// The last line.
+/// The last line, or the last before rounds were added.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -172,6 +211,8 @@ pub enum Line {
     Trial(Trial),
     /// One per policy that is dropped.
     Drop(Removal),
+    /// Rounds are added.
+    Continue(Continuation),
     /// The last.
     End(End),
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
 
-use super::{End, Header, Line, Record, Removal};
+use super::{Continuation, End, Header, Line, Record, Removal};
 use crate::base::jsonl::{self, LineError, lines, read_header};
 use crate::run::trial::Trial;
 use crate::text::number::counted;
@@ -55,10 +55,11 @@ impl jsonl::Line for Line {
 }
 
 fn append(record: &mut Record, line: Line) -> Result<(), String> {
-    if record.end.is_some() {
+    if record.end.is_some() && !matches!(line, Line::Continue(_)) {
         return Err("a line follows the end".to_owned());
     }
     match line {
+        Line::Continue(continuation) => record.resume(continuation),
         Line::Header(_) => return Err("a second header".to_owned()),
         Line::Trial(trial) => {
             check_policy(record, &trial.policy, "a trial of")?;
@@ -126,8 +127,12 @@ impl<'de> Visitor<'de> for LineVisitor {
         match kind.as_str() {
             "trial" => Trial::deserialize(rest).map(Line::Trial),
             "drop" => Removal::deserialize(rest).map(Line::Drop),
+            "continue" => Continuation::deserialize(rest).map(Line::Continue),
             "end" => End::deserialize(rest).map(Line::End),
-            other => Err(A::Error::unknown_variant(other, &["trial", "drop", "end"])),
+            other => {
+                let known = &["trial", "drop", "continue", "end"];
+                Err(A::Error::unknown_variant(other, known))
+            }
         }
     }
 }

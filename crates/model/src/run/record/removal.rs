@@ -22,16 +22,32 @@ pub struct Removal {
 pub enum RemovalReason {
     /// Nothing that it sets can act on this program, as a sentence says.
     CannotAct(String),
+    /// The command fails under it, as a sentence says, and not under the baseline.
+    Fails(String),
     /// It has its answer.
     Decided,
     /// The rounds that are left would not decide it, if they go on as the others did.
     OutOfReach,
 }
 
+impl RemovalReason {
+    /// Whether it is only not worth more time: what was measured counts.
+    #[must_use]
+    pub fn is_about_time(&self) -> bool {
+        match self {
+            Self::Decided | Self::OutOfReach => true,
+            Self::CannotAct(_) | Self::Fails(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Removal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             RemovalReason::CannotAct(why) => write!(f, "{} cannot act: {why}", self.policy),
+            RemovalReason::Fails(how) => {
+                write!(f, "the command fails under {}: {how}", self.policy)
+            }
             RemovalReason::Decided => write!(f, "{} is decided", self.policy),
             RemovalReason::OutOfReach => {
                 write!(f, "{}: the rounds left would not decide it", self.policy)

@@ -9,6 +9,7 @@ use crate::text::document::{Document, Level};
 use crate::text::wrap::plain;
 
 pub mod advice;
+mod history;
 
 mod answer;
 mod blocks;

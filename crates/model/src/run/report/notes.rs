@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::answer::{Sign, interval};
 use super::failures::failed;
+use super::history::history;
 use super::requests::requests;
 use super::service::service;
 use super::starts;
@@ -15,7 +16,7 @@ use crate::base::units::{KIB, MIB};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Statistic, Warning};
 use crate::run::metric::MetricId;
-use crate::run::record::{Record, RemovalReason, StopReason};
+use crate::run::record::{Record, StopReason};
 use crate::run::trial::Mark;
 use crate::text::document::Level;
 use crate::text::grid::Grid;
@@ -158,14 +159,18 @@ fn doubts_of(record: &Record) -> Vec<(Level, String)> {
     let warnings = warnings.map(|it| (Level::First, format!("Warning: {}.", plain(it))));
     let dropped = record.removals.iter().map(|removal| {
         let line = format!("Dropped before round {}: {removal}.", removal.round + 1);
-        let level = match removal.why {
-            RemovalReason::CannotAct(_) => Level::First,
+        let level = match removal.why.is_about_time() {
             // The answer says what was decided, and what was not.
-            RemovalReason::Decided | RemovalReason::OutOfReach => Level::Detail,
+            true => Level::Detail,
+            false => Level::First,
         };
         (level, plain(&line))
     });
+    let history = history(record)
+        .into_iter()
+        .map(|line| (Level::Detail, line));
     dropped
+        .chain(history)
         .chain(failed)
         .chain(marks)
         .chain(warnings)

@@ -49,6 +49,12 @@ pub struct Trial {
     pub started_unix_ms: u64,
     /// How the workload ended.
     pub outcome: Outcome,
+    /// Whether an exit status other than 0 counts as success (`--ignore-failure`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failure_ignored: bool,
+    /// Processes that the command left running when it ended; they were ended.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub outlived: u32,
     /// The end of what the workload wrote to stderr, kept when it failed; of a trial with a
     /// service, what the outcome names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,8 +91,16 @@ impl Trial {
     /// Whether the workload ended as it should.
     #[must_use]
     pub fn succeeded(&self) -> bool {
-        matches!(self.outcome, Outcome::Exited { code: 0 })
+        match self.outcome {
+            Outcome::Exited { code } => code == 0 || self.failure_ignored,
+            _ => false,
+        }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a trial stands for in its round.

@@ -69,6 +69,8 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
         host: host("madvise"),
         plan,
         realisations: BTreeMap::new(),
+        settings_held_by: None,
+        stdin_bytes: None,
     });
     for round in 0..rounds {
         for slot in record.header.plan.round(round, |_| true) {
@@ -86,6 +88,8 @@ pub(super) fn record_of(plan: Plan, rounds: u32, fill: impl Fn(&mut Trial, Slot)
                 marks: Vec::new(),
                 pacing: None,
                 timeline: None,
+                failure_ignored: false,
+                outlived: 0,
                 first_touch: None,
             };
             fill(&mut trial, slot);

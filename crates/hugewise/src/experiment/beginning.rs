@@ -1,0 +1,86 @@
+//! Where an experiment begins: with a new record, or after the rounds of one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use hugewise_linux::machine::identity::Identity;
+use hugewise_linux::machine::turn::Settings;
+use hugewise_model::run::plan::Plan;
+use hugewise_model::run::record::{Continuation, Header, Record};
+
+use super::recorder::Recorder;
+use crate::paths;
+use crate::stderr::message;
+use crate::turn::Holder;
+
+/// Where an experiment begins.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one")]
+pub enum Beginning {
+    /// With a new record.
+    New(Header),
+    /// After the rounds of a record, which lies at this path.
+    After(Record, Continuation, PathBuf),
+}
+
+impl Beginning {
+    /// The header of its record.
+    pub(super) fn header(&self) -> &Header {
+        match self {
+            Self::New(header) => header,
+            Self::After(record, ..) => &record.header,
+        }
+    }
+
+    /// The same, where a process beside it may hold the settings.
+    pub(super) fn under(mut self, settings: &Settings) -> Self {
+        if let (Self::New(header), Settings::HeldBy(pid)) = (&mut self, settings) {
+            let holder = Holder(Some(*pid)).to_string();
+            message(format_args!(
+                "{holder} has changed settings, and keeps them"
+            ));
+            header.settings_held_by = Some(holder);
+        }
+        self
+    }
+
+    /// The record, ready for more trials.
+    pub(super) fn recorder(
+        self,
+        named: Option<&Path>,
+        owner: Option<&Identity>,
+    ) -> Result<Recorder> {
+        match self {
+            Self::New(header) => {
+                let path = record_path(named, &header, owner)?;
+                Recorder::create(&path, header, owner)
+            }
+            Self::After(record, continuation, path) => {
+                Recorder::resume(&path, record, continuation)
+            }
+        }
+    }
+}
+
+/// The path that was named, or a new one in the user's state folder.
+fn record_path(
+    named: Option<&Path>,
+    header: &Header,
+    identity: Option<&Identity>,
+) -> Result<PathBuf> {
+    match named {
+        Some(path) => Ok(path.to_owned()),
+        None => paths::new_record(program(&header.plan), header.created_unix_ms, identity),
+    }
+}
+
+/// The program of the command, by which the record is named: of a line for the shell the first
+/// word.
+fn program(plan: &Plan) -> &str {
+    let first = plan.command.first().map_or("", String::as_str);
+    if plan.shell {
+        first.split_whitespace().next().unwrap_or_default()
+    } else {
+        first
+    }
+}

@@ -1,0 +1,100 @@
+//! `run --continue`: whether rounds may be added to a record, and how many.
+
+use anyhow::Result;
+use hugewise_linux::machine::clock::unix_ms;
+use hugewise_model::base::host::Host;
+use hugewise_model::base::units::bytes_text;
+use hugewise_model::run::compare::host_differences;
+use hugewise_model::run::plan::{Bounds, Plan};
+use hugewise_model::run::record::{Continuation, Record};
+
+use super::conduct::words;
+use super::plan::{MOST_ROUNDS, USUAL_TIME, realise_all};
+use super::stdin::Input;
+use crate::exit;
+use crate::options::{Limits, Options};
+
+/// Rounds of a policy that is measured alone.
+const ALONE: u32 = 10;
+
+/// What is added to a record on this host, where `options` are those of the record but for the
+/// limits, which are about what is added.
+///
+/// # Errors
+/// The command line means something else by now, or the host is another or has other settings.
+pub fn plan(record: &Record, host: &Host, options: &Options) -> Result<Continuation> {
+    let kept = &record.header.plan;
+    let differences = host_differences(&record.header.host, host);
+    if !differences.is_empty() {
+        let differences = differences.join("; ");
+        return Err(exit::refused(format!(
+            "rounds cannot be added under other circumstances: {differences}"
+        )));
+    }
+    let now = Plan {
+        bounds: kept.bounds,
+        policies: kept.policies.clone(),
+        ..options.plan(host, kept.seed)?
+    };
+    if now
+        != (Plan {
+            seed: now.seed,
+            ..kept.clone()
+        })
+    {
+        return Err(exit::usage(
+            "the command line of the record means another plan by now: did its experiment file \
+             change?",
+        ));
+    }
+    realise_all(kept, host, options.reach())?;
+    Ok(Continuation {
+        round: record.next_round(),
+        program: concat!("hugewise ", env!("CARGO_PKG_VERSION")).to_owned(),
+        made_by: words(std::env::args_os()),
+        started_unix_ms: unix_ms(),
+        boot_id: host.boot_id.clone(),
+        bounds: bounds(record, options.limits),
+    })
+}
+
+/// Refuses another input than that of the rounds before.
+///
+/// # Errors
+/// The two are not equally long.
+pub fn check_input(record: &Record, input: Option<&Input>) -> Result<()> {
+    let told = |bytes: Option<u64>| bytes.map_or("nothing".to_owned(), bytes_text);
+    let (before, now) = (record.header.stdin_bytes, input.map(Input::bytes));
+    if before == now {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "the trials of the record read {} from stdin, and now it has {}; give them the same",
+        told(before),
+        told(now)
+    )))
+}
+
+/// When the added rounds end.
+fn bounds(record: &Record, limits: Limits) -> Bounds {
+    let kept = &record.header.plan.bounds;
+    let done = record.rounds_run();
+    let is_alone = record.header.plan.policies.len() < 2;
+    let most = if is_alone { ALONE } else { MOST_ROUNDS };
+    let max_rounds = done + limits.max_rounds.unwrap_or(most);
+    let limited = limits.max_rounds.is_some() || limits.max_time.is_some();
+    Bounds {
+        min_rounds: if is_alone {
+            max_rounds
+        } else {
+            kept.min_rounds
+        },
+        max_rounds,
+        max_time: match limited {
+            true => limits.max_time,
+            false => Some(USUAL_TIME),
+        },
+        least_rounds: (!limited).then_some(done + 1),
+        ..*kept
+    }
+}

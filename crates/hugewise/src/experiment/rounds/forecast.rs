@@ -1,0 +1,192 @@
+//! What an experiment will take, in words.
+
+use std::time::Duration;
+
+use hugewise_model::base::units::rough;
+use hugewise_model::run::plan::Bounds;
+
+/// What is known of the time of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forecast {
+    /// Since the experiment began.
+    pub(super) elapsed: Duration,
+    /// What one trial takes.
+    pub(super) trial: Duration,
+    /// Trials of a round.
+    pub(super) slots: u32,
+}
+
+impl Forecast {
+    /// What one round takes.
+    pub(super) fn round(&self) -> Duration {
+        self.trial * self.slots
+    }
+
+    /// When so many more rounds are over, from the beginning of the experiment.
+    fn after(&self, rounds: u32) -> Duration {
+        self.elapsed + self.round() * rounds
+    }
+
+    /// How many more rounds fit into a time that the experiment may take.
+    pub(super) fn rounds_in(&self, most: Duration) -> u32 {
+        let left = most.saturating_sub(self.elapsed).as_secs_f64();
+        (left / self.round().as_secs_f64().max(1e-9)) as u32
+    }
+
+    /// The longest that the experiment can take, where so many rounds are done.
+    pub(super) fn longest(&self, bounds: &Bounds, done: u32) -> Duration {
+        let all = self.after(bounds.max_rounds.saturating_sub(done));
+        let least = bounds.least_rounds.unwrap_or(0).saturating_sub(done);
+        let most = bounds.max_time.map(|most| most.max(self.after(least)));
+        most.map_or(all, |most| most.min(all))
+    }
+}
+
+/// What is to come, before the first round; `fewest` rounds can decide.
+pub(super) fn plan_text(
+    forecast: &Forecast,
+    policies: usize,
+    bounds: &Bounds,
+    fewest: u32,
+) -> String {
+    let trial = brief(forecast.trial);
+    let longest = brief(forecast.longest(bounds, 0));
+    if policies < 2 {
+        return format!("1 policy, {trial} a trial: {longest} at most");
+    }
+    let needed = forecast.after(fewest);
+    if let Some(short) = too_short(forecast, bounds, fewest) {
+        return short;
+    }
+    if bounds.least_rounds.is_some() && bounds.max_time.is_some_and(|usual| needed > usual) {
+        return format!(
+            "{policies} policies and the control, {trial} a trial: {fewest} rounds are the fewest \
+             that can decide, {}; --max-time stops earlier, without an answer",
+            rough(needed)
+        );
+    }
+    format!(
+        "{policies} policies and the control, {trial} a trial: an answer from {} on, at most \
+         {longest}",
+        rough(needed)
+    )
+}
+
+/// What was asked for is less than can decide.
+fn too_short(forecast: &Forecast, bounds: &Bounds, fewest: u32) -> Option<String> {
+    if bounds.max_rounds < fewest {
+        return Some(format!(
+            "--max-rounds {}: fewer than {fewest} rounds decide nothing; the report will show \
+             estimates",
+            bounds.max_rounds
+        ));
+    }
+    let most = bounds.max_time.filter(|_| bounds.least_rounds.is_none())?;
+    let fit = forecast.rounds_in(most);
+    (fit < fewest).then(|| {
+        format!(
+            "{} allow {}; {fewest} can decide, in {}: --max-time {}, or drop a policy",
+            rough(most),
+            rounds_text(fit),
+            rough(forecast.after(fewest)),
+            flag(forecast.after(fewest))
+        )
+    })
+}
+
+/// Why a time in which not one round fits is refused.
+pub(super) fn refusal(forecast: &Forecast, most: Duration, fewest: u32) -> String {
+    format!(
+        "{} allow no round: the warm-up took {}, and a round of {} trials takes {}; --max-time {} \
+         allows the {} that can decide",
+        rough(most),
+        rough(forecast.elapsed),
+        forecast.slots,
+        rough(forecast.round()),
+        flag(forecast.after(fewest)),
+        rounds_text(fewest)
+    )
+}
+
+fn rounds_text(rounds: u32) -> String {
+    match rounds {
+        1 => "1 round".to_owned(),
+        _ => format!("{rounds} rounds"),
+    }
+}
+
+/// A time as a flag takes it, with a tenth to spare.
+fn flag(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s < 10.0 => format!("{:.0}s", (s * 1.1).ceil()),
+        s if s < 600.0 => format!("{:.0}s", (s * 0.11).ceil() * 10.0),
+        s => format!("{:.0}m", (s * 1.1 / 60.0).ceil()),
+    }
+}
+
+/// `1.2 s`, `15 s`, `8 ms`.
+fn brief(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s < 0.1 => format!("{:.0} ms", s * 1e3),
+        s if s < 10.0 => format!("{s:.1} s"),
+        _ => rough(time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(max_time: u64, least_rounds: Option<u32>) -> Bounds {
+        Bounds {
+            threshold: 0.01,
+            precision: None,
+            warmup_rounds: 1,
+            min_rounds: 1,
+            max_rounds: 400,
+            max_time: Some(Duration::from_secs(max_time)),
+            least_rounds,
+        }
+    }
+
+    fn forecast(trial_ms: u64) -> Forecast {
+        let trial = Duration::from_millis(trial_ms);
+        Forecast {
+            elapsed: trial * 4,
+            trial,
+            slots: 5,
+        }
+    }
+
+    #[test]
+    fn the_plan_says_when_there_is_an_answer_and_when_it_ends() {
+        let text = plan_text(&forecast(1200), 4, &bounds(90, Some(6)), 6);
+        assert_eq!(
+            text,
+            "4 policies and the control, 1.2 s a trial: an answer from 41 s on, at most 90 s"
+        );
+        let text = plan_text(&forecast(15_000), 4, &bounds(90, Some(6)), 6);
+        assert_eq!(
+            text,
+            "4 policies and the control, 15 s a trial: 6 rounds are the fewest that can decide, \
+             8 min 30 s; --max-time stops earlier, without an answer"
+        );
+    }
+
+    #[test]
+    fn a_time_that_decides_nothing_names_one_that_would_do() {
+        let text = plan_text(&forecast(4000), 4, &bounds(80, None), 6);
+        assert_eq!(
+            text,
+            "80 s allow 3 rounds; 6 can decide, in 2 min 20 s: --max-time 150s, or drop a policy"
+        );
+        let text = refusal(&forecast(4000), Duration::from_secs(20), 6);
+        assert_eq!(
+            text,
+            "20 s allow no round: the warm-up took 16 s, and a round of 5 trials takes 20 s; \
+             --max-time 150s allows the 6 rounds that can decide"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! What is said of the time, and when it is over.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use hugewise_model::run::compare::fewest_rounds;
+use hugewise_model::run::plan::Bounds;
+use hugewise_model::run::record::Record;
+
+use super::Rounds;
+use super::forecast::plan_text;
+use crate::experiment::progress::Progress;
+
+impl Rounds<'_> {
+    /// Whether there is no time for a round after those that are done.
+    pub(super) fn is_time_over(
+        &self,
+        round: u32,
+        done: u32,
+        record: &Record,
+        progress: &Progress,
+    ) -> bool {
+        let bounds = &record.header.plan.bounds;
+        let pace = self.pace.borrow();
+        let over = |starts| pace.is_over(bounds, done, record.slots(round), starts);
+        if over(0) {
+            return true;
+        }
+        let over = self.servers_due(round) && over(1);
+        if over {
+            progress.say("there is no time left to start all servers once more");
+        }
+        over
+    }
+
+    /// The longest that the experiment can still take.
+    pub(super) fn time_left(&self, record: &Record, round: u32) -> Option<Duration> {
+        let bounds = &record.header.plan.bounds;
+        let pace = self.pace.borrow();
+        pace.time_left(bounds, record.rounds_run(), record.slots(round))
+    }
+
+    /// Says once what is to come, as soon as it is known what a trial takes.
+    pub(super) fn tell_plan(&self, record: &Record, progress: &Progress) {
+        let plan = &record.header.plan;
+        let forecast = self
+            .pace
+            .borrow()
+            .forecast(record.slots(record.next_round()));
+        let Some(forecast) = forecast.filter(|_| !self.plan_told.get()) else {
+            return;
+        };
+        self.plan_told.set(true);
+        let done = record.rounds_run();
+        let bounds = Bounds {
+            max_rounds: plan.bounds.max_rounds.saturating_sub(done),
+            least_rounds: plan.bounds.least_rounds.map(|it| it.saturating_sub(done)),
+            ..plan.bounds
+        };
+        progress.say(&plan_text(
+            &forecast,
+            plan.policies.len(),
+            &bounds,
+            fewest(record),
+        ));
+    }
+
+    /// Says what is to come, and refuses a time in which nothing can be measured.
+    pub(super) fn check_time(&self, record: &Record, progress: &Progress) -> Result<()> {
+        let plan = &record.header.plan;
+        let slots = record.slots(record.next_round());
+        if plan.bench.is_none() {
+            let pace = self.pace.borrow();
+            pace.check(&plan.bounds, slots, fewest(record))?;
+        }
+        self.tell_plan(record, progress);
+        Ok(())
+    }
+}
+
+/// The fewest rounds that are missing for an answer.
+fn fewest(record: &Record) -> u32 {
+    let plan = &record.header.plan;
+    let claims = u32::try_from(plan.policies.len()).unwrap_or(u32::MAX);
+    let fewest = fewest_rounds(claims.saturating_sub(1)).max(plan.bounds.min_rounds);
+    fewest.saturating_sub(record.rounds_run()).max(1)
+}

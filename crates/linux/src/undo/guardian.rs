@@ -1,0 +1,83 @@
+//! A process that puts settings back at once when the one that changed them is killed.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{JOURNAL_FILE, Place, undo};
+use crate::machine::error::{Error, Kind, Result};
+use crate::machine::root::Root;
+use crate::machine::turn::take_settings;
+
+/// The hidden first argument by which the program becomes a guardian.
+pub const GUARDIAN_WORD: &str = "__restore";
+
+/// The guardian of a process that changes settings. It waits until this is dropped or the process
+/// is dead, and undoes the journal, if there still is one.
+#[derive(Debug)]
+pub struct Guardian(Child);
+
+impl Guardian {
+    /// Starts it; `state` is the folder of the journal.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(state: &Path) -> Result<Self> {
+        let program = Path::new("/proc/self/exe");
+        let child = Command::new(program)
+            .arg(GUARDIAN_WORD)
+            .arg(state)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        child
+            .map(Self)
+            .map_err(|error| Error::io("starting the guardian from", program, error))
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs this process as a guardian. To be called by `main` when the first argument is
+/// [`GUARDIAN_WORD`]; the second is the folder of the journal.
+#[must_use]
+pub fn guardian_main() -> ExitCode {
+    // Signals of the terminal and of the process group are not for it.
+    let _ = rustix::process::setsid();
+    let Some(state) = std::env::args_os().nth(2) else {
+        return ExitCode::FAILURE;
+    };
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    let state = Path::new(&state);
+    if !state.join(JOURNAL_FILE).exists() {
+        return ExitCode::SUCCESS;
+    }
+    match restore(state) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody is left who could be told; the next start tries again, and tells.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Undoes the journal. Who takes the lock first undoes it, which may be a new experiment.
+fn restore(state: &Path) -> Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let since = Instant::now();
+    loop {
+        match take_settings() {
+            Ok(hold) => return undo(&hold, &Place::new(&Root::real(), state)).map(drop),
+            Err(error) if matches!(error.kind, Kind::Busy { .. }) && since.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -78,13 +78,8 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
 /// not either.
 fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     let context = view.context;
-    let rank = |policy: &str| match context.mode(policy) {
-        "always" => 2,
-        "madvise" => 1,
-        _ => 0,
-    };
     let baseline = context.baseline();
-    let wider = if rank(baseline) > rank(view.policy) {
+    let wider = if context.rank(baseline) > context.rank(view.policy) {
         baseline
     } else {
         view.policy

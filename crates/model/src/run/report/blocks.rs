@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Report;
-use super::notes::{DIFFERENCE, MACHINE, Notes};
+use super::notes::{DIFFERENCE, MACHINE, Notes, UNKNOWN};
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::labels::effect_text;
@@ -16,6 +16,7 @@ use crate::run::trial::Reading;
 use crate::text::Tone;
 use crate::text::document::Level;
 use crate::text::grid::{Cell, Grid};
+use crate::text::number::MINUS;
 use crate::text::number::Scaler;
 use crate::text::number::percent_change;
 use crate::text::number::three_digits;
@@ -112,20 +113,41 @@ fn tone(better: Better, change: Change) -> Tone {
     }
 }
 
+/// The change, whatever may be said of it: what is not decided has its interval in any case.
 fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
-    let is_known = comparison.ratio.or(comparison.difference).is_some();
+    if comparison.ratio.or(comparison.difference).is_none() {
+        return String::new();
+    }
     let effect = match comparison.change {
-        Change::NoDifference => "=".to_owned(),
-        Change::CannotTell if !is_known => String::new(),
-        Change::CannotTell => format!("~ {}", marked_effect(comparison, scaler)),
-        Change::Higher | Change::Lower => marked_effect(comparison, scaler),
+        Change::NoDifference if is_none(comparison) => "=".to_owned(),
+        Change::NoDifference => format!("= {}", marked_effect(comparison, scaler)),
+        _ => marked_effect(comparison, scaler),
     };
-    match interval_text(comparison, scaler) {
-        Some(interval) if matches!(detail, Detail::Interval | Detail::Test) => {
-            format!("{effect} {interval}")
-        }
+    let is_open = comparison.change == Change::CannotTell;
+    let digits = match detail {
+        Detail::Interval | Detail::Test => Digits::All,
+        _ => Digits::Few,
+    };
+    match interval_text(comparison, scaler, digits) {
+        Some(interval) if is_open || digits == Digits::All => format!("{effect} {interval}"),
+        None if is_open => format!("{effect} {UNKNOWN}"),
         _ => effect,
     }
+}
+
+/// Whether the change is none at all.
+fn is_none(comparison: &Comparison) -> bool {
+    let rounded = |ratio: f64| (ratio - 1.0).abs() < 0.000_05;
+    comparison.ratio.is_some_and(rounded) || comparison.difference == Some(0.0)
+}
+
+/// How exactly the ends of an interval are given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Digits {
+    /// As the change.
+    All,
+    /// No decimals from ten per cent on.
+    Few,
 }
 
 /// Whether a figure is shown from which that of the two values beside it differs by more than a
@@ -151,17 +173,24 @@ fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
     format!("{mark}{}", effect_text(comparison, scaler))
 }
 
-fn interval_text(comparison: &Comparison, scaler: &Scaler) -> Option<String> {
+fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Option<String> {
     let (low, high) = (comparison.low?, comparison.high?);
     if low >= high {
         return None;
     }
     let end = |end: f64| match comparison.ratio {
         Some(ratio) if ratio >= 10.0 => three_digits(end),
+        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.1 => whole_percent(end - 1.0),
         Some(_) => percent_change(end - 1.0),
         None => scaler.show_change(end),
     };
     Some(format!("[{}, {}]", end(low), end(high)))
+}
+
+/// `+86`, `−12`.
+fn whole_percent(share: f64) -> String {
+    let sign = if share < 0.0 { MINUS } else { '+' };
+    format!("{sign}{:.0}", share.abs() * 100.0)
 }
 
 /// The table of a section as blocks that fit the width. The first screen has one table wherever

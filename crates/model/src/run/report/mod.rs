@@ -12,11 +12,14 @@ pub mod advice;
 
 mod answer;
 mod blocks;
+mod conclusion;
+mod control;
 mod csv;
 mod document;
 mod failures;
 mod json;
 mod notes;
+mod pages;
 mod requests;
 mod rows;
 mod section;
@@ -25,6 +28,8 @@ mod starts;
 mod trials;
 mod typical;
 
+pub use conclusion::{Conclusion, HugePages};
+pub use control::ControlOutcome;
 pub use json::FORMAT;
 pub use trials::trials;
 
@@ -143,7 +148,19 @@ impl<'a> Report<'a> {
         cells.map_or_else(Vec::new, |cells| cells.drawings())
     }
 
-    /// The answer: one sentence per policy that was compared.
+    /// Whether huge pages help; `None` where no policy is about them, for two records and a bench.
+    #[must_use]
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::conclude(self)
+    }
+
+    /// What the control shows; `None` where none was run.
+    #[must_use]
+    pub fn control(&self) -> Option<ControlOutcome> {
+        control::outcome(self)
+    }
+
+    /// The answer, sentence by sentence.
     #[must_use]
     pub fn answers(&self) -> Vec<String> {
         answer::answers(self)

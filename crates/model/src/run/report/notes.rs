@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::Report;
-use super::answer::{Sign, interval};
+use super::answer::certainty;
+use super::control::{self, ControlOutcome};
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
@@ -12,7 +13,6 @@ use super::starts;
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
-use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Statistic, Warning};
 use crate::run::metric::MetricId;
 use crate::run::record::{Record, RemovalReason, StopReason};
@@ -72,6 +72,9 @@ pub(super) const MACHINE: &str = "†";
 /// Before a change that is a difference.
 pub(super) const DIFFERENCE: &str = "Δ";
 
+/// Behind a change without an interval.
+pub(super) const UNKNOWN: &str = "?";
+
 /// What the signs mean that are drawn in these tables, in a fixed order.
 pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let cells = || {
@@ -85,7 +88,10 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let threshold = chosen_percent(report.table.verdict.threshold);
     let all = [
         (begins("="), format!("= within ±{threshold} %")),
-        (begins("~"), "~ not significant".to_owned()),
+        (
+            adds(UNKNOWN),
+            format!("{UNKNOWN} too few rounds for an interval"),
+        ),
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
         (of_machine, format!("{MACHINE} machine-wide counter")),
     ];
@@ -197,18 +203,21 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
 }
 
 fn control(report: &Report<'_>) -> Option<(Level, String)> {
-    let control = report.table.control.as_ref()?;
-    let comparison = &control.comparison;
-    let baseline = plain(&comparison.baseline);
-    let metric = metric_of(report.record, &comparison.metric);
-    let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
-        return Some((Level::Detail, "Noise: too few rounds to tell.".to_owned()));
-    };
-    let line = format!(
-        "Noise: {baseline} against itself {} (95 %: {interval}).",
-        effect_of(report.record, comparison)
-    );
-    Some((Level::Detail, line))
+    let outcome = control::outcome(report)?;
+    let line = control::line(report)?;
+    match outcome {
+        ControlOutcome::Failed => Some((
+            Level::First,
+            format!(
+                "The {line}. {} differs from itself, so something else than the policies moved the \
+                 figures: do not rely on them.",
+                plain(&report.table.verdict.baseline)
+            ),
+        )),
+        // It is part of how sure the answer is, where there is one.
+        _ if certainty(report).is_some() => None,
+        _ => Some((Level::Detail, format!("The {line}."))),
+    }
 }
 
 fn marks(record: &Record) -> Option<String> {

@@ -8,7 +8,7 @@ use crate::base::missing::Missing;
 use crate::base::units::Unit;
 use crate::run::compare::labels::{label, metric_of};
 use crate::run::compare::medians::Medians;
-use crate::run::compare::{Answer, Change, Comparison, PERCENTILES, Statistic, percentile};
+use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::run::metric::cells::split;
 use crate::run::metric::requests::order;
 use crate::run::metric::{METRICS, Metric, Shown};
@@ -155,16 +155,11 @@ fn row<'a>(
     statistic: Statistic,
 ) -> MetricRow<'a> {
     let find = |policy: &str| {
-        let found = report.table.comparisons.iter().find(|comparison| {
+        report.table.comparisons.iter().find(|comparison| {
             comparison.metric == metric.name
                 && comparison.statistic == statistic
                 && comparison.policy == policy
-        });
-        // Of a policy that changed no page a change is noise, of three rounds.
-        let answer = report.table.verdict.policies.get(policy);
-        let is_noise =
-            |it: &&Comparison| answer == Some(&Answer::NoEffect) && it.change == Change::CannotTell;
-        found.filter(|it| !is_noise(it))
+        })
     };
     let arms = section.columns.iter().skip(1);
     let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();

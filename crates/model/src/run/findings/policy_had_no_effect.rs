@@ -68,7 +68,7 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
         None => why_none(view)?,
     };
     Ok(format!(
-        "no page was huge under either, because {why}. {} and {} minor faults",
+        "no page was huge, because {why}. {} and {} minor faults",
         whole(faults),
         whole(before)
     ))
@@ -92,8 +92,8 @@ fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     match context.mode(wider) {
         "always" => unfit(view, wider),
         "madvise" => Ok(format!(
-            "{wider} gives huge pages to MADV_HUGEPAGE memory only, and this program has none that is \
-             eligible"
+            "{wider} gives huge pages only to memory that asks for them (MADV_HUGEPAGE), and this program \
+             has none that fits"
         )),
         _ if context.host().thp_disable == ThpDisable::Disabled => Ok(
             "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),

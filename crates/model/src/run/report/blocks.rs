@@ -1,14 +1,14 @@
 //! How a table is laid out: what each cell says, and how many columns stand side by side.
 
-use std::ops::Range;
-
 use super::Report;
 use super::notes::{DIFFERENCE, MACHINE, Notes, UNKNOWN};
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
 use crate::run::compare::labels::effect_text;
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Change, Comparison, Scale, Statistic, percentile_of_each, summary};
+use crate::run::compare::{
+    Answer, Change, Comparison, Scale, Statistic, percentile_of_each, summary,
+};
 use crate::run::metric::{Better, Scope};
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
@@ -41,7 +41,7 @@ enum Detail {
 }
 
 impl MetricRow<'_> {
-    fn cells(&self, arms: &Range<usize>, detail: Detail, notes: &Notes) -> Vec<Cell> {
+    fn cells(&self, arms: &[usize], detail: Detail, notes: &Notes) -> Vec<Cell> {
         let label = Cell::plain(self.short_label());
         if let Some(missing) = self.absent() {
             let note = format!("not measured {}", notes.mark(missing));
@@ -53,7 +53,7 @@ impl MetricRow<'_> {
             Err(missing) => Cell::plain(format!("– {}", notes.mark(missing))),
         };
         let mut cells = vec![label, value(0)];
-        for index in arms.clone() {
+        for &index in arms {
             if detail != Detail::ChangeAlone || self.values[index].is_err() {
                 cells.push(value(index));
             }
@@ -146,7 +146,7 @@ fn is_none(comparison: &Comparison) -> bool {
 enum Digits {
     /// As the change.
     All,
-    /// No decimals from ten per cent on.
+    /// No decimals from one per cent on.
     Few,
 }
 
@@ -180,7 +180,7 @@ fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Op
     }
     let end = |end: f64| match comparison.ratio {
         Some(ratio) if ratio >= 10.0 => three_digits(end),
-        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.1 => whole_percent(end - 1.0),
+        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.01 => whole_percent(end - 1.0),
         Some(_) => percent_change(end - 1.0),
         None => scaler.show_change(end),
     };
@@ -214,9 +214,15 @@ pub(super) fn blocks(
         width,
         notes,
     };
-    let all = layout.fitting(1..layout.names.len());
-    if let Some(grid) = all.filter(|_| level == Level::First) {
-        return vec![grid];
+    if level == Level::First {
+        let all: Vec<usize> = (1..layout.names.len()).collect();
+        let acting = all.iter().copied();
+        let acting = acting.filter(|&arm| acts(report, section, arm)).collect();
+        // What did nothing has its clause in the answer.
+        let grids = [all, acting].map(|arms: Vec<usize>| layout.fitting(&arms));
+        if let Some(grid) = grids.into_iter().flatten().next() {
+            return vec![grid];
+        }
     }
     let mut blocks = Vec::new();
     let mut start = 1;
@@ -226,6 +232,12 @@ pub(super) fn blocks(
         start = end;
     }
     blocks
+}
+
+/// Whether a policy changed any page, as far as that was judged.
+fn acts(report: &Report<'_>, section: &Section<'_>, arm: usize) -> bool {
+    let answers = &report.table.verdict.policies;
+    answers.get(section.columns[arm].policy) != Some(&Answer::NoEffect)
 }
 
 /// What the blocks of one section share.
@@ -243,23 +255,23 @@ impl Layout<'_, '_> {
     fn block(&self, start: usize) -> (Grid, usize) {
         let mut block = None;
         for end in start + 1..=self.names.len() {
-            match self.fitting(start..end) {
+            match self.fitting(&(start..end).collect::<Vec<_>>()) {
                 Some(grid) => block = Some((grid, end)),
                 None => break,
             }
         }
-        block.unwrap_or_else(|| (self.grid(start..start + 1, Detail::Change), start + 1))
+        block.unwrap_or_else(|| (self.grid(&[start], Detail::Change), start + 1))
     }
 
-    fn fitting(&self, arms: Range<usize>) -> Option<Grid> {
-        let wanted = self.wanted.iter();
-        let mut grids = wanted.map(|&detail| self.grid(arms.clone(), detail));
+    fn fitting(&self, arms: &[usize]) -> Option<Grid> {
+        let wanted = self.wanted.iter().filter(|_| !arms.is_empty());
+        let mut grids = wanted.map(|&detail| self.grid(arms, detail));
         grids.find(|grid| grid.width() <= self.width)
     }
 
-    fn grid(&self, arms: Range<usize>, detail: Detail) -> Grid {
+    fn grid(&self, arms: &[usize], detail: Detail) -> Grid {
         let mut heading = vec![Cell::default(), Cell::plain(&self.names[0])];
-        for name in &self.names[arms.clone()] {
+        for name in arms.iter().map(|&arm| &self.names[arm]) {
             heading.push(Cell::plain(name));
             heading.extend((detail != Detail::ChangeAlone).then(|| Cell::plain("change")));
             heading.extend((detail == Detail::Test).then(Cell::default));
@@ -270,7 +282,7 @@ impl Layout<'_, '_> {
         };
         let rows = self.rows.iter();
         grid.rows
-            .extend(rows.map(|row| row.cells(&arms, detail, self.notes)));
+            .extend(rows.map(|row| row.cells(arms, detail, self.notes)));
         grid
     }
 }
@@ -296,7 +308,7 @@ fn single(rows: &[MetricRow<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     };
     for row in rows {
         let readings = readings(column, row);
-        let mut cells = row.cells(&(1..1), Detail::Change, notes);
+        let mut cells = row.cells(&[], Detail::Change, notes);
         if row.absent().is_none() && !readings.is_empty() {
             let scaler = row.scaler();
             let low = readings.iter().copied().fold(f64::INFINITY, f64::min);

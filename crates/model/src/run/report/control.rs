@@ -7,6 +7,8 @@ use super::Report;
 use super::answer::{Sign, interval};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
+use crate::text::number::percent;
+use crate::text::wrap::plain;
 
 /// What the control shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, Serialize)]
@@ -42,16 +44,28 @@ pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
     })
 }
 
-/// `control +0.1 % (95 %: −0.4 to +0.6 %): passed`.
+/// `control within ±0.6 %: passed`.
+pub(super) fn brief(report: &Report<'_>) -> Option<String> {
+    let outcome = outcome(report)?;
+    let control = &report.table.control.as_ref()?.comparison;
+    let farthest = around_zero(control).map(|(low, high)| -low.min(-high));
+    let figure = farthest.filter(|_| control.scale == Scale::Ratio);
+    let figure = figure.map(|end| format!(" within ±{} %", percent(end.exp_m1())));
+    Some(format!("control{}: {outcome}", figure.unwrap_or_default()))
+}
+
+/// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %): passed`.
 pub(super) fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
     let metric = metric_of(report.record, &control.metric);
+    let baseline = plain(&control.baseline);
     let figures = interval(&metric, control, Sign::Kept).map(|interval| {
         let effect = effect_of(report.record, control);
         format!(" {effect} (95 %: {interval})")
     });
-    Some(format!("control{}: {outcome}", figures.unwrap_or_default()))
+    let figures = figures.unwrap_or_default();
+    Some(format!("{baseline} against itself{figures}: {outcome}"))
 }
 
 fn around_zero(row: &Comparison) -> Option<(f64, f64)> {

@@ -4,7 +4,7 @@ use super::Report;
 use super::advice::{Advice, advice, best};
 use super::answer::{certainty, is_answer, tells_losses};
 use super::blocks::{blocks, legend};
-use super::conclusion::conclude;
+use super::conclusion::{HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
 use crate::run::findings::{Finding, Outcome};
@@ -191,11 +191,18 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
         .filter(|it| it.outcome == Outcome::Shown);
     let told = cold_start(report);
     let conclusion = conclude(report);
+    let huge_pages = conclusion.as_ref().map(|conclusion| conclusion.huge_pages);
+    // How large the noise is stands in the answer then.
+    let is_open = huge_pages == Some(HugePages::NotDecided);
     let is_told = |it: &Finding| {
         let of_losses = tells_losses(conclusion.as_ref(), it.policy.as_deref());
         is_answer(it)
             || told.is_some_and(|told| told.id == it.id)
-            || (it.id == "win-with-a-loss" && of_losses)
+            || match it.id.as_str() {
+                "win-with-a-loss" | "memory-bloat" => of_losses,
+                "run-too-noisy" => is_open,
+                _ => false,
+            }
     };
     for finding in shown.filter(|it| !is_told(it)) {
         match chosen.iter_mut().find(|it| it.id == finding.id) {
@@ -204,7 +211,11 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
             None => chosen.push(finding),
         }
     }
-    let chosen = chosen.into_iter().take(MOST_FINDINGS);
+    // A price in the answer is one of them.
+    let is_priced = huge_pages == Some(HugePages::HelpAtAPrice);
+    let chosen = chosen
+        .into_iter()
+        .take(MOST_FINDINGS - usize::from(is_priced));
     chosen.map(|finding| plain(&finding.headline())).collect()
 }
 

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::Report;
-use super::answer::certainty;
 use super::control::{self, ControlOutcome};
 use super::failures::failed;
 use super::requests::requests;
@@ -203,21 +202,16 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
 }
 
 fn control(report: &Report<'_>) -> Option<(Level, String)> {
-    let outcome = control::outcome(report)?;
-    let line = control::line(report)?;
-    match outcome {
-        ControlOutcome::Failed => Some((
+    let line = format!("Control: {}.", control::line(report)?);
+    Some(match control::outcome(report)? {
+        ControlOutcome::Failed => (
             Level::First,
             format!(
-                "The {line}. {} differs from itself, so something else than the policies moved the \
-                 figures: do not rely on them.",
-                plain(&report.table.verdict.baseline)
+                "{line} Something else than the policies moved the figures: do not rely on them."
             ),
-        )),
-        // It is part of how sure the answer is, where there is one.
-        _ if certainty(report).is_some() => None,
-        _ => Some((Level::Detail, format!("The {line}."))),
-    }
+        ),
+        _ => (Level::Detail, line),
+    })
 }
 
 fn marks(record: &Record) -> Option<String> {

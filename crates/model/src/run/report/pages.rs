@@ -18,7 +18,7 @@ pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64
     sampled(context, policy).or_else(|| by_settings(context, policy))
 }
 
-/// From what was read while the trials ran; `None` where anonymous huge pages were not.
+/// From what was read while the trials ran; `None` where neither huge pages nor faults were.
 fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
     let both = |metric: &str| {
         let there = context.medians.get(context.baseline(), metric).ok()?;
@@ -29,25 +29,22 @@ fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
     let read: Vec<(&str, f64)> = kinds
         .filter_map(|kind| both(kind).map(|(there, here)| (kind, here - there)))
         .collect();
-    if !read.iter().any(|(kind, _)| kind.starts_with("huge_anon_")) {
-        return None;
-    }
-    let farthest = read
-        .iter()
-        .map(|(_, bytes)| *bytes)
-        .max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
     let page = huge_page(context);
-    let peak = both(MetricId::PeakRssBytes.name()).map_or(0.0, |(there, here)| there.max(here));
-    if farthest.abs() > page.max(0.01 * peak) {
-        return Some(farthest);
+    if read.iter().any(|(kind, _)| kind.starts_with("huge_anon_")) {
+        let bytes = read.iter().map(|(_, bytes)| *bytes);
+        let farthest = bytes.max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+        let peak = both(MetricId::PeakRssBytes.name());
+        let peak = peak.map_or(0.0, |(there, here)| there.max(here));
+        if farthest.abs() > page.max(0.01 * peak) {
+            return Some(farthest);
+        }
     }
     let (there, here) = both(MetricId::MinorFaultsTotal.name())?;
-    let fewer_faults = there - here;
-    let is_alike = fewer_faults.abs() <= FAULTS * there;
+    let is_alike = (there - here).abs() <= FAULTS * there;
     Some(if is_alike {
         0.0
     } else {
-        fewer_faults.signum() * page
+        (there - here).signum() * page
     })
 }
 

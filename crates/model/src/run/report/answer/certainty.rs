@@ -7,6 +7,7 @@ use super::super::Report;
 use super::super::control;
 use super::judged;
 use crate::run::compare::{Answer, Change, Comparison};
+use crate::run::plan::JudgeBy;
 use crate::run::record::Record;
 use crate::run::trial::Role;
 
@@ -23,9 +24,14 @@ pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
     if !is_program || !verdict.policies.values().any(decided) {
         return None;
     }
-    let agree = agreement(report).unwrap_or_else(|| "Decided".to_owned());
-    let control = control::line(report).map_or_else(String::new, |line| format!("; {line}"));
-    Some(format!("{agree}; false at most once in 20{control}."))
+    let level = match verdict.judge_by {
+        JudgeBy::Mean | JudgeBy::P95 => "about",
+        JudgeBy::Shape | JudgeBy::Typical => "at least",
+    };
+    let mut parts = vec![format!("How sure: {level} 95 %")];
+    parts.extend(agreement(report));
+    parts.extend(control::brief(report));
+    Some(format!("{}.", parts.join("; ")))
 }
 
 /// `12 of 12 rounds agree`, for the policy of the answer where that is better or worse.

@@ -129,18 +129,16 @@ fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair)
 
 fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
     let metric = metric_of(report.record, &row.metric);
-    let effect = match Effect::of(&metric, row) {
-        Some(_) => format!(
-            "{}{} with {}",
-            effect_of(report.record, row),
-            pair.subject,
-            pair.here
-        ),
-        None => pair.here.clone(),
-    };
     let next = next_step(report, row).map_or_else(String::new, |next| format!(" {next}"));
+    let lead = format!("Not decided whether huge pages help {what}");
+    if Effect::of(&metric, row).is_none() {
+        return format!("{lead}: nothing was compared.{next}");
+    }
     format!(
-        "Not decided whether huge pages help {what}: {effect} {}.{next}",
+        "{lead}: {}{} with {} {}.{next}",
+        effect_of(report.record, row),
+        pair.subject,
+        pair.here,
         evidence(report, &metric, row, Sign::Kept)
     )
 }

@@ -192,13 +192,10 @@ pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<
         let is_short = report.other.is_none() && comparison.n < fewest;
         return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
     };
-    let noise = match comparison.ratio {
-        Some(_) => format!(" (±{} %)", percent((high - low) / 2.0)),
-        None => String::new(),
-    };
-    Some(format!(
-        "Noise{noise} hides it: try longer trials or a longer --max-time."
-    ))
+    comparison.ratio.map(|_| {
+        let noise = percent((high - low) / 2.0);
+        format!("The noise (±{noise} %) hides it; longer trials have less.")
+    })
 }
 
 fn no_answer(pair: &Pair, reason: Option<&str>) -> String {

@@ -14,21 +14,20 @@ use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
 use hugewise_model::run::compare;
-use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{unreached, warnings};
+use hugewise_model::run::policy::warnings;
 use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::recorder::Recorder;
-use super::report::{self, GateState};
+use super::report;
 use super::rounds::Rounds;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::options::{Options, Switch};
+use crate::options::{Demands, Options, Switch};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message};
 use crate::{invoker, paths};
@@ -64,7 +63,7 @@ pub fn conduct(
 
     let header = header(host, plan, realisations);
     let path = record_path(files.record, &header, identity.as_ref())?;
-    announce(&header, options, output);
+    announce(&header, output);
 
     let wanted: Vec<_> = header.realisations.values().collect();
     let fragmentation = Fragmentation::begin(root, &header)?;
@@ -80,8 +79,8 @@ pub fn conduct(
     if let Some(error) = trouble {
         return Err(shown_before(&record, &path, output, error));
     }
-    let gates = show(&record, &path, &options.fail_if, files.svg, output)?;
-    Ok(exit_of(&record, gates))
+    let judged = show(&record, &path, &options.demands, files.svg, output)?;
+    Ok(exit_of(&record, judged))
 }
 
 /// The path that was named, or a new one in the user's state folder.
@@ -141,14 +140,14 @@ fn hint_at_tracing(record: &Record, options: &Options) {
 fn show(
     record: &Record,
     path: &Path,
-    gates: &[Gate],
+    demands: &Demands,
     svg: Option<&Path>,
     output: &Output,
-) -> Result<GateState> {
+) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report = bench::report(record, table, Some(path.display().to_string()));
     report::show(&report, output, svg)?;
-    Ok(report::judge(gates, &report))
+    Ok(report::judge(demands, &report, output))
 }
 
 /// The error that ends the program, once everything that was measured before it is shown.
@@ -159,7 +158,7 @@ fn shown_before(
     error: anyhow::Error,
 ) -> anyhow::Error {
     if !record.trials.is_empty()
-        && let Err(second) = show(record, path, &[], None, output)
+        && let Err(second) = show(record, path, &Demands::default(), None, output)
     {
         message(chain(&second));
     }
@@ -184,8 +183,8 @@ fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
         .collect()
 }
 
-/// Warns about policies before anything runs, and names those that need --system.
-fn announce(header: &Header, options: &Options, output: &Output) {
+/// Warns about policies before anything runs.
+fn announce(header: &Header, output: &Output) {
     if output.quiet {
         return;
     }
@@ -193,12 +192,6 @@ fn announce(header: &Header, options: &Options, output: &Output) {
         for doubt in warnings(policy, &header.host) {
             message(format_args!("{}: {doubt}", policy.name));
         }
-    }
-    if options.policy.is_empty()
-        && options.matrix.is_empty()
-        && let Some(more) = unreached(&header.host, options.reach())
-    {
-        message(more);
     }
 }
 
@@ -231,7 +224,7 @@ fn left_behind(
     lines
 }
 
-fn exit_of(record: &Record, gates: GateState) -> Exit {
+fn exit_of(record: &Record, judged: Exit) -> Exit {
     let interrupted = record
         .end
         .as_ref()
@@ -240,9 +233,7 @@ fn exit_of(record: &Record, gates: GateState) -> Exit {
         Exit::Interrupted
     } else if !record.trials.iter().all(Trial::succeeded) {
         Exit::TrialFailed
-    } else if gates == GateState::Closed {
-        Exit::Gate
     } else {
-        Exit::Done
+        judged
     }
 }

@@ -19,6 +19,8 @@ pub enum Exit {
     Refused = 4,
     /// A `--fail-if` condition holds.
     Gate = 5,
+    /// With `--strict`: the result cannot be relied on.
+    Doubtful = 7,
     /// A signal ended the experiment early; what was measured is reported.
     Interrupted = 130,
 }
@@ -43,6 +45,9 @@ impl Exit {
             Self::TrialFailed => "a trial failed; the report says which and how",
             Self::Refused => "not possible on this machine, or another experiment is running",
             Self::Gate => "a --fail-if condition holds",
+            Self::Doubtful => {
+                "--strict: the control failed or says nothing, a policy was not applied, or nothing is decided"
+            }
             Self::Interrupted => "a signal ended the run; what was measured is reported",
         }
     }

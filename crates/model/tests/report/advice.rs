@@ -2,6 +2,7 @@
 
 use hugewise_model::run::compare::Answer;
 use hugewise_model::run::findings;
+use hugewise_model::run::policy::realise::EnvChange;
 use hugewise_model::run::policy::{Need, Omission, Policy, Settings, Thp};
 use hugewise_model::run::report;
 use hugewise_model::run::report::Report;
@@ -43,6 +44,12 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     let mut record = sample::record(&arms, 12);
     record.header.plan.shell = true;
     record.header.plan.command = vec!["sort -n < 'a b'".to_owned()];
+    let set = EnvChange::Set {
+        name: "NOTE".to_owned(),
+        value: "it's a b".to_owned(),
+    };
+    let own = record.header.realisations.get_mut("my own").unwrap();
+    own.environment = vec![set];
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
     let command =
         "hugewise exec --policy 'env.NOTE=it'\\''s a b' -- /bin/sh -c 'sort -n < '\\''a b'\\'''";

@@ -21,7 +21,7 @@ pub enum ControlOutcome {
     /// Its interval is too wide to say so.
     #[strum(serialize = "too wide to say")]
     TooWide,
-    /// It differs from itself by more than the threshold: something else moved the figures.
+    /// It differs from itself by more than the threshold: so much is chance here.
     #[strum(serialize = "failed")]
     Failed,
 }

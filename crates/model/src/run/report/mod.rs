@@ -16,6 +16,7 @@ mod conclusion;
 mod control;
 mod csv;
 mod document;
+mod doubt;
 mod failures;
 mod json;
 mod notes;
@@ -30,6 +31,7 @@ mod typical;
 
 pub use conclusion::{Conclusion, HugePages};
 pub use control::ControlOutcome;
+pub use doubt::Doubt;
 pub use json::FORMAT;
 pub use trials::trials;
 
@@ -158,6 +160,12 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn control(&self) -> Option<ControlOutcome> {
         control::outcome(self)
+    }
+
+    /// What keeps a pipeline from resting on the result.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Doubt> {
+        doubt::doubts(self)
     }
 
     /// The answer, sentence by sentence.

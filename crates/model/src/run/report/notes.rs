@@ -206,9 +206,7 @@ fn control(report: &Report<'_>) -> Option<(Level, String)> {
     Some(match control::outcome(report)? {
         ControlOutcome::Failed => (
             Level::First,
-            format!(
-                "{line} Something else than the policies moved the figures: do not rely on them."
-            ),
+            format!("{line} So much is chance here: take no effect of this size for real."),
         ),
         _ => (Level::Detail, line),
     })

@@ -61,9 +61,6 @@ impl MetricRow<'_> {
                 continue;
             }
             let comparison = self.comparisons.get(index - 1).copied().flatten();
-            if comparison.is_some_and(|it| is_apart(it, self.threshold)) {
-                notes.apart();
-            }
             cells.extend(self.change_cells(comparison, &scaler, detail));
         }
         cells
@@ -265,8 +262,21 @@ impl Layout<'_, '_> {
 
     fn fitting(&self, arms: &[usize]) -> Option<Grid> {
         let wanted = self.wanted.iter().filter(|_| !arms.is_empty());
-        let mut grids = wanted.map(|&detail| self.grid(arms, detail));
-        grids.find(|grid| grid.width() <= self.width)
+        let mut grids = wanted.map(|&detail| (detail, self.grid(arms, detail)));
+        let (detail, grid) = grids.find(|(_, grid)| grid.width() <= self.width)?;
+        if detail != Detail::ChangeAlone && self.has_apart(arms) {
+            self.notes.apart();
+        }
+        Some(grid)
+    }
+
+    /// Whether a change stands beside medians that give another one.
+    fn has_apart(&self, arms: &[usize]) -> bool {
+        let mut rows = self.rows.iter();
+        rows.any(|row| {
+            let mut own = arms.iter().filter_map(|arm| *row.comparisons.get(arm - 1)?);
+            own.any(|comparison| is_apart(comparison, row.threshold))
+        })
     }
 
     fn grid(&self, arms: &[usize], detail: Detail) -> Grid {

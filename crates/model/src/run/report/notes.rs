@@ -280,7 +280,7 @@ fn brief(record: &Record) -> String {
         Err(_) => "THP unknown".to_owned(),
     };
     let mut parts = vec![
-        plain(&format!("Linux {} {}", host.kernel, host.arch)),
+        plain(&format!("Linux {}", host.kernel)),
         machine(host),
         counted(host.cpus, "CPU"),
         thp,
@@ -303,7 +303,8 @@ fn setup(record: &Record) -> String {
         Err(missing) => plain(&format!("THP unknown ({missing})")),
     };
     format!(
-        "Setup: {}, {thp}, seed {}.",
+        "Setup: {}, {}, {thp}, seed {}.",
+        plain(&host.arch),
         pages(host),
         record.header.plan.seed
     )

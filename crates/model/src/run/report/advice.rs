@@ -70,12 +70,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     let text = if huge_pages == Some(HugePages::NotTried) {
         return Vec::new();
     } else if with(&[Answer::Mixed]) {
-        let record = report.record_path.as_deref();
-        format!(
-            "Keep {baseline}, unless rare slow runs do not matter to you. To judge by the usual run \
-             (typical) or the total (mean): hugewise report --judge-by typical {}",
-            record.map_or("RECORD".into(), quoted)
-        )
+        unless_rare(report, &baseline)
     } else if with(&[Answer::NotDecided, Answer::DependsOnOrder]) {
         format!("Keep {baseline}: nothing was shown to be better.")
     } else {
@@ -86,6 +81,15 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         lines.extend(more_time::advice(report));
     }
     lines
+}
+
+fn unless_rare(report: &Report<'_>, baseline: &str) -> String {
+    let record = report.record_path.as_deref();
+    format!(
+        "Keep {baseline}, unless rare slow runs do not matter to you. To judge by the usual run \
+         (typical) or the total (mean): hugewise report --judge-by typical {}",
+        record.map_or("RECORD".into(), quoted)
+    )
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {

@@ -1,25 +1,19 @@
 //! How a table is laid out: what each cell says, and how many columns stand side by side.
 
 use super::Report;
-use super::notes::{DIFFERENCE, MACHINE, Notes, UNKNOWN};
+use super::change::{Detail, change_text, is_apart, p_text, tone};
+use super::notes::{MACHINE, Notes};
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
-use crate::run::compare::labels::effect_text;
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{
-    Answer, Change, Comparison, Scale, Statistic, percentile_of_each, summary,
-};
-use crate::run::metric::{Better, Scope};
+use crate::run::compare::{Answer, Comparison, Statistic, percentile_of_each, summary};
+use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
 use crate::run::trial::Reading;
-use crate::text::Tone;
 use crate::text::document::Level;
 use crate::text::grid::{Cell, Grid};
-use crate::text::number::MINUS;
 use crate::text::number::Scaler;
-use crate::text::number::percent_change;
-use crate::text::number::three_digits;
 use crate::text::wrap::plain;
 use crate::text::wrap::shortened;
 
@@ -29,16 +23,6 @@ const LABEL_WIDTH: usize = 24;
 const NAME_WIDTH: usize = 15;
 /// The words of a cell of a bench may be longer than the label of a metric.
 const CELL_WIDTH: usize = 40;
-
-/// How much is said of a change.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    /// The change without the value that it leads to.
-    ChangeAlone,
-    Change,
-    Interval,
-    Test,
-}
 
 impl MetricRow<'_> {
     fn cells(&self, arms: &[usize], detail: Detail, notes: &Notes) -> Vec<Cell> {
@@ -93,103 +77,6 @@ impl MetricRow<'_> {
     }
 }
 
-/// A p-value: three digits are more than a sample of this size knows.
-fn p_text(p: f64) -> String {
-    if p < 0.001 {
-        "p<0.001".to_owned()
-    } else {
-        format!("p={p:.3}")
-    }
-}
-
-fn tone(better: Better, change: Change) -> Tone {
-    match (better, change) {
-        (Better::Lower, Change::Lower) | (Better::Higher, Change::Higher) => Tone::Good,
-        (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower) => Tone::Bad,
-        _ => Tone::Plain,
-    }
-}
-
-/// The change, whatever may be said of it: what is not decided has its interval in any case.
-fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
-    if comparison.ratio.or(comparison.difference).is_none() {
-        return String::new();
-    }
-    let effect = match comparison.change {
-        Change::NoDifference if is_none(comparison) => "=".to_owned(),
-        Change::NoDifference => format!("= {}", marked_effect(comparison, scaler)),
-        _ => marked_effect(comparison, scaler),
-    };
-    let is_open = comparison.change == Change::CannotTell;
-    let digits = match detail {
-        Detail::Interval | Detail::Test => Digits::All,
-        _ => Digits::Few,
-    };
-    match interval_text(comparison, scaler, digits) {
-        Some(interval) if is_open || digits == Digits::All => format!("{effect} {interval}"),
-        None if is_open => format!("{effect} {UNKNOWN}"),
-        _ => effect,
-    }
-}
-
-/// Whether the change is none at all.
-fn is_none(comparison: &Comparison) -> bool {
-    let rounded = |ratio: f64| (ratio - 1.0).abs() < 0.000_05;
-    comparison.ratio.is_some_and(rounded) || comparison.difference == Some(0.0)
-}
-
-/// How exactly the ends of an interval are given.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Digits {
-    /// As the change.
-    All,
-    /// No decimals from one per cent on.
-    Few,
-}
-
-/// Whether a figure is shown from which that of the two values beside it differs by more than a
-/// tenth, and by what is of interest.
-fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
-    let (Some(before), Some(after)) = (comparison.baseline_value, comparison.policy_value) else {
-        return false;
-    };
-    let (shown, between, least) = match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) => (ratio.ln(), (after / before).ln(), threshold.ln_1p()),
-        (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
-        (None, None) => return false,
-    };
-    comparison.change != Change::NoDifference
-        && (between - shown).abs() > (shown.abs() / 10.0).max(least)
-}
-
-fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
-    let mark = match comparison.scale {
-        Scale::Difference => DIFFERENCE,
-        Scale::Ratio => "",
-    };
-    format!("{mark}{}", effect_text(comparison, scaler))
-}
-
-fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Option<String> {
-    let (low, high) = (comparison.low?, comparison.high?);
-    if low >= high {
-        return None;
-    }
-    let end = |end: f64| match comparison.ratio {
-        Some(ratio) if ratio >= 10.0 => three_digits(end),
-        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.01 => whole_percent(end - 1.0),
-        Some(_) => percent_change(end - 1.0),
-        None => scaler.show_change(end),
-    };
-    Some(format!("[{}, {}]", end(low), end(high)))
-}
-
-/// `+86`, `−12`.
-fn whole_percent(share: f64) -> String {
-    let sign = if share < 0.0 { MINUS } else { '+' };
-    format!("{sign}{:.0}", share.abs() * 100.0)
-}
-
 /// The table of a section as blocks that fit the width. The first screen has one table wherever
 /// one fits, with less detail if need be; details have as many columns side by side as there is
 /// room for, and the first in each.
@@ -211,24 +98,11 @@ pub(super) fn blocks(
         width,
         notes,
     };
-    if level == Level::First {
-        let all: Vec<usize> = (1..layout.names.len()).collect();
-        let acting = all.iter().copied();
-        let acting = acting.filter(|&arm| acts(report, section, arm)).collect();
-        // What did nothing has its clause in the answer.
-        let grids = [all, acting].map(|arms: Vec<usize>| layout.fitting(&arms));
-        if let Some(grid) = grids.into_iter().flatten().next() {
-            return vec![grid];
-        }
+    let one = (level == Level::First).then(|| layout.one(|arm| acts(report, section, arm)));
+    match one.flatten() {
+        Some(grid) => vec![grid],
+        None => layout.several(),
     }
-    let mut blocks = Vec::new();
-    let mut start = 1;
-    while start < layout.names.len() {
-        let (grid, end) = layout.block(start);
-        blocks.push(grid);
-        start = end;
-    }
-    blocks
 }
 
 /// Whether a policy changed any page, as far as that was judged.
@@ -247,6 +121,25 @@ struct Layout<'a, 'n> {
 }
 
 impl Layout<'_, '_> {
+    /// One table: of all policies, or of those that `acts`. What did nothing has its clause in the
+    /// answer.
+    fn one(&self, acts: impl Fn(usize) -> bool) -> Option<Grid> {
+        let all: Vec<usize> = (1..self.names.len()).collect();
+        let acting: Vec<usize> = all.iter().copied().filter(|&arm| acts(arm)).collect();
+        self.fitting(&all).or_else(|| self.fitting(&acting))
+    }
+
+    fn several(&self) -> Vec<Grid> {
+        let mut blocks = Vec::new();
+        let mut start = 1;
+        while start < self.names.len() {
+            let (grid, end) = self.block(start);
+            blocks.push(grid);
+            start = end;
+        }
+        blocks
+    }
+
     /// The widest block that begins with column `start`, and where the next one begins. One
     /// column always goes in, with less detail if need be.
     fn block(&self, start: usize) -> (Grid, usize) {

@@ -7,6 +7,7 @@ use super::Report;
 use super::answer::{Sign, interval};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
+use crate::text::document::Level;
 use crate::text::number::percent;
 use crate::text::wrap::plain;
 
@@ -55,7 +56,7 @@ pub(super) fn brief(report: &Report<'_>) -> Option<String> {
 }
 
 /// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %): passed`.
-pub(super) fn line(report: &Report<'_>) -> Option<String> {
+fn line(report: &Report<'_>) -> Option<String> {
     let outcome = outcome(report)?;
     let control = &report.table.control.as_ref()?.comparison;
     let metric = metric_of(report.record, &control.metric);
@@ -66,6 +67,18 @@ pub(super) fn line(report: &Report<'_>) -> Option<String> {
     });
     let figures = figures.unwrap_or_default();
     Some(format!("{baseline} against itself{figures}: {outcome}"))
+}
+
+/// The whole of it: a detail, unless it failed.
+pub(super) fn doubt(report: &Report<'_>) -> Option<(Level, String)> {
+    let line = format!("Control: {}.", line(report)?);
+    Some(match outcome(report)? {
+        ControlOutcome::Failed => (
+            Level::First,
+            format!("{line} So much is chance here: take no effect of this size for real."),
+        ),
+        _ => (Level::Detail, line),
+    })
 }
 
 fn around_zero(row: &Comparison) -> Option<(f64, f64)> {

@@ -4,7 +4,7 @@ use super::Report;
 use super::advice::{Advice, advice, best};
 use super::answer::{certainty, is_answer, tells_losses};
 use super::blocks::{blocks, legend};
-use super::conclusion::{HugePages, conclude};
+use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
 use crate::run::findings::{Finding, Outcome};
@@ -189,22 +189,8 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
         .findings
         .iter()
         .filter(|it| it.outcome == Outcome::Shown);
-    let told = cold_start(report);
     let conclusion = conclude(report);
-    let huge_pages = conclusion.as_ref().map(|conclusion| conclusion.huge_pages);
-    // How large the noise is stands in the answer then.
-    let is_open = huge_pages == Some(HugePages::NotDecided);
-    let is_told = |it: &Finding| {
-        let of_losses = tells_losses(conclusion.as_ref(), it.policy.as_deref());
-        is_answer(it)
-            || told.is_some_and(|told| told.id == it.id)
-            || match it.id.as_str() {
-                "win-with-a-loss" | "memory-bloat" => of_losses,
-                "run-too-noisy" => is_open,
-                _ => false,
-            }
-    };
-    for finding in shown.filter(|it| !is_told(it)) {
+    for finding in shown.filter(|it| !is_told(report, conclusion.as_ref(), it)) {
         match chosen.iter_mut().find(|it| it.id == finding.id) {
             Some(other) if finding.policy.as_deref() == best => *other = finding,
             Some(_) => {}
@@ -212,11 +198,23 @@ fn headlines(report: &Report<'_>) -> Vec<String> {
         }
     }
     // A price in the answer is one of them.
-    let is_priced = huge_pages == Some(HugePages::HelpAtAPrice);
+    let is_priced = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpAtAPrice);
     let chosen = chosen
         .into_iter()
         .take(MOST_FINDINGS - usize::from(is_priced));
     chosen.map(|finding| plain(&finding.headline())).collect()
+}
+
+/// Whether the answer says what a finding does.
+fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
+    let of_losses = tells_losses(conclusion, finding.policy.as_deref());
+    // How large the noise is stands in the answer then.
+    let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotDecided);
+    let id = finding.id.as_str();
+    is_answer(finding)
+        || cold_start(report).is_some_and(|told| told.id == id)
+        || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
+        || (is_open && id == "run-too-noisy")
 }
 
 /// What each rule found, with what it rests on and what would refute it.

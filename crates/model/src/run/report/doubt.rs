@@ -1,5 +1,6 @@
 //! What keeps a pipeline from resting on a result, whatever the result is.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::Report;
@@ -58,20 +59,6 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<Doubt> {
         Some(ControlOutcome::TooWide) => Some(Doubt::ControlTooWide),
         Some(ControlOutcome::Passed) | None => None,
     };
-    let was_not_applied = |policy: &str| {
-        let marks = |trial: &Trial| {
-            let mut marks = trial.marks.iter();
-            marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
-        };
-        let mut trials = report.record.trials.iter();
-        trials.any(|trial| trial.policy == policy && marks(trial))
-    };
-    let policies = report.record.header.plan.policies.iter();
-    let not_applied = policies
-        .filter(|policy| was_not_applied(&policy.name))
-        .map(|policy| Doubt::NotApplied {
-            policy: policy.name.clone(),
-        });
     let is_open = |answer: &Answer| matches!(answer, Answer::NotDecided | Answer::DependsOnOrder);
     let nothing = answers
         .values()
@@ -79,7 +66,20 @@ pub(super) fn doubts(report: &Report<'_>) -> Vec<Doubt> {
         .then_some(Doubt::NothingDecided);
     control
         .into_iter()
-        .chain(not_applied)
+        .chain(not_applied(report))
         .chain(nothing)
         .collect()
+}
+
+/// The policies that were not in force in some trial.
+fn not_applied<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Doubt> + 'a {
+    let is_marked = |trial: &&Trial| {
+        let mut marks = trial.marks.iter();
+        marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
+    };
+    let marked = report.record.trials.iter().filter(is_marked);
+    let marked: BTreeSet<&str> = marked.map(|trial| trial.policy.as_str()).collect();
+    marked.into_iter().map(|policy| Doubt::NotApplied {
+        policy: policy.to_owned(),
+    })
 }

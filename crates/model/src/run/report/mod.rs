@@ -12,6 +12,7 @@ pub mod advice;
 
 mod answer;
 mod blocks;
+mod change;
 mod conclusion;
 mod control;
 mod csv;

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::Report;
-use super::control::{self, ControlOutcome};
+use super::control;
 use super::failures::failed;
 use super::requests::requests;
 use super::service::service;
@@ -115,7 +115,7 @@ pub(super) fn computed(report: &Report<'_>, notes: &Notes) -> Option<&'static st
 pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let first = |line| (Level::First, line);
     let detail = |line| (Level::Detail, line);
-    let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
+    let mut doubts: Vec<(Level, String)> = control::doubt(report).into_iter().collect();
     doubts.extend(travelling(report).into_iter().map(first));
     if report.table.verdict.chosen_afterwards {
         doubts.push(first(AFTERWARDS.to_owned()));
@@ -199,17 +199,6 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
         format!("{}: {}.", policies.join(", "), plain(&warning))
     };
     by_warning.into_iter().map(line).collect()
-}
-
-fn control(report: &Report<'_>) -> Option<(Level, String)> {
-    let line = format!("Control: {}.", control::line(report)?);
-    Some(match control::outcome(report)? {
-        ControlOutcome::Failed => (
-            Level::First,
-            format!("{line} So much is chance here: take no effect of this size for real."),
-        ),
-        _ => (Level::Detail, line),
-    })
 }
 
 fn marks(record: &Record) -> Option<String> {

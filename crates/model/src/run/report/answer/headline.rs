@@ -31,21 +31,20 @@ pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
             not_decided(report, &what, &row, &pair)
         }
         (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
-            format!(
-                "{}{}",
-                decided(report, conclusion, &what, &row),
-                remarks(report, &row, &pair)
-            )
+            decided(report, conclusion, &what, &row) + &remarks(report, &row, &pair)
         }
         _ => {
             let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(it));
-            let why = why.trim_end_matches('.');
-            format!(
-                "Not decided whether huge pages help {what}: {}: {why}.",
-                pair.here
-            )
+            unanswered(&what, &pair, why.trim_end_matches('.'))
         }
     }
+}
+
+fn unanswered(what: &str, pair: &Pair, why: &str) -> String {
+    format!(
+        "Not decided whether huge pages help {what}: {}: {why}.",
+        pair.here
+    )
 }
 
 /// `Huge pages help sort: 19.5 % faster with thp=always (95 %: 19.1 to 19.9 %).`

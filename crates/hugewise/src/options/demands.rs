@@ -18,6 +18,6 @@ pub struct Demands {
     ///
     /// That is so if the control failed or is too wide to say anything, a policy was not applied,
     /// nothing is decided, or a --fail-if is not decided.
-    #[arg(long, help_heading = JUDGE)]
+    #[arg(long, hide_short_help = true, help_heading = JUDGE)]
     pub strict: bool,
 }

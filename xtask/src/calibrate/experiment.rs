@@ -107,6 +107,7 @@ impl Scenario {
             created_unix_ms: 0,
             host: nowhere(),
             plan: Plan {
+                not_tried: None,
                 command: vec!["simulated".to_owned()],
                 shell: false,
                 policies: (0..self.policies).map(policy).collect(),

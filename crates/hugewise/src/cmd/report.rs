@@ -8,7 +8,6 @@ use clap::Args;
 use hugewise_linux::machine::root::Root;
 use hugewise_model::bench;
 use hugewise_model::run::compare::{Across, Table};
-use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Criterion;
 use hugewise_model::run::record::{Private, Record, redact};
 use hugewise_model::run::report::{Other, Report, trials};
@@ -17,8 +16,8 @@ use hugewise_model::text::to_text;
 
 use crate::exit::{self, Exit};
 use crate::experiment::plan::check_gates;
-use crate::experiment::report::{self, GateState};
-use crate::options::parse_share;
+use crate::experiment::report;
+use crate::options::{Demands, parse_share};
 use crate::output::{self, Format, Output};
 use hugewise_model::text::suggest::nearest;
 
@@ -69,11 +68,8 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long)]
     across: bool,
 
-    /// Exit with code 5 if this holds: 'wall_seconds > +2%'
-    ///
-    /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
-    #[arg(long, value_name = "COND")]
-    fail_if: Vec<Gate>,
+    #[command(flatten)]
+    demands: Demands,
 
     /// Draw the curves of a bench into FILE
     #[arg(
@@ -85,13 +81,13 @@ pub struct Arguments {
     svg: Option<PathBuf>,
 
     /// Show the trials of a server second by second
-    #[arg(long, conflicts_with_all = ["baseline", "judge_by", "threshold", "fail_if", "svg"])]
+    #[arg(long, conflicts_with_all = ["baseline", "judge_by", "threshold", "fail_if", "strict", "svg"])]
     timeline: bool,
 
     /// Show every trial of the deciding metric
     ///
     /// How the trials are spread, and how they changed from round to round.
-    #[arg(long, conflicts_with_all = ["baseline", "threshold", "fail_if", "svg", "timeline"])]
+    #[arg(long, conflicts_with_all = ["baseline", "threshold", "fail_if", "strict", "svg", "timeline"])]
     trials: bool,
 
     #[command(flatten)]
@@ -120,14 +116,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return each_trial(&records, arguments);
     }
     for record in &records {
-        check_gates(&arguments.fail_if, &record.header.plan.printed)?;
+        check_gates(&arguments.demands.fail_if, &record.header.plan.printed)?;
     }
     let report = compared(&records, &paths, arguments)?;
     report::show(&report, output, arguments.svg.as_deref())?;
-    Ok(match report::judge(&arguments.fail_if, &report) {
-        GateState::Closed => Exit::Gate,
-        GateState::Open => Exit::Done,
-    })
+    Ok(report::judge(&arguments.demands, &report, output))
 }
 
 /// The records of these files, redacted where that is asked for.

@@ -12,7 +12,7 @@ use hugewise_model::run::record::Record;
 
 use crate::exit::{self, Exit};
 use crate::experiment::beginning::Beginning;
-use crate::experiment::conduct::{Files, announce_unreached, carry_out, conduct};
+use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
 use crate::experiment::stdin::Input;
 use crate::experiment::{continuation, preview, recorder};
@@ -63,10 +63,6 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
         let plan = options.plan(&host, seed)?;
         let realisations = realise_all(&plan, &host, options.reach())?;
         preview::show(&plan, &realisations, &arguments.output)?;
-        let named = !options.policy.is_empty() || !options.matrix.is_empty();
-        if !named && !arguments.output.quiet {
-            announce_unreached(&host, &options);
-        }
         return Ok(Exit::Done);
     }
     let input = Input::of_trials(&options)?;

@@ -14,10 +14,9 @@ use hugewise_linux::undo::LeftBehind;
 use hugewise_model::base::host::Host;
 use hugewise_model::bench;
 use hugewise_model::run::compare::{self, host_differences};
-use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{advice_by_chance, unreached, warnings};
+use hugewise_model::run::policy::{advice_by_chance, warnings};
 use hugewise_model::run::record::{End, Header, Record, StopReason};
 use hugewise_model::run::trial::Trial;
 
@@ -25,12 +24,12 @@ use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::recorder::Recorder;
-use super::report::{self, GateState};
+use super::report;
 use super::rounds::Rounds;
 use super::stdin::Input;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupt;
-use crate::options::{Options, Switch};
+use crate::options::{Demands, Options, Switch};
 use crate::output::{self, Output};
 use crate::stderr::{chain, message};
 use crate::{invoker, paths, turn};
@@ -100,8 +99,8 @@ pub fn carry_out(
     if let Some(error) = trouble {
         return Err(shown_before(&record, &path, output, error));
     }
-    let gates = show(&record, &path, &options.fail_if, files.svg, output)?;
-    Ok(exit_of(&record, gates))
+    let judged = show(&record, &path, &options.demands, files.svg, output)?;
+    Ok(exit_of(&record, judged))
 }
 
 /// The record with its trials, why they ended, and what could not be put back after them.
@@ -188,14 +187,14 @@ fn hint_at_tracing(record: &Record, options: &Options) {
 fn show(
     record: &Record,
     path: &Path,
-    gates: &[Gate],
+    demands: &Demands,
     svg: Option<&Path>,
     output: &Output,
-) -> Result<GateState> {
+) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report = bench::report(record, table, Some(path.display().to_string()));
     report::show(&report, output, svg).map_err(kept)?;
-    Ok(report::judge(gates, &report))
+    Ok(report::judge(demands, &report, output))
 }
 
 /// The same trouble, and that it cost no measurement.
@@ -214,7 +213,7 @@ fn shown_before(
     error: anyhow::Error,
 ) -> anyhow::Error {
     if !record.trials.is_empty()
-        && let Err(second) = show(record, path, &[], None, output)
+        && let Err(second) = show(record, path, &Demands::default(), None, output)
     {
         message(chain(&second));
     }
@@ -241,7 +240,7 @@ pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<String> {
         .collect()
 }
 
-/// Warns about policies before anything runs, and names those that need --system.
+/// Warns about policies before anything runs.
 fn announce(header: &Header, options: &Options, output: &Output) {
     if output.quiet {
         return;
@@ -252,7 +251,6 @@ fn announce(header: &Header, options: &Options, output: &Output) {
         }
     }
     if options.policy.is_empty() && options.matrix.is_empty() {
-        announce_unreached(&header.host, options);
         return;
     }
     // `doctor` says it of the policies that nobody named.
@@ -260,13 +258,6 @@ fn announce(header: &Header, options: &Options, output: &Output) {
         if let Some(doubt) = advice_by_chance(policy, &header.host) {
             message(format_args!("{}: {doubt}", policy.name));
         }
-    }
-}
-
-/// Names what is usually tried and cannot be here.
-pub fn announce_unreached(host: &Host, options: &Options) {
-    if let Some(more) = unreached(host, options.reach()) {
-        message(more);
     }
 }
 
@@ -299,7 +290,7 @@ fn left_behind(
     lines
 }
 
-fn exit_of(record: &Record, gates: GateState) -> Exit {
+fn exit_of(record: &Record, judged: Exit) -> Exit {
     let interrupted = record
         .end
         .as_ref()
@@ -308,9 +299,7 @@ fn exit_of(record: &Record, gates: GateState) -> Exit {
         Exit::Interrupted
     } else if !record.trials.iter().all(Trial::succeeded) {
         Exit::TrialFailed
-    } else if gates == GateState::Closed {
-        Exit::Gate
     } else {
-        Exit::Done
+        judged
     }
 }

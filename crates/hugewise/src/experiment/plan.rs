@@ -14,7 +14,7 @@ use hugewise_model::run::plan::{
     Bounds, Criterion, HostMemory, LatencySource, Place, Plan, PrintedMetric,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{Policy, cross, defaults};
+use hugewise_model::run::policy::{Omission, Policy, Settings, cross, defaults, omission};
 
 use crate::exit;
 use crate::experiment::latency_files::FOLDER;
@@ -62,6 +62,7 @@ impl Options {
             service: self.driven(policies.len())?,
             seed: self.seed.unwrap_or(clock_seed),
             bounds: self.bounds(policies.len())?,
+            not_tried: self.not_tried(host),
             policies,
             verdict_metric: self.checked_verdict_metric()?,
             judge_by: self
@@ -85,8 +86,21 @@ impl Options {
         if policies.is_empty() {
             policies = defaults(host, self.reach());
         }
+        // One policy alone asks what it changes.
+        if let [alone] = policies.as_slice()
+            && self.baseline.is_none()
+            && alone.settings != Settings::default()
+        {
+            policies.insert(0, Policy::as_is());
+        }
         name_apart(&mut policies)?;
         Ok(policies)
+    }
+
+    /// What the usual policies leave out; nothing where policies were chosen.
+    fn not_tried(&self, host: &Host) -> Option<Omission> {
+        let is_usual = self.policy.is_empty() && self.matrix.is_empty();
+        is_usual.then(|| omission(host, self.reach())).flatten()
     }
 
     /// The state of free memory, which is all programs' memory.
@@ -193,7 +207,7 @@ impl Options {
     }
 
     fn checked_verdict_metric(&self) -> Result<String> {
-        check_gates(&self.fail_if, &self.metric)?;
+        check_gates(&self.demands.fail_if, &self.metric)?;
         let of_latency = self
             .latency
             .as_ref()

@@ -53,6 +53,7 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
         let control = format!("{} once more in each round", plain(&plan.baseline));
         fields.push(Field::new("control", control));
     }
+    fields.extend(not_tried(plan));
     fields.push(Field::new("rounds", rounds(plan)));
     if !plan.host_memory.is_as_is() {
         fields.push(Field::new("host memory", plan.host_memory.to_string()));
@@ -65,6 +66,21 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
     fields.push(Field::new("decided by", verdict));
     let lead = "Dry run: nothing was run or set.";
     Document::new([Section::default().with(lead).with(fields)])
+}
+
+/// What would be tried with another right, and the command for it.
+fn not_tried(plan: &Plan) -> Option<Field> {
+    let omission = plan.not_tried.as_ref()?;
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .filter(|word| word != "--dry-run")
+        .collect();
+    let command = omission.command(&words);
+    let command = command.map_or_else(String::new, |command| format!(": {command}"));
+    Some(Field::new(
+        "not tried",
+        plain(&omission.reason()) + &command,
+    ))
 }
 
 /// A command without the breaks of its lines.

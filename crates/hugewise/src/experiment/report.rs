@@ -12,7 +12,8 @@ use hugewise_model::run::trial::Outcome;
 use hugewise_model::text::wrap::{plain, shortened};
 use hugewise_model::text::{to_markdown, to_text};
 
-use crate::exit;
+use crate::exit::{self, Exit};
+use crate::options::Demands;
 use crate::output::{self, Format, Output};
 use crate::stderr::message;
 
@@ -82,42 +83,58 @@ fn failure_text(record: &Record) -> String {
     text
 }
 
-/// Judges the gates, explains each on stderr, and returns whether one has closed.
-pub fn judge(gates: &[Gate], report: &Report<'_>) -> GateState {
-    let mut state = GateState::Open;
-    for gate in gates {
-        match gate.judge(&report.table) {
-            Judgement::Open => {}
-            Judgement::Closed(policies) => {
-                state = GateState::Closed;
-                message(format_args!(
-                    "--fail-if '{gate}' holds for {}",
-                    policies.join(", ")
-                ));
-            }
-            Judgement::CannotTell(policies) if policies.is_empty() => {
-                message(format_args!(
-                    "--fail-if '{gate}' is not decided, so it does not fail: {} was not compared",
-                    gate.metric
-                ));
-            }
-            Judgement::CannotTell(policies) => {
-                message(format_args!(
-                    "--fail-if '{gate}' is not decided for {}, so it does not fail: the limit is \
-                     inside the interval, or too few rounds gave none",
-                    policies.join(", ")
-                ));
-            }
+/// The exit code that a report deserves, with the reason on stderr.
+pub fn judge(demands: &Demands, report: &Report<'_>, output: &Output) -> Exit {
+    let doubts = report.doubts();
+    let gates: Vec<Judgement> = demands
+        .fail_if
+        .iter()
+        .map(|gate| judged(gate, report))
+        .collect();
+    let is_open = |gate: &Judgement| matches!(gate, Judgement::CannotTell(_));
+    for doubt in &doubts {
+        if demands.strict {
+            message(format_args!("--strict: {doubt}"));
+        } else if doubt.is_serious() && !output.quiet {
+            message(doubt);
         }
     }
-    state
+    if gates
+        .iter()
+        .any(|gate| matches!(gate, Judgement::Closed(_)))
+    {
+        Exit::Gate
+    } else if demands.strict && (!doubts.is_empty() || gates.iter().any(is_open)) {
+        Exit::Doubtful
+    } else {
+        Exit::Done
+    }
 }
 
-/// The result of all gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateState {
-    /// None closed.
-    Open,
-    /// At least one closed.
-    Closed,
+/// Judges a gate, and explains on stderr why it is not open.
+fn judged(gate: &Gate, report: &Report<'_>) -> Judgement {
+    let judgement = gate.judge(&report.table);
+    match &judgement {
+        Judgement::Open => {}
+        Judgement::Closed(policies) => {
+            message(format_args!(
+                "--fail-if '{gate}' holds for {}",
+                policies.join(", ")
+            ));
+        }
+        Judgement::CannotTell(policies) if policies.is_empty() => {
+            message(format_args!(
+                "--fail-if '{gate}' is not decided, so it does not fail: {} was not compared",
+                gate.metric
+            ));
+        }
+        Judgement::CannotTell(policies) => {
+            message(format_args!(
+                "--fail-if '{gate}' is not decided for {}, so it does not fail: the limit is \
+                 inside the interval, or too few rounds gave none",
+                policies.join(", ")
+            ));
+        }
+    }
+    judgement
 }

@@ -264,7 +264,7 @@ mod tests {
         assert!(file.system && file.baseline.as_deref() == Some("big"));
         assert_eq!((file.precision, file.min_rounds), (Some(0.005), Some(12)));
         assert_eq!(file.limits.max_time, Some(Duration::from_secs(300)));
-        assert_eq!((file.metric.len(), file.fail_if.len()), (1, 1));
+        assert_eq!((file.metric.len(), file.demands.fail_if.len()), (1, 1));
         assert_eq!(file.command, ["sort", "-n", "--", "data"]);
     }
 

@@ -7,18 +7,19 @@ use std::time::Duration;
 use crate::turn::Wait;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::run::gate::Gate;
 use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric};
 use hugewise_model::run::policy::{Axis, Policy, offered_keys};
 
 mod check;
 mod choices;
+mod demands;
 mod file;
 mod parse;
 mod server;
 
 pub use check::check_workload;
 pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
+pub use demands::Demands;
 pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use server::ServerOptions;
@@ -37,7 +38,7 @@ fn policy_help() -> String {
          In full `[NAME:]KEY=VALUE[,KEY=VALUE…]`. Keys: {}. java.NAME takes + or - for a flag \
          that is on or off; postgres.NAME and redis.NAME fill {{postgres.NAME}} in the command. \
          `as-is` is the machine as it is. The first policy is the baseline unless --baseline \
-         names another. Without any: the machine as it is, thp=never, and what else is reachable.",
+         names another; a policy alone is compared with as-is. Without any: the machine as it is, thp=never, and what else is reachable.",
         offered_keys()
     )
 }
@@ -83,6 +84,8 @@ pub struct Options {
     pub matrix: Vec<Axis>,
 
     /// Policy that the others are compared with [default: the first]
+    ///
+    /// A single policy is compared with as-is; with --baseline it is measured by itself.
     #[arg(long, hide_short_help = true, value_name = "NAME", help_heading = TRY)]
     pub baseline: Option<String>,
 
@@ -253,11 +256,8 @@ pub struct Options {
     #[arg(long, hide_short_help = true, alias = "verdict-metric", value_name = "WHAT", help_heading = JUDGE)]
     pub judge_by: Option<Criterion>,
 
-    /// Exit with code 5 if this holds: 'wall_seconds > +2%'
-    ///
-    /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
-    #[arg(long, value_name = "COND", help_heading = JUDGE)]
-    pub fail_if: Vec<Gate>,
+    #[command(flatten)]
+    pub demands: Demands,
 
     /// The command and its arguments, or an experiment file (*.toml)
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]

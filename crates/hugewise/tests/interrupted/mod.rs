@@ -9,7 +9,7 @@ use crate::harness::{self, Case, Running, is_root, one_at_a_time, skip};
 
 /// An experiment with one policy of the machine's own settings, after its first round.
 fn one_round_under(case: &Case, policy: &str) -> Running {
-    let system = ["run", "--system", "--policy", policy];
+    let system = ["run", "--system", "--policy", policy, "--baseline", policy];
     let command = ["--warmup", "0", "--", "sleep", "0.3"];
     let mut running = case.spawn(&[&system[..], &command].concat());
     running.wait_for_rounds(1);

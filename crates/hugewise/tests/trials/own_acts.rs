@@ -163,7 +163,7 @@ fn nothing_left_to_compare_is_refused() {
             vec!["as-is", tunable],
             "nothing is left to compare with as-is",
         ),
-        (vec![tunable], "such as --policy as-is"),
+        (vec![tunable, "as-is"], "such as --policy as-is"),
     ] {
         let mut run = case.hugewise();
         run.arg("run");

@@ -16,9 +16,9 @@ use hugewise_model::base::host::ThpDisable;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 
 use super::image::Image;
-use super::tracer::{self, Filter};
-use super::step::{Failure, Step};
 use super::sacrifice::Sacrifice;
+use super::step::{Failure, Step};
+use super::tracer::{self, Filter};
 use super::usage::Usage;
 use super::wire::Order;
 

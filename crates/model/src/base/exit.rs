@@ -21,6 +21,8 @@ pub enum Exit {
     Gate = 5,
     /// Another experiment has the machine.
     Busy = 6,
+    /// With `--strict`: the result cannot be relied on.
+    Doubtful = 7,
     /// A signal ended the experiment early; what was measured is reported.
     Interrupted = 130,
 }
@@ -46,6 +48,9 @@ impl Exit {
             Self::Refused => "not possible on this machine",
             Self::Gate => "a --fail-if condition holds",
             Self::Busy => "another experiment has the machine; --wait TIME waits for it",
+            Self::Doubtful => {
+                "--strict: the control failed or says nothing, a policy was not applied, or nothing is decided"
+            }
             Self::Interrupted => "a signal ended the run; what was measured is reported",
         }
     }

@@ -1,6 +1,6 @@
 //! What a page policy changes, in the cells whose pages it changes.
 
-use super::view::{UNKNOWN, View, pages_of_cell};
+use super::view::{UNKNOWN, View, has_huge_pages, pages_of_cell};
 use crate::run::cells::Cell;
 use crate::run::compare::labels::effect_of;
 use crate::run::compare::medians::Medians;
@@ -34,10 +34,18 @@ pub(super) fn answer(view: &View<'_>, table: &Table, policy: &str) -> Option<Str
             "{here} got the same pages as {there} in every cell: no difference is claimed."
         ));
     }
+    let mut huge = alike.iter().flat_map(|cell| {
+        let of = |policy| has_huge_pages(view.record, policy, &medians, cell);
+        [of(policy), of(baseline)]
+    });
+    let got = match huge.any(|is_huge| is_huge) {
+        true => "the same pages under both",
+        false => "no huge pages under either",
+    };
     let same = match alike.len() {
         0 => String::new(),
-        1 => " The other cell got the same pages.".to_owned(),
-        count => format!(" The other {count} cells got the same pages."),
+        1 => format!(" The other cell got {got}."),
+        count => format!(" The other {count} cells got {got}."),
     };
     let what = of_cell(view.suite.primary())
         .map_or_else(|| "change".into(), |metric| metric.label.clone());
@@ -54,15 +62,22 @@ fn effects(view: &View<'_>, table: &Table, policy: &str, cells: &[&Cell]) -> Str
     let significant =
         |comparison: &Comparison| matches!(comparison.change, Change::Higher | Change::Lower);
     let text = |(cell, comparison): &(&Cell, &Comparison)| {
-        let sign = if significant(comparison) { "" } else { "~ " };
         let name = cell_label::of(view.bench, view.suite, cell);
-        format!("{sign}{} ({name})", effect_of(view.record, comparison))
+        format!("{} ({name})", effect_of(view.record, comparison))
     };
     if compared.is_empty() {
         return "not measured".to_owned();
     }
     if compared.len() <= MOST_NAMED {
-        return compared.iter().map(text).collect::<Vec<_>>().join(", ");
+        let (decided, open): (Vec<_>, Vec<_>) = compared
+            .iter()
+            .partition(|(_, comparison)| significant(comparison));
+        let listed = |some: Vec<&(&Cell, &Comparison)>, lead: &str| {
+            let named: Vec<String> = some.into_iter().map(text).collect();
+            (!named.is_empty()).then(|| format!("{lead}{}", named.join(", ")))
+        };
+        let parts = [listed(decided, ""), listed(open, "not decided ")];
+        return parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
     }
     let all = compared.len();
     let mut largest = compared;

@@ -209,13 +209,13 @@ fn proof(record: &Record, policy: &str, bench: &Bench) -> Option<String> {
     Some(groups.join("; "))
 }
 
-/// The pages of a cell: shares by kind, by buffer where these differ.
-pub(super) fn pages_of_cell(
-    record: &Record,
+/// The pages of a cell in bytes, by buffer and kind.
+fn kinds_of_cell<'a>(
+    record: &'a Record,
     policy: &str,
     medians: &Medians<'_>,
     cell: &Cell,
-) -> String {
+) -> BTreeMap<&'a str, BTreeMap<PageKind, f64>> {
     let mut buffers: BTreeMap<&str, BTreeMap<PageKind, f64>> = BTreeMap::new();
     let prefix = cell.reading("");
     let trials = arm_trials(record, policy);
@@ -232,6 +232,31 @@ pub(super) fn pages_of_cell(
             buffers.entry(buffer).or_default().insert(kind, bytes);
         }
     }
+    buffers
+}
+
+/// Whether any page of a cell is larger than a base page.
+pub(super) fn has_huge_pages(
+    record: &Record,
+    policy: &str,
+    medians: &Medians<'_>,
+    cell: &Cell,
+) -> bool {
+    let is_larger =
+        |kind: &PageKind| !matches!(kind, PageKind::Small | PageKind::Zero | PageKind::Absent);
+    let buffers = kinds_of_cell(record, policy, medians, cell);
+    let mut kinds = buffers.values().flatten();
+    kinds.any(|(kind, bytes)| *bytes > 0.0 && is_larger(kind))
+}
+
+/// The pages of a cell: shares by kind, by buffer where these differ.
+pub(super) fn pages_of_cell(
+    record: &Record,
+    policy: &str,
+    medians: &Medians<'_>,
+    cell: &Cell,
+) -> String {
+    let buffers = kinds_of_cell(record, policy, medians, cell);
     let pages: Vec<(&str, String)> = buffers
         .iter()
         .map(|(buffer, kinds)| (*buffer, shares(kinds)))

@@ -19,6 +19,17 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// A word as a shell takes it.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
+    if !word.is_empty() && word.chars().all(safe) {
+        word.to_owned()
+    } else {
+        format!("'{}'", plain(word).replace('\'', "'\\''"))
+    }
+}
+
 /// Marks that reorder what follows can make a report say something else than it does.
 fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,20 +1,26 @@
 //! Advice: how it is found, and that it can be pasted.
 
-use hugewise_model::run::policy::{Policy, Settings};
+use hugewise_model::run::compare::Answer;
+use hugewise_model::run::findings;
+use hugewise_model::run::policy::realise::EnvChange;
+use hugewise_model::run::policy::{Need, Omission, Policy, Settings, Thp};
 use hugewise_model::run::report;
 use hugewise_model::run::report::Report;
 use hugewise_model::run::report::advice::Advice;
 use hugewise_model::text::Style;
 
 use super::checked::draw;
-use crate::sample::{self, huge_pages, small_pages, table};
+use crate::sample::{self, huge_pages, small_pages, table, thp};
 
 #[test]
 fn advice_is_found_under_its_name() {
     let record = sample::clear_win();
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
     let advice = report::advice::advice(&report);
-    assert_eq!(advice[0].to_string(), "Best: thp=always. Run with it:");
+    assert_eq!(
+        advice[0].to_string(),
+        "Best: thp=always. Run with it, or set the whole machine (root, until reboot):"
+    );
     let Advice::Command(command) = &advice[1] else {
         panic!("{advice:?}")
     };
@@ -38,6 +44,12 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     let mut record = sample::record(&arms, 12);
     record.header.plan.shell = true;
     record.header.plan.command = vec!["sort -n < 'a b'".to_owned()];
+    let set = EnvChange::Set {
+        name: "NOTE".to_owned(),
+        value: "it's a b".to_owned(),
+    };
+    let own = record.header.realisations.get_mut("my own").unwrap();
+    own.environment = vec![set];
     let report = Report::new(&record, table(&record, 0.008), Vec::new(), None);
     let command =
         "hugewise exec --policy 'env.NOTE=it'\\''s a b' -- /bin/sh -c 'sort -n < '\\''a b'\\'''";
@@ -45,7 +57,44 @@ fn advice_can_be_pasted_whatever_the_names_are() {
     assert_eq!(advice[1].to_string(), command);
     let text = draw(&report, &Style::default());
     assert!(
-        text.contains(&format!("Run with it:\n    {command}\n")),
+        text.contains(&format!("It changes this program only:\n    {command}\n")),
         "{text}"
+    );
+    let by_hand = r#"NOTE='it'\''s a b' /bin/sh -c 'sort -n < '\''a b'\'''"#;
+    assert_eq!(advice[2].to_string(), by_hand);
+}
+
+/// What nothing was done for stands in the report, with the command that does it.
+#[test]
+fn what_was_not_tried_is_given_with_its_command() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=never", Thp::Never), small_pages()),
+    ];
+    let mut record = sample::record(&arms, 12);
+    record.header.plan.not_tried = Some(Omission {
+        policies: vec!["thp=always".to_owned()],
+        needs: Need::Root,
+    });
+    let mut table = table(&record, 0.004);
+    let answers = &mut table.verdict.policies;
+    answers.insert("thp=never".to_owned(), Answer::NoEffect);
+    let findings = findings::judge(&record, &table);
+    let report = Report::new(&record, table, findings, None);
+    let text = draw(&report, &Style::default());
+    assert!(
+        text.starts_with(
+            "Huge pages could not be tried on sort -n numbers.txt: no page was huge, because"
+        ),
+        "{text}"
+    );
+    let told = "\nNot tried: thp=always, a setting of the whole machine. To try:\n    sudo hugewise run \
+                --system -- sort -n numbers.txt\n";
+    assert!(text.contains(told), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["conclusion"]["huge_pages"], "not_tried");
+    assert_eq!(
+        json["not_tried"]["command"],
+        "sudo hugewise run --system -- sort -n numbers.txt"
     );
 }

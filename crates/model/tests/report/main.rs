@@ -9,6 +9,7 @@ mod advice;
 mod answers;
 mod benches;
 mod checked;
+mod conclusions;
 mod documented;
 mod incomplete;
 mod recommended;

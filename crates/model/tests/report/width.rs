@@ -41,7 +41,7 @@ fn long_names_and_five_policies_fit() {
     let mut record = record;
     record.header.plan.command = vec!["/opt/vendor/bin/sort".to_owned(), "--key=".repeat(40)];
     let text = check("long-names", &record, table(&record, 0.008));
-    assert!(text.contains("takes 12.3 times as long"), "{text}");
+    assert!(text.contains("thp=always 12.3 times as long"), "{text}");
 }
 
 #[test]

@@ -93,6 +93,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
     Plan {
         command: ["sort", "-n", "numbers.txt"].map(str::to_owned).to_vec(),
         shell: false,
+        not_tried: None,
         baseline: policies[0].name.clone(),
         policies,
         seed: 7,

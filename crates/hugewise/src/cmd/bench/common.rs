@@ -115,6 +115,7 @@ impl Common {
         let mut command = vec![paths::laboratory()?.into_os_string()];
         command.extend(words.map(Into::into));
         Ok(Options {
+            baseline: policy.first().map(|first| first.name.clone()),
             policy,
             system: self.system,
             host_memory: self.host_memory,

@@ -14,6 +14,7 @@ use hugewise_model::bench::arms;
 use hugewise_model::bench::plot::is_drawn;
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::plan::Plan;
+use hugewise_model::run::policy::Omission;
 use hugewise_model::run::policy::realise::Reach;
 use hugewise_model::text::number::quantity;
 
@@ -85,19 +86,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         _ => None,
     };
     let arms = arms::of_suite(&bench.suite, &host, common.reach());
-    let hints = common.pages.is_empty() && allocators.is_none();
+    let is_usual = common.pages.is_empty() && allocators.is_none();
     let policies = match allocators {
         Some(allocators) => allocators,
         None => common.policies(arms, &host, &bench)?,
     };
     let options = common.options(&bench, policies)?;
+    let not_tried = not_tried(&options, &host, &bench).filter(|_| is_usual);
     let plan = Plan {
         bench: Some(bench),
+        not_tried,
         ..options.plan(&host, unix_ms())?
     };
-    if !common.output.quiet && hints {
-        hint_at_more(&options, &host, &plan);
-    }
     if interrupt.asked() {
         return Err(exit::interrupted("nothing was measured yet"));
     }
@@ -157,18 +157,13 @@ impl Suite {
 }
 
 /// What `--system` would add.
-fn hint_at_more(options: &Options, host: &Host, plan: &Plan) {
-    let suite = plan.bench.as_ref().map_or("", |bench| &bench.suite);
-    let more: Vec<String> = arms::of_suite(suite, host, Reach::System)
-        .usual
-        .into_iter()
-        .filter(|policy| !options.policy.contains(policy))
-        .map(|policy| policy.name)
-        .collect();
-    if !more.is_empty() {
-        let names = more.join(" and ");
-        message(format_args!(
-            "Not tried: pages of {names}, which need a system setting; add --system to allow that."
-        ));
-    }
+fn not_tried(options: &Options, host: &Host, bench: &Bench) -> Option<Omission> {
+    let usual = arms::of_suite(&bench.suite, host, Reach::System).usual;
+    let more = usual.into_iter();
+    let more = more.filter(|policy| !options.policy.contains(policy));
+    Omission::of(
+        more.map(|policy| policy.name).collect(),
+        host,
+        options.reach(),
+    )
 }

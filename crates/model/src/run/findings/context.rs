@@ -101,6 +101,15 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// How much the mode of a policy allows: the more, the higher.
+    pub(crate) fn rank(&self, policy: &str) -> u8 {
+        match self.mode(policy) {
+            "always" => 2,
+            "madvise" => 1,
+            _ => 0,
+        }
+    }
+
     pub(crate) fn answer(&self, policy: &str) -> Option<Answer> {
         self.table.verdict.policies.get(policy).copied()
     }

@@ -39,7 +39,7 @@ mod stalls_explain_loss;
 mod thread_stacks_grew;
 mod translation;
 mod where_the_time_went;
-mod win_with_a_loss;
+pub(crate) mod win_with_a_loss;
 mod workload_too_short;
 mod zeroing_ate_the_gain;
 

@@ -68,7 +68,7 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
         None => why_none(view)?,
     };
     Ok(format!(
-        "no page was huge under either, because {why}. {} and {} minor faults",
+        "no page was huge, because {why}. {} and {} minor faults",
         whole(faults),
         whole(before)
     ))
@@ -78,13 +78,8 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
 /// not either.
 fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     let context = view.context;
-    let rank = |policy: &str| match context.mode(policy) {
-        "always" => 2,
-        "madvise" => 1,
-        _ => 0,
-    };
     let baseline = context.baseline();
-    let wider = if rank(baseline) > rank(view.policy) {
+    let wider = if context.rank(baseline) > context.rank(view.policy) {
         baseline
     } else {
         view.policy
@@ -97,8 +92,8 @@ fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     match context.mode(wider) {
         "always" => unfit(view, wider),
         "madvise" => Ok(format!(
-            "{wider} gives huge pages to MADV_HUGEPAGE memory only, and this program has none that is \
-             eligible"
+            "{wider} gives huge pages only to memory that asks for them (MADV_HUGEPAGE), and this program \
+             has none that fits"
         )),
         _ if context.host().thp_disable == ThpDisable::Disabled => Ok(
             "a parent process disabled huge pages for its children (PR_SET_THP_DISABLE)".to_owned(),

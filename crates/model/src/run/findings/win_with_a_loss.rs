@@ -49,12 +49,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     if context.answer(view.policy) != Some(Answer::Better) {
         return Ok(Claim::Nothing);
     }
-    let comparisons = context
-        .table
-        .comparisons
-        .iter()
-        .filter(|c| c.policy == view.policy);
-    let losses: Vec<&Comparison> = comparisons.filter(|c| is_loss(context, c)).collect();
+    let losses = losses(context, view.policy);
     let list: Vec<String> = losses.iter().map(|loss| tell(context, loss)).collect();
     let verdict = &context.table.verdict.metric;
     if let Some(win) = context.comparison(verdict, view.policy) {
@@ -75,6 +70,16 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
             list.join(", ")
         ))
     })
+}
+
+/// What a policy makes significantly worse, besides what is judged: tails, memory, stalls, what the
+/// program prints.
+pub(crate) fn losses<'a>(context: &Context<'a>, policy: &str) -> Vec<&'a Comparison> {
+    let verdict = &context.table.verdict.metric;
+    let rows = context.table.comparisons.iter();
+    let own = rows.filter(|row| row.policy == policy);
+    let beside = own.filter(|row| row.metric != *verdict || row.statistic != Statistic::Center);
+    beside.filter(|row| is_loss(context, row)).collect()
 }
 
 fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {
@@ -100,7 +105,8 @@ fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {
     counts && worse
 }
 
-fn tell(context: &Context<'_>, loss: &Comparison) -> String {
+/// `peak memory +29.2 %`.
+pub(crate) fn tell(context: &Context<'_>, loss: &Comparison) -> String {
     format!(
         "{} {}",
         label_of(context.record, &loss.metric, loss.statistic),

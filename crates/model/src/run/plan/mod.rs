@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::run::cells::Bench;
-use crate::run::policy::Policy;
+use crate::run::policy::{Omission, Policy};
 use crate::run::trial::Role;
 use service::Service;
 
@@ -36,6 +36,9 @@ pub struct Plan {
     pub shell: bool,
     /// The policies, in the order in which they are reported.
     pub policies: Vec<Policy>,
+    /// Policies that would have been tried too, but for a right that was not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_tried: Option<Omission>,
     /// Name of the policy that the others are compared with.
     pub baseline: String,
     /// Seed of the order and of the bootstrap.
@@ -241,6 +244,7 @@ mod tests {
                     ..Policy::as_is()
                 })
                 .collect(),
+            not_tried: None,
             baseline: "p0".to_owned(),
             seed,
             bounds: Bounds {

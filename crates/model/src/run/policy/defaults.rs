@@ -32,33 +32,6 @@ fn idle_tracer() -> Policy {
     })
 }
 
-/// One sentence on what is not among the [`defaults`] for want of `--system` or of the right
-/// to write;
-/// nothing where all that can be tried is tried.
-#[must_use]
-pub fn unreached(host: &Host, reach: Reach) -> Option<String> {
-    let mut writable = host.clone();
-    writable.user.can_write_thp = true;
-    let tried = defaults(host, reach);
-    let more: Vec<String> = defaults(&writable, Reach::System)
-        .into_iter()
-        .filter(|policy| !tried.contains(policy))
-        .map(|policy| policy.name)
-        .collect();
-    let (write, allow) = match more.len() {
-        0 => return None,
-        1 => ("writes the machine's own settings while it runs", "it"),
-        _ => ("write the machine's own settings while they run", "them"),
-    };
-    let how = match (reach, host.user.can_write_thp) {
-        (Reach::Process, true) => format!("add --system to allow {allow}"),
-        (Reach::Process, false) => format!("as root, add --system to allow {allow}"),
-        (Reach::System, _) => "that needs root, outside of a container".to_owned(),
-    };
-    let names = more.join(" and ");
-    Some(format!("Not tried: {names}, which {write}; {how}."))
-}
-
 /// The mode that holds for a program that is started with nothing set.
 #[must_use]
 pub(crate) fn mode_in_force(host: &Host) -> &str {
@@ -164,30 +137,5 @@ mod tests {
         for (host, reach, expected) in rows {
             assert_eq!(names(&host, reach), expected, "{host:?} {reach:?}");
         }
-    }
-
-    #[test]
-    fn what_is_left_out_is_said() {
-        let said = |host: &Host, reach| unreached(host, reach).unwrap_or_default();
-        assert_eq!(
-            said(&host("madvise"), Reach::Process),
-            "Not tried: thp=always, which writes the machine's own settings while it runs; add \
-             --system to allow it."
-        );
-        assert_eq!(
-            said(&host("never").unprivileged(), Reach::Process),
-            "Not tried: thp=madvise and thp=always, which write the machine's own settings while \
-             they run; as root, add --system to allow them."
-        );
-        assert!(
-            said(&host("never").unprivileged(), Reach::System)
-                .ends_with("needs root, outside of a container.")
-        );
-        assert_eq!(unreached(&host("madvise"), Reach::System), None);
-        assert_eq!(
-            unreached(&host("madvise").unprivileged().traceable(), Reach::Process),
-            None
-        );
-        assert_eq!(unreached(&host("always"), Reach::Process), None);
     }
 }

@@ -14,6 +14,7 @@ mod key;
 pub mod keys;
 /// Several keys crossed.
 pub mod matrix;
+mod omission;
 pub mod parse;
 pub mod realise;
 pub mod runtime;
@@ -23,11 +24,12 @@ pub mod warnings;
 mod words;
 
 pub use cannot_act::{Executable, Program, cannot_act};
-pub use defaults::{defaults, unreached};
+pub use defaults::defaults;
 pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;
 pub use matrix::{Axis, cross};
+pub use omission::{Need, Omission, omission, rerun};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::{advice_by_chance, warnings};

@@ -1,13 +1,17 @@
-//! What to set: the best policy, and how to apply it.
+//! What to set: the best policy, how to apply it, and what to run next.
 
 use std::fmt;
 
 use super::Report;
+use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
-use crate::run::policy::realise::{EnvChange, Realisation, ThpPrctl, Tracer};
-use crate::text::wrap::plain;
+use crate::run::policy::environment;
+use crate::run::policy::realise::{EnvChange, FileWrite, Realisation, ThpPrctl, Tracer};
+use crate::text::wrap::{plain, quoted};
+
+mod more_time;
 
 /// A line of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,78 +30,133 @@ impl fmt::Display for Advice {
     }
 }
 
-/// What to choose, then how to set it. Empty where nothing is compared.
+/// What to choose, how to set it, and what was not tried. Empty where nothing is compared.
 #[must_use]
 pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     let verdict = &report.table.verdict;
-    // What is best for one loop is no advice for a program.
-    let is_bench = report.record.header.plan.bench.is_some();
-    if verdict.policies.is_empty() || report.other.is_some() || is_bench {
+    if verdict.policies.is_empty() || report.other.is_some() {
         return Vec::new();
     }
-    match &verdict.best {
+    // What is best for one loop is no advice for a program.
+    let is_bench = report.record.header.plan.bench.is_some();
+    let mut lines = match best(report) {
+        _ if is_bench => Vec::new(),
         Some(best) if *best != verdict.baseline => choose(report, best),
-        _ => vec![Advice::Sentence(keep(report))],
-    }
+        _ => keep(report),
+    };
+    lines.extend(not_tried(report));
+    lines
+}
+
+/// The policy to choose; `None` where it cannot be told.
+pub(super) fn best<'a>(report: &'a Report<'_>) -> Option<&'a str> {
+    report.table.verdict.best.as_deref()
 }
 
 /// The baseline stays, where nothing is better.
-fn keep(report: &Report<'_>) -> String {
+fn keep(report: &Report<'_>) -> Vec<Advice> {
     let verdict = &report.table.verdict;
     let baseline = plain(&verdict.baseline);
     let mut rows = report.table.comparisons.iter();
     if !rows.any(|row| row.metric == verdict.metric && row.n > 0) {
-        return "No recommendation: nothing was compared.".to_owned();
+        let nothing = "No recommendation: nothing was compared.";
+        return vec![Advice::Sentence(nothing.to_owned())];
     }
     let with = |wanted: &[Answer]| {
-        let policies = verdict.policies.iter();
-        let policies = policies.filter(|(_, answer)| wanted.contains(answer));
-        let names: Vec<String> = policies.map(|(policy, _)| plain(policy)).collect();
-        (!names.is_empty()).then(|| names.join(", "))
+        let mut policies = verdict.policies.values();
+        policies.any(|answer| wanted.contains(answer))
     };
-    if let Some(mixed) = with(&[Answer::Mixed]) {
-        let record = report
-            .record_path
-            .as_deref()
-            .map_or("RECORD".into(), quoted);
-        return format!(
-            "Keep {baseline}, unless rare slow runs do not matter to you. Mixed: {mixed}. To judge by \
-             the usual run (typical) or the total (mean): hugewise report --judge-by typical {record}"
-        );
+    let huge_pages = conclude(report).map(|conclusion| conclusion.huge_pages);
+    let text = if huge_pages == Some(HugePages::NotTried) {
+        return Vec::new();
+    } else if with(&[Answer::Mixed]) {
+        unless_rare(report, &baseline)
+    } else if with(&[Answer::NotDecided, Answer::DependsOnOrder]) {
+        format!("Keep {baseline}: nothing was shown to be better.")
+    } else {
+        format!("Keep {baseline}: nothing is better.")
+    };
+    let mut lines = vec![Advice::Sentence(text)];
+    if huge_pages == Some(HugePages::NotDecided) {
+        lines.extend(more_time::advice(report));
     }
-    let open = with(&[Answer::NotDecided, Answer::DependsOnOrder]);
-    match open {
-        None => format!("Keep {baseline}: nothing is better."),
-        Some(open) => {
-            format!("Keep {baseline}: nothing was shown to be better. Not decided: {open}.")
-        }
-    }
+    lines
+}
+
+fn unless_rare(report: &Report<'_>, baseline: &str) -> String {
+    let record = report.record_path.as_deref();
+    format!(
+        "Keep {baseline}, unless rare slow runs do not matter to you. To judge by the usual run \
+         (typical) or the total (mean): hugewise report --judge-by typical {}",
+        record.map_or("RECORD".into(), quoted)
+    )
 }
 
 fn choose(report: &Report<'_>, best: &str) -> Vec<Advice> {
     let realisation = needed(report, best);
-    let command = exec(report, best, &realisation);
-    let means = describe(&realisation);
     let name = plain(best);
     let equals = equals::sentence(report);
     let word = match equals {
         Some(_) => "Recommended",
         None => "Best",
     };
+    let reach = match realisation.files.is_empty() {
+        true => "It changes this program only:",
+        false => "Run with it, or set the whole machine (root, until reboot):",
+    };
     let mut lines: Vec<Advice> = equals.map(Advice::Sentence).into_iter().collect();
-    lines.push(Advice::Sentence(match command {
-        Some(_) => format!("{word}: {name}. Run with it:"),
-        None => format!("{word}: {name}."),
-    }));
-    lines.extend(command);
-    if !means.is_empty() {
-        lines.push(Advice::Sentence(format!("By hand: {}", means.join("; "))));
-    }
+    lines.push(Advice::Sentence(format!("{word}: {name}. {reach}")));
+    lines.extend(exec(report, best, &realisation));
+    lines.extend(by_hand(report, &realisation));
     lines
 }
 
+/// What a missing right kept from being tried, with the command that would.
+fn not_tried(report: &Report<'_>) -> Vec<Advice> {
+    let header = &report.record.header;
+    let Some(omission) = &header.plan.not_tried else {
+        return Vec::new();
+    };
+    let reason = plain(&omission.reason());
+    match omission.command(&header.made_by) {
+        None => vec![Advice::Sentence(format!("Not tried: {reason}."))],
+        Some(command) => {
+            let lead = format!("Not tried: {reason}. To try:");
+            given(lead, command, "run again as root, with --system")
+        }
+    }
+}
+
+/// A command behind what it is for; one that is too long for a line is said in words.
+pub(super) fn given(lead: String, command: String, in_words: &str) -> Vec<Advice> {
+    if command.chars().count() > LINE_WIDTH {
+        return vec![Advice::Sentence(format!("{lead} {in_words}."))];
+    }
+    vec![Advice::Sentence(lead), Advice::Command(command)]
+}
+
+/// A command on a line of a terminal of 80 columns.
+const LINE_WIDTH: usize = 76;
 /// Longer commands are left for the reader to put in.
 const COMMAND_WIDTH: usize = 48;
+
+/// The workload as a shell takes it.
+fn workload(report: &Report<'_>) -> String {
+    let plan = &report.record.header.plan;
+    let shell = ["/bin/sh", "-c"].map(str::to_owned);
+    let lead: &[String] = if plan.shell { &shell } else { &[] };
+    let words: Vec<String> = lead
+        .iter()
+        .chain(&plan.command)
+        .map(|w| quoted(w))
+        .collect();
+    let words = words.join(" ");
+    // The places of a service are filled in its trials alone.
+    if plan.service.is_some() || words.chars().count() > COMMAND_WIDTH {
+        return "COMMAND".to_owned();
+    }
+    words
+}
 
 /// The command that runs the workload under a policy. A name of the user's own is not what
 /// `--policy` parses; the settings are.
@@ -109,24 +168,37 @@ fn exec(report: &Report<'_>, policy: &str, realisation: &Realisation) -> Option<
     } else {
         "--system "
     };
-    let shell = ["/bin/sh", "-c"].map(str::to_owned);
-    let lead: &[String] = if plan.shell { &shell } else { &[] };
-    let words: Vec<String> = lead
-        .iter()
-        .chain(&plan.command)
-        .map(|w| quoted(w))
-        .collect();
-    let words = words.join(" ");
-    // The places of a service are filled in its trials alone.
-    let workload = if plan.service.is_some() || words.chars().count() > COMMAND_WIDTH {
-        "COMMAND"
-    } else {
-        &words
-    };
     let settings = quoted(&policy.settings.to_string());
+    let workload = workload(report);
     Some(Advice::Command(format!(
         "hugewise exec {system}--policy {settings} -- {workload}"
     )))
+}
+
+/// The same without hugewise: lines to paste, and a sentence on what no shell can do.
+fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
+    let mut lines: Vec<Advice> = prctl(realisation.prctl)
+        .map(|call| Advice::Sentence(format!("By hand: {call}.")))
+        .into_iter()
+        .collect();
+    let variables = environment(&realisation.environment, |_| None).into_iter();
+    let variables = variables.map(|(name, value)| format!("{}={}", plain(&name), quoted(&value)));
+    let variables: Vec<String> = variables.collect();
+    if !variables.is_empty() {
+        let line = format!("{} {}", variables.join(" "), workload(report));
+        lines.push(Advice::Command(line));
+    }
+    lines.extend(
+        realisation
+            .files
+            .iter()
+            .map(|file| Advice::Command(write(file))),
+    );
+    lines
+}
+
+fn write(file: &FileWrite) -> String {
+    format!("echo {} > /{}", quoted(&file.value), plain(&file.path))
 }
 
 /// How a policy was reached, without what this machine did not need: clearing a switch that
@@ -140,16 +212,6 @@ fn needed(report: &Report<'_>, policy: &str) -> Realisation {
     realisation
 }
 
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "=,.:_+-/@%".contains(c);
-    if !word.is_empty() && word.chars().all(safe) {
-        word.to_owned()
-    } else {
-        format!("'{}'", plain(word).replace('\'', "'\\''"))
-    }
-}
-
 /// How a policy is applied by hand, in the order of the steps.
 #[must_use]
 pub fn describe(realisation: &Realisation) -> Vec<String> {
@@ -158,14 +220,9 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .chain(tracer(realisation.tracer))
         .map(str::to_owned)
         .collect();
-    means.extend(realisation.environment.iter().map(environment));
-    means.extend(realisation.files.iter().map(|file| {
-        format!(
-            "echo {} > /{} (as root)",
-            quoted(&file.value),
-            plain(&file.path)
-        )
-    }));
+    means.extend(realisation.environment.iter().map(variable));
+    let files = realisation.files.iter();
+    means.extend(files.map(|file| format!("{} (as root)", write(file))));
     means
 }
 
@@ -192,7 +249,7 @@ fn tracer(tracer: Tracer) -> Option<&'static str> {
     }
 }
 
-fn environment(change: &EnvChange) -> String {
+fn variable(change: &EnvChange) -> String {
     match change {
         EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
         EnvChange::Append {
@@ -211,7 +268,6 @@ fn environment(change: &EnvChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::policy::realise::FileWrite;
 
     #[test]
     fn means_are_said_in_order_and_can_be_pasted() {

@@ -1,24 +1,19 @@
 //! How a table is laid out: what each cell says, and how many columns stand side by side.
 
-use std::ops::Range;
-
 use super::Report;
-use super::notes::{DIFFERENCE, MACHINE, Notes};
+use super::change::{Detail, change_text, is_apart, p_text, tone};
+use super::notes::{MACHINE, Notes};
 use super::rows::{MetricRow, rows};
 use super::section::{Column, Section};
-use crate::run::compare::labels::effect_text;
 use crate::run::compare::medians::arm_trials;
-use crate::run::compare::{Change, Comparison, Scale, Statistic, percentile_of_each, summary};
-use crate::run::metric::{Better, Scope};
+use crate::run::compare::{Answer, Comparison, Statistic, percentile_of_each, summary};
+use crate::run::metric::Scope;
 use crate::run::stats::quantile::median_interval;
 use crate::run::stats::{ALPHA, Quantile, Sample};
 use crate::run::trial::Reading;
-use crate::text::Tone;
 use crate::text::document::Level;
 use crate::text::grid::{Cell, Grid};
 use crate::text::number::Scaler;
-use crate::text::number::percent_change;
-use crate::text::number::three_digits;
 use crate::text::wrap::plain;
 use crate::text::wrap::shortened;
 
@@ -29,18 +24,8 @@ const NAME_WIDTH: usize = 15;
 /// The words of a cell of a bench may be longer than the label of a metric.
 const CELL_WIDTH: usize = 40;
 
-/// How much is said of a change.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    /// The change without the value that it leads to.
-    ChangeAlone,
-    Change,
-    Interval,
-    Test,
-}
-
 impl MetricRow<'_> {
-    fn cells(&self, arms: &Range<usize>, detail: Detail, notes: &Notes) -> Vec<Cell> {
+    fn cells(&self, arms: &[usize], detail: Detail, notes: &Notes) -> Vec<Cell> {
         let label = Cell::plain(self.short_label());
         if let Some(missing) = self.absent() {
             let note = format!("not measured {}", notes.mark(missing));
@@ -52,7 +37,7 @@ impl MetricRow<'_> {
             Err(missing) => Cell::plain(format!("– {}", notes.mark(missing))),
         };
         let mut cells = vec![label, value(0)];
-        for index in arms.clone() {
+        for &index in arms {
             if detail != Detail::ChangeAlone || self.values[index].is_err() {
                 cells.push(value(index));
             }
@@ -60,9 +45,6 @@ impl MetricRow<'_> {
                 continue;
             }
             let comparison = self.comparisons.get(index - 1).copied().flatten();
-            if comparison.is_some_and(|it| is_apart(it, self.threshold)) {
-                notes.apart();
-            }
             cells.extend(self.change_cells(comparison, &scaler, detail));
         }
         cells
@@ -95,75 +77,6 @@ impl MetricRow<'_> {
     }
 }
 
-/// A p-value: three digits are more than a sample of this size knows.
-fn p_text(p: f64) -> String {
-    if p < 0.001 {
-        "p<0.001".to_owned()
-    } else {
-        format!("p={p:.3}")
-    }
-}
-
-fn tone(better: Better, change: Change) -> Tone {
-    match (better, change) {
-        (Better::Lower, Change::Lower) | (Better::Higher, Change::Higher) => Tone::Good,
-        (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower) => Tone::Bad,
-        _ => Tone::Plain,
-    }
-}
-
-fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
-    let is_known = comparison.ratio.or(comparison.difference).is_some();
-    let effect = match comparison.change {
-        Change::NoDifference => "=".to_owned(),
-        Change::CannotTell if !is_known => String::new(),
-        Change::CannotTell => format!("~ {}", marked_effect(comparison, scaler)),
-        Change::Higher | Change::Lower => marked_effect(comparison, scaler),
-    };
-    match interval_text(comparison, scaler) {
-        Some(interval) if matches!(detail, Detail::Interval | Detail::Test) => {
-            format!("{effect} {interval}")
-        }
-        _ => effect,
-    }
-}
-
-/// Whether a figure is shown from which that of the two values beside it differs by more than a
-/// tenth, and by what is of interest.
-fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
-    let (Some(before), Some(after)) = (comparison.baseline_value, comparison.policy_value) else {
-        return false;
-    };
-    let (shown, between, least) = match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) => (ratio.ln(), (after / before).ln(), threshold.ln_1p()),
-        (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
-        (None, None) => return false,
-    };
-    comparison.change != Change::NoDifference
-        && (between - shown).abs() > (shown.abs() / 10.0).max(least)
-}
-
-fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
-    let mark = match comparison.scale {
-        Scale::Difference => DIFFERENCE,
-        Scale::Ratio => "",
-    };
-    format!("{mark}{}", effect_text(comparison, scaler))
-}
-
-fn interval_text(comparison: &Comparison, scaler: &Scaler) -> Option<String> {
-    let (low, high) = (comparison.low?, comparison.high?);
-    if low >= high {
-        return None;
-    }
-    let end = |end: f64| match comparison.ratio {
-        Some(ratio) if ratio >= 10.0 => three_digits(end),
-        Some(_) => percent_change(end - 1.0),
-        None => scaler.show_change(end),
-    };
-    Some(format!("[{}, {}]", end(low), end(high)))
-}
-
 /// The table of a section as blocks that fit the width. The first screen has one table wherever
 /// one fits, with less detail if need be; details have as many columns side by side as there is
 /// room for, and the first in each.
@@ -185,18 +98,17 @@ pub(super) fn blocks(
         width,
         notes,
     };
-    let all = layout.fitting(1..layout.names.len());
-    if let Some(grid) = all.filter(|_| level == Level::First) {
-        return vec![grid];
+    let one = (level == Level::First).then(|| layout.one(|arm| acts(report, section, arm)));
+    match one.flatten() {
+        Some(grid) => vec![grid],
+        None => layout.several(),
     }
-    let mut blocks = Vec::new();
-    let mut start = 1;
-    while start < layout.names.len() {
-        let (grid, end) = layout.block(start);
-        blocks.push(grid);
-        start = end;
-    }
-    blocks
+}
+
+/// Whether a policy changed any page, as far as that was judged.
+fn acts(report: &Report<'_>, section: &Section<'_>, arm: usize) -> bool {
+    let answers = &report.table.verdict.policies;
+    answers.get(section.columns[arm].policy) != Some(&Answer::NoEffect)
 }
 
 /// What the blocks of one section share.
@@ -209,28 +121,60 @@ struct Layout<'a, 'n> {
 }
 
 impl Layout<'_, '_> {
+    /// One table: of all policies, or of those that `acts`. What did nothing has its clause in the
+    /// answer.
+    fn one(&self, acts: impl Fn(usize) -> bool) -> Option<Grid> {
+        let all: Vec<usize> = (1..self.names.len()).collect();
+        let acting: Vec<usize> = all.iter().copied().filter(|&arm| acts(arm)).collect();
+        self.fitting(&all).or_else(|| self.fitting(&acting))
+    }
+
+    fn several(&self) -> Vec<Grid> {
+        let mut blocks = Vec::new();
+        let mut start = 1;
+        while start < self.names.len() {
+            let (grid, end) = self.block(start);
+            blocks.push(grid);
+            start = end;
+        }
+        blocks
+    }
+
     /// The widest block that begins with column `start`, and where the next one begins. One
     /// column always goes in, with less detail if need be.
     fn block(&self, start: usize) -> (Grid, usize) {
         let mut block = None;
         for end in start + 1..=self.names.len() {
-            match self.fitting(start..end) {
+            match self.fitting(&(start..end).collect::<Vec<_>>()) {
                 Some(grid) => block = Some((grid, end)),
                 None => break,
             }
         }
-        block.unwrap_or_else(|| (self.grid(start..start + 1, Detail::Change), start + 1))
+        block.unwrap_or_else(|| (self.grid(&[start], Detail::Change), start + 1))
     }
 
-    fn fitting(&self, arms: Range<usize>) -> Option<Grid> {
-        let wanted = self.wanted.iter();
-        let mut grids = wanted.map(|&detail| self.grid(arms.clone(), detail));
-        grids.find(|grid| grid.width() <= self.width)
+    fn fitting(&self, arms: &[usize]) -> Option<Grid> {
+        let wanted = self.wanted.iter().filter(|_| !arms.is_empty());
+        let mut grids = wanted.map(|&detail| (detail, self.grid(arms, detail)));
+        let (detail, grid) = grids.find(|(_, grid)| grid.width() <= self.width)?;
+        if detail != Detail::ChangeAlone && self.has_apart(arms) {
+            self.notes.apart();
+        }
+        Some(grid)
     }
 
-    fn grid(&self, arms: Range<usize>, detail: Detail) -> Grid {
+    /// Whether a change stands beside medians that give another one.
+    fn has_apart(&self, arms: &[usize]) -> bool {
+        let mut rows = self.rows.iter();
+        rows.any(|row| {
+            let mut own = arms.iter().filter_map(|arm| *row.comparisons.get(arm - 1)?);
+            own.any(|comparison| is_apart(comparison, row.threshold))
+        })
+    }
+
+    fn grid(&self, arms: &[usize], detail: Detail) -> Grid {
         let mut heading = vec![Cell::default(), Cell::plain(&self.names[0])];
-        for name in &self.names[arms.clone()] {
+        for name in arms.iter().map(|&arm| &self.names[arm]) {
             heading.push(Cell::plain(name));
             heading.extend((detail != Detail::ChangeAlone).then(|| Cell::plain("change")));
             heading.extend((detail == Detail::Test).then(Cell::default));
@@ -241,7 +185,7 @@ impl Layout<'_, '_> {
         };
         let rows = self.rows.iter();
         grid.rows
-            .extend(rows.map(|row| row.cells(&arms, detail, self.notes)));
+            .extend(rows.map(|row| row.cells(arms, detail, self.notes)));
         grid
     }
 }
@@ -267,7 +211,7 @@ fn single(rows: &[MetricRow<'_>], column: &Column<'_>, notes: &Notes) -> Grid {
     };
     for row in rows {
         let readings = readings(column, row);
-        let mut cells = row.cells(&(1..1), Detail::Change, notes);
+        let mut cells = row.cells(&[], Detail::Change, notes);
         if row.absent().is_none() && !readings.is_empty() {
             let scaler = row.scaler();
             let low = readings.iter().copied().fold(f64::INFINITY, f64::min);

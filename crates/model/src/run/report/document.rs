@@ -1,16 +1,17 @@
 //! The report for people: a first screen and its details.
 
 use super::Report;
-use super::advice::{Advice, advice, quoted};
-use super::answer::is_answer;
+use super::advice::{Advice, advice, best};
+use super::answer::{certainty, is_answer, tells_losses};
 use super::blocks::{blocks, legend};
+use super::conclusion::{Conclusion, HugePages, conclude};
 use super::notes::{self, Notes};
 use super::section::sections;
 use crate::run::findings::{Finding, Outcome};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Field, Level, Paragraph, Section};
 use crate::text::grid::Grid;
-use crate::text::wrap::plain;
+use crate::text::wrap::{plain, quoted};
 
 /// More findings than these are details.
 const MOST_FINDINGS: usize = 3;
@@ -66,7 +67,7 @@ fn one_line(signs: &[String]) -> Vec<String> {
     }
 }
 
-/// The answers, and what to set.
+/// The answers, what to set, and how sure that is.
 fn conclusion(report: &Report<'_>) -> Section {
     let mut section = Section::default();
     for answer in report.answers() {
@@ -83,12 +84,15 @@ fn conclusion(report: &Report<'_>) -> Section {
     if let Some(finding) = at_rest {
         section.push(Paragraph::new(plain(&finding.headline())).hang(4));
     }
+    if let Some(line) = certainty(report) {
+        section.push(Paragraph::new(line).hang(4));
+    }
     section
 }
 
 /// What the best policy costs where the program is started now and then.
 fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
-    let best = report.table.verdict.best.as_deref()?;
+    let best = best(report)?;
     report.findings.iter().find(|finding| {
         let is_price = finding.id == "host-cold-memory" && finding.outcome == Outcome::Shown;
         is_price && finding.policy.as_deref() == Some(best)
@@ -179,22 +183,38 @@ fn records(report: &Report<'_>) -> Option<String> {
 /// The first sentences of what was found: one per rule, of the best policy where there is a
 /// choice.
 fn headlines(report: &Report<'_>) -> Vec<String> {
-    let best = report.table.verdict.best.as_deref();
+    let best = best(report);
     let mut chosen: Vec<&Finding> = Vec::new();
     let shown = report
         .findings
         .iter()
         .filter(|it| it.outcome == Outcome::Shown);
-    let told = cold_start(report);
-    for finding in shown.filter(|it| !is_answer(it) && told.is_none_or(|told| told.id != it.id)) {
+    let conclusion = conclude(report);
+    for finding in shown.filter(|it| !is_told(report, conclusion.as_ref(), it)) {
         match chosen.iter_mut().find(|it| it.id == finding.id) {
             Some(other) if finding.policy.as_deref() == best => *other = finding,
             Some(_) => {}
             None => chosen.push(finding),
         }
     }
-    let chosen = chosen.into_iter().take(MOST_FINDINGS);
+    // A price in the answer is one of them.
+    let is_priced = conclusion.is_some_and(|it| it.huge_pages == HugePages::HelpAtAPrice);
+    let chosen = chosen
+        .into_iter()
+        .take(MOST_FINDINGS - usize::from(is_priced));
     chosen.map(|finding| plain(&finding.headline())).collect()
+}
+
+/// Whether the answer says what a finding does.
+fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Finding) -> bool {
+    let of_losses = tells_losses(conclusion, finding.policy.as_deref());
+    // How large the noise is stands in the answer then.
+    let is_open = conclusion.is_some_and(|it| it.huge_pages == HugePages::NotDecided);
+    let id = finding.id.as_str();
+    is_answer(finding)
+        || cold_start(report).is_some_and(|told| told.id == id)
+        || (of_losses && ["win-with-a-loss", "memory-bloat"].contains(&id))
+        || (is_open && id == "run-too-noisy")
 }
 
 /// What each rule found, with what it rests on and what would refute it.

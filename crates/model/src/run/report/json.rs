@@ -24,6 +24,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "comparisons": value(&report.table.comparisons),
         "control": value(&report.table.control),
         "verdict": value(&report.table.verdict),
+        "conclusion": value(&report.conclusion()),
         "findings": findings(report),
         "answers": report.answers(),
         "summaries": summaries(report.record),
@@ -34,6 +35,16 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "warnings": report.record.warnings,
         "other": report.other.as_ref().map(|it| other(it.record)),
     });
+    if let Some(outcome) = report.control() {
+        object["control"]["outcome"] = value(&outcome);
+    }
+    if let Some(omission) = &header.plan.not_tried {
+        object["not_tried"] = json!({
+            "policies": omission.policies,
+            "reason": omission.reason(),
+            "command": omission.command(&header.made_by),
+        });
+    }
     if !report.record.cold.is_empty() {
         object["cold_trials"] = json!(trials(&report.record.cold));
     }

@@ -13,12 +13,17 @@ mod history;
 
 mod answer;
 mod blocks;
+mod change;
+mod conclusion;
+mod control;
 mod csv;
 mod document;
+mod doubt;
 mod equals;
 mod failures;
 mod json;
 mod notes;
+mod pages;
 mod requests;
 mod rows;
 mod section;
@@ -27,6 +32,9 @@ mod starts;
 mod trials;
 mod typical;
 
+pub use conclusion::{Conclusion, HugePages};
+pub use control::ControlOutcome;
+pub use doubt::Doubt;
 pub use json::FORMAT;
 pub use trials::trials;
 
@@ -145,7 +153,25 @@ impl<'a> Report<'a> {
         cells.map_or_else(Vec::new, |cells| cells.drawings())
     }
 
-    /// The answer: one sentence per policy that was compared.
+    /// Whether huge pages help; `None` where no policy is about them, for two records and a bench.
+    #[must_use]
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        conclusion::conclude(self)
+    }
+
+    /// What the control shows; `None` where none was run.
+    #[must_use]
+    pub fn control(&self) -> Option<ControlOutcome> {
+        control::outcome(self)
+    }
+
+    /// What keeps a pipeline from resting on the result.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Doubt> {
+        doubt::doubts(self)
+    }
+
+    /// The answer, sentence by sentence.
     #[must_use]
     pub fn answers(&self) -> Vec<String> {
         answer::answers(self)

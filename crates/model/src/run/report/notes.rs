@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use super::answer::{Sign, interval};
+use super::control;
 use super::failures::failed;
 use super::history::history;
 use super::requests::requests;
@@ -13,7 +13,6 @@ use super::{BEFORE_AND_AFTER, Report};
 use crate::base::host::Host;
 use crate::base::missing::Missing;
 use crate::base::units::{KIB, MIB};
-use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Statistic, Warning};
 use crate::run::metric::MetricId;
 use crate::run::record::{Record, StopReason};
@@ -73,6 +72,9 @@ pub(super) const MACHINE: &str = "†";
 /// Before a change that is a difference.
 pub(super) const DIFFERENCE: &str = "Δ";
 
+/// Behind a change without an interval.
+pub(super) const UNKNOWN: &str = "?";
+
 /// What the signs mean that are drawn in these tables, in a fixed order.
 pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let cells = || {
@@ -86,7 +88,10 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
     let threshold = chosen_percent(report.table.verdict.threshold);
     let all = [
         (begins("="), format!("= within ±{threshold} %")),
-        (begins("~"), "~ not significant".to_owned()),
+        (
+            adds(UNKNOWN),
+            format!("{UNKNOWN} too few rounds for an interval"),
+        ),
         (adds(DIFFERENCE), format!("{DIFFERENCE} absolute change")),
         (of_machine, format!("{MACHINE} machine-wide counter")),
     ];
@@ -111,7 +116,7 @@ pub(super) fn computed(report: &Report<'_>, notes: &Notes) -> Option<&'static st
 pub(super) fn doubts(report: &Report<'_>) -> Vec<(Level, String)> {
     let first = |line| (Level::First, line);
     let detail = |line| (Level::Detail, line);
-    let mut doubts: Vec<(Level, String)> = control(report).into_iter().collect();
+    let mut doubts: Vec<(Level, String)> = control::doubt(report).into_iter().collect();
     doubts.extend(travelling(report).into_iter().map(first));
     if report.table.verdict.chosen_afterwards {
         doubts.push(first(AFTERWARDS.to_owned()));
@@ -204,21 +209,6 @@ fn travelling(report: &Report<'_>) -> Vec<String> {
     by_warning.into_iter().map(line).collect()
 }
 
-fn control(report: &Report<'_>) -> Option<(Level, String)> {
-    let control = report.table.control.as_ref()?;
-    let comparison = &control.comparison;
-    let baseline = plain(&comparison.baseline);
-    let metric = metric_of(report.record, &comparison.metric);
-    let Some(interval) = interval(&metric, comparison, Sign::Kept) else {
-        return Some((Level::Detail, "Noise: too few rounds to tell.".to_owned()));
-    };
-    let line = format!(
-        "Noise: {baseline} against itself {} (95 %: {interval}).",
-        effect_of(report.record, comparison)
-    );
-    Some((Level::Detail, line))
-}
-
 fn marks(record: &Record) -> Option<String> {
     let marked = record.trials.iter().filter(|it| !it.marks.is_empty());
     let marked = marked.count();
@@ -287,7 +277,7 @@ fn brief(record: &Record) -> String {
         Err(_) => "THP unknown".to_owned(),
     };
     let mut parts = vec![
-        plain(&format!("Linux {} {}", host.kernel, host.arch)),
+        plain(&format!("Linux {}", host.kernel)),
         machine(host),
         counted(host.cpus.into(), "CPU"),
         thp,
@@ -305,7 +295,8 @@ fn setup(record: &Record) -> String {
         Err(missing) => plain(&format!("THP unknown ({missing})")),
     };
     format!(
-        "Setup: {}, {thp}, seed {}.",
+        "Setup: {}, {}, {thp}, seed {}.",
+        plain(&host.arch),
         pages(host),
         record.header.plan.seed
     )

@@ -8,10 +8,10 @@ use crate::base::missing::Missing;
 use crate::base::units::Unit;
 use crate::run::compare::labels::{label, metric_of};
 use crate::run::compare::medians::Medians;
-use crate::run::compare::{Answer, Change, Comparison, PERCENTILES, Statistic, percentile};
+use crate::run::compare::{Change, Comparison, PERCENTILES, Statistic, percentile};
 use crate::run::metric::cells::split;
 use crate::run::metric::requests::order;
-use crate::run::metric::{METRICS, Metric, Shown};
+use crate::run::metric::{METRICS, Metric, MetricId, Shown};
 use crate::run::record::Record;
 use crate::run::trial::Reading;
 use crate::text::document::Level;
@@ -72,7 +72,21 @@ pub(super) fn rows<'a>(
             }
         }
     }
+    if level == Level::First {
+        leave_out_faults(&mut rows);
+    }
     rows
+}
+
+/// Huge faults say on the first screen what the huge pages that were seen say.
+fn leave_out_faults(rows: &mut Vec<MetricRow<'_>>) {
+    let is_of = |row: &MetricRow<'_>, id: MetricId| row.metric.name == id.name();
+    let seen = |row: &MetricRow<'_>| {
+        is_of(row, MetricId::HugeAnonPeakBytes) && row.is_somewhere_above_zero()
+    };
+    if rows.iter().any(seen) {
+        rows.retain(|row| !is_of(row, MetricId::ThpFaultAllocTotal));
+    }
 }
 
 /// Counts of one metric have one form in all cells: `2048` is not beside `65.5 k`.
@@ -155,16 +169,11 @@ fn row<'a>(
     statistic: Statistic,
 ) -> MetricRow<'a> {
     let find = |policy: &str| {
-        let found = report.table.comparisons.iter().find(|comparison| {
+        report.table.comparisons.iter().find(|comparison| {
             comparison.metric == metric.name
                 && comparison.statistic == statistic
                 && comparison.policy == policy
-        });
-        // Of a policy that changed no page a change is noise, of three rounds.
-        let answer = report.table.verdict.policies.get(policy);
-        let is_noise =
-            |it: &&Comparison| answer == Some(&Answer::NoEffect) && it.change == Change::CannotTell;
-        found.filter(|it| !is_noise(it))
+        })
     };
     let arms = section.columns.iter().skip(1);
     let comparisons: Vec<_> = arms.map(|column| find(column.policy)).collect();

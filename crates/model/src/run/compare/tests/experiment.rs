@@ -33,6 +33,7 @@ pub(super) fn plan() -> Plan {
             policy("always", Some(Thp::Always)),
             policy("again", Some(Thp::Never)),
         ],
+        not_tried: None,
         baseline: "never".to_owned(),
         seed: 7,
         bounds: Bounds {

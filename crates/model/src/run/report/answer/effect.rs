@@ -35,6 +35,20 @@ impl Effect {
         Some(Self { size, rises })
     }
 
+    /// `19.8 % faster`; for other metrics than time `p99 4.2 % higher`.
+    pub(super) fn phrase(&self, metric: &Metric) -> String {
+        let label = sentence_label(metric).replace(", ", " ");
+        let is_time = metric.name == MetricId::WallSeconds.name();
+        match (&self.size, self.rises) {
+            (Size::Times(ratio), _) if is_time => format!("{} times as long", three_digits(*ratio)),
+            (Size::Times(ratio), _) => format!("{label} {} times as high", three_digits(*ratio)),
+            (Size::By(size), true) if is_time => format!("{size} slower"),
+            (Size::By(size), false) if is_time => format!("{size} faster"),
+            (Size::By(size), true) => format!("{label} {size} higher"),
+            (Size::By(size), false) => format!("{label} {size} lower"),
+        }
+    }
+
     /// `is 19.8 % faster than`; for other metrics than time, with what is good:
     /// `is 4.2 % higher in p99 (worse) than`.
     pub(super) fn text(&self, metric: &Metric) -> String {

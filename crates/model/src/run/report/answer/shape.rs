@@ -1,12 +1,21 @@
 //! Answers about single runs: mixed, dependent on what ran before, and what was not seen.
 
 use super::super::Report;
-use super::{Pair, Sign, evidence, of_cell};
+use super::Pair;
+use super::sentence::{Sign, evidence, of_cell};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Order, Runs};
 use crate::run::metric::{Better, Metric, MetricId};
 use crate::run::plan::HostMemory;
 use crate::text::number::{percent, percent_change};
+
+/// The sentence of a policy whose runs go both ways.
+pub(super) fn either(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    match report.table.verdict.policies.get(&comparison.policy) {
+        Some(Answer::DependsOnOrder) => depends(report, comparison, pair),
+        _ => mixed(report, comparison, pair),
+    }
+}
 
 /// `usually faster, sometimes slower`, with how many runs and by how much, and the total.
 pub(super) fn mixed(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {

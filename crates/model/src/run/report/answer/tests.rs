@@ -1,3 +1,4 @@
+use super::effect::Effect;
 use super::*;
 
 #[test]

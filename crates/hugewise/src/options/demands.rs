@@ -1,0 +1,23 @@
+//! What a pipeline demands of a result.
+
+use clap::Args;
+use hugewise_model::run::gate::Gate;
+
+use super::JUDGE;
+
+/// Flags of `run` and `report` that turn a result into an exit code.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Demands {
+    /// Exit with code 5 if this holds: 'wall_seconds > +2%'
+    ///
+    /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
+    #[arg(long, value_name = "COND", help_heading = JUDGE)]
+    pub fail_if: Vec<Gate>,
+
+    /// Exit with code 7 if the result cannot be relied on
+    ///
+    /// That is so if the control failed or is too wide to say anything, a policy was not applied,
+    /// nothing is decided, or a --fail-if is not decided.
+    #[arg(long, hide_short_help = true, help_heading = JUDGE)]
+    pub strict: bool,
+}

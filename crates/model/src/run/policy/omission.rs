@@ -1,0 +1,178 @@
+//! What could be tried here and was not, because a right is missing that the user can give.
+
+use serde::{Deserialize, Serialize};
+
+use super::defaults::defaults;
+use super::realise::Reach;
+use crate::base::host::Host;
+use crate::text::wrap::quoted;
+
+/// Policies that were left out.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Omission {
+    /// Their names.
+    pub policies: Vec<String>,
+    /// What they need.
+    pub needs: Need,
+}
+
+/// What a policy needs that was not given. All of them change settings of the whole machine.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// `--system`.
+    System,
+    /// `--system`, and root.
+    Root,
+    /// A machine whose settings root can write, which a container may not.
+    Machine,
+}
+
+impl Omission {
+    /// These policies, if there are any, on a host where so much was allowed.
+    #[must_use]
+    pub fn of(policies: Vec<String>, host: &Host, reach: Reach) -> Option<Self> {
+        let needs = match (host.user.can_write_thp, host.user.uid, reach) {
+            (true, _, Reach::Process) => Need::System,
+            (false, 0, _) => Need::Machine,
+            _ => Need::Root,
+        };
+        (!policies.is_empty()).then_some(Self { policies, needs })
+    }
+
+    /// Why they were left out, as a clause: `thp=always, a setting of the whole machine`.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let names = self.policies.join(" and ");
+        let what = match self.policies.len() {
+            1 => "a setting of the whole machine",
+            _ => "settings of the whole machine",
+        };
+        let closed = match self.needs {
+            Need::Machine => ", which cannot be changed here",
+            Need::System | Need::Root => "",
+        };
+        format!("{names}, {what}{closed}")
+    }
+
+    /// The command that tries them too, from the words of the one that did not; `None` where none
+    /// can.
+    #[must_use]
+    pub fn command(&self, made_by: &[String]) -> Option<String> {
+        let again = |lead| Some(format!("{lead}{}", rerun(made_by, &["--system"])));
+        match self.needs {
+            Need::System => again(""),
+            Need::Root => again("sudo "),
+            Need::Machine => None,
+        }
+    }
+}
+
+/// What is not among the [`defaults`] for want of `--system` or of the right to write.
+#[must_use]
+pub fn omission(host: &Host, reach: Reach) -> Option<Omission> {
+    let mut writable = host.clone();
+    writable.user.can_write_thp = true;
+    let tried = defaults(host, reach);
+    let more = defaults(&writable, Reach::System).into_iter();
+    let more = more.filter(|policy| !tried.contains(policy));
+    Omission::of(more.map(|policy| policy.name).collect(), host, reach)
+}
+
+/// Flags with a value that limit an experiment: given anew, or not again.
+const REPLACED: [&str; 3] = ["--max-time", "--max-rounds", "--out"];
+
+/// The command line of an experiment once more, with these flags behind its verb.
+#[must_use]
+pub fn rerun(made_by: &[String], flags: &[&str]) -> String {
+    let words: Vec<&str> = made_by.iter().skip(1).map(String::as_str).collect();
+    let verbs = if words.first() == Some(&"bench") {
+        2
+    } else {
+        1
+    };
+    let (verbs, words) = words.split_at(verbs.min(words.len()));
+    // Without `--` a flag may be the workload's.
+    let end = words.iter().position(|word| *word == "--").unwrap_or(0);
+    let (own, workload) = words.split_at(end);
+    let mut kept = Vec::new();
+    let mut own = own.iter();
+    while let Some(word) = own.next() {
+        let (name, value) = word
+            .split_once('=')
+            .map_or((*word, None), |(a, b)| (a, Some(b)));
+        if REPLACED.contains(&name) {
+            let _ = value.or_else(|| own.next().copied());
+        } else if !flags.contains(word) {
+            kept.push(*word);
+        }
+    }
+    let all = verbs.iter().chain(flags).chain(&kept).chain(workload);
+    let words: Vec<String> = all.map(|word| quoted(word)).collect();
+    format!("hugewise {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::host::test_host::host;
+
+    fn said(host: &Host, reach: Reach) -> (String, Option<String>) {
+        let made_by = ["target/hugewise", "run", "--", "sort", "a b"].map(str::to_owned);
+        let omission = omission(host, reach).expect("something is left out");
+        (omission.reason(), omission.command(&made_by))
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_with_the_command_that_tries_it() {
+        let (reason, command) = said(&host("madvise"), Reach::Process);
+        assert_eq!(reason, "thp=always, a setting of the whole machine");
+        assert_eq!(
+            command.as_deref(),
+            Some("hugewise run --system -- sort 'a b'")
+        );
+
+        let user = host("never").unprivileged();
+        let (reason, command) = said(&user, Reach::Process);
+        assert_eq!(
+            reason,
+            "thp=madvise and thp=always, settings of the whole machine"
+        );
+        assert_eq!(
+            command.as_deref(),
+            Some("sudo hugewise run --system -- sort 'a b'")
+        );
+
+        let container = user.with(|host| host.user.uid = 0);
+        let (reason, command) = said(&container, Reach::System);
+        assert!(reason.ends_with("which cannot be changed here"), "{reason}");
+        assert_eq!(command, None);
+
+        assert_eq!(omission(&host("madvise"), Reach::System), None);
+        assert_eq!(omission(&host("always"), Reach::Process), None);
+    }
+
+    #[test]
+    fn a_command_is_given_again_without_its_limits() {
+        let again = |line: &str, flags: &[&str]| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            rerun(&words, flags)
+        };
+        assert_eq!(
+            again(
+                "./hugewise run --max-rounds 7 --system -q -- x --out y",
+                &["--system"]
+            ),
+            "hugewise run --system -q -- x --out y"
+        );
+        assert_eq!(
+            again("hugewise run x --max-time 5", &["--max-time=5m"]),
+            "hugewise run --max-time=5m x --max-time 5"
+        );
+        assert_eq!(
+            again("hugewise bench memory --ops copy", &["--system"]),
+            "hugewise bench memory --system --ops copy"
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! What would decide an open question: so much more time, if that is not too much.
+
+use std::time::Duration;
+
+use super::{Advice, Report, given};
+use crate::run::compare::{Comparison, Scale};
+use crate::run::policy::rerun;
+
+use super::super::answer::judged;
+use super::super::conclusion::conclude;
+
+/// Nobody is sent to wait for longer.
+const MOST: Duration = Duration::from_secs(600);
+/// An effect of the size that is seen is decided once its interval is so much narrower.
+const NARROWER: f64 = 1.3;
+
+/// The command that would decide it, where the noise of this experiment lets it be done soon.
+pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
+    let Some(minutes) = minutes(report) else {
+        return Vec::new();
+    };
+    let limit = format!("--max-time={minutes}m");
+    let command = rerun(&report.record.header.made_by, &[&limit]);
+    let lead = "More rounds may tell:".to_owned();
+    given(lead, command, &format!("run again with {limit}"))
+}
+
+fn minutes(report: &Report<'_>) -> Option<u64> {
+    let policy = conclude(report)?.policy?;
+    let row = judged(report, &policy)?;
+    let factor = factor(&row, report.table.verdict.threshold)?;
+    let seconds = took(report)?.as_secs_f64() * factor.max(2.0);
+    let minutes = (seconds / 60.0).ceil().max(2.0);
+    (seconds <= MOST.as_secs_f64()).then_some(minutes as u64)
+}
+
+/// How many times the rounds so far are needed: the interval narrows with their square root.
+fn factor(row: &Comparison, threshold: f64) -> Option<f64> {
+    let (low, high) = row.low.zip(row.high)?;
+    let (half, effect) = match (row.scale, row.ratio) {
+        (Scale::Ratio, Some(ratio)) => ((high / low).ln() / 2.0, ratio.ln().abs()),
+        _ => return None,
+    };
+    let wanted = effect.max(threshold.ln_1p());
+    Some((NARROWER * half / wanted).powi(2))
+}
+
+/// How long the rounds took.
+fn took(report: &Report<'_>) -> Option<Duration> {
+    let begun = report.record.trials.first()?.started_unix_ms;
+    let last = report.record.trials.last()?.started_unix_ms;
+    last.checked_sub(begun).map(Duration::from_millis)
+}

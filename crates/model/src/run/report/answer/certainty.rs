@@ -1,0 +1,73 @@
+//! How sure the answer is: how many rounds agree, how often such an answer is false, and how far the
+//! baseline lies from itself.
+
+use std::collections::BTreeMap;
+
+use super::super::Report;
+use super::super::control;
+use super::judged;
+use crate::run::compare::{Answer, Change, Comparison};
+use crate::run::plan::JudgeBy;
+use crate::run::record::Record;
+use crate::run::trial::Role;
+
+/// One line; `None` where nothing was decided.
+pub(in super::super) fn certainty(report: &Report<'_>) -> Option<String> {
+    let verdict = &report.table.verdict;
+    let is_program = report.other.is_none() && report.record.header.plan.bench.is_none();
+    let decided = |answer: &Answer| {
+        !matches!(
+            answer,
+            Answer::NoEffect | Answer::NotDecided | Answer::DependsOnOrder
+        )
+    };
+    if !is_program || !verdict.policies.values().any(decided) {
+        return None;
+    }
+    let level = match verdict.judge_by {
+        JudgeBy::Mean | JudgeBy::P95 => "about",
+        JudgeBy::Shape | JudgeBy::Typical => "at least",
+    };
+    let mut parts = vec![format!("How sure: {level} 95 %")];
+    parts.extend(agreement(report));
+    parts.extend(control::brief(report));
+    Some(format!("{}.", parts.join("; ")))
+}
+
+/// `12 of 12 rounds agree`, for the policy of the answer where that is better or worse.
+fn agreement(report: &Report<'_>) -> Option<String> {
+    let conclusion = super::conclude(report);
+    let named = conclusion.and_then(|conclusion| conclusion.policy);
+    let policy = named.or_else(|| super::super::advice::best(report).map(str::to_owned))?;
+    let row = judged(report, &policy)?;
+    let (agreeing, of) = rounds(report.record, &row);
+    let is_directed = matches!(row.change, Change::Higher | Change::Lower);
+    (is_directed && of > 0).then(|| format!("{agreeing} of {of} rounds agree"))
+}
+
+/// In how many rounds a policy lies on the side of its effect, and how many there are.
+fn rounds(record: &Record, row: &Comparison) -> (usize, usize) {
+    let mut rounds: BTreeMap<u32, (Vec<f64>, Option<f64>)> = BTreeMap::new();
+    for trial in record.trials.iter().filter(|trial| trial.succeeded()) {
+        let Some(value) = trial.value(&row.metric) else {
+            continue;
+        };
+        let (baseline, policy) = rounds.entry(trial.round).or_default();
+        if trial.policy == row.baseline {
+            baseline.push(value);
+        } else if trial.policy == row.policy && trial.role == Role::Arm {
+            *policy = Some(value);
+        }
+    }
+    let known = rounds.values().filter_map(|(baseline, policy)| {
+        let count = baseline.len() as f64;
+        (count > 0.0).then_some(())?;
+        Some((*policy)? - baseline.iter().sum::<f64>() / count)
+    });
+    let known: Vec<f64> = known.collect();
+    let agrees = |change: &&f64| match row.change {
+        Change::Higher => **change > 0.0,
+        _ => **change < 0.0,
+    };
+    (known.iter().filter(agrees).count(), known.len())
+}

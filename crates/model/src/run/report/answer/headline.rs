@@ -1,0 +1,171 @@
+//! The first sentence: whether huge pages help, by how much, and at what price.
+
+use super::super::Report;
+use super::super::conclusion::{Conclusion, HugePages};
+use super::effect::Effect;
+use super::sentence::{Sign, evidence, next_step, remarks};
+use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
+use crate::run::compare::labels::{effect_of, label_of, metric_of};
+use crate::run::compare::{Answer, Change, Comparison, Statistic};
+use crate::run::findings::Context;
+use crate::run::findings::win_with_a_loss::{losses, tell};
+use crate::run::metric::requests::{RequestMetric, quantile_end};
+use crate::run::stats::Quantile;
+use crate::text::number::chosen_percent;
+use crate::text::wrap::plain;
+
+pub(super) fn headline(report: &Report<'_>, conclusion: &Conclusion) -> String {
+    let what = command(report);
+    let Some(policy) = conclusion.policy.as_deref() else {
+        return without_pages(report, conclusion, &what);
+    };
+    let pair = pair(report, policy);
+    let reason = report.table.verdict.reasons.get(policy);
+    match (judged(report, policy), conclusion.huge_pages) {
+        (Some(row), HugePages::HelpSometimes) => format!(
+            "Huge pages help some runs of {what} and hurt others. {}",
+            shape::either(report, &row, &pair)
+        ),
+        (Some(row), HugePages::DoNotMatter) => no_difference(report, &what, &row, &pair),
+        (Some(row), HugePages::NotDecided) if reason.is_none() => {
+            not_decided(report, &what, &row, &pair)
+        }
+        (Some(row), HugePages::Help | HugePages::HelpAtAPrice | HugePages::Hurt) => {
+            decided(report, conclusion, &what, &row) + &remarks(report, &row, &pair)
+        }
+        _ => {
+            let why = reason.map_or_else(|| "it was not compared".to_owned(), |it| plain(it));
+            unanswered(&what, &pair, why.trim_end_matches('.'))
+        }
+    }
+}
+
+fn unanswered(what: &str, pair: &Pair, why: &str) -> String {
+    format!(
+        "Not decided whether huge pages help {what}: {}: {why}.",
+        pair.here
+    )
+}
+
+/// `Huge pages help sort: 19.5 % faster with thp=always (95 %: 19.1 to 19.9 %).`
+fn decided(report: &Report<'_>, conclusion: &Conclusion, what: &str, row: &Comparison) -> String {
+    let metric = metric_of(report.record, &row.metric);
+    let phrase = Effect::of(&metric, row);
+    let phrase = phrase.map_or_else(|| "different".to_owned(), |effect| effect.phrase(&metric));
+    let lead = match (conclusion.huge_pages, conclusion.baseline_has_more) {
+        (HugePages::Hurt, _) => format!("Huge pages hurt {what}"),
+        (_, true) => format!("Huge pages help {what}, keep them"),
+        (HugePages::HelpAtAPrice, _) => format!("Huge pages help {what} at a price"),
+        _ => format!("Huge pages help {what}"),
+    };
+    let than = match report.table.verdict.baseline.as_str() {
+        "as-is" => String::new(),
+        other => format!(" than with {}", plain(other)),
+    };
+    format!(
+        "{lead}: {phrase}{} with {}{than} {}{}.",
+        property(report),
+        plain(&row.policy),
+        evidence(report, &metric, row, Sign::Left),
+        beside(report, row)
+    )
+}
+
+/// What a policy changes besides what is judged: throughput and p99 of requests, and what is worse.
+fn beside(report: &Report<'_>, row: &Comparison) -> String {
+    let context = Context::new(report.record, &report.table);
+    let worse = losses(&context, &row.policy);
+    let rows = report.table.comparisons.iter();
+    let requests = rows.filter(|it| it.policy == row.policy && is_of_requests(it));
+    let other = requests.filter(|it| {
+        let is_judged = it.metric == row.metric && it.statistic == row.statistic;
+        !is_judged && !worse.contains(it)
+    });
+    let other = other.map(|it| {
+        let open = match it.change {
+            Change::CannotTell => " (not decided)",
+            _ => "",
+        };
+        let label = label_of(report.record, &it.metric, it.statistic).replace(", ", " ");
+        format!(", {label} {}{open}", effect_of(report.record, it))
+    });
+    let mut text: String = other.collect();
+    let worse: Vec<String> = worse
+        .iter()
+        .map(|it| tell(&context, it).replace(", ", " "))
+        .collect();
+    if !worse.is_empty() {
+        text += &format!(", but {}", worse.join(", "));
+    }
+    text
+}
+
+/// Throughput, or the p99 of a latency.
+fn is_of_requests(row: &Comparison) -> bool {
+    let ends = |name: &str| row.metric.ends_with(name);
+    match row.statistic {
+        Statistic::Quantile(quantile) => {
+            quantile == Quantile::P99 && ends(RequestMetric::Latency.name())
+        }
+        Statistic::Center => {
+            ends(RequestMetric::Throughput.name()) || ends(&quantile_end(Quantile::P99))
+        }
+    }
+}
+
+fn no_difference(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &row.metric);
+    format!(
+        "Huge pages do not matter to {what}: no difference within ±{} %{} with {} {}{}.{}",
+        chosen_percent(report.table.verdict.threshold),
+        pair.subject,
+        pair.here,
+        evidence(report, &metric, row, Sign::Kept),
+        beside(report, row),
+        shape::unseen(report, &row.policy),
+    )
+}
+
+fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &row.metric);
+    let lead = format!("Not decided whether huge pages help {what}");
+    if let Some(shown) = provisional::sentence(report, &row.policy) {
+        return format!("{lead}. With {}: {shown}", pair.here);
+    }
+    let next = next_step(report, row).map_or_else(String::new, |next| format!(" {next}"));
+    if Effect::of(&metric, row).is_none() {
+        return format!("{lead}: nothing was compared.{next}");
+    }
+    let lasting = user_time::sentence(report, &row.policy);
+    let lasting = lasting.map_or_else(String::new, |lasting| format!(" {lasting}"));
+    format!(
+        "{lead}: {}{} with {} {}.{next}{lasting}",
+        effect_of(report.record, row),
+        pair.subject,
+        pair.here,
+        evidence(report, &metric, row, Sign::Kept)
+    )
+}
+
+/// No policy changed the program's pages: it can get none, or nothing that was run gave it any.
+fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> String {
+    let why = why_alike(report);
+    match conclusion.huge_pages {
+        HugePages::DoNotMatter => format!("Huge pages do not matter to {what}: {why}."),
+        _ => format!("Huge pages could not be tried on {what}: {why}."),
+    }
+}
+
+/// The reason is the finding's where there is one: it knows more than the verdict.
+fn why_alike(report: &Report<'_>) -> String {
+    let finding = report.findings.iter().find(|it| is_answer(it));
+    let verdict = &report.table.verdict;
+    let unchanged = verdict.policies.iter();
+    let mut unchanged = unchanged.filter(|(_, answer)| **answer == Answer::NoEffect);
+    let reason = unchanged.find_map(|(policy, _)| verdict.reasons.get(policy));
+    let why = finding
+        .map(|finding| plain(&finding.claim()))
+        .or_else(|| reason.map(|reason| plain(reason)))
+        .unwrap_or_else(|| "nothing that was run changed its pages".to_owned());
+    why.trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,119 @@
+//! The other policies: a clause each, those that did nothing last.
+
+use super::super::Report;
+use super::super::conclusion::Conclusion;
+use super::super::pages::more_huge_bytes;
+use super::effect::Effect;
+use super::sentence::{Sign, evidence};
+use super::{judged, pair, property, shape};
+use crate::run::compare::Answer;
+use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::findings::Context;
+use crate::text::wrap::plain;
+
+/// What the policies show that the first sentence is not about: those whose runs go both ways in a
+/// sentence each, all others in one.
+pub(super) fn others(report: &Report<'_>, conclusion: &Conclusion) -> Vec<String> {
+    let verdict = &report.table.verdict;
+    let policies = report.record.header.plan.policies.iter();
+    let names = policies.map(|policy| policy.name.as_str());
+    let others = names.filter(|name| conclusion.policy.as_deref() != Some(*name));
+    let judged_others = others.filter_map(|name| Some((name, *verdict.policies.get(name)?)));
+    let mut clauses = Clauses::default();
+    let mut sentences = Vec::new();
+    for (policy, answer) in judged_others {
+        match answer {
+            Answer::Mixed | Answer::DependsOnOrder => {
+                let row = judged(report, policy);
+                let text = row.map(|row| shape::either(report, &row, &pair(report, policy)));
+                sentences.extend(text);
+            }
+            _ => clauses.add(report, policy, answer),
+        }
+    }
+    if conclusion.policy.is_none() {
+        clauses.unchanged.clear();
+    }
+    sentences.extend(clauses.sentence());
+    sentences
+}
+
+/// What is said of policies, the most telling first.
+#[derive(Default)]
+struct Clauses {
+    decided: Vec<String>,
+    open: Vec<String>,
+    /// Policies that make no difference.
+    same: Vec<String>,
+    /// Policies that changed no page.
+    unchanged: Vec<String>,
+}
+
+impl Clauses {
+    fn add(&mut self, report: &Report<'_>, policy: &str, answer: Answer) {
+        let name = plain(policy);
+        let context = Context::new(report.record, &report.table);
+        let same_pages = || more_huge_bytes(&context, policy) == Some(0.0);
+        let reason = report.table.verdict.reasons.get(policy);
+        match (answer, reason) {
+            (Answer::Better | Answer::Worse, _) => self.decided.extend(effect(report, policy)),
+            (Answer::NoDifference, _) => self.same.push(name),
+            (Answer::NoEffect, _) => self.unchanged.push(name),
+            (_, Some(why)) => {
+                let why = plain(why);
+                self.open
+                    .push(format!("{name}: {}", why.trim_end_matches('.')));
+            }
+            (_, None) if same_pages() => self.unchanged.push(name),
+            (_, None) => self.open.push(not_decided(report, policy)),
+        }
+    }
+
+    fn sentence(self) -> Option<String> {
+        let mut clauses = self.decided;
+        clauses.extend(self.open);
+        if !self.same.is_empty() {
+            clauses.push(format!("no difference with {}", listed(&self.same)));
+        }
+        if !self.unchanged.is_empty() {
+            clauses.push(format!("{} changed no page", listed(&self.unchanged)));
+        }
+        (!clauses.is_empty()).then(|| format!("Also: {}.", clauses.join("; ")))
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// `malloc=thp 16.7 % faster (95 %: 16.0 to 17.4 %)`.
+fn effect(report: &Report<'_>, policy: &str) -> Option<String> {
+    let row = judged(report, policy)?;
+    let metric = metric_of(report.record, &row.metric);
+    let effect = Effect::of(&metric, &row)?;
+    Some(format!(
+        "{} {}{} {}",
+        plain(policy),
+        effect.phrase(&metric),
+        property(report),
+        evidence(report, &metric, &row, Sign::Left)
+    ))
+}
+
+fn not_decided(report: &Report<'_>, policy: &str) -> String {
+    let name = plain(policy);
+    let Some(row) = judged(report, policy) else {
+        return format!("{name} not compared");
+    };
+    let metric = metric_of(report.record, &row.metric);
+    let size = match Effect::of(&metric, &row) {
+        Some(_) => format!(", {}", effect_of(report.record, &row)),
+        None => String::new(),
+    };
+    let evidence = evidence(report, &metric, &row, Sign::Kept);
+    format!("{name} not decided{size} {evidence}")
+}

@@ -1,0 +1,232 @@
+//! The answer for one policy: a sentence with its interval. It is given where no policy is about huge
+//! pages, for a bench, and for two records.
+
+use super::super::Report;
+use super::effect::Effect;
+use super::{Pair, is_answer, judged, provisional, sentence_label, shape, user_time};
+use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::compare::{Answer, Comparison, fewest_rounds};
+use crate::run::metric::Metric;
+use crate::run::plan::JudgeBy;
+use crate::run::stats::FEWEST_FOR_A_MEAN;
+use crate::text::number::{Scaler, chosen_percent, percent, percent_change, three_digits};
+use crate::text::wrap::plain;
+
+pub(super) fn sentence(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
+    let verdict = &report.table.verdict;
+    let comparison = judged(report, policy);
+    let comparison = comparison.as_ref();
+    let reason = verdict.reasons.get(policy).map(|reason| plain(reason));
+    match (verdict.policies.get(policy), comparison) {
+        (Some(Answer::NoEffect), _) => no_effect(report, policy, pair, reason.as_deref()),
+        (Some(Answer::Better | Answer::Worse), Some(comparison)) => {
+            differs(report, comparison, pair)
+        }
+        (Some(Answer::NoDifference), Some(comparison)) => same(report, comparison, pair),
+        (Some(Answer::Mixed), Some(comparison)) => shape::mixed(report, comparison, pair),
+        (Some(Answer::DependsOnOrder), Some(comparison)) => {
+            shape::depends(report, comparison, pair)
+        }
+        (_, Some(comparison)) => open(report, comparison, pair, reason.as_deref()),
+        (_, None) => no_answer(pair, reason.as_deref()),
+    }
+}
+
+fn differs(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    let effect = Effect::of(&metric, comparison);
+    let sentence = format!(
+        "{} {} {}{} {}.",
+        pair.here,
+        effect.map_or_else(|| "differs from".to_owned(), |effect| effect.text(&metric)),
+        pair.there,
+        pair.subject,
+        evidence(report, &metric, comparison, Sign::Left),
+    );
+    format!("{sentence}{}", remarks(report, comparison, pair))
+}
+
+/// What a direction leaves open: how small the effect may be, and runs that went the other way.
+pub(super) fn remarks(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let small = match may_be_small(report, comparison) {
+        true => format!(
+            " That may be less than {} %.",
+            chosen_percent(report.table.verdict.threshold)
+        ),
+        false => String::new(),
+    };
+    format!("{small}{}", shape::rare(report, &comparison.policy, pair))
+}
+
+/// Whether the interval reaches into the threshold: the direction is known, the worth is not.
+fn may_be_small(report: &Report<'_>, comparison: &Comparison) -> bool {
+    let most = 1.0 + report.table.verdict.threshold;
+    let ends = comparison.low.zip(comparison.high);
+    let ratio = comparison.ratio.and(ends);
+    ratio.is_some_and(|(low, high)| {
+        (1.0 / most..most).contains(&low) || (1.0 / most..most).contains(&high)
+    })
+}
+
+/// Whether an interval keeps its signs. In `19.8 % faster` the word is the sign.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Sign {
+    Kept,
+    Left,
+}
+
+/// `(95 %: 18.9 to 20.6 %)`, with the rounds where some were left out.
+pub(super) fn evidence(
+    report: &Report<'_>,
+    metric: &Metric,
+    comparison: &Comparison,
+    sign: Sign,
+) -> String {
+    let rounds = match comparison.n {
+        1 => "1 round".to_owned(),
+        n => format!("{n} rounds"),
+    };
+    let all = rounds_run(report) == comparison.n;
+    match interval(metric, comparison, sign) {
+        Some(interval) if all => format!("(95 %: {interval})"),
+        Some(interval) => format!("(95 %: {interval}, {rounds})"),
+        None => format!("({rounds})"),
+    }
+}
+
+pub(super) fn rounds_run(report: &Report<'_>) -> u32 {
+    let rounds = report.record.trials.iter().map(|trial| trial.round + 1);
+    rounds.max().unwrap_or(0)
+}
+
+pub(in super::super) fn interval(
+    metric: &Metric,
+    comparison: &Comparison,
+    sign: Sign,
+) -> Option<String> {
+    let (low, high) = (comparison.low?, comparison.high?);
+    let Some(ratio) = comparison.ratio else {
+        let scaler = Scaler::for_row(&metric.unit, &[low, high]);
+        return Some(format!(
+            "{} to {}",
+            scaler.show_change(low),
+            scaler.show_change(high)
+        ));
+    };
+    Some(match sign {
+        Sign::Kept => format!(
+            "{} to {} %",
+            percent_change(low - 1.0),
+            percent_change(high - 1.0)
+        ),
+        Sign::Left if ratio >= 10.0 => format!("{} to {}", three_digits(low), three_digits(high)),
+        Sign::Left if ratio < 1.0 => format!("{} to {} %", percent(1.0 - high), percent(1.0 - low)),
+        Sign::Left => format!("{} to {} %", percent(low - 1.0), percent(high - 1.0)),
+    })
+}
+
+fn same(report: &Report<'_>, comparison: &Comparison, pair: &Pair) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    format!(
+        "{} makes no difference within ±{} % to {}{}{} {}.{}",
+        pair.here,
+        chosen_percent(report.table.verdict.threshold),
+        pair.there,
+        of_cell(&metric),
+        pair.subject,
+        evidence(report, &metric, comparison, Sign::Kept),
+        shape::unseen(report, &comparison.policy),
+    )
+}
+
+/// Of a bench, the metric of the cell that decides.
+pub(super) fn of_cell(metric: &Metric) -> String {
+    if metric.is_of_cell() {
+        format!(" in {}", sentence_label(metric))
+    } else {
+        String::new()
+    }
+}
+
+fn open(report: &Report<'_>, comparison: &Comparison, pair: &Pair, reason: Option<&str>) -> String {
+    let metric = metric_of(report.record, &comparison.metric);
+    if let Some(reason) = reason {
+        return format!(
+            "{} against {}: no answer{}{} {}: {}.",
+            pair.here,
+            pair.there,
+            of_cell(&metric),
+            pair.subject,
+            evidence(report, &metric, comparison, Sign::Kept),
+            reason.trim_end_matches('.'),
+        );
+    }
+    let lasting = user_time::sentence(report, &comparison.policy);
+    let metric_named = match lasting {
+        Some(_) => " in wall time".to_owned(),
+        None => of_cell(&metric),
+    };
+    let lead = format!(
+        "{} against {}: not decided{metric_named}{}",
+        pair.here, pair.there, pair.subject,
+    );
+    if let Some(shown) = provisional::sentence(report, &comparison.policy) {
+        return format!("{lead}. {shown}");
+    }
+    let effect = Effect::of(&metric, comparison).map_or_else(String::new, |_| {
+        format!(", {}", effect_of(report.record, comparison))
+    });
+    let evidence = evidence(report, &metric, comparison, Sign::Kept);
+    let lead = format!("{lead}{effect} {evidence}.");
+    let parts = [Some(lead), next_step(report, comparison), lasting];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// A p95 of fewer values is their maximum.
+const FEWEST_FOR_P95: u32 = 20;
+
+/// What would decide it: enough rounds, or less noise.
+pub(super) fn next_step(report: &Report<'_>, comparison: &Comparison) -> Option<String> {
+    let Some((low, high)) = comparison.low.zip(comparison.high) else {
+        let policies = report.record.header.plan.policies.len();
+        let fewest = match report.table.verdict.judge_by {
+            JudgeBy::Mean => FEWEST_FOR_A_MEAN,
+            JudgeBy::P95 => FEWEST_FOR_P95,
+            JudgeBy::Shape | JudgeBy::Typical => fewest_rounds(policies.saturating_sub(1) as u32),
+        };
+        let is_short = report.other.is_none() && comparison.n < fewest;
+        return is_short.then(|| format!("An answer needs at least {fewest} rounds."));
+    };
+    comparison.ratio.map(|_| {
+        let noise = percent((high - low) / 2.0);
+        format!("The noise (±{noise} %) hides it; longer trials have less.")
+    })
+}
+
+fn no_answer(pair: &Pair, reason: Option<&str>) -> String {
+    let reason = reason.unwrap_or("it was not compared");
+    format!(
+        "{}: no answer{}: {}.",
+        pair.here,
+        pair.subject,
+        reason.trim_end_matches('.')
+    )
+}
+
+/// The reason is the finding's where there is one: it knows more than the verdict.
+fn no_effect(report: &Report<'_>, policy: &str, pair: &Pair, reason: Option<&str>) -> String {
+    let finding = report.findings.iter().find(|finding| {
+        let speaks = finding.policy.as_deref() == Some(policy);
+        speaks && is_answer(finding)
+    });
+    let why = finding.map(|finding| plain(&finding.claim()));
+    let why = why.or_else(|| reason.map(str::to_owned));
+    let why = why.map_or_else(String::new, |why| {
+        format!(": {}", why.trim_end_matches('.'))
+    });
+    let pages = match pair.subject.split_once(" for ") {
+        Some((_, command)) => format!("the pages of {command}"),
+        None => "this program's pages".to_owned(),
+    };
+    format!("{} had no effect on {pages}{why}.", pair.here)
+}

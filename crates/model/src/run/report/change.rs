@@ -1,0 +1,115 @@
+//! What a cell says of a change: its size, its interval, its tone.
+
+use super::notes::{DIFFERENCE, UNKNOWN};
+use crate::run::compare::labels::effect_text;
+use crate::run::compare::{Change, Comparison, Scale};
+use crate::run::metric::Better;
+use crate::text::Tone;
+use crate::text::number::{MINUS, Scaler, percent_change, three_digits};
+
+/// How much is said of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// The change without the value that it leads to.
+    ChangeAlone,
+    Change,
+    Interval,
+    Test,
+}
+
+/// A p-value: three digits are more than a sample of this size knows.
+pub(super) fn p_text(p: f64) -> String {
+    if p < 0.001 {
+        "p<0.001".to_owned()
+    } else {
+        format!("p={p:.3}")
+    }
+}
+
+pub(super) fn tone(better: Better, change: Change) -> Tone {
+    match (better, change) {
+        (Better::Lower, Change::Lower) | (Better::Higher, Change::Higher) => Tone::Good,
+        (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower) => Tone::Bad,
+        _ => Tone::Plain,
+    }
+}
+
+/// The change, whatever may be said of it: what is not decided has its interval in any case.
+pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
+    if comparison.ratio.or(comparison.difference).is_none() {
+        return String::new();
+    }
+    let effect = match comparison.change {
+        Change::NoDifference if is_none(comparison) => "=".to_owned(),
+        Change::NoDifference => format!("= {}", marked_effect(comparison, scaler)),
+        _ => marked_effect(comparison, scaler),
+    };
+    let is_open = comparison.change == Change::CannotTell;
+    let digits = match detail {
+        Detail::Interval | Detail::Test => Digits::All,
+        _ => Digits::Few,
+    };
+    match interval_text(comparison, scaler, digits) {
+        Some(interval) if is_open || digits == Digits::All => format!("{effect} {interval}"),
+        None if is_open => format!("{effect} {UNKNOWN}"),
+        _ => effect,
+    }
+}
+
+/// Whether the change is none at all.
+fn is_none(comparison: &Comparison) -> bool {
+    let rounded = |ratio: f64| (ratio - 1.0).abs() < 0.000_05;
+    comparison.ratio.is_some_and(rounded) || comparison.difference == Some(0.0)
+}
+
+/// How exactly the ends of an interval are given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Digits {
+    /// As the change.
+    All,
+    /// No decimals from one per cent on.
+    Few,
+}
+
+/// Whether a figure is shown from which that of the two values beside it differs by more than a
+/// tenth, and by what is of interest.
+pub(super) fn is_apart(comparison: &Comparison, threshold: f64) -> bool {
+    let (Some(before), Some(after)) = (comparison.baseline_value, comparison.policy_value) else {
+        return false;
+    };
+    let (shown, between, least) = match (comparison.ratio, comparison.difference) {
+        (Some(ratio), _) => (ratio.ln(), (after / before).ln(), threshold.ln_1p()),
+        (None, Some(difference)) => (difference, after - before, threshold * before.abs()),
+        (None, None) => return false,
+    };
+    comparison.change != Change::NoDifference
+        && (between - shown).abs() > (shown.abs() / 10.0).max(least)
+}
+
+fn marked_effect(comparison: &Comparison, scaler: &Scaler) -> String {
+    let mark = match comparison.scale {
+        Scale::Difference => DIFFERENCE,
+        Scale::Ratio => "",
+    };
+    format!("{mark}{}", effect_text(comparison, scaler))
+}
+
+fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Option<String> {
+    let (low, high) = (comparison.low?, comparison.high?);
+    if low >= high {
+        return None;
+    }
+    let end = |end: f64| match comparison.ratio {
+        Some(ratio) if ratio >= 10.0 => three_digits(end),
+        Some(_) if digits == Digits::Few && (end - 1.0).abs() >= 0.01 => whole_percent(end - 1.0),
+        Some(_) => percent_change(end - 1.0),
+        None => scaler.show_change(end),
+    };
+    Some(format!("[{}, {}]", end(low), end(high)))
+}
+
+/// `+86`, `−12`.
+fn whole_percent(share: f64) -> String {
+    let sign = if share < 0.0 { MINUS } else { '+' };
+    format!("{sign}{:.0}", share.abs() * 100.0)
+}

@@ -1,0 +1,177 @@
+//! The question of every experiment, answered in one place: do huge pages help this program?
+
+use serde::Serialize;
+
+use super::Report;
+use super::advice::best;
+use super::answer::judged;
+use super::pages::more_huge_bytes;
+use crate::run::compare::Answer;
+use crate::run::compare::coverage::huge_kinds;
+use crate::run::findings::Context;
+use crate::run::findings::win_with_a_loss::losses;
+use crate::run::metric::MetricId;
+
+/// What huge pages do for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HugePages {
+    /// They help.
+    Help,
+    /// They help, and something else is worse: a tail, memory, stalls.
+    HelpAtAPrice,
+    /// They hurt.
+    Hurt,
+    /// They help some runs and hurt others.
+    HelpSometimes,
+    /// Shown to make no difference, or the program gets none however the machine is set.
+    DoNotMatter,
+    /// Nothing that was run changed the program's pages.
+    NotTried,
+    /// The rounds do not tell.
+    NotDecided,
+}
+
+/// The answer, and the policy that it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conclusion {
+    /// What huge pages do.
+    pub huge_pages: HugePages,
+    /// The policy whose comparison with the baseline shows it; `None` where no policy changed the
+    /// pages.
+    pub policy: Option<String>,
+    /// Whether the baseline has more huge pages than that policy.
+    pub baseline_has_more: bool,
+}
+
+/// A policy that differs from the baseline in nothing but what decides about huge pages.
+struct Arm<'a> {
+    policy: &'a str,
+    answer: Answer,
+    /// How many more bytes are huge than under the baseline.
+    more: f64,
+    /// How large its effect is, whichever way it goes.
+    effect: f64,
+}
+
+/// The conclusion of a report; `None` where no policy is about huge pages, where nothing is
+/// compared, for two records, and for a bench, whose answer is about its cells.
+pub(super) fn conclude(report: &Report<'_>) -> Option<Conclusion> {
+    if report.other.is_some() || report.record.header.plan.bench.is_some() {
+        return None;
+    }
+    let context = Context::new(report.record, &report.table);
+    let arms = arms(report, &context);
+    if arms.is_empty() {
+        return None;
+    }
+    Some(shown(report, &context, &arms).unwrap_or_else(|| not_shown(&context, &arms)))
+}
+
+fn arms<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Vec<Arm<'a>> {
+    let verdict = &report.table.verdict;
+    let baseline = context.settings(&verdict.baseline);
+    let policies = report.record.header.plan.policies.iter();
+    let siblings = policies.filter(|policy| policy.settings.is_sibling_of(&baseline));
+    let arm = |policy: &'a str| {
+        Some(Arm {
+            policy,
+            answer: *verdict.policies.get(policy)?,
+            more: more_huge_bytes(context, policy)?,
+            effect: effect(report, policy),
+        })
+    };
+    siblings.filter_map(|policy| arm(&policy.name)).collect()
+}
+
+fn effect(report: &Report<'_>, policy: &str) -> f64 {
+    let row = judged(report, policy);
+    let ratio = row.as_ref().and_then(|row| row.ratio);
+    let difference = row.as_ref().and_then(|row| row.difference);
+    let log = ratio.map(|ratio| ratio.ln().abs());
+    log.or(difference.map(f64::abs)).unwrap_or(0.0)
+}
+
+/// The answer of a policy that was shown to change something, and whose pages differ.
+fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option<Conclusion> {
+    let best = best(report);
+    let largest = |wanted: &[Answer], sign: f64| {
+        let fitting = arms
+            .iter()
+            .filter(|arm| wanted.contains(&arm.answer) && arm.more * sign > 0.0);
+        fitting.max_by(|a, b| {
+            let rank = |arm: &Arm<'_>| (best == Some(arm.policy), arm.effect);
+            let ((a_best, a), (b_best, b)) = (rank(a), rank(b));
+            a_best.cmp(&b_best).then(a.total_cmp(&b))
+        })
+    };
+    let both = [Answer::Mixed, Answer::DependsOnOrder];
+    let found = |huge_pages, arm: &Arm<'_>| Conclusion::of(huge_pages, arm);
+    if let Some(arm) = largest(&[Answer::Better], 1.0) {
+        let is_free = losses(context, arm.policy).is_empty();
+        let help = match is_free {
+            true => HugePages::Help,
+            false => HugePages::HelpAtAPrice,
+        };
+        return Some(found(help, arm));
+    }
+    largest(&[Answer::Worse], -1.0)
+        .map(|arm| found(HugePages::Help, arm))
+        .or_else(|| largest(&[Answer::Better], -1.0).map(|arm| found(HugePages::Hurt, arm)))
+        .or_else(|| largest(&[Answer::Worse], 1.0).map(|arm| found(HugePages::Hurt, arm)))
+        .or_else(|| largest(&both, 1.0).map(|arm| found(HugePages::HelpSometimes, arm)))
+        .or_else(|| largest(&both, -1.0).map(|arm| found(HugePages::HelpSometimes, arm)))
+}
+
+/// Where nothing was shown to change: of the policies whose pages differ, the one in which they
+/// differ most tells.
+fn not_shown(context: &Context<'_>, arms: &[Arm<'_>]) -> Conclusion {
+    let differing = arms.iter().filter(|arm| arm.more != 0.0);
+    let farthest = differing.max_by(|a, b| a.more.abs().total_cmp(&b.more.abs()));
+    if let Some(arm) = farthest {
+        let huge_pages = match arm.answer {
+            Answer::NoDifference => HugePages::DoNotMatter,
+            _ => HugePages::NotDecided,
+        };
+        return Conclusion::of(huge_pages, arm);
+    }
+    let widest = arms
+        .iter()
+        .map(|arm| arm.policy)
+        .chain([context.baseline()]);
+    let was_allowed = widest.map(|policy| context.rank(policy)).max() == Some(2);
+    Conclusion {
+        huge_pages: match is_small(context) || (was_allowed && !has_any(context)) {
+            true => HugePages::DoNotMatter,
+            false => HugePages::NotTried,
+        },
+        policy: None,
+        baseline_has_more: false,
+    }
+}
+
+/// Whether the program is smaller than a huge page.
+fn is_small(context: &Context<'_>) -> bool {
+    let peak = context
+        .medians
+        .get(context.baseline(), MetricId::PeakRssBytes);
+    let huge_page = context.host().pmd_bytes();
+    huge_page.is_some_and(|huge| peak.is_ok_and(|peak| peak < huge as f64))
+}
+
+/// Whether any page was huge under the baseline.
+fn has_any(context: &Context<'_>) -> bool {
+    let kinds = huge_kinds(context.record).into_iter();
+    let mut bytes = kinds.map(|kind| context.medians.get(context.baseline(), kind));
+    bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
+}
+
+impl Conclusion {
+    fn of(huge_pages: HugePages, arm: &Arm<'_>) -> Self {
+        Self {
+            huge_pages,
+            policy: Some(arm.policy.to_owned()),
+            baseline_has_more: arm.more < 0.0,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The control: whether the baseline, run twice in each round, agrees with itself.
+
+use serde::Serialize;
+use strum::Display;
+
+use super::Report;
+use super::answer::{Sign, interval};
+use crate::run::compare::labels::{effect_of, metric_of};
+use crate::run::compare::{Answer, Comparison, Scale};
+use crate::text::document::Level;
+use crate::text::number::percent;
+use crate::text::wrap::plain;
+
+/// What the control shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlOutcome {
+    /// The baseline differs from itself by less than the effect that is reported, or than the
+    /// threshold where none is.
+    #[strum(serialize = "passed")]
+    Passed,
+    /// Its interval is too wide to say so.
+    #[strum(serialize = "too wide to say")]
+    TooWide,
+    /// It differs from itself by more than the threshold: so much is chance here.
+    #[strum(serialize = "failed")]
+    Failed,
+}
+
+/// What the control shows; `None` where none was run.
+#[must_use]
+pub fn outcome(report: &Report<'_>) -> Option<ControlOutcome> {
+    let control = &report.table.control.as_ref()?.comparison;
+    let Some((low, high)) = around_zero(control) else {
+        return Some(ControlOutcome::TooWide);
+    };
+    let threshold = threshold(report, control);
+    let limit = threshold.max(smallest_effect(report).unwrap_or(0.0));
+    Some(if low > threshold || high < -threshold {
+        ControlOutcome::Failed
+    } else if -limit <= low && high <= limit {
+        ControlOutcome::Passed
+    } else {
+        ControlOutcome::TooWide
+    })
+}
+
+/// `control within ±0.6 %: passed`.
+pub(super) fn brief(report: &Report<'_>) -> Option<String> {
+    let outcome = outcome(report)?;
+    let control = &report.table.control.as_ref()?.comparison;
+    let farthest = around_zero(control).map(|(low, high)| -low.min(-high));
+    let figure = farthest.filter(|_| control.scale == Scale::Ratio);
+    let figure = figure.map(|end| format!(" within ±{} %", percent(end.exp_m1())));
+    Some(format!("control{}: {outcome}", figure.unwrap_or_default()))
+}
+
+/// `as-is against itself +0.1 % (95 %: −0.4 to +0.6 %): passed`.
+fn line(report: &Report<'_>) -> Option<String> {
+    let outcome = outcome(report)?;
+    let control = &report.table.control.as_ref()?.comparison;
+    let metric = metric_of(report.record, &control.metric);
+    let baseline = plain(&control.baseline);
+    let figures = interval(&metric, control, Sign::Kept).map(|interval| {
+        let effect = effect_of(report.record, control);
+        format!(" {effect} (95 %: {interval})")
+    });
+    let figures = figures.unwrap_or_default();
+    Some(format!("{baseline} against itself{figures}: {outcome}"))
+}
+
+/// The whole of it: a detail, unless it failed.
+pub(super) fn doubt(report: &Report<'_>) -> Option<(Level, String)> {
+    let line = format!("Control: {}.", line(report)?);
+    Some(match outcome(report)? {
+        ControlOutcome::Failed => (
+            Level::First,
+            format!("{line} So much is chance here: take no effect of this size for real."),
+        ),
+        _ => (Level::Detail, line),
+    })
+}
+
+fn around_zero(row: &Comparison) -> Option<(f64, f64)> {
+    let (low, high) = row.low.zip(row.high)?;
+    Some(match row.scale {
+        Scale::Ratio => (low.ln(), high.ln()),
+        Scale::Difference => (low, high),
+    })
+}
+
+fn threshold(report: &Report<'_>, control: &Comparison) -> f64 {
+    let threshold = report.table.verdict.threshold;
+    match control.scale {
+        Scale::Ratio => threshold.ln_1p(),
+        Scale::Difference => threshold * control.baseline_value.unwrap_or(0.0).abs(),
+    }
+}
+
+/// The smallest effect that is reported as better or worse.
+fn smallest_effect(report: &Report<'_>) -> Option<f64> {
+    let verdict = &report.table.verdict;
+    let decided = verdict.policies.iter();
+    let decided = decided.filter(|(_, answer)| matches!(answer, Answer::Better | Answer::Worse));
+    let effects = decided.filter_map(|(policy, _)| {
+        let row = super::answer::judged(report, policy)?;
+        let log = row.ratio.map(|ratio| ratio.ln().abs());
+        log.or(row.difference.map(f64::abs))
+    });
+    effects.min_by(f64::total_cmp)
+}

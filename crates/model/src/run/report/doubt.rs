@@ -1,0 +1,85 @@
+//! What keeps a pipeline from resting on a result, whatever the result is.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::Report;
+use super::control::{ControlOutcome, outcome};
+use crate::run::compare::Answer;
+use crate::run::trial::{Mark, Trial};
+use crate::text::wrap::plain;
+
+/// A doubt about the whole of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The control failed.
+    ControlFailed,
+    /// The control is too wide to say anything.
+    ControlTooWide,
+    /// A policy was not in force in some of its trials.
+    NotApplied {
+        /// Its name.
+        policy: String,
+    },
+    /// No policy got an answer.
+    NothingDecided,
+}
+
+impl Doubt {
+    /// Whether it is serious enough to be said where nobody asked for strictness.
+    #[must_use]
+    pub fn is_serious(&self) -> bool {
+        matches!(self, Self::ControlFailed | Self::NotApplied { .. })
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ControlFailed => f.write_str(
+                "the control failed: the baseline differs from itself by more than the threshold",
+            ),
+            Self::ControlTooWide => f.write_str("the control is too wide to say anything"),
+            Self::NotApplied { policy } => {
+                write!(f, "{} was not applied in every trial", plain(policy))
+            }
+            Self::NothingDecided => f.write_str("nothing is decided"),
+        }
+    }
+}
+
+/// The doubts about a report; none where nothing is compared.
+pub(super) fn doubts(report: &Report<'_>) -> Vec<Doubt> {
+    let answers = &report.table.verdict.policies;
+    if answers.is_empty() {
+        return Vec::new();
+    }
+    let control = match outcome(report) {
+        Some(ControlOutcome::Failed) => Some(Doubt::ControlFailed),
+        Some(ControlOutcome::TooWide) => Some(Doubt::ControlTooWide),
+        Some(ControlOutcome::Passed) | None => None,
+    };
+    let is_open = |answer: &Answer| matches!(answer, Answer::NotDecided | Answer::DependsOnOrder);
+    let nothing = answers
+        .values()
+        .all(is_open)
+        .then_some(Doubt::NothingDecided);
+    control
+        .into_iter()
+        .chain(not_applied(report))
+        .chain(nothing)
+        .collect()
+}
+
+/// The policies that were not in force in some trial.
+fn not_applied<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Doubt> + 'a {
+    let is_marked = |trial: &&Trial| {
+        let mut marks = trial.marks.iter();
+        marks.any(|mark| matches!(mark, Mark::NotApplied { .. }))
+    };
+    let marked = report.record.trials.iter().filter(is_marked);
+    let marked: BTreeSet<&str> = marked.map(|trial| trial.policy.as_str()).collect();
+    marked.into_iter().map(|policy| Doubt::NotApplied {
+        policy: policy.to_owned(),
+    })
+}

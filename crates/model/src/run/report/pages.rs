@@ -1,0 +1,69 @@
+//! Which policies gave a program more huge pages than the baseline, and which fewer.
+
+use crate::run::compare::Answer;
+use crate::run::compare::coverage::huge_kinds;
+use crate::run::findings::Context;
+use crate::run::metric::MetricId;
+
+/// Faults that differ by less say nothing of pages.
+const FAULTS: f64 = 0.05;
+
+/// How many more bytes were huge under a policy than under the baseline: negative where fewer were,
+/// zero where the pages were alike. Where no sample told, the huge page is one and only its sign is
+/// known: from the faults, or else from the settings. `None` where nothing tells.
+pub(super) fn more_huge_bytes(context: &Context<'_>, policy: &str) -> Option<f64> {
+    if context.answer(policy) == Some(Answer::NoEffect) {
+        return Some(0.0);
+    }
+    sampled(context, policy).or_else(|| by_settings(context, policy))
+}
+
+/// From what was read while the trials ran; `None` where neither huge pages nor faults were.
+fn sampled(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let both = |metric: &str| {
+        let there = context.medians.get(context.baseline(), metric).ok()?;
+        let here = context.medians.get(policy, metric).ok()?;
+        Some((there, here))
+    };
+    let kinds = huge_kinds(context.record).into_iter();
+    let read: Vec<(&str, f64)> = kinds
+        .filter_map(|kind| both(kind).map(|(there, here)| (kind, here - there)))
+        .collect();
+    let page = huge_page(context);
+    if read.iter().any(|(kind, _)| kind.starts_with("huge_anon_")) {
+        let bytes = read.iter().map(|(_, bytes)| *bytes);
+        let farthest = bytes.max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+        let peak = both(MetricId::PeakRssBytes.name());
+        let peak = peak.map_or(0.0, |(there, here)| there.max(here));
+        if farthest.abs() > page.max(0.01 * peak) {
+            return Some(farthest);
+        }
+    }
+    let (there, here) = both(MetricId::MinorFaultsTotal.name())?;
+    let is_alike = (there - here).abs() <= FAULTS * there;
+    Some(if is_alike {
+        0.0
+    } else {
+        (there - here).signum() * page
+    })
+}
+
+/// From what the policies set.
+fn by_settings(context: &Context<'_>, policy: &str) -> Option<f64> {
+    let baseline = context.baseline();
+    let page = huge_page(context);
+    let (here, there) = (context.rank(policy), context.rank(baseline));
+    let settings = [policy, baseline].map(|name| context.settings(name));
+    match here.cmp(&there) {
+        std::cmp::Ordering::Greater => Some(page),
+        std::cmp::Ordering::Less => Some(-page),
+        // What a sibling sets of the program, such as malloc=thp, asks for huge pages.
+        std::cmp::Ordering::Equal => {
+            (!settings[0].differs_only_in_pages(&settings[1])).then_some(page)
+        }
+    }
+}
+
+fn huge_page(context: &Context<'_>) -> f64 {
+    context.host().pmd_bytes().unwrap_or(1) as f64
+}

@@ -1,0 +1,127 @@
+//! The question on the box, answered from which pages the policies got and what their runs show.
+
+use hugewise_model::run::compare::{Answer, Change, Comparison, Statistic, Table};
+use hugewise_model::run::policy::{Policy, Thp};
+use hugewise_model::run::record::Record;
+use hugewise_model::run::report::{ControlOutcome, Doubt, HugePages, Report};
+
+use crate::sample::{self, Figures, huge_pages, small_pages, thp, with};
+
+const SECONDS: &str = "wall_seconds";
+
+/// The conclusion and the first sentence of as-is against one policy.
+fn concluded(as_is: Figures, policy: Policy, figures: Figures) -> (HugePages, String) {
+    let record = sample::record(&[(Policy::as_is(), as_is), (policy, figures)], 12);
+    let table = sample::table(&record, 0.004);
+    let report = Report::new(&record, table, Vec::new(), None);
+    let conclusion = report.conclusion().unwrap();
+    (conclusion.huge_pages, report.answers().remove(0))
+}
+
+#[test]
+fn a_program_that_is_slower_without_huge_pages_keeps_them() {
+    let never = thp("thp=never", Thp::Never);
+    let (help, said) = concluded(
+        huge_pages(),
+        never,
+        with(&small_pages(), &[(SECONDS, 20.0)]),
+    );
+    assert_eq!(help, HugePages::Help);
+    let start = "Huge pages help sort -n numbers.txt, keep them: 49";
+    assert!(
+        said.starts_with(start) && said.contains("slower with thp=never"),
+        "{said}"
+    );
+}
+
+#[test]
+fn huge_pages_hurt_from_both_sides() {
+    let always = thp("thp=always", Thp::Always);
+    let (hurt, said) = concluded(
+        small_pages(),
+        always,
+        with(&huge_pages(), &[(SECONDS, 5.0)]),
+    );
+    assert_eq!(hurt, HugePages::Hurt);
+    assert!(said.contains("slower with thp=always"), "{said}");
+
+    let never = thp("thp=never", Thp::Never);
+    let (hurt, said) = concluded(huge_pages(), never, with(&small_pages(), &[(SECONDS, 3.0)]));
+    assert_eq!(hurt, HugePages::Hurt);
+    assert!(said.contains("faster with thp=never"), "{said}");
+}
+
+#[test]
+fn huge_pages_that_change_no_time_do_not_matter() {
+    let always = thp("thp=always", Thp::Always);
+    let (same, said) = concluded(
+        small_pages(),
+        always,
+        with(&huge_pages(), &[(SECONDS, 4.21)]),
+    );
+    assert_eq!(same, HugePages::DoNotMatter);
+    let start = "Huge pages do not matter to sort -n numbers.txt: no difference within ±1 % with";
+    assert!(said.starts_with(start), "{said}");
+}
+
+/// What a policy does that changed no page is no answer about huge pages.
+#[test]
+fn the_policy_whose_pages_differ_most_decides() {
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=madvise", Thp::Madvise), small_pages()),
+        (
+            thp("thp=always", Thp::Always),
+            with(&huge_pages(), &[(SECONDS, 4.21)]),
+        ),
+    ];
+    let record = sample::record(&arms, 12);
+    let mut table = sample::table(&record, 0.004);
+    let answers = &mut table.verdict.policies;
+    answers.insert("thp=madvise".to_owned(), Answer::NotDecided);
+    let report = Report::new(&record, table, Vec::new(), None);
+    let conclusion = report.conclusion().unwrap();
+    assert_eq!(conclusion.huge_pages, HugePages::DoNotMatter);
+    assert_eq!(conclusion.policy.as_deref(), Some("thp=always"));
+    assert_eq!(report.answers()[1], "Also: thp=madvise changed no page.");
+}
+
+fn clear_win() -> (Record, Table) {
+    let record = sample::clear_win();
+    let table = sample::table(&record, 0.004);
+    (record, table)
+}
+
+#[test]
+fn requests_stand_in_the_first_sentence() {
+    let (record, mut table) = clear_win();
+    let rate = Comparison {
+        metric: "throughput_per_second".to_owned(),
+        statistic: Statistic::Center,
+        ratio: Some(1.12),
+        change: Change::Higher,
+        ..sample::comparison(&record, SECONDS, "thp=always", 0.01)
+    };
+    table.comparisons.push(rate);
+    let report = Report::new(&record, table, Vec::new(), None);
+    let said = report.answers().remove(0);
+    assert!(said.ends_with("), throughput +12.0 %."), "{said}");
+}
+
+#[test]
+fn the_control_has_three_words_and_doubts_follow_from_them() {
+    let (record, table) = clear_win();
+    let outcome = |low: f64, high: f64| {
+        let mut table = table.clone();
+        let control = table.control.as_mut().unwrap();
+        (control.comparison.low, control.comparison.high) = (Some(low), Some(high));
+        let report = Report::new(&record, table, Vec::new(), None);
+        (report.control().unwrap(), report.doubts())
+    };
+    // The effect is −20 %.
+    assert_eq!(outcome(0.9, 1.1), (ControlOutcome::Passed, Vec::new()));
+    let wide = (ControlOutcome::TooWide, vec![Doubt::ControlTooWide]);
+    assert_eq!(outcome(0.7, 1.2), wide);
+    let failed = (ControlOutcome::Failed, vec![Doubt::ControlFailed]);
+    assert_eq!(outcome(1.02, 1.1), failed);
+}

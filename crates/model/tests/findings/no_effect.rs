@@ -27,19 +27,19 @@ fn no_effect_has_a_reason() {
         (
             small_pages(),
             expect![[r#"
-                thp=always: no page was huge under either, because no anonymous mapping was eligible at its first fault (too small, not aligned, grown in small steps, or forbidden by the program). 51,200 and 51,200 minor faults
+                thp=always: no page was huge, because no anonymous mapping was eligible at its first fault (too small, not aligned, grown in small steps, or forbidden by the program). 51,200 and 51,200 minor faults
             "#]],
         ),
         (
             with(&small_pages(), &[("peak_rss_bytes", 1.2e6)]),
             expect![[r#"
-                thp=always: no page was huge under either, because its largest process used at most 1.14 MiB, less than one huge page (2 MiB). 51,200 and 51,200 minor faults
+                thp=always: no page was huge, because its largest process used at most 1.14 MiB, less than one huge page (2 MiB). 51,200 and 51,200 minor faults
             "#]],
         ),
         (
             with(&small_pages(), &[("thp_fault_fallback_total", 400.0)]),
             expect![[r#"
-                thp=always: no page was huge under either, because under thp=always 400 huge faults fell back machine-wide, or no mapping of this program was eligible. 51,200 and 51,200 minor faults
+                thp=always: no page was huge, because under thp=always 400 huge faults fell back machine-wide, or no mapping of this program was eligible. 51,200 and 51,200 minor faults
             "#]],
         ),
         (
@@ -49,7 +49,7 @@ fn no_effect_has_a_reason() {
                 &[("anon_peak_bytes", 4.0e7), ("rss_mean_bytes", 7.0e8)],
             ),
             expect![[r#"
-                thp=always: no page was huge under either, because only 38.1 MiB of the 812 MiB of its largest process are anonymous memory; shared memory follows shmem_enabled (never) or a hugetlb pool, file memory its file system. 51,200 and 51,200 minor faults
+                thp=always: no page was huge, because only 38.1 MiB of the 812 MiB of its largest process are anonymous memory; shared memory follows shmem_enabled (never) or a hugetlb pool, file memory its file system. 51,200 and 51,200 minor faults
             "#]],
         ),
         (

@@ -38,7 +38,7 @@ fn of_equals_the_one_is_recommended_that_changes_the_program_only() {
     let lines: Vec<String> = lines.iter().take(2).map(ToString::to_string).collect();
     expect![[r#"
         thp=always and malloc=thp are about equally good (95 %: −0.5 to +0.6 %); malloc=thp changes this program only.
-        Recommended: malloc=thp. Run with it:
+        Recommended: malloc=thp. It changes this program only:
     "#]]
     .assert_eq(&format!("{}\n", lines.join("\n")));
     let json: serde_json::Value = serde_json::from_str(&report.json()).expect("JSON");
@@ -58,10 +58,10 @@ fn too_few_rounds_still_say_what_they_show() {
         format!("{}\n", report(&record).answers().join("\n"))
     };
     expect![[r#"
-        thp=always against as-is: not decided for sort -n numbers.txt. Provisional (2 rounds; at least 5 decide): wall time −19.6 to −19.2 %, lower in 2 of 2 rounds; user time −12.6 to −12.0 %, lower in 2 of 2 rounds. This assumes that what the rounds have in common is no chance.
+        Not decided whether huge pages help sort -n numbers.txt. With thp=always: Provisional (2 rounds; at least 5 decide): wall time −19.6 to −19.2 %, lower in 2 of 2 rounds; user time −12.6 to −12.0 %, lower in 2 of 2 rounds. This assumes that what the rounds have in common is no chance.
     "#]].assert_eq(&said(2));
     expect![[r#"
-        thp=always against as-is: not decided for sort -n numbers.txt. Provisional (1 round; at least 5 decide): wall time −19.6 %; user time −12.6 %.
+        Not decided whether huge pages help sort -n numbers.txt. With thp=always: Provisional (1 round; at least 5 decide): wall time −19.6 %; user time −12.6 %.
     "#]].assert_eq(&said(1));
 }
 
@@ -79,6 +79,6 @@ fn user_time_is_said_where_wall_time_does_not_tell() {
         trial.readings.insert("wall_seconds".to_owned(), wall);
     }
     expect![[r#"
-        thp=always against as-is: not decided in wall time for sort -n numbers.txt, −9.0 % (95 %: −18.2 to +11.2 %). Noise hides it: try longer trials or a longer --max-time. User time: −12.1 % (95 %: −12.5 to −11.7 %): this lasts as the program runs.
+        Not decided whether huge pages help sort -n numbers.txt: −9.0 % with thp=always (95 %: −18.2 to +11.2 %). The noise (±14.7 %) hides it; longer trials have less. User time: −12.1 % (95 %: −12.5 to −11.7 %): this lasts as the program runs.
     "#]].assert_eq(&format!("{}\n", report(&record).answers().join("\n")));
 }

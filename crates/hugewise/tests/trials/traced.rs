@@ -185,7 +185,7 @@ fn said(case: &Case, as_user: bool, flags: &[&str], command: &[String]) -> f64 {
         .success();
     let text = String::from_utf8_lossy(&ran.get_output().stdout).into_owned();
     let digits = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
-    let number = text.split_ascii_whitespace().filter(digits).next_back();
+    let number = text.split_ascii_whitespace().rfind(digits);
     let number = number.and_then(|word| word.parse().ok());
     number.unwrap_or_else(|| panic!("{command:?} said {text:?}"))
 }

@@ -130,7 +130,11 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
     let metric = metric_of(report.record, &row.metric);
     let lead = format!("Not decided whether huge pages help {what}");
     if let Some(shown) = provisional::sentence(report, &row.policy) {
-        return format!("{lead}. With {}: {shown}", pair.here);
+        return format!(
+            "{lead}. With {}, {}",
+            pair.here,
+            shown.replacen("Provisional", "provisional", 1)
+        );
     }
     let next = next_step(report, row).map_or_else(String::new, |next| format!(" {next}"));
     if Effect::of(&metric, row).is_none() {

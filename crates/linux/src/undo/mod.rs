@@ -2,7 +2,7 @@
 //!
 //! Before the first write the old values are on disk. A guard puts them back; where no guard
 //! could run (SIGKILL, a crash) the journal is still there, and [`undo`] does: by the
-//! [`Guardian`] at once, or at the next start, or when it is asked to.
+//! guardian at once, or at the next start, or when it is asked to.
 
 use std::fmt;
 

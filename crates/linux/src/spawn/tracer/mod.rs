@@ -11,7 +11,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::io;
 
 use hugewise_model::base::host::THP_DIR;
 use hugewise_model::run::policy::realise::Tracer as Advice;
@@ -23,10 +22,12 @@ use crate::machine::root::Root;
 mod filter;
 mod heap;
 mod registers;
+mod thread;
 
 use filter::Call;
 use heap::Heap;
 use registers::{Registers, SignalMask};
+use thread::{OwnState, Step, Thread};
 
 pub(super) use filter::Filter;
 pub use filter::try_tracing;
@@ -54,50 +55,6 @@ impl Range {
     const fn bytes(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
-}
-
-/// Where a thread stands.
-#[derive(Debug)]
-enum Step {
-    /// It runs its own program.
-    Own,
-    /// It makes a call whose result matters.
-    Calling(Call),
-    /// It has run exec(2), and has memory of its program to advise, at the end of a call of its
-    /// own: so many stops at calls come before.
-    Executing(u8),
-    /// It makes a call of ours.
-    Advising { own: Box<OwnState>, entered: bool },
-}
-
-/// What a thread had before it made a call of ours.
-#[derive(Debug)]
-struct OwnState {
-    registers: Registers,
-    mask: SignalMask,
-}
-
-impl OwnState {
-    fn read(thread: i32) -> io::Result<Self> {
-        Ok(Self {
-            registers: Registers::read(thread)?,
-            mask: SignalMask::read(thread)?,
-        })
-    }
-
-    /// A thread that was killed meanwhile has nothing to put back.
-    fn put_back(self, thread: i32) {
-        let _ = self.registers.write(thread);
-        let _ = self.mask.write(thread);
-    }
-}
-
-#[derive(Debug)]
-struct Thread {
-    process: i32,
-    step: Step,
-    /// Ranges that are still to be advised.
-    ranges: Vec<Range>,
 }
 
 /// The tracer of one tree.

@@ -171,7 +171,7 @@ fn a_state_of_free_memory_needs_system_and_is_read_before_each_trial() {
         .args(["--", "true"])
         .assert()
         .success()
-        .stdout(contains("free memory kept in small blocks"))
+        .stdout(contains("kept in small blocks"))
         .stderr(contains("free memory:"));
     let share = readings(&case.json(&json), "as-is", "fragmented_before_ratio");
     assert!(share[0] >= 0.0 && share[0] <= 1.0, "{share:?}");

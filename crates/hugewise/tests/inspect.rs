@@ -241,7 +241,7 @@ fn what_cannot_be_inspected_is_said_with_the_fix() {
         (&["no-such-program-runs"], "no process has that name"),
         (
             &["--cgroup", "/no/such/group"],
-            "no process in such a cgroup",
+            "there is no such cgroup",
         ),
         (&["--explain", "NO_SUCH"], "--explain alone lists them all"),
         (&["--from", "no/such"], "--from no/such"),

@@ -151,7 +151,7 @@ fn stat_as_an_ordinary_user_still_counts_faults() {
 fn stat_names_what_was_typed_wrong() {
     for (words, said) in [
         (&["-p", "4294967294"][..], "there is no process"),
-        (&["--cgroup", "no/such/group"], "no such folder"),
+        (&["--cgroup", "no/such/group"], "there is no such cgroup"),
         (
             &["-e", "no_such_event"],
             "no_such_event: this processor has no such event",

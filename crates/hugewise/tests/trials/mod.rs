@@ -174,7 +174,7 @@ fn pages_that_cannot_be_huge_get_no_effect() {
         .args(["small", "--mappings", "20"])
         .assert()
         .success()
-        .stdout(contains("no effect"));
+        .stdout(contains("could not be tried"));
     let report = case.json(&json);
     assert_eq!(
         report["verdict"]["policies"]["thp=never"], "no_effect",

@@ -239,10 +239,7 @@ fn what_cannot_be_inspected_is_said_with_the_fix() {
     for (arguments, word) in [
         (&["4294967295"][..], "there is no process 4294967295"),
         (&["no-such-program-runs"], "no process has that name"),
-        (
-            &["--cgroup", "/no/such/group"],
-            "there is no such cgroup",
-        ),
+        (&["--cgroup", "/no/such/group"], "there is no such cgroup"),
         (&["--explain", "NO_SUCH"], "--explain alone lists them all"),
         (&["--from", "no/such"], "--from no/such"),
         (&["--all", "--watch", "1s"], "name one"),

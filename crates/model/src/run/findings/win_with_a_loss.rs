@@ -27,6 +27,9 @@ const COSTS: &[MetricId] = &[
     MetricId::CgroupReclaimSeconds,
 ];
 
+/// Less than this share more memory is no price: rounding to huge pages alone takes as much.
+const PRICE_OF_MEMORY: f64 = 0.05;
+
 impl Rule for WinWithALoss {
     fn id(&self) -> &'static str {
         "win-with-a-loss"
@@ -34,7 +37,8 @@ impl Rule for WinWithALoss {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy wins in the middle and loses elsewhere. Evidence: its verdict is \
-         better, and a tail, peak memory, swapping or a kind of stall is significantly worse. Refuted \
+         better, and a tail, swapping, a kind of stall or peak memory (by 5 % or more) is \
+         significantly worse. Refuted \
          when that other figure does not count for the service. Next: weigh the two, or let the \
          other metric decide the verdict."
     }
@@ -102,7 +106,14 @@ fn is_loss(context: &Context<'_>, comparison: &Comparison) -> bool {
         (better, comparison.change),
         (Better::Lower, Change::Higher) | (Better::Higher, Change::Lower)
     );
-    counts && worse
+    counts && worse && !is_little_memory(comparison)
+}
+
+fn is_little_memory(comparison: &Comparison) -> bool {
+    let of_memory = [MetricId::PeakRssBytes, MetricId::CgroupPeakBytes];
+    let is_memory = of_memory.iter().any(|id| id.name() == comparison.metric);
+    let ratio = comparison.ratio.filter(|_| is_memory);
+    ratio.is_some_and(|ratio| ratio < 1.0 + PRICE_OF_MEMORY)
 }
 
 /// `peak memory +29.2 %`.

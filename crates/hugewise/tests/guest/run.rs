@@ -86,7 +86,13 @@ pub fn policies_of_the_system(ground: &Ground) {
         ("thp=always,defrag=always", true),
     ] {
         let peaks = values(&report, policy, "huge_anon_peak_bytes");
-        let right = peaks.iter().all(|&peak| (peak > 0.0) == huge);
+        // Where memory is advised, malloc of glibc 2.43 on Arm advises its own heap, in which one
+        // huge page has room by chance.
+        let heap = match policy {
+            "thp=madvise" => (ground.pages_each() * ground.answers.page_bytes) as f64,
+            _ => 0.0,
+        };
+        let right = peaks.iter().all(|&peak| (peak > heap) == huge);
         assert!(right && !peaks.is_empty(), "{policy}: {peaks:?}");
     }
 }

@@ -1,9 +1,6 @@
 //! When a program's memory was in, and what it had used until then: what comes once, apart from what
 //! lasts.
 
-use std::collections::BTreeSet;
-
-use crate::machine::root::Root;
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::tree_usage::TreeUsage;
 
@@ -28,15 +25,13 @@ pub struct Arrival {
 pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
-    /// Looks at the usage of the tree below `keeper`, where it is larger than it ever was.
-    pub(super) fn look(&mut self, root: &Root, keeper: u32, seconds: f64, rss_bytes: u64) {
+    /// Looks at the usage of a tree, where it is larger than it ever was.
+    pub(super) fn look(&mut self, seconds: f64, rss_bytes: u64, usage: impl FnOnce() -> TreeUsage) {
         let last = self.0.last().map_or(0, |last| last.rss_bytes);
         if (rss_bytes as f64) <= last as f64 * GROWTH {
             return;
         }
-        let processes: BTreeSet<u32> = crate::proc::tree::read_descendants(root, keeper);
-        let usage = TreeUsage::read(root, &processes, Some(keeper));
-        if let Some(used) = usage.since(&TreeUsage::default()) {
+        if let Some(used) = usage().since(&TreeUsage::default()) {
             self.0.push(Arrival {
                 seconds,
                 rss_bytes,

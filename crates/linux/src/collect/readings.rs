@@ -21,7 +21,7 @@ use super::stacks::Stacks;
 use super::stalls::Seconds;
 use crate::proc::buddyinfo::{free_huge_pages, small_block_share};
 use crate::proc::smaps_rollup::Rollup;
-use crate::proc::stat::ticks_per_second;
+use crate::proc::stat::seconds_of_ticks;
 use crate::spawn::ExitReading;
 
 /// Everything that was observed in one trial.
@@ -39,10 +39,6 @@ pub(super) struct Evidence<'a> {
 }
 
 pub(super) type Value = Result<f64, Missing>;
-
-fn by_ticks(ticks: u64) -> f64 {
-    ticks as f64 / ticks_per_second() as f64
-}
 
 impl Evidence<'_> {
     /// One reading for every metric of the table and for every watched folio size.
@@ -79,8 +75,8 @@ impl Evidence<'_> {
             Id::ThreadsTotal => Ok(self.stacks()?.threads as f64),
 
             Id::ArrivalSeconds => Ok(self.arrival()?.seconds),
-            Id::ArrivalUserSeconds => Ok(by_ticks(self.arrival()?.used.user_ticks)),
-            Id::ArrivalSystemSeconds => Ok(by_ticks(self.arrival()?.used.system_ticks)),
+            Id::ArrivalUserSeconds => Ok(seconds_of_ticks(self.arrival()?.used.user_ticks)),
+            Id::ArrivalSystemSeconds => Ok(seconds_of_ticks(self.arrival()?.used.system_ticks)),
             Id::ArrivalFaultsTotal => Ok(self.arrival()?.used.minor_faults as f64),
 
             Id::PeakRssBytes => self.peak_rss().map(|bytes| bytes as f64),
@@ -260,7 +256,7 @@ impl Evidence<'_> {
     fn ticks(&self, field: fn(&crate::proc::stat::MachineTime) -> u64) -> Value {
         let (before, after) = (self.before.time.clone()?, self.after.time.clone()?);
         let ticks = field(&after).saturating_sub(field(&before));
-        Ok(ticks as f64 / ticks_per_second() as f64)
+        Ok(seconds_of_ticks(ticks))
     }
 
     /// Not below zero: the machine counts in ticks, the tree in nanoseconds.
@@ -329,7 +325,7 @@ impl Evidence<'_> {
         Circumstances {
             processor_seconds: self.after.at.duration_since(self.before.at).as_secs_f64()
                 * f64::from(self.host.cpus.max(1)),
-            tick_seconds: 1.0 / ticks_per_second() as f64,
+            tick_seconds: seconds_of_ticks(1),
             other_busy_seconds: known(self.other_busy()),
             other_server_seconds: self
                 .driven

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
@@ -13,6 +13,7 @@ use crate::machine::error::Kind;
 use crate::machine::root::Root;
 use crate::proc::smaps_rollup::{Rollup, read_smaps_rollup};
 use crate::proc::tree;
+use crate::proc::tree_usage::TreeUsage;
 
 /// Share of the elapsed time that sampling may take of one processor in the long run.
 pub const BUDGET: f64 = 0.005;
@@ -196,10 +197,12 @@ impl<'a> Sampler<'a> {
     pub fn take(&mut self, keeper: u32) {
         let before = thread_cpu();
         let now = self.begun.elapsed();
-        if let Some(sum) = self.sum(keeper) {
+        let tree = tree::read_descendants(self.root, keeper);
+        if let Some(sum) = self.sum(&tree) {
             self.add(now, sum);
+            let usage = || TreeUsage::read(self.root, &tree, Some(keeper));
             let (seconds, rss) = (now.as_secs_f64(), sum.rss_bytes);
-            self.samples.arrivals.look(self.root, keeper, seconds, rss);
+            self.samples.arrivals.look(seconds, rss, usage);
         }
         self.read_folios();
         let after = thread_cpu();
@@ -228,9 +231,9 @@ impl<'a> Sampler<'a> {
     }
 
     /// The tree's sum; `None` when there was nothing to read.
-    fn sum(&mut self, keeper: u32) -> Option<Rollup> {
+    fn sum(&mut self, tree: &BTreeSet<u32>) -> Option<Rollup> {
         let mut readable = BTreeMap::new();
-        for pid in tree::read_descendants(self.root, keeper) {
+        for &pid in tree {
             match read_smaps_rollup(self.root, pid) {
                 Ok(rollup) => {
                     readable.insert(pid, rollup);

@@ -14,7 +14,8 @@ fn parse(bytes: &[u8], pid: u32) -> Parsed<Vec<Map>> {
         .collect()
 }
 
-fn parse_line(line: &str, pid: u32) -> Option<Map> {
+/// One line of it; `None` where that has no range.
+pub(crate) fn parse_line(line: &str, pid: u32) -> Option<Map> {
     let mut rest = line;
     let range = field(&mut rest)?;
     let access = field(&mut rest)?;

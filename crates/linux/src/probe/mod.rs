@@ -25,9 +25,6 @@ mod ladder;
 pub use answers::{Answer, Answers, Environment, PerfAnswers};
 pub use ladder::Grants;
 
-/// The size of a huge page where the kernel has none that could be read.
-const USUAL_BLOCK: u64 = 2 << 20;
-
 /// The answers of a machine: probed on the running one, else read from its `host.toml`.
 ///
 /// # Errors
@@ -61,7 +58,9 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
     let processor = cpuinfo::read_cpuinfo(root)?;
     let signature = answers.hypervisor_signature.as_deref();
     let thp = thp::read_thp(root).map_err(|error| error.into_missing("root"));
-    let block_bytes = thp.as_ref().map_or(USUAL_BLOCK, |thp| thp.pmd_bytes);
+    let block_bytes = thp
+        .as_ref()
+        .map_or(thp::USUAL_PMD_BYTES, |thp| thp.pmd_bytes);
     Ok(Host {
         kernel: root.read_trimmed("proc/sys/kernel/osrelease")?,
         arch: answers.arch.clone(),

@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-use rustix::param::clock_ticks_per_second;
-
+use super::stat::seconds_of_ticks;
 use super::{Parsed, number};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
@@ -134,8 +133,7 @@ fn read_from(root: &Root, path: &str) -> Result<PidStat> {
 pub fn read_age(root: &Root, pid: u32) -> Option<Duration> {
     let uptime = root.read_trimmed("proc/uptime").ok()?;
     let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
-    let ticks = read_pid_stat(root, pid).ok()?.started_ticks;
-    let began = ticks as f64 / clock_ticks_per_second() as f64;
+    let began = seconds_of_ticks(read_pid_stat(root, pid).ok()?.started_ticks);
     Duration::try_from_secs_f64(uptime - began).ok()
 }
 

@@ -71,6 +71,12 @@ pub fn ticks_per_second() -> u64 {
     u64::try_from(ticks).ok().filter(|&n| n > 0).unwrap_or(100)
 }
 
+/// Clock ticks as seconds.
+#[must_use]
+pub fn seconds_of_ticks(ticks: u64) -> f64 {
+    ticks as f64 / ticks_per_second() as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

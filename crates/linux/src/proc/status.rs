@@ -5,6 +5,10 @@ use crate::machine::root::Root;
 /// Facts about one process (`/proc/PID/status`, proc_pid_status(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
+    /// `Tgid`: the process, of which this may be a thread.
+    pub process: Option<u32>,
+    /// `PPid`: the parent's process id.
+    pub parent: Option<u32>,
     /// `Uid`: the effective user id.
     pub uid: u32,
     /// `Threads` that are left.
@@ -34,6 +38,8 @@ pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
                 let effective = value.split_ascii_whitespace().nth(1).unwrap_or("");
                 uid = u32::try_from(number(at, field, effective)?).ok();
             }
+            "Tgid" => status.process = u32::try_from(number(at, field, value)?).ok(),
+            "PPid" => status.parent = u32::try_from(number(at, field, value)?).ok(),
             "Threads" => status.threads = number(at, field, value)?,
             "VmHWM" => status.peak_rss_bytes = Some(kib(at, field, value)?),
             "VmPTE" => status.page_table_bytes = Some(kib(at, field, value)?),
@@ -64,6 +70,8 @@ mod tests {
             Uid:\t1000\t0\t0\t0\nVmPeak:\t  190000 kB\nVmHWM:\t   93516 kB\nVmPTE:\t    1012 kB\n\
             Threads:\t2\nTHP_enabled:\t0\n";
         let wanted = Status {
+            process: None,
+            parent: Some(76),
             uid: 0,
             threads: 2,
             peak_rss_bytes: Some(93_516 << 10),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::usage::Usage;
 use crate::machine::root::Root;
+use crate::proc::status::read_status;
 
 /// The number of the error that the last call of this thread left behind.
 pub(super) fn errno() -> i32 {
@@ -193,14 +194,10 @@ fn peek_change() -> io::Result<Option<(i32, bool)>> {
 
 /// Whether it is a process, and a child of ours: a tracee may be a thread, or another's child.
 fn is_own_child(pid: i32) -> bool {
-    let status = Root::real().read(format!("proc/{pid}/status"));
-    let status = String::from_utf8_lossy(&status.unwrap_or_default()).into_owned();
-    let field = |name| {
-        let value = status.lines().find_map(|line| line.strip_prefix(name));
-        value.and_then(|value| value.trim().parse::<i64>().ok())
-    };
-    let own = i64::from(std::process::id());
-    field("Tgid:") == Some(pid.into()) && field("PPid:") == Some(own)
+    let pid = pid.unsigned_abs();
+    read_status(&Root::real(), pid).is_ok_and(|status| {
+        status.process == Some(pid) && status.parent == Some(std::process::id())
+    })
 }
 
 /// Kills a process; the error when it may not be killed.

@@ -18,12 +18,10 @@ use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use super::image::Image;
 use super::sacrifice::Sacrifice;
 use super::step::{Failure, Step};
+use super::thp_switch::set_thp;
 use super::tracer::{self, Filter};
 use super::usage::Usage;
 use super::wire::Order;
-
-/// `PR_THP_DISABLE_EXCEPT_ADVISED` (linux/prctl.h, Linux 6.18).
-const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
 /// Settings that a process applies to itself before it becomes the workload.
 #[derive(Debug)]
@@ -58,8 +56,23 @@ impl Settings {
         })
     }
 
-    /// Puts everything in force in this process, as for a fresh login. Makes system calls only.
-    fn enter(&self) -> Result<(), Failure> {
+    /// Puts everything in force in this process. Makes system calls only.
+    fn enter(&self, streams: Streams) -> Result<(), Failure> {
+        match streams {
+            Streams::Fresh => self.enter_afresh(),
+            Streams::Inherited => {
+                // Rust's runtime switches it off before `main`.
+                // SAFETY: the default action is valid for every signal.
+                unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+                self.enter_as_is()
+            }
+        }
+    }
+
+    /// As for a fresh login.
+    fn enter_afresh(&self) -> Result<(), Failure> {
+        // SAFETY: setsid has no preconditions.
+        unsafe { libc::setsid() };
         restore_signals();
         self.sacrifice.offer();
         self.enter_as_is()?;
@@ -75,23 +88,13 @@ impl Settings {
             let result = unsafe { libc::sched_setaffinity(0, size, ptr::from_ref(cpus)) };
             Step::Binding.check(result)?;
         }
-        self.set_thp()?;
+        Step::HugePages.check(set_thp(self.prctl))?;
         self.become_user()?;
         if let Some(directory) = &self.directory {
             // SAFETY: the path ends in NUL.
             Step::Directory.check(unsafe { libc::chdir(directory.as_ptr()) })?;
         }
         Ok(())
-    }
-
-    fn set_thp(&self) -> Result<(), Failure> {
-        let Some((disable, flags)) = prctl_words(self.prctl) else {
-            return Ok(());
-        };
-        let none: libc::c_ulong = 0;
-        // SAFETY: prctl with plain integers.
-        let result = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, disable, flags, none, none) };
-        Step::HugePages.check(result)
     }
 
     /// Groups first: once the user is changed, they could not be.
@@ -105,16 +108,6 @@ impl Settings {
         Step::Groups.check(unsafe { libc::setgid(*gid) })?;
         // SAFETY: setuid has no preconditions.
         Step::User.check(unsafe { libc::setuid(*uid) })
-    }
-}
-
-/// The two words of `PR_SET_THP_DISABLE`; `None` when it is to be left alone.
-pub(super) fn prctl_words(prctl: ThpPrctl) -> Option<(libc::c_ulong, libc::c_ulong)> {
-    match prctl {
-        ThpPrctl::Leave => None,
-        ThpPrctl::Clear => Some((0, 0)),
-        ThpPrctl::Disable => Some((1, 0)),
-        ThpPrctl::ExceptAdvised => Some((1, EXCEPT_ADVISED)),
     }
 }
 
@@ -284,19 +277,8 @@ fn live(
     // SAFETY: the note is mapped and writable; the keeper reads it only after the byte on the
     // gate or after our death. `_exit` leaves at once, without running anything of the parent.
     unsafe {
-        let entered = match streams {
-            Streams::Fresh => {
-                libc::setsid();
-                settings.enter()
-            }
-            Streams::Inherited => {
-                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-                settings.enter_as_is()
-            }
-        };
-        if let Err(failure) = entered {
-            (&raw mut (*note).failure).write_volatile(failure);
-            libc::_exit(127);
+        if let Err(failure) = settings.enter(streams) {
+            give_up(note, failure);
         }
         // Only now: a change of user clears it.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -314,18 +296,26 @@ fn live(
             libc::_exit(127);
         }
         // Only now there is a tracer: without one a filtered call fails.
-        if let Some(Err(failure)) = settings
-            .filter
-            .as_ref()
-            .map(|it| Step::Filter.check(it.install()))
+        if let Some(filter) = &settings.filter
+            && let Err(failure) = Step::Filter.check(filter.install())
         {
-            (&raw mut (*note).failure).write_volatile(failure);
-            libc::_exit(127);
+            give_up(note, failure);
         }
         libc::getrusage(libc::RUSAGE_SELF, &raw mut (*note).base);
         let errno = image.execute();
         let step = Step::Exec as i32;
-        (&raw mut (*note).failure).write_volatile(Failure { step, errno });
+        give_up(note, Failure { step, errno })
+    }
+}
+
+/// Leaves a note of what failed, and ends.
+///
+/// # Safety
+/// The note is mapped and writable.
+unsafe fn give_up(note: *mut Note, failure: Failure) -> ! {
+    // SAFETY: as promised; `_exit` runs nothing of the parent.
+    unsafe {
+        (&raw mut (*note).failure).write_volatile(failure);
         libc::_exit(127)
     }
 }
@@ -338,9 +328,7 @@ pub(super) fn become_in_place(order: &Order, image: &mut Image) -> String {
         Ok(settings) => settings,
         Err(sentence) => return sentence,
     };
-    // SAFETY: the default action is valid for every signal.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    let failure = match settings.enter_as_is() {
+    let failure = match settings.enter(Streams::Inherited) {
         Err(failure) => failure,
         Ok(()) => Failure {
             step: Step::Exec as i32,

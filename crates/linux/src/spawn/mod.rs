@@ -41,6 +41,7 @@ mod running;
 mod sacrifice;
 mod scratch;
 mod step;
+mod thp_switch;
 mod traced;
 mod tracee;
 mod tracer;

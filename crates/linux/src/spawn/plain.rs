@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hugewise_model::run::trial::Outcome;
 
-use super::child::prctl_words;
 use super::hook::become_identity;
+use super::thp_switch::set_thp;
 use super::{Launch, wire::fault};
 use crate::machine::error::Result;
 
@@ -34,28 +34,18 @@ pub fn run_plain(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<Ou
     if let Some(directory) = &launch.directory {
         command.current_dir(directory);
     }
-    set_thp(&mut command, launch);
+    let prctl = launch.prctl;
+    let switch = move || match set_thp(prctl) {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    };
+    // SAFETY: the closure allocates nothing and makes one system call.
+    unsafe { command.pre_exec(switch) };
     if let Some(identity) = &launch.identity {
         become_identity(&mut command, identity);
     }
     let mut child = command.spawn().map_err(starting)?;
     Ok(outcome(wait(&mut child, signal).map_err(starting)?))
-}
-
-fn set_thp(command: &mut Command, launch: &Launch) {
-    let Some((disable, flags)) = prctl_words(launch.prctl) else {
-        return;
-    };
-    let set = move || {
-        let none: libc::c_ulong = 0;
-        // SAFETY: prctl with plain integers.
-        match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, disable, flags, none, none) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure allocates nothing and makes one system call.
-    unsafe { command.pre_exec(set) };
 }
 
 fn wait(child: &mut Child, signal: impl Fn() -> Option<i32>) -> io::Result<ExitStatus> {

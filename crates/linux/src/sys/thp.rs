@@ -8,6 +8,9 @@ use crate::machine::error::{Error, Kind, Result};
 use crate::machine::number;
 use crate::machine::root::Root;
 
+/// The size of a huge page where the kernel does not say it.
+pub const USUAL_PMD_BYTES: u64 = 2 << 20;
+
 /// Files of `khugepaged/` that count what was done; all others are settings.
 const COUNTERS: [&str; 2] = ["full_scans", "pages_collapsed"];
 
@@ -73,8 +76,11 @@ fn read_choice(root: &Root, path: &str) -> Result<String> {
     parse_choice(&content).map_err(|what| Error::malformed(&root.path(path), what))
 }
 
-/// A size that is no power of two would make every later division meaningless.
-fn read_pmd_bytes(root: &Root) -> Result<u64> {
+/// Reads `hpage_pmd_size`, in bytes.
+///
+/// # Errors
+/// It is not there, or no power of two, which would make every later division meaningless.
+pub fn read_pmd_bytes(root: &Root) -> Result<u64> {
     let path = in_dir("hpage_pmd_size");
     let bytes = number::read(root, &path)?;
     if bytes.is_power_of_two() && bytes >= 4096 {

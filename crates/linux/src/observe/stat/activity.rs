@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::usage::{UsageObserver, UsageScope};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
-use crate::proc::stat::ticks_per_second;
+use crate::proc::stat::seconds_of_ticks;
 use crate::proc::statm::read_resident;
 
 /// What one process did in an interval, without its children.
@@ -70,7 +70,7 @@ impl<'a> ActivityObserver<'a> {
         let seconds = now.duration_since(self.begun).as_secs_f64().max(1e-9);
         let rates = Rates {
             processor: processor_ns.saturating_sub(self.processor_ns) as f64 / 1e9 / seconds,
-            system: used.system_ticks as f64 / ticks_per_second() as f64 / seconds,
+            system: seconds_of_ticks(used.system_ticks) / seconds,
             minor_faults: used.minor_faults as f64 / seconds,
             major_faults: used.major_faults as f64 / seconds,
             resident_bytes: resident.ok_or_else(gone)? as f64,

@@ -3,8 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use hugewise_model::observe::faults::{Map, Sharing};
+
 use super::Range;
 use crate::machine::root::Root;
+use crate::perf::maps;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
 
@@ -47,12 +50,9 @@ const PAGE: u64 = 64 << 10;
 
 /// The process of a thread.
 pub(super) fn process_of(thread: i32) -> i32 {
-    let status = Root::real().read(format!("proc/{thread}/status"));
-    let status = String::from_utf8_lossy(&status.unwrap_or_default()).into_owned();
-    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    process
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(thread)
+    let status = read_status(&Root::real(), thread.unsigned_abs()).ok();
+    let process = status.and_then(|status| status.process);
+    process.map_or(thread, u32::cast_signed)
 }
 
 /// The file that a process executes.
@@ -83,27 +83,25 @@ pub(super) fn lost_privilege(process: i32) -> Option<String> {
 /// Private anonymous memory of at least one block that a program has from its file on, such as
 /// its uninitialised data. Its stack is left alone.
 pub(super) fn large_data(process: i32, block: u64) -> Vec<Range> {
-    let maps = Root::real().read(format!("proc/{process}/maps"));
-    let maps = String::from_utf8_lossy(&maps.unwrap_or_default()).into_owned();
+    let mappings = maps::read(&Root::real(), process.unsigned_abs()).into_iter();
     let large = |range: &Range| range.bytes() >= block;
-    maps.lines().filter_map(anonymous).filter(large).collect()
+    mappings
+        .filter(is_data)
+        .map(|it| Range {
+            start: it.start,
+            end: it.end,
+        })
+        .filter(large)
+        .collect()
 }
 
-/// A line of `/proc/PID/maps` that is private, writable, and of no file.
-fn anonymous(line: &str) -> Option<Range> {
-    let mut words = line.split_ascii_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let access = words.next()?;
-    let name = words.nth(3);
-    let is_ours = access.starts_with("rw") && access.ends_with('p');
-    if !is_ours || name.is_some_and(|name| name != "[heap]") {
-        return None;
-    }
-    let address = |text| u64::from_str_radix(text, 16).ok();
-    Some(Range {
-        start: address(start)?,
-        end: address(end)?,
-    })
+/// Whether a mapping is private, writable, and of no file.
+fn is_data(mapping: &Map) -> bool {
+    const READ_WRITE: u32 = 3;
+    let is_private = mapping.sharing == Sharing::Private;
+    is_private
+        && mapping.protection & READ_WRITE == READ_WRITE
+        && ["//anon", "[heap]"].contains(&mapping.name.as_str())
 }
 
 #[cfg(test)]
@@ -151,6 +149,11 @@ mod tests {
 
     #[test]
     fn data_without_a_file_is_found() {
+        let anonymous = |line: &str| {
+            let mapping = maps::parse_line(line, 1).filter(is_data)?;
+            let (start, end) = (mapping.start, mapping.end);
+            Some(Range { start, end })
+        };
         let line = "00500000-00900000 rw-p 00000000 00:00 0 ";
         let range = Range {
             start: 0x50_0000,

@@ -12,12 +12,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use hugewise_model::base::host::THP_DIR;
 use hugewise_model::run::policy::realise::Tracer as Advice;
 use hugewise_model::run::trial::Tracing;
 
 use super::tracee::{self, Options, Stop};
 use crate::machine::root::Root;
+use crate::sys::thp;
 
 mod filter;
 mod heap;
@@ -38,10 +38,7 @@ const EXEC_STOPS: u8 = 2;
 
 /// The size of a huge page here; the usual one where the kernel does not say it.
 pub(super) fn block_bytes() -> u64 {
-    const USUAL: u64 = 2 << 20;
-    let file = format!("{THP_DIR}/hpage_pmd_size");
-    let text = Root::real().read_trimmed(file).unwrap_or_default();
-    text.parse().unwrap_or(USUAL)
+    thp::read_pmd_bytes(&Root::real()).unwrap_or(thp::USUAL_PMD_BYTES)
 }
 
 /// A part of an address space.

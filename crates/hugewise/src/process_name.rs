@@ -2,6 +2,7 @@
 
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{find_named, list_processes};
+use hugewise_linux::proc::process::read_command_line;
 use hugewise_model::text::suggest::suggestion;
 use hugewise_model::text::wrap::{plain, shortened};
 
@@ -45,10 +46,9 @@ fn alike(root: &Root, word: &str) -> String {
 }
 
 fn several(root: &Root, pids: &[u32]) -> String {
-    let lines = pids.iter().map(|pid| {
-        let bytes = root.read(format!("proc/{pid}/cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&bytes).replace('\0', " ");
-        format!("\n  {pid}  {}", shortened(&plain(words.trim()), COMMAND))
+    let lines = pids.iter().map(|&pid| {
+        let command = plain(&read_command_line(root, pid));
+        format!("\n  {pid}  {}", shortened(&command, COMMAND))
             .trim_end()
             .to_owned()
     });

@@ -10,7 +10,9 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{self, Purpose, Turn};
 use hugewise_linux::proc::pid_stat::read_age;
+use hugewise_linux::proc::process::read_command_line;
 use hugewise_model::base::units::{parse_duration, rough};
+use hugewise_model::text::wrap::{plain, shortened};
 
 use crate::exit;
 use crate::stderr::message;
@@ -131,6 +133,9 @@ fn refusal(holder: Option<u32>) -> anyhow::Error {
     ))
 }
 
+/// Widest command line of a holder.
+const COMMAND: usize = 80;
+
 /// A process that holds a lock, in words.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder(pub Option<u32>);
@@ -140,21 +145,13 @@ impl fmt::Display for Holder {
         let Some(pid) = self.0 else {
             return f.write_str("a process that cannot be seen from here");
         };
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words = words
-            .split(|&byte| byte == 0)
-            .filter(|word| !word.is_empty());
-        let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
-        let command = shortened(&words.join(" "));
-        match read_age(&Root::real(), pid) {
+        let root = Root::real();
+        let command = shortened(&plain(&read_command_line(&root, pid)), COMMAND);
+        match read_age(&root, pid) {
             Some(age) => write!(f, "process {pid} (`{command}`, begun {} ago)", rough(age)),
             None => write!(f, "process {pid}"),
         }
     }
-}
-
-fn shortened(line: &str) -> String {
-    hugewise_model::text::wrap::shortened(&hugewise_model::text::wrap::plain(line), 80)
 }
 
 #[cfg(test)]

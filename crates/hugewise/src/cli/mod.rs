@@ -24,7 +24,7 @@ mod examples;
                        Exit codes:  0 done, 1 internal error, 2 usage, 3 a trial failed,\n\
                        \x20            4 not possible on this machine, 5 a --fail-if condition\n\
                        \x20            holds, 6 another experiment has the machine,\n\
-                       \x20            130 interrupted",
+                       \x20            7 --strict: not to be relied on, 130 interrupted",
     max_term_width = 100
 )]
 pub struct Cli {

@@ -15,7 +15,7 @@ use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
 use crate::experiment::stdin::Input;
-use crate::experiment::{continuation, preview, recorder};
+use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Options};
 use crate::output::Output;
 use crate::{paths, turn};
@@ -85,7 +85,7 @@ fn with_input(options: Options, input: Option<&Input>) -> Options {
 
 /// Adds rounds to a record.
 fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
-    let path = recorder::find(named)?;
+    let path = records::find(named)?;
     let record = recorder::read(&path)?;
     let options = Options {
         limits: arguments.options.limits,

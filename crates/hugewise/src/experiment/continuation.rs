@@ -9,13 +9,10 @@ use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::{Continuation, Record};
 
 use super::conduct::words;
-use super::plan::{MOST_ROUNDS, USUAL_TIME, realise_all};
+use super::plan::{MOST_ROUNDS, ROUNDS_ALONE, USUAL_TIME, realise_all};
 use super::stdin::Input;
 use crate::exit;
 use crate::options::{Limits, Options};
-
-/// Rounds of a policy that is measured alone.
-const ALONE: u32 = 10;
 
 /// What is added to a record on this host, where `options` are those of the record but for the
 /// limits, which are about what is added.
@@ -80,7 +77,7 @@ fn bounds(record: &Record, limits: Limits) -> Bounds {
     let kept = &record.header.plan.bounds;
     let done = record.rounds_run();
     let is_alone = record.header.plan.policies.len() < 2;
-    let most = if is_alone { ALONE } else { MOST_ROUNDS };
+    let most = if is_alone { ROUNDS_ALONE } else { MOST_ROUNDS };
     let max_rounds = done + limits.max_rounds.unwrap_or(most);
     let limited = limits.max_rounds.is_some() || limits.max_time.is_some();
     Bounds {

@@ -26,6 +26,8 @@ use hugewise_model::text::suggest::{hint, nearest};
 pub(super) const USUAL_TIME: Duration = Duration::from_secs(90);
 /// More rounds only where they are asked for.
 pub(super) const MOST_ROUNDS: u32 = 400;
+/// Rounds of a policy that is measured alone.
+pub(super) const ROUNDS_ALONE: u32 = 10;
 
 impl Options {
     /// Whether the machine's settings may be written.
@@ -159,7 +161,7 @@ impl Options {
         let (usual, most) = if policies > 1 {
             (1, MOST_ROUNDS)
         } else {
-            (10, 10)
+            (ROUNDS_ALONE, ROUNDS_ALONE)
         };
         let min_rounds = self.min_rounds.unwrap_or(usual);
         let max_rounds = self

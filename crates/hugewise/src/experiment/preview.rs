@@ -13,6 +13,7 @@ use hugewise_model::text::to_text;
 use hugewise_model::text::wrap::plain;
 use serde_json::json;
 
+use super::conduct::words;
 use crate::exit;
 use crate::output::{self, Format, Output};
 
@@ -71,11 +72,8 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
 /// What would be tried with another right, and the command for it.
 fn not_tried(plan: &Plan) -> Option<Field> {
     let omission = plan.not_tried.as_ref()?;
-    let words: Vec<String> = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .filter(|word| word != "--dry-run")
-        .collect();
-    let command = omission.command(&words);
+    let made_by = words(std::env::args_os().filter(|word| word != "--dry-run"));
+    let command = omission.command(&made_by);
     let command = command.map_or_else(String::new, |command| format!(": {command}"));
     Some(Field::new(
         "not tried",

@@ -184,21 +184,6 @@ fn whole_lines(file: &mut File) -> std::io::Result<u64> {
     Ok(end.map_or(0, |at| at as u64 + 1))
 }
 
-/// The newest record without `--out` where `last` is named and no file is called so.
-pub fn find(path: &Path) -> Result<PathBuf> {
-    if path != Path::new("last") || path.exists() {
-        return Ok(path.to_owned());
-    }
-    let folder = paths::records()?;
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let records = entries.map(|entry| entry.path());
-    let records = records.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
-    let written = |path: &PathBuf| path.metadata().and_then(|it| it.modified()).ok();
-    records
-        .max_by_key(written)
-        .ok_or_else(|| exit::usage(format!("there is no record in {} yet", folder.display())))
-}
-
 /// Reads a record from a file.
 pub fn read(path: &Path) -> Result<Record> {
     parse(path, &read_bytes(path)?)

@@ -5,6 +5,13 @@ use serde_json::Value;
 
 use crate::harness::Case;
 
+/// A server with all that it needs, and one flag with its value.
+fn served([flag, value]: [&str; 2]) -> [&str; 8] {
+    let line = ["--service", "sleep 1", "--ready", "tcp:1", "--load", "true"];
+    let [service, server, ready, port, load, command] = line;
+    [service, server, ready, port, load, command, flag, value]
+}
+
 #[test]
 fn what_cannot_be_is_refused_before_anything_runs() {
     for (words, error) in [
@@ -38,49 +45,16 @@ fn what_cannot_be_is_refused_before_anything_runs() {
             &["--service", "sleep 1", "--ready", "tcp:1", "--load", " "],
             "--load",
         ),
+        (&served(["--load-cpus", "9999"]), "CPU 9999 is not online"),
         (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-                "--load-cpus",
-                "9999",
-            ],
-            "CPU 9999 is not online",
-        ),
-        (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-                "--latency",
-                "hgrm:/tmp/x-{port}",
-            ],
+            &served(["--latency", "hgrm:/tmp/x-{port}"]),
             "a path with {port} must begin with {dir}/",
         ),
         (
             &["--latency", "hgrm:{dir}/x", "--", "true"],
             "{dir} needs --service",
         ),
-        (
-            &[
-                "--service",
-                "sleep 1",
-                "--ready",
-                "tcp:1",
-                "--load",
-                "true",
-                "--exit-hold",
-                "on",
-            ],
-            "--exit-hold on",
-        ),
+        (&served(["--exit-hold", "on"]), "--exit-hold on"),
         (
             &["--dry-run", "--format", "csv", "--", "true"],
             "text or json",

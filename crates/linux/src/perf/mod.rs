@@ -19,9 +19,6 @@ pub mod count;
 /// Where the heap of a process begins.
 pub(crate) mod heap;
 
-/// Mappings of a process, as its events need them.
-pub(crate) mod maps;
-
 /// Events of several rings in order of time.
 pub(crate) mod order;
 

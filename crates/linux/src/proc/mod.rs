@@ -9,6 +9,8 @@ pub mod cpuinfo;
 /// Names of the kernel's functions.
 pub mod kallsyms;
 pub mod loadavg;
+/// Mappings of a process, with the names that perf gives.
+pub(crate) mod maps;
 pub mod meminfo;
 pub mod mounts;
 /// Identity and counters of one process.

@@ -48,6 +48,17 @@ pub fn read_process(root: &Root, pid: u32, anon_bytes: u64) -> Option<Process> {
     })
 }
 
+/// The command line of a process, its words with a blank between; empty for a thread of the
+/// kernel, and for a process that is gone.
+#[must_use]
+pub fn read_command_line(root: &Root, pid: u32) -> String {
+    let bytes = root.read(format!("proc/{pid}/cmdline")).unwrap_or_default();
+    let words = bytes.split(|&byte| byte == 0);
+    let words = words.filter(|word| !word.is_empty());
+    let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
+    words.join(" ")
+}
+
 /// The path of the file that a process executes, where it leads to that file: in another mount
 /// namespace it may lead to another one here.
 fn read_program(root: &Root, pid: u32) -> Option<String> {

@@ -4,3 +4,15 @@ mod faults;
 mod misses;
 mod simulation;
 mod trace;
+
+use hugewise_model::base::jsonl::{Line, LineError, RawLine};
+
+/// Reads a whole line of a recording.
+fn read<L: Line>(number: usize, line: &str) -> Result<L, LineError> {
+    let raw = RawLine {
+        number,
+        bytes: line.trim_end().as_bytes(),
+        ended: true,
+    };
+    raw.read().map(|event| event.expect("a whole line"))
+}

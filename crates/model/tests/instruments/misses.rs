@@ -1,6 +1,6 @@
 //! Streams with known answers.
 
-use hugewise_model::base::jsonl::{LineError, RawLine, to_line};
+use hugewise_model::base::jsonl::{LineError, to_line};
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults;
 use hugewise_model::observe::faults::{Known, Map, Modes, Sharing, Symbol};
@@ -11,6 +11,8 @@ use hugewise_model::observe::misses::{
 use hugewise_model::run::trial::Outcome;
 use hugewise_model::text::document::Document;
 use hugewise_model::text::{Style, Verbosity, to_text};
+
+use crate::read;
 
 const PAGE: u64 = 4096;
 const HUGE: u64 = 2 << 20;
@@ -221,23 +223,14 @@ fn a_recording_is_read_back_as_it_was_written() {
         assert_eq!(is_recording(line.as_bytes()), number == 0);
     }
     for other in ["{}", r#"{"event":"lost","count":1}"#] {
-        let error = read(1, other);
+        let error = read::<Event>(1, other);
         assert!(
             matches!(error, Err(LineError::OtherFile { .. })),
             "{error:?}"
         );
     }
-    let error = read(5, r#"{"event":"miss","pid":"x"}"#).expect_err("a text");
+    let error = read::<Event>(5, r#"{"event":"miss","pid":"x"}"#).expect_err("a text");
     assert!(error.to_string().starts_with("line 5, column"), "{error}");
-}
-
-fn read(number: usize, line: &str) -> Result<Event, LineError> {
-    let raw = RawLine {
-        number,
-        bytes: line.trim_end().as_bytes(),
-        ended: true,
-    };
-    raw.read().map(|event| event.expect("a whole line"))
 }
 
 fn drawn(document: &Document, verbose: Verbosity) -> String {

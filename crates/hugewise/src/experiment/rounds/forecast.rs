@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hugewise_model::base::units::rough;
 use hugewise_model::run::plan::Bounds;
+use hugewise_model::text::number::counted;
 
 /// What is known of the time of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +88,7 @@ fn too_short(forecast: &Forecast, bounds: &Bounds, fewest: u32) -> Option<String
         format!(
             "{} allow {}; {fewest} can decide, in {}: --max-time {}, or drop a policy",
             rough(most),
-            rounds_text(fit),
+            counted(fit.into(), "round"),
             rough(forecast.after(fewest)),
             flag(forecast.after(fewest))
         )
@@ -104,15 +105,8 @@ pub(super) fn refusal(forecast: &Forecast, most: Duration, fewest: u32) -> Strin
         forecast.slots,
         rough(forecast.round()),
         flag(forecast.after(fewest)),
-        rounds_text(fewest)
+        counted(fewest.into(), "round")
     )
-}
-
-fn rounds_text(rounds: u32) -> String {
-    match rounds {
-        1 => "1 round".to_owned(),
-        _ => format!("{rounds} rounds"),
-    }
 }
 
 /// A time as a flag takes it, with a tenth to spare.

@@ -16,6 +16,7 @@ use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::{Header, StopReason};
 use hugewise_model::run::trial::Trial;
+use hugewise_model::text::number::counted;
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -221,11 +222,11 @@ impl<'a> Rounds<'a> {
         if trial.outlived == 0 || self.outlived_told.replace(true) {
             return;
         }
-        let text = match trial.outlived {
-            1 => "1 process outlived the command and was ended".to_owned(),
-            count => format!("{count} processes outlived the command and were ended"),
-        };
-        progress.say(&text);
+        let processes = counted(trial.outlived.into(), "process");
+        let were = if trial.outlived == 1 { "was" } else { "were" };
+        progress.say(&format!(
+            "{processes} outlived the command and {were} ended"
+        ));
     }
 
     /// Whether the data suffice after a round, or the time is over.

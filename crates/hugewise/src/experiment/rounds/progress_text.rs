@@ -2,6 +2,7 @@
 
 use hugewise_model::run::compare::Comparison;
 use hugewise_model::run::trial::Trial;
+use hugewise_model::text::number::counted;
 
 /// The first failure, shown before all trials have failed.
 pub(super) fn failure(trial: &Trial) -> String {
@@ -18,10 +19,7 @@ pub(super) fn failure(trial: &Trial) -> String {
 
 /// What is known after so many rounds.
 pub(super) fn so_far_text(rounds: u32, rows: &[Comparison]) -> String {
-    let rounds = match rounds {
-        1 => "1 round".to_owned(),
-        _ => format!("{rounds} rounds"),
-    };
+    let rounds = counted(rounds.into(), "round");
     let estimates: Vec<String> = rows.iter().map(estimate).collect();
     match estimates.is_empty() {
         true => rounds,

@@ -4,7 +4,7 @@ use hugewise_model::observe::faults::Event;
 
 use crate::machine::error::Result;
 use crate::machine::root::Root;
-use crate::perf::maps;
+use crate::proc::maps;
 use crate::proc::tree;
 
 /// The target of the events.

@@ -22,7 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::machine::error::{Error, Result};
 use crate::machine::identity::Identity;
 use crate::machine::root::Root;
-use crate::perf::maps;
+use crate::proc::maps;
 use crate::spawn::become_identity;
 use crate::spawn::page_scan::{self, HUGE, PRESENT, scan_span};
 

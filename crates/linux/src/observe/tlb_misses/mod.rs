@@ -39,10 +39,11 @@ use crate::machine::clock::monotonic_ns;
 use crate::machine::root::Root;
 use crate::observe::faults::{self, TaskSet};
 use crate::perf::access::SampleAccess;
+use crate::perf::heap;
 use crate::perf::open::{Start, Switch};
 use crate::perf::order::Order;
 use crate::perf::sample::{self, Piece, Record, Sample};
-use crate::perf::{heap, maps};
+use crate::proc::maps;
 use decoded::{executed, retired, walked};
 use page_now::PageNow;
 

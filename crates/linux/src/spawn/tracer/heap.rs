@@ -7,7 +7,7 @@ use hugewise_model::observe::faults::{Map, Sharing};
 
 use super::Range;
 use crate::machine::root::Root;
-use crate::perf::maps;
+use crate::proc::maps;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
 

@@ -139,6 +139,16 @@ pub struct Comparison {
     pub warnings: Vec<Warning>,
 }
 
+impl Comparison {
+    /// How far the policy lies from the baseline, whichever way: the logarithm of a ratio, or a
+    /// difference in the unit of the metric; `None` where nothing was compared.
+    #[must_use]
+    pub fn distance(&self) -> Option<f64> {
+        let log = self.ratio.map(|ratio| ratio.ln().abs());
+        log.or(self.difference.map(f64::abs))
+    }
+}
+
 /// Which property of a sample is compared.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]

@@ -13,7 +13,7 @@ metrics! {
     SystemSeconds "system_seconds" "system time" Seconds Lower Tree Always
         "Kernel mode time of the tree, from wait4(2): faults, zeroing and system calls are here.";
     ArrivalSeconds "arrival_seconds" "until memory is in" Seconds Lower Tree OnRequest
-        "From the release of a program's exec until a sample saw nine tenths of the largest resident set of its tree.";
+        "Time from the program's start until nine tenths of its peak memory were resident, as samples saw it.";
     ArrivalUserSeconds "arrival_user_seconds" "user time until then" Seconds Lower Tree OnRequest
         "User mode time of the tree until then, in ticks of 10 ms (/proc/PID/stat).";
     ArrivalSystemSeconds "arrival_system_seconds" "system time until then" Seconds Lower Tree OnRequest

@@ -78,18 +78,12 @@ fn arms<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Vec<Arm<'a>> {
             policy,
             answer: *verdict.policies.get(policy)?,
             more: more_huge_bytes(context, policy)?,
-            effect: effect(report, policy),
+            effect: judged(report, policy)
+                .and_then(|row| row.distance())
+                .unwrap_or(0.0),
         })
     };
     siblings.filter_map(|policy| arm(&policy.name)).collect()
-}
-
-fn effect(report: &Report<'_>, policy: &str) -> f64 {
-    let row = judged(report, policy);
-    let ratio = row.as_ref().and_then(|row| row.ratio);
-    let difference = row.as_ref().and_then(|row| row.difference);
-    let log = ratio.map(|ratio| ratio.ln().abs());
-    log.or(difference.map(f64::abs)).unwrap_or(0.0)
 }
 
 /// The answer of a policy that was shown to change something, and whose pages differ.

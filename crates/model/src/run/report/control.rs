@@ -4,7 +4,7 @@ use serde::Serialize;
 use strum::Display;
 
 use super::Report;
-use super::answer::{Sign, interval};
+use super::answer::{Sign, interval, judged};
 use crate::run::compare::labels::{effect_of, metric_of};
 use crate::run::compare::{Answer, Comparison, Scale};
 use crate::text::document::Level;
@@ -102,10 +102,6 @@ fn smallest_effect(report: &Report<'_>) -> Option<f64> {
     let verdict = &report.table.verdict;
     let decided = verdict.policies.iter();
     let decided = decided.filter(|(_, answer)| matches!(answer, Answer::Better | Answer::Worse));
-    let effects = decided.filter_map(|(policy, _)| {
-        let row = super::answer::judged(report, policy)?;
-        let log = row.ratio.map(|ratio| ratio.ln().abs());
-        log.or(row.difference.map(f64::abs))
-    });
+    let effects = decided.filter_map(|(policy, _)| judged(report, policy)?.distance());
     effects.min_by(f64::total_cmp)
 }

@@ -5,12 +5,14 @@ mod script;
 mod shapes;
 
 use expect_test::expect;
-use hugewise_model::base::jsonl::{LineError, RawLine, to_line};
+use hugewise_model::base::jsonl::{LineError, to_line};
 use hugewise_model::observe::faults::{Event, NamedRow, Sharing, Symbol, Weigh};
 use hugewise_model::text::{Style, Verbosity, to_text};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use script::{BASE, HUGE, PAGE, Script, conditions, unprivileged};
+
+use crate::read;
 
 #[test]
 fn a_chain_stands_for_as_many_faults_as_it_says() {
@@ -110,7 +112,7 @@ fn a_recording_says_the_same_again() {
         assert_eq!(read(index + 1, &to_line(event)).as_ref(), Ok(event));
     }
     for other in ["{}", &to_line(&script.events[0])] {
-        let error = read(1, other);
+        let error = read::<Event>(1, other);
         assert!(
             matches!(error, Err(LineError::OtherFile { .. })),
             "{error:?}"
@@ -127,25 +129,16 @@ fn a_recording_says_the_same_again() {
         header.replacen("faults 1", "faults 2", 1),
         old.replacen(":1", ":2", 1),
     ] {
-        let error = read(1, &later);
+        let error = read::<Event>(1, &later);
         assert!(
             matches!(error, Err(LineError::OtherVersion { .. })),
             "{error:?}"
         );
     }
     assert!(matches!(
-        read(7, "{\"event\":\"start\"}"),
+        read::<Event>(7, "{\"event\":\"start\"}"),
         Err(LineError::Damaged { line: 7, .. })
     ));
-}
-
-fn read(number: usize, line: &str) -> Result<Event, LineError> {
-    let raw = RawLine {
-        number,
-        bytes: line.trim_end().as_bytes(),
-        ended: true,
-    };
-    raw.read().map(|event| event.expect("a whole line"))
 }
 
 fn verbose() -> Style {

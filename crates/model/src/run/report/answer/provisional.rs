@@ -5,7 +5,7 @@ use super::sentence_label;
 use crate::run::compare::labels::metric_of;
 use crate::run::compare::{Provisional, Scale};
 use crate::run::metric::Metric;
-use crate::text::number::{Scaler, percent_change};
+use crate::text::number::{Scaler, counted, percent_change};
 
 /// `Provisional (2 rounds; at least 6 decide): wall time −7.9 to −7.1 %, lower in 2 of 2 rounds.`
 pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
@@ -20,10 +20,7 @@ pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
         true => " This assumes that what the rounds have in common is no chance.",
         false => "",
     };
-    let rounds = match first.rounds {
-        1 => "1 round".to_owned(),
-        rounds => format!("{rounds} rounds"),
-    };
+    let rounds = counted(first.rounds.into(), "round");
     Some(format!(
         "Provisional ({rounds}; at least {} decide): {}.{assumed}",
         first.needed,

@@ -9,7 +9,7 @@ use crate::run::compare::{Answer, Comparison, fewest_rounds};
 use crate::run::metric::Metric;
 use crate::run::plan::JudgeBy;
 use crate::run::stats::FEWEST_FOR_A_MEAN;
-use crate::text::number::{Scaler, chosen_percent, percent, percent_change, three_digits};
+use crate::text::number::{Scaler, chosen_percent, counted, percent, percent_change, three_digits};
 use crate::text::wrap::plain;
 
 pub(super) fn sentence(report: &Report<'_>, policy: &str, pair: &Pair) -> String {
@@ -82,10 +82,7 @@ pub(super) fn evidence(
     comparison: &Comparison,
     sign: Sign,
 ) -> String {
-    let rounds = match comparison.n {
-        1 => "1 round".to_owned(),
-        n => format!("{n} rounds"),
-    };
+    let rounds = counted(comparison.n.into(), "round");
     let all = rounds_run(report) == comparison.n;
     match interval(metric, comparison, sign) {
         Some(interval) if all => format!("(95 %: {interval})"),

@@ -20,7 +20,8 @@ mod skipping;
 pub use skipping::{is_root, skip};
 
 pub const HUGEWISE: &str = env!("CARGO_BIN_EXE_hugewise");
-const NOBODY: u32 = 65_534;
+/// The user without rights.
+pub const NOBODY: u32 = 65_534;
 
 /// Experiments hold the machine's lock, so tests that run one take turns.
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
@@ -218,14 +219,15 @@ impl Case {
             .args(["--wait", "60s", "--out"])
             .arg(&record)
             .args(&arguments[1..]);
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null());
-        Running {
-            child: command.spawn().expect("hugewise"),
-            record,
-        }
+        Running::of(command, &record)
+    }
+
+    /// An experiment that adds rounds to a record.
+    pub fn spawn_to_continue(&self, record: &Path) -> Running {
+        let mut command = self.plain();
+        command.args(["run", "--wait", "60s", "--continue"]);
+        command.arg(record);
+        Running::of(command, record)
     }
 }
 
@@ -243,6 +245,17 @@ pub struct Ended {
 }
 
 impl Running {
+    fn of(mut command: Plain, record: &Path) -> Self {
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null());
+        Self {
+            child: command.spawn().expect("hugewise"),
+            record: record.to_owned(),
+        }
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -1,7 +1,9 @@
 //! Signals, kills, and others who change what an experiment is about.
 
+use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
+use hugewise_linux::machine::lock;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
@@ -36,6 +38,32 @@ fn an_interrupt_reports_what_was_measured() {
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
     assert_eq!(harness::processes_with("0.1237"), 0);
+}
+
+#[test]
+fn an_interrupt_of_added_rounds_reports_all_of_them() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let record = case.path("running.jsonl");
+    case.hugewise()
+        .args(["run", "--policy", "as-is", "--policy", "thp=never"])
+        .args(["--max-rounds", "1", "--wait", "60s", "--out"])
+        .arg(&record)
+        .args(["--", "sleep", "0.1537"])
+        .assert()
+        .success();
+    let mut running = case.spawn_to_continue(&record);
+    running.wait_for_rounds(2);
+    running.signal("INT");
+    let ended = running.end(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(ended.stdout.contains("wall time"), "{}", ended.stdout);
+    // Interrupted, the record stays one that rounds can be added to.
+    case.hugewise()
+        .args(["run", "--max-rounds", "1", "--continue"])
+        .arg(&record)
+        .assert()
+        .success();
 }
 
 #[test]
@@ -204,6 +232,38 @@ fn a_second_experiment_is_refused_or_waits() {
         .success()
         .stderr(contains("waiting for process"));
     assert!(first.is_over());
+}
+
+#[test]
+fn an_ordinary_user_does_not_stop_root() {
+    if !is_root() {
+        return skip(
+            "an_ordinary_user_does_not_stop_root",
+            "needs root and another user",
+        );
+    }
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    // The first experiment makes the lock.
+    case.quick_run(&case.path("first.jsonl"));
+    let marker = case.path("marker");
+    let line = format!(
+        "exec 9<{}; flock 9; touch {}; exec sleep 53.21",
+        lock::default_dir().join(lock::LOCK_FILE).display(),
+        marker.display()
+    );
+    let mut user = std::process::Command::new("sh");
+    user.args(["-c", &line]).uid(harness::NOBODY);
+    let mut user = user.spawn().expect("sh");
+    harness::wait_until("the user holds the lock", || marker.exists());
+    case.hugewise()
+        .args(["run", "--policy", "as-is", "--max-rounds", "1"])
+        .args(["--wait", "no", "--", "true"])
+        .assert()
+        .success()
+        .stderr(contains("does not stop root").and(contains(user.id().to_string())));
+    user.kill().expect("its end");
+    user.wait().expect("its end");
 }
 
 #[test]

@@ -30,8 +30,8 @@ pub struct FreeMemory<'a> {
     state: HostMemory,
     page_bytes: u64,
     block_bytes: u64,
-    /// The most that a trial used so far.
-    used_bytes: Cell<u64>,
+    /// The most that a trial took so far.
+    taken_bytes: Cell<u64>,
     /// What touching warmed memory took in the trials so far, in seconds.
     warm_touches: RefCell<Vec<f64>>,
     shortage_reported: Cell<bool>,
@@ -55,7 +55,7 @@ impl<'a> FreeMemory<'a> {
             state: header.plan.host_memory,
             page_bytes: host.page_bytes,
             block_bytes: block.unwrap_or(USUAL_BLOCK),
-            used_bytes: Cell::new(0),
+            taken_bytes: Cell::new(0),
             warm_touches: RefCell::default(),
             shortage_reported: Cell::new(false),
         }
@@ -84,7 +84,7 @@ impl<'a> FreeMemory<'a> {
     }
 
     fn warm(&self) -> Result<Before, String> {
-        let wanted = (self.used_bytes.get() as f64 * MARGIN) as u64;
+        let wanted = (self.taken_bytes.get() as f64 * MARGIN) as u64;
         let wanted = wanted.max(LEAST_BYTES);
         let bytes = wanted.min(self.room()?);
         if bytes < wanted {
@@ -111,8 +111,8 @@ impl<'a> FreeMemory<'a> {
     /// and learns what the next one needs.
     pub fn note(&self, trial: &mut Trial, before: Before) {
         trial.first_touch = before.touch;
-        let used = trial.used_bytes(Some(self.block_bytes));
-        self.used_bytes.set(self.used_bytes.get().max(used));
+        let taken = trial.taken_bytes(self.page_bytes, self.block_bytes);
+        self.taken_bytes.set(self.taken_bytes.get().max(taken));
         if self.state == HostMemory::Warm
             && let Some(touch) = &trial.first_touch
         {
@@ -135,7 +135,7 @@ impl<'a> FreeMemory<'a> {
     fn report_shortage(&self, bytes: u64, wanted: u64) {
         if !self.shortage_reported.replace(true) {
             message(format_args!(
-                "--host-memory warm: {} are warmed of the {} that a trial may use, because no more \
+                "--host-memory warm: {} are warmed of the {} that a trial may take, because no more \
                  memory is free",
                 bytes_text(bytes),
                 bytes_text(wanted)

@@ -103,10 +103,11 @@ impl TouchPrice {
 }
 
 impl Trial {
-    /// How much memory it used at once, as far as it is known: the largest of the peaks and of
-    /// what its huge faults brought.
+    /// How much memory it took at once, as far as it is known: the largest of the peaks and of what
+    /// its huge faults brought. A load of a server that has its memory already takes what the
+    /// load's faults brought.
     #[must_use]
-    pub fn used_bytes(&self, huge_page_bytes: Option<u64>) -> u64 {
+    pub fn taken_bytes(&self, page_bytes: u64, huge_page_bytes: u64) -> u64 {
         let peak = [
             MetricId::PeakRssBytes,
             MetricId::PeakTreeRssBytes,
@@ -114,9 +115,13 @@ impl Trial {
         ];
         let peak = peak.into_iter().filter_map(|metric| self.value(metric));
         let peak = peak.fold(0.0, f64::max);
-        let page = huge_page_bytes.unwrap_or(0) as f64;
-        let faulted = self.value(MetricId::ThpFaultAllocTotal).unwrap_or(0.0) * page;
-        peak.max(faulted.min(MOST_OF_PEAK * peak)) as u64
+        let brought = |faults, bytes| self.value(faults).unwrap_or(0.0) * bytes as f64;
+        let huge = brought(MetricId::ThpFaultAllocTotal, huge_page_bytes).min(MOST_OF_PEAK * peak);
+        let taken = match self.start {
+            Some(_) => (brought(MetricId::MinorFaultsTotal, page_bytes) + huge).min(peak),
+            None => peak.max(huge),
+        };
+        taken as u64
     }
 }
 

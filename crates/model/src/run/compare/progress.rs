@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::run::compare::decision::is_within_reach;
 use crate::run::compare::effect::Effect;
 use crate::run::compare::verdict::Judgement;
 use crate::run::compare::{Answer, CompareError, Comparison, Judged};
@@ -90,8 +89,7 @@ fn reason_to_drop(
     if !is_open || judged.rounds.whole < FORETELLING || rounds_left == 0 {
         return None;
     }
-    let draws = judged.evidence().draws(policy);
-    let is_hopeless = !is_within_reach(&draws, judged.question(), rounds_left);
+    let is_hopeless = !judged.evidence().is_within_reach(policy, rounds_left);
     is_hopeless.then_some(RemovalReason::OutOfReach)
 }
 

@@ -1,7 +1,7 @@
 //! The answer: for each policy one word, with the reason where a number does not give it.
 
 use crate::run::compare::coverage::no_effect;
-use crate::run::compare::decision::{Question, Runs, decide, fewest_rounds};
+use crate::run::compare::decision::{Question, Runs, decide, fewest_rounds, is_within_reach};
 use crate::run::compare::effect::Draws;
 use crate::run::compare::order::{Order, order};
 use crate::run::compare::provisional::{Provisional, provisional};
@@ -121,8 +121,25 @@ impl Evidence<'_> {
         self.pairs(policy).centers()
     }
 
+    /// Whether the rounds that are left could decide, about user time too where that is told.
+    pub(super) fn is_within_reach(&self, policy: &str, rounds: u32) -> bool {
+        is_within_reach(&self.draws(policy), self.question, rounds)
+            || self.judges_wall_time() && {
+                let user = self
+                    .pairs_of(MetricId::UserSeconds.name(), policy)
+                    .centers();
+                let decision = decide(&user, self.question);
+                decision.is_some_and(|it| it.answer == Answer::NotDecided)
+                    && is_within_reach(&user, self.question, rounds)
+            }
+    }
+
     fn pairs(&self, policy: &str) -> Pairs<'_> {
-        self.rounds.draws(self.metric, &self.baseline.name, policy)
+        self.pairs_of(self.metric, policy)
+    }
+
+    fn pairs_of(&self, metric: &str, policy: &str) -> Pairs<'_> {
+        self.rounds.draws(metric, &self.baseline.name, policy)
     }
 
     /// Whether user time is clear where wall time is not: it often is, because waiting and most of the
@@ -149,17 +166,15 @@ impl Evidence<'_> {
             false => vec![self.metric],
         };
         let shown = metrics.into_iter().filter_map(|metric| {
-            let pairs = self.rounds.draws(metric, &self.baseline.name, policy);
-            provisional(metric, &pairs.centers(), needed)
+            provisional(metric, &self.pairs_of(metric, policy).centers(), needed)
         });
         Some(shown.collect())
     }
 
-    /// Whether wall time decides, and user time is that of the same program.
+    /// Whether wall time decides, and user time is that of the same work: of a program, or of a
+    /// server under a load that takes as long as its requests do.
     fn judges_wall_time(&self) -> bool {
-        let plan = &self.record.header.plan;
-        let is_program = plan.service.is_none() && plan.bench.is_none();
-        is_program && self.metric == MetricId::WallSeconds.name()
+        self.record.header.plan.bench.is_none() && self.metric == MetricId::WallSeconds.name()
     }
 
     /// Why the trials of a policy say nothing about the policy.

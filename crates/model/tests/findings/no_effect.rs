@@ -55,7 +55,7 @@ fn no_effect_has_a_reason() {
         (
             with(&small_pages(), &[("huge_anon_peak_bytes", 8.0e8)]),
             expect![[r#"
-                thp=always: 763 MiB was huge under it and 763 MiB under as-is
+                thp=always: 763 MiB was huge under thp=always and 763 MiB under as-is
             "#]],
         ),
     ];
@@ -110,7 +110,7 @@ fn an_allocator_that_changes_no_page_is_no_verdict() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            env.ARENAS=1: it made no more memory huge, so any effect has another cause. No page was huge under it or under as-is
+            env.ARENAS=1: it made no more memory huge, so any effect has another cause. No page was huge under env.ARENAS=1 or as-is
         "#]],
     );
     says(
@@ -118,7 +118,7 @@ fn an_allocator_that_changes_no_page_is_no_verdict() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            env.ARENAS=1: 806 MiB was huge under it and 0 under as-is
+            env.ARENAS=1: 806 MiB was huge under env.ARENAS=1 and 0 under as-is
         "#]],
     );
     assert_eq!(of(&judge(&always(small_pages())), id), None);

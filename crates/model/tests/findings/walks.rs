@@ -154,7 +154,7 @@ fn cheaper_walks_are_a_bounded_part_of_the_gain() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: the TLB misses are not in the memory that became huge. 806 MiB was huge under it and 0 under as-is; as many data page walks
+            thp=always: the TLB misses are not in the memory that became huge. 806 MiB was huge under thp=always and 0 under as-is; as many data page walks
         "#]],
     );
 }

@@ -104,6 +104,6 @@ fn same(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     Ok(Claim::Shown(format!(
         "{}: the TLB misses are not in the memory that became huge. {}; as many data page walks",
         view.policy,
-        coverage.text(baseline)
+        coverage.text(view.policy, baseline)
     )))
 }

@@ -28,23 +28,23 @@ pub(super) struct Coverage {
 
 impl Coverage {
     /// How much was huge, as a clause.
-    pub(super) fn text(&self, baseline: &str) -> String {
+    pub(super) fn text(&self, policy: &str, baseline: &str) -> String {
         let amount = |bytes| told(KINDS[0], bytes);
         if self.here == 0.0 && self.there == 0.0 && !self.is_equal {
             let (there, here) = self.faults.unwrap_or_default();
             let count = |faults| told(HUGE_FAULTS, faults);
             return format!(
-                "no sample had a huge page, but {} were allocated at fault time under it and {} under \
-                 {baseline}, machine-wide",
+                "no sample had a huge page, but {} were allocated at fault time under {policy} and {} \
+                 under {baseline}, machine-wide",
                 count(here),
                 count(there)
             );
         }
         if self.here == 0.0 && self.there == 0.0 {
-            return format!("no page was huge under it or under {baseline}");
+            return format!("no page was huge under {policy} or {baseline}");
         }
         format!(
-            "{} was huge under it and {} under {baseline}",
+            "{} was huge under {policy} and {} under {baseline}",
             amount(self.here),
             amount(self.there)
         )

@@ -42,7 +42,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     }
     let policy = view.policy;
     let covered = coverage::compare(view)?;
-    let amounts = covered.text(context.baseline());
+    let amounts = covered.text(policy, context.baseline());
     Ok(if covered.is_equal {
         Claim::Shown(format!(
             "{policy}: it made no more memory huge, so any effect has another cause. {}",

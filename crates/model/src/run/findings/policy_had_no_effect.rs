@@ -52,7 +52,7 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     let covered = coverage::compare(view)?;
     let (before, faults) = view.both(MetricId::MinorFaultsTotal)?;
     if covered.here > 0.0 || covered.there > 0.0 {
-        return Ok(covered.text(view.context.baseline()));
+        return Ok(covered.text(view.policy, view.context.baseline()));
     }
     let verdict = &view.context.table.verdict;
     let of_another_kind = huge_kinds(view.context.record).into_iter().any(|kind| {

@@ -11,6 +11,7 @@ use crate::run::compare::coverage::huge_kinds;
 use crate::run::findings::Context;
 use crate::run::findings::win_with_a_loss::losses;
 use crate::run::metric::MetricId;
+use crate::run::policy::Policy;
 
 /// What huge pages do for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -65,14 +66,25 @@ pub(super) fn conclude(report: &Report<'_>) -> Option<Conclusion> {
     if arms.is_empty() {
         return None;
     }
-    Some(shown(report, &context, &arms).unwrap_or_else(|| not_shown(&context, &arms)))
+    let answer = shown(report, &context, &arms).or_else(|| not_shown(&arms));
+    Some(answer.unwrap_or_else(|| without_pages(report, &context, &arms)))
 }
 
+/// The policies that differ from the baseline in pages alone.
 fn arms<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Vec<Arm<'a>> {
+    let baseline = context.settings(context.baseline());
+    arms_where(report, context, |policy| {
+        policy.settings.is_sibling_of(&baseline)
+    })
+}
+
+fn arms_where<'a>(
+    report: &'a Report<'_>,
+    context: &Context<'_>,
+    is_wanted: impl Fn(&Policy) -> bool,
+) -> Vec<Arm<'a>> {
     let verdict = &report.table.verdict;
-    let baseline = context.settings(&verdict.baseline);
     let policies = report.record.header.plan.policies.iter();
-    let siblings = policies.filter(|policy| policy.settings.is_sibling_of(&baseline));
     let arm = |policy: &'a str| {
         Some(Arm {
             policy,
@@ -83,7 +95,8 @@ fn arms<'a>(report: &'a Report<'_>, context: &Context<'_>) -> Vec<Arm<'a>> {
                 .unwrap_or(0.0),
         })
     };
-    siblings.filter_map(|policy| arm(&policy.name)).collect()
+    let wanted = policies.filter(|policy| is_wanted(policy));
+    wanted.filter_map(|policy| arm(&policy.name)).collect()
 }
 
 /// The answer of a policy that was shown to change something, and whose pages differ.
@@ -118,30 +131,52 @@ fn shown(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Option
 }
 
 /// Where nothing was shown to change: of the policies whose pages differ, the one in which they
-/// differ most tells.
-fn not_shown(context: &Context<'_>, arms: &[Arm<'_>]) -> Conclusion {
+/// differ most tells; `None` where the pages of all were alike.
+fn not_shown(arms: &[Arm<'_>]) -> Option<Conclusion> {
     let differing = arms.iter().filter(|arm| arm.more != 0.0);
-    let farthest = differing.max_by(|a, b| a.more.abs().total_cmp(&b.more.abs()));
-    if let Some(arm) = farthest {
-        let huge_pages = match arm.answer {
-            Answer::NoDifference => HugePages::DoNotMatter,
-            _ => HugePages::NotDecided,
-        };
-        return Conclusion::of(huge_pages, arm);
+    let farthest = differing.max_by(|a, b| a.more.abs().total_cmp(&b.more.abs()))?;
+    let huge_pages = match farthest.answer {
+        Answer::NoDifference => HugePages::DoNotMatter,
+        _ => HugePages::NotDecided,
+    };
+    Some(Conclusion::of(huge_pages, farthest))
+}
+
+/// The conclusion where no setting of pages alone changed a page. A policy that sets something
+/// else too may have: where it changed the time, the pages need not be the reason.
+fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -> Conclusion {
+    let without_answer = |huge_pages| Conclusion {
+        huge_pages,
+        policy: None,
+        baseline_has_more: false,
+    };
+    let others = arms_where(report, context, |policy| {
+        arms.iter().all(|arm| arm.policy != policy.name)
+    });
+    // One huge page stands for what only the faults or the settings tell.
+    let page = context.host().pmd_bytes().unwrap_or(1) as f64;
+    let others: Vec<Arm<'_>> = others
+        .into_iter()
+        .filter(|arm| arm.more.abs() > page)
+        .collect();
+    let open = [Answer::NotDecided, Answer::NoDifference];
+    if others.iter().any(|arm| !open.contains(&arm.answer)) {
+        return without_answer(HugePages::NotTried);
+    }
+    if let Some(conclusion) = not_shown(&others) {
+        return conclusion;
     }
     let widest = arms
         .iter()
         .map(|arm| arm.policy)
         .chain([context.baseline()]);
     let was_allowed = widest.map(|policy| context.rank(policy)).max() == Some(2);
-    Conclusion {
-        huge_pages: match is_small(context) || (was_allowed && !has_any(context)) {
+    without_answer(
+        match is_small(context) || (was_allowed && !has_any(context)) {
             true => HugePages::DoNotMatter,
             false => HugePages::NotTried,
         },
-        policy: None,
-        baseline_has_more: false,
-    }
+    )
 }
 
 /// Whether the program is smaller than a huge page.

@@ -160,10 +160,29 @@ fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> St
     }
 }
 
-/// The reason is the finding's where there is one: it knows more than the verdict.
+/// The policy that allows the most huge pages.
+fn widest<'a>(context: &Context<'a>, policies: impl Iterator<Item = &'a String>) -> &'a str {
+    let names = policies.map(String::as_str).chain([context.baseline()]);
+    names
+        .max_by_key(|name| context.rank(name))
+        .unwrap_or_default()
+}
+
+/// The reason is the finding's where there is one: it knows more than the verdict. A finding about
+/// a policy that allows less than another one cannot be the reason for both.
 fn why_alike(report: &Report<'_>) -> String {
-    let finding = report.findings.iter().find(|it| is_answer(it));
+    let context = Context::new(report.record, &report.table);
     let verdict = &report.table.verdict;
+    let widest = widest(&context, verdict.policies.keys());
+    let finding = report.findings.iter().find(|it| is_answer(it));
+    let explains = |policy: &str| {
+        let allowed = context.rank(policy).max(context.rank(&verdict.baseline));
+        allowed >= context.rank(widest)
+    };
+    let policy = finding.and_then(|finding| finding.policy.as_deref());
+    if policy.is_some_and(|policy| !explains(policy)) {
+        return format!("no page was huge, even with {}", plain(widest));
+    }
     let unchanged = verdict.policies.iter();
     let mut unchanged = unchanged.filter(|(_, answer)| **answer == Answer::NoEffect);
     let reason = unchanged.find_map(|(policy, _)| verdict.reasons.get(policy));

@@ -16,8 +16,8 @@ use hugewise_model::text::to_text;
 
 use crate::exit::{self, Exit};
 use crate::experiment::plan::check_gates;
-use crate::experiment::report;
-use crate::options::{Demands, parse_share};
+use crate::experiment::report::{self, Besides};
+use crate::options::{Demands, Exports, parse_share};
 use crate::output::{self, Format, Output};
 use hugewise_model::text::suggest::nearest;
 
@@ -71,6 +71,9 @@ pub struct Arguments {
     #[command(flatten)]
     demands: Demands,
 
+    #[command(flatten)]
+    exports: Exports,
+
     /// Draw the curves of a bench into FILE
     #[arg(
         hide_short_help = true,
@@ -99,6 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let output = &arguments.output;
     output::check_file(output)?;
     output::check_writable("--svg", arguments.svg.as_deref())?;
+    arguments.exports.check()?;
     if arguments.records.is_empty() {
         let entries = records::list()?;
         let document = || records::document(&entries);
@@ -119,7 +123,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         check_gates(&arguments.demands.fail_if, &record.header.plan.printed)?;
     }
     let report = compared(&records, &paths, arguments)?;
-    report::show(&report, output, arguments.svg.as_deref())?;
+    let besides = Besides {
+        svg: arguments.svg.as_deref(),
+        exports: &arguments.exports.files,
+    };
+    report::show(&report, output, besides, &arguments.demands.fail_if)?;
     Ok(report::judge(&arguments.demands, &report, output))
 }
 

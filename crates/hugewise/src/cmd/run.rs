@@ -14,9 +14,10 @@ use crate::exit::{self, Exit};
 use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
+use crate::experiment::report::Besides;
 use crate::experiment::stdin::Input;
 use crate::experiment::{continuation, preview, recorder, records};
-use crate::options::{self, Options};
+use crate::options::{self, Exports, Options};
 use crate::output::Output;
 use crate::{paths, turn};
 
@@ -47,12 +48,23 @@ pub struct Arguments {
     dry_run: bool,
 
     #[command(flatten)]
+    exports: Exports,
+
+    #[command(flatten)]
     output: Output,
+}
+
+fn besides(exports: &Exports) -> Besides<'_> {
+    Besides {
+        svg: None,
+        exports: &exports.files,
+    }
 }
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<Exit> {
     let root = Root::real();
+    arguments.exports.check()?;
     if let Some(record) = &arguments.record {
         return go_on(&root, record, &arguments);
     }
@@ -70,7 +82,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let files = Files {
         record: arguments.out.as_deref(),
         stdin: input.as_ref(),
-        ..Files::default()
+        besides: besides(&arguments.exports),
     };
     let plan = |host: &Host| options.plan(host, seed);
     conduct(&root, &options, plan, files, &arguments.output)
@@ -99,13 +111,11 @@ fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     })?;
     let beginning = Beginning::After(record, continuation, path);
     let beginning = (turn, beginning);
-    carry_out(
-        root,
-        &options,
-        beginning,
-        Files::default(),
-        &arguments.output,
-    )
+    let files = Files {
+        besides: besides(&arguments.exports),
+        ..Files::default()
+    };
+    carry_out(root, &options, beginning, files, &arguments.output)
 }
 
 /// The flags of the command line that made a record.

@@ -13,14 +13,32 @@ use hugewise_model::text::wrap::{plain, shortened};
 use hugewise_model::text::{to_markdown, to_text};
 
 use crate::exit::{self, Exit};
-use crate::options::Demands;
+use crate::options::{Demands, ExportFile};
 use crate::output::{self, Format, Output};
 use crate::stderr::message;
 
-/// Writes the report to stdout and to the files that were named; `svg` is the file of the curves.
-pub fn show(report: &Report<'_>, output: &Output, svg: Option<&Path>) -> Result<()> {
+/// What a report is written to besides stdout and the file of `--json`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Besides<'a> {
+    /// The file of the curves.
+    pub svg: Option<&'a Path>,
+    /// The files for other programs.
+    pub exports: &'a [ExportFile],
+}
+
+/// Writes the report to stdout and to the files that were named. `gates` are the test cases of
+/// an export.
+pub fn show(
+    report: &Report<'_>,
+    output: &Output,
+    besides: Besides<'_>,
+    gates: &[Gate],
+) -> Result<()> {
     let shown = output::emit(output, |format| Ok(rendered(report, format, output)));
-    if let Some(path) = svg {
+    for file in besides.exports {
+        output::write_file(&file.path, &file.format.render(report, gates))?;
+    }
+    if let Some(path) = besides.svg {
         output::write_file(path, &curves(report)?)?;
     }
     shown

@@ -11,6 +11,7 @@ mod benches;
 mod checked;
 mod conclusions;
 mod documented;
+mod exports;
 mod incomplete;
 mod recommended;
 mod records;

@@ -20,6 +20,7 @@ use hugewise_model::text::number::quantity;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, conduct};
+use crate::experiment::report::Besides;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::paths;
@@ -103,7 +104,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let files = Files {
         record: common.out.as_deref(),
-        svg: common.svg.as_deref(),
+        besides: Besides {
+            svg: common.svg.as_deref(),
+            exports: &[],
+        },
         stdin: None,
     };
     conduct(

@@ -20,6 +20,7 @@ mod csv;
 mod document;
 mod doubt;
 mod equals;
+mod export;
 mod failures;
 mod json;
 mod notes;
@@ -35,6 +36,7 @@ mod typical;
 pub use conclusion::{Conclusion, HugePages};
 pub use control::ControlOutcome;
 pub use doubt::Doubt;
+pub use export::Export;
 pub use json::FORMAT;
 pub use trials::trials;
 

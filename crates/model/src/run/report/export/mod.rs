@@ -1,0 +1,114 @@
+//! The trials and the answer in the formats of other programs.
+//!
+//! Only successful trials are given, without those of the control: a reader that knows no control
+//! would count it as a policy.
+
+use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+use super::Report;
+use crate::run::compare::labels::metric_of;
+use crate::run::compare::medians::arm_trials;
+use crate::run::gate::Gate;
+use crate::run::metric::{Metric, MetricId};
+use crate::run::record::Record;
+use crate::run::trial::{Reading, Trial};
+
+mod bencher;
+mod benchfmt;
+mod github_action;
+mod google_benchmark;
+mod hyperfine;
+mod junit;
+
+/// A format that another program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Export {
+    /// Go's benchmark format, for benchstat: a line a trial
+    /// (<https://go.dev/design/14313-benchmark-format>).
+    Benchfmt,
+    /// What `hyperfine --export-json` writes: a command for each policy.
+    Hyperfine,
+    /// JSON of google/benchmark: a repetition a trial.
+    GoogleBenchmark,
+    /// Bencher Metric Format: the median of each policy with its interval
+    /// (<https://bencher.dev/docs/reference/bencher-metric-format/>).
+    Bencher,
+    /// JSON of github-action-benchmark for its tool `customSmallerIsBetter`.
+    GithubAction,
+    /// `JUnit` XML: the answer and every `--fail-if` as a test case.
+    Junit,
+    /// A row for each trial and metric, as `--format csv`.
+    CsvLong,
+}
+
+impl Export {
+    /// The names of all formats.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::VARIANTS.iter().map(Into::into)
+    }
+
+    /// The report in this format.
+    #[must_use]
+    pub fn render(self, report: &Report<'_>, gates: &[Gate]) -> String {
+        let record = report.record;
+        match self {
+            Self::Benchfmt => benchfmt::render(record),
+            Self::Hyperfine => indented(&hyperfine::render(record)),
+            Self::GoogleBenchmark => indented(&google_benchmark::render(record)),
+            Self::Bencher => indented(&bencher::render(record)),
+            Self::GithubAction => indented(&github_action::render(record)),
+            Self::Junit => junit::render(report, gates),
+            Self::CsvLong => report.csv(),
+        }
+    }
+}
+
+fn indented(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// The trials of each policy that are given.
+fn trials(record: &Record) -> impl Iterator<Item = (&str, Vec<&Trial>)> {
+    record.header.plan.policies.iter().map(|policy| {
+        let trials = arm_trials(record, &policy.name).filter(|trial| trial.succeeded());
+        (policy.name.as_str(), trials.collect())
+    })
+}
+
+/// The last part of the program's path.
+fn program(record: &Record) -> &str {
+    let first = record.header.plan.command.first();
+    let first = first.and_then(|line| line.split_whitespace().next());
+    let name = first.and_then(|path| path.rsplit('/').next());
+    name.filter(|name| !name.is_empty()).unwrap_or("command")
+}
+
+fn command_line(record: &Record) -> String {
+    record.header.plan.command.join(" ")
+}
+
+/// The metrics of which any trial has a plain number, in the order of their names.
+fn metrics(record: &Record) -> Vec<Metric> {
+    let trials = record.trials.iter();
+    let readings = trials.flat_map(|trial| &trial.readings);
+    let plain = readings.filter(|(_, reading)| matches!(reading, Reading::Value { .. }));
+    let names: std::collections::BTreeSet<&String> = plain.map(|(name, _)| name).collect();
+    names
+        .into_iter()
+        .map(|name| metric_of(record, name))
+        .collect()
+}
+
+/// A number of every trial in which it was read.
+fn values(trials: &[&Trial], metric: MetricId) -> Vec<f64> {
+    trials
+        .iter()
+        .filter_map(|trial| trial.value(metric))
+        .collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

@@ -1,0 +1,56 @@
+//! Exports, against goldens. Programs that read the formats are run over them in `xtask`.
+
+use expect_test::expect_file;
+use hugewise_model::run::gate::Gate;
+use hugewise_model::run::report::{Export, Report};
+use hugewise_model::run::{compare, findings, record};
+
+use crate::checked::golden;
+
+/// A usual record, one with failures, and one of which much could not be read.
+const RECORDS: [&str; 3] = ["two-policies", "failed-trials", "everything-missing"];
+
+#[test]
+fn each_format_is_as_its_readers_want_it() {
+    for name in RECORDS {
+        let path = format!(
+            "{}/../../fixtures/runs/{name}.jsonl",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let record = record::parse(&std::fs::read(path).unwrap()).unwrap();
+        let table = compare::table(&record, &compare::Options::default()).unwrap();
+        let findings = findings::judge(&record, &table);
+        let report = Report::new(&record, table, findings, None);
+        let gates: [Gate; 2] =
+            ["wall_seconds > +2%", "peak_rss_bytes > +0.1%"].map(|gate| gate.parse().unwrap());
+        for format in Export::names() {
+            let text = format.parse::<Export>().unwrap().render(&report, &gates);
+            let end = match format {
+                "benchfmt" => "txt",
+                "junit" => "xml",
+                "csv-long" => continue,
+                _ => "json",
+            };
+            if end == "json" {
+                serde_json::from_str::<serde_json::Value>(&text).unwrap();
+            }
+            expect_file![golden(&format!("export/{name}.{format}.{end}"))].assert_eq(&text);
+        }
+    }
+}
+
+/// A gate that holds fails its test case, and one that is not decided is skipped.
+#[test]
+fn junit_has_a_case_for_each_condition() {
+    let path = format!(
+        "{}/../../fixtures/runs/two-policies.jsonl",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let record = record::parse(&std::fs::read(path).unwrap()).unwrap();
+    let table = compare::table(&record, &compare::Options::default()).unwrap();
+    let report = Report::new(&record, table, Vec::new(), None);
+    let junit = |gate: &str| Export::Junit.render(&report, &[gate.parse().unwrap()]);
+    assert!(junit("wall_seconds < -5%").contains("failures=\"1\" errors=\"0\" skipped=\"0\""));
+    assert!(junit("wall_seconds < -90%").contains("failures=\"0\" errors=\"0\" skipped=\"0\""));
+    assert!(junit("wall_seconds < -19.5%").contains("skipped=\"1\""));
+}

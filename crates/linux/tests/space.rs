@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use hugewise_linux::machine::identity::is_root;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{Depth, ReadError, read_settings, read_space};
+use hugewise_linux::observe::address_space::{
+    Depth, ReadError, Thoroughness, read_settings, read_space,
+};
 use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Space};
 use hugewise_model::observe::inspect::reasons::{Code, Wording, judge};
 use skipping::skip;
 
-const ALL: Depth = Depth::Frames(Duration::from_secs(10));
+const ALL: Depth = Depth::Frames(Duration::from_secs(10), Thoroughness::All);
 
 /// Private anonymous memory at an aligned address, alone between guards.
 struct Ground {

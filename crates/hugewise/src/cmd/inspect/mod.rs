@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hugewise_linux::machine::root::Root;
+use hugewise_linux::observe::address_space::Thoroughness;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::observe::inspect::view::Glob;
 
@@ -74,12 +75,37 @@ pub struct Arguments {
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
+    /// Page frames to read, as root: a sample of what looks alike, or all
+    ///
+    /// A stretch of at least 512 MiB in which every block looks the same is sampled: 64 blocks are
+    /// read, and all of them where these differ.
+    #[arg(hide_short_help = true, long, value_enum, hide_possible_values = true, default_value_t = FrameChoice::Sample, value_name = "sample|all")]
+    frames: FrameChoice,
+
     /// Judge again what `--format json` has written
     #[arg(long, hide = true, value_name = "FILE", conflicts_with_all = ["targets", "pid", "all", "cgroup", "watch"])]
     from: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
+}
+
+/// How many page frames are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FrameChoice {
+    /// A sample of what looks alike
+    Sample,
+    /// All
+    All,
+}
+
+impl Arguments {
+    fn thoroughness(&self) -> Thoroughness {
+        match self.frames {
+            FrameChoice::Sample => Thoroughness::Sample,
+            FrameChoice::All => Thoroughness::All,
+        }
+    }
 }
 
 /// Runs the verb.
@@ -111,9 +137,10 @@ fn one(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit> {
         .forecast
         .then(|| processes::watch_use(root, pid, arguments));
     let watched = watched.transpose()?;
-    let mut inspection = processes::inspect(root, pid, |space, settings| {
-        results::judged(space, settings, arguments)
-    })?;
+    let mut inspection =
+        processes::inspect(root, pid, arguments.thoroughness(), |space, settings| {
+            results::judged(space, settings, arguments)
+        })?;
     inspection.forecast = watched.map(|watched| forecast::of(root, &inspection.space, watched));
     results::one(&inspection, arguments)?;
     // The program ends here: what many mappings hold goes with it, not piece by piece.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;
-use hugewise_linux::observe::address_space::{Depth, ReadError, read_settings, read_space};
+use hugewise_linux::observe::address_space::{
+    Depth, ReadError, Thoroughness, read_settings, read_space,
+};
 use hugewise_linux::observe::stat::WaitResult;
 use hugewise_linux::probe::read_page_bytes;
 use hugewise_model::observe::address_space::Space;
@@ -43,9 +45,10 @@ pub(super) fn watch_use(root: &Root, pid: u32, arguments: &Arguments) -> Result<
 pub(super) fn inspect(
     root: &Root,
     pid: u32,
+    thoroughness: Thoroughness,
     judged: impl FnOnce(Space, Settings) -> Inspection,
 ) -> Result<Inspection> {
-    read(root, pid, Depth::Frames(FRAMES), judged)?.map_err(|why| match why {
+    read(root, pid, Depth::Frames(FRAMES, thoroughness), judged)?.map_err(|why| match why {
         ReadError::Gone => exit::no_process(pid),
         ReadError::Failed(error) => anyhow::Error::new(error).context(format!("process {pid}")),
         why => exit::refused(format!("process {pid}: {why}")),

@@ -30,14 +30,19 @@ pub(super) fn watch(root: &Root, pid: u32, arguments: &Arguments) -> Result<Exit
     }
     let began = Instant::now();
     let interrupt = Interrupt::catch()?;
-    let mut last = inspect(root, pid, Inspection::of)?;
+    let mut last = inspect(root, pid, arguments.thoroughness(), Inspection::of)?;
     output::print(&opening(&last, arguments)?)?;
     while arguments.duration.is_none_or(|most| began.elapsed() < most) {
         interrupt.wait(arguments.watch.unwrap_or_default());
         if interrupt.asked() {
             return Ok(Exit::Interrupted);
         }
-        let now = match read(root, pid, Depth::Frames(FRAMES), Inspection::of)? {
+        let now = match read(
+            root,
+            pid,
+            Depth::Frames(FRAMES, arguments.thoroughness()),
+            Inspection::of,
+        )? {
             Ok(now) => now,
             Err(ReadError::Gone | ReadError::Ended) => {
                 crate::stderr::message(format_args!("process {pid} has ended"));

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::address_space::{
-    FolioCount, Frames, Kind, Mapping, Pages, Run, Source,
+    FolioCount, Frames, Kind, Mapping, Pages, Run, Sampled, Source,
 };
 
+use super::Thoroughness;
 use super::blocks::{Sizes, push};
 use crate::machine::error::Error;
 use crate::machine::root::Root;
@@ -27,6 +28,12 @@ const ZERO_PAGE: u64 = 1 << 24;
 const ENTRIES: u64 = 8192;
 const GAP: u64 = 64;
 
+/// A run of at least so many ranges is looked at by a sample first: 512 MiB in ranges of 2 MiB.
+const LONG_RUN: u64 = 256;
+/// So many of its ranges are looked at. Where these are all alike, fewer than 4.6 % of the others
+/// differ, at 95 % (1 - 0.05^(1/64)).
+const SAMPLE: u64 = 64;
+
 /// Adds to the runs what the frames of their small pages are. Runs whose ranges turn out to
 /// differ are parted.
 pub(super) fn read_frames(
@@ -34,7 +41,7 @@ pub(super) fn read_frames(
     pagemap: &File,
     mappings: &mut [Mapping],
     sizes: Sizes,
-    longest: Duration,
+    (longest, thoroughness): (Duration, Thoroughness),
 ) -> Source {
     let path = root.path("proc/kpageflags");
     let flags = match File::open(&path) {
@@ -45,6 +52,9 @@ pub(super) fn read_frames(
         }
     };
     let mut reader = Reader {
+        pagemap,
+        thoroughness,
+        sampled: Sampled::default(),
         entries: Entries::of(pagemap, mappings, sizes),
         folios: Folios {
             flags,
@@ -60,6 +70,7 @@ pub(super) fn read_frames(
         .iter_mut()
         .try_for_each(|mapping| reader.mapping(mapping))
     {
+        Ok(()) if reader.sampled.ranges > 0 => Source::Sampled(reader.sampled),
         Ok(()) => Source::Read,
         Err(missing) => Source::Missing(missing),
     }
@@ -135,6 +146,9 @@ fn is_wanted(mapping: &Mapping) -> bool {
 }
 
 struct Reader<'a> {
+    pagemap: &'a File,
+    thoroughness: Thoroughness,
+    sampled: Sampled,
     entries: Entries<'a>,
     folios: Folios,
     sizes: Sizes,
@@ -165,9 +179,49 @@ impl Reader<'_> {
                 push(&mut mapping.runs, run, self.sizes.huge);
                 continue;
             }
-            outcome = self.run(&run, &mut mapping.runs);
+            outcome = match self.sample(&run) {
+                Ok(Some(frames)) => {
+                    push(
+                        &mut mapping.runs,
+                        with_frames(&run, frames),
+                        self.sizes.huge,
+                    );
+                    Ok(())
+                }
+                Ok(None) => self.run(&run, &mut mapping.runs),
+                Err(missing) => Err(missing),
+            };
         }
         outcome
+    }
+
+    /// What the frames of a long run are, if those of a sample of its ranges are all alike; `None`
+    /// where each range must be read. One range is drawn in each of as many equal parts.
+    fn sample(&mut self, run: &Run) -> Result<Option<Frames>, Missing> {
+        let ranges = run.ranges(self.sizes.huge);
+        if self.thoroughness == Thoroughness::All || ranges < LONG_RUN {
+            return Ok(None);
+        }
+        let mut draw = fastrand::Rng::with_seed(run.start);
+        let mut entries = Words::default();
+        let mut first = None;
+        for part in 0..SAMPLE {
+            let (from, to) = (part * ranges / SAMPLE, (part + 1) * ranges / SAMPLE);
+            let start = run.start + draw.u64(from..to) * self.sizes.huge;
+            let read = entries.read(
+                self.pagemap,
+                start / self.sizes.page,
+                self.sizes.huge / self.sizes.page,
+            );
+            read.map_err(|error| unreadable(&error))?;
+            let frames = self.frames(&entries.all)?;
+            if *first.get_or_insert_with(|| frames.clone()) != frames {
+                return Ok(None);
+            }
+        }
+        self.sampled.ranges += ranges;
+        self.sampled.looked_at += SAMPLE;
+        Ok(first)
     }
 
     fn run(&mut self, run: &Run, runs: &mut Vec<Run>) -> Result<(), Missing> {
@@ -191,14 +245,18 @@ impl Reader<'_> {
     }
 
     fn range(&mut self, start: u64, end: u64) -> Result<Frames, Missing> {
+        let entries = self.entries.of_span(start, end);
+        let entries = entries.map_err(|error| unreadable(&error))?.to_vec();
+        self.frames(&entries)
+    }
+
+    fn frames(&mut self, entries: &[u64]) -> Result<Frames, Missing> {
         if Instant::now() > self.deadline {
             return Err(Missing::unreadable(format!(
                 "reading the page frames took longer than {:?}",
                 self.longest
             )));
         }
-        let entries = self.entries.of_span(start, end);
-        let entries = entries.map_err(|error| unreadable(&error))?;
         let first = entries.iter().find(|&&entry| entry & PRESENT != 0);
         if first.is_some_and(|entry| entry & FRAME == 0) {
             return Err(Missing::not_permitted("CAP_SYS_ADMIN"));
@@ -206,6 +264,16 @@ impl Reader<'_> {
         self.folios
             .frames(entries)
             .map_err(|error| unreadable(&error))
+    }
+}
+
+fn with_frames(run: &Run, frames: Frames) -> Run {
+    Run {
+        pages: Pages {
+            frames: Some(Box::new(frames)),
+            ..run.pages.clone()
+        },
+        ..run.clone()
     }
 }
 

@@ -47,7 +47,17 @@ pub enum Depth {
     /// Mappings and how their pages are mapped.
     Pages,
     /// The folios of small pages besides, where that is permitted, for at most this long.
-    Frames(Duration),
+    Frames(Duration, Thoroughness),
+}
+
+/// How many page frames are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thoroughness {
+    /// Of long stretches in which every range looks the same, a sample: all of it only where the
+    /// sample differs.
+    Sample,
+    /// All.
+    All,
 }
 
 /// Why an address space could not be read.
@@ -233,8 +243,9 @@ fn read_mapped(
         Ok(pagemap) => {
             let mut sources = none(Missing::NotAsked);
             pages::read_pages(&pagemap, &mut mappings, sizes, &mut sources);
-            if let Depth::Frames(longest) = depth {
-                sources.frames = frames::read_frames(root, &pagemap, &mut mappings, sizes, longest);
+            if let Depth::Frames(longest, thoroughness) = depth {
+                let bounds = (longest, thoroughness);
+                sources.frames = frames::read_frames(root, &pagemap, &mut mappings, sizes, bounds);
             }
             sources
         }

@@ -109,14 +109,26 @@ pub struct Sources {
 pub enum Source {
     /// It was.
     Read,
+    /// A part of it, which was alike throughout and stands for the rest.
+    Sampled(Sampled),
     /// It was not, and why.
     Missing(Missing),
 }
 
+/// A sample of huge-page ranges.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// The ranges that it stands for.
+    pub ranges: u64,
+    /// Of these, the ranges that were looked at.
+    pub looked_at: u64,
+}
+
 impl Source {
-    /// Whether it was read.
+    /// Whether it was read, all of it or a sample.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        matches!(self, Self::Read)
+        matches!(self, Self::Read | Self::Sampled(_))
     }
 }

@@ -199,6 +199,11 @@ impl Inspection {
         ];
         let notes = notes.into_iter().filter_map(|(source, lost)| match source {
             Source::Read | Source::Missing(Missing::NotAsked) => None,
+            Source::Sampled(sampled) => Some(format!(
+                "Page frames of {} blocks are a sample: {} were looked at, and all were alike. \
+                 --frames all reads each.",
+                sampled.ranges, sampled.looked_at
+            )),
             Source::Missing(why) => Some(format!("Not read: {lost} ({why}).")),
         });
         Section::default().with_detail(Block::Notes(notes.collect()))

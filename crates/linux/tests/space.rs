@@ -13,7 +13,7 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{
     Depth, ReadError, Thoroughness, read_settings, read_space,
 };
-use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Space};
+use hugewise_model::observe::address_space::{Mapping, Pages, Sort, Source, Space};
 use hugewise_model::observe::inspect::reasons::{Code, Wording, judge};
 use skipping::skip;
 
@@ -402,4 +402,62 @@ fn other_users_processes_need_a_right_with_a_name() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// Ranges of which one page each is in memory, enough of them for a sample.
+const LONG: usize = 300;
+
+fn sampled() -> Space {
+    own(Depth::Frames(Duration::from_secs(10), Thoroughness::Sample))
+}
+
+#[test]
+fn a_long_stretch_that_looks_alike_is_sampled() {
+    let huge = match huge_bytes() {
+        Ok(huge) if is_root() => huge,
+        Ok(_) => return skip("a_long_stretch…", "needs root to read page frames"),
+        Err(reason) => return skip("a_long_stretch…", reason),
+    };
+    let ground = Ground::new(LONG, huge);
+    ground.advise(0, ground.bytes, libc::MADV_NOHUGEPAGE);
+    ground.write(0, ground.bytes, huge);
+    let (space, whole) = (sampled(), own(ALL));
+    let Source::Sampled(sample) = space.read_with.frames else {
+        panic!("{:?}", space.read_with.frames);
+    };
+    assert!(sample.ranges >= LONG as u64 && sample.looked_at * 4 < sample.ranges * 3);
+    assert_eq!(whole.read_with.frames, Source::Read);
+    let runs = |space: &Space| at(space, ground.start).runs.clone();
+    assert_eq!(runs(&space), runs(&whole));
+}
+
+/// Half of the ranges are shared with a child: the sample sees both kinds, so all are read.
+#[test]
+fn a_long_stretch_that_differs_is_read_throughout() {
+    let huge = match huge_bytes() {
+        Ok(huge) if is_root() => huge,
+        Ok(_) => return skip("a_long_stretch…", "needs root to read page frames"),
+        Err(reason) => return skip("a_long_stretch…", reason),
+    };
+    let ground = Ground::new(LONG, huge);
+    ground.advise(0, ground.bytes, libc::MADV_NOHUGEPAGE);
+    ground.write(0, ground.bytes, huge);
+    // SAFETY: the child does nothing but wait for its end.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        loop {
+            // SAFETY: waits for a signal.
+            unsafe { libc::pause() };
+        }
+    }
+    ground.write(0, ground.bytes, 2 * huge);
+    let (space, whole) = (sampled(), own(ALL));
+    // SAFETY: the child is this test's own.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, std::ptr::null_mut(), 0);
+    }
+    let runs = |space: &Space| at(space, ground.start).runs.clone();
+    assert_eq!(runs(&space), runs(&whole));
+    assert!(runs(&whole).len() >= LONG, "{}", runs(&whole).len());
 }

@@ -9,8 +9,9 @@ use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
+use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{Policy, environment};
+use hugewise_model::run::policy::{Policy, advice_by_chance, environment};
 use hugewise_model::run::trial::Outcome;
 
 use crate::experiment::runtimes;
@@ -56,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let realise = || realised(&root, &arguments.policy, reach);
     let realisation = realise()?;
+    warn(arguments, &realisation, &paths::host(&root)?);
     let launch = launch(arguments, &realisation)?;
     if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
@@ -78,6 +80,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let (turn, realisation) = turn::take_with(Purpose::Change, arguments.wait, realise)?;
     while_applied(&root, turn, &realisation, &launch)
+}
+
+/// Says where the policy may not do what was asked for.
+fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
+    if let Some(doubt) = advice_by_chance(&arguments.policy, host) {
+        message(format_args!("{}: {doubt}", arguments.policy));
+    }
+    if arguments.system && !realisation.tracer.is_none() {
+        message(format_args!(
+            "--system needs root: {} is reached by tracing the program instead",
+            arguments.policy
+        ));
+    }
 }
 
 fn realised(root: &Root, policy: &Policy, reach: Reach) -> Result<Realisation> {

@@ -41,7 +41,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            always+touch: peak memory rose by 381 MiB (+50.0 %), but not by huge pages. It rose by 380 MiB under off+touch (the same without huge pages); 806 MiB were huge, 0 under off
+            always+touch: peak memory rose by 381 MiB, but not by huge pages. It rose by 380 MiB under off+touch (the same without huge pages); 806 MiB were huge, 0 under off
         "#]],
     );
     says(
@@ -49,7 +49,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            always+touch: peak memory rose by 381 MiB (+50.0 %), 286 MiB of it through huge pages. Compared with off+touch (the same without huge pages); 806 MiB were huge, 0 under off
+            always+touch: peak memory rose by 381 MiB, 286 MiB of it through huge pages. Compared with off+touch (the same without huge pages); 806 MiB were huge, 0 under off
         "#]],
     );
     says(
@@ -57,7 +57,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            always+touch: peak memory rose by 1.12 GiB (+150 %), more than huge pages can have added. 806 MiB were huge, 0 under off
+            always+touch: peak memory rose by 1.12 GiB, more than huge pages can have added. 806 MiB were huge, 0 under off
         "#]],
     );
     let mut alone = touched(1.2e9, 9e8);
@@ -68,7 +68,7 @@ fn growth_is_held_against_a_policy_that_sets_all_else_alike() {
         id,
         Outcome::CannotTell,
         &expect![[r#"
-            always+touch: peak memory rose by 381 MiB (+50.0 %), through huge pages or what else the policy sets. 806 MiB were huge, 0 under off
+            always+touch: peak memory rose by 381 MiB, through huge pages or what else the policy sets. 806 MiB were huge, 0 under off
         "#]],
     );
 }
@@ -87,7 +87,7 @@ fn growth_beyond_the_huge_pages_is_not_theirs() {
         "memory-bloat",
         Outcome::CannotTell,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %), more than huge pages can have added. 32 MiB were huge, 0 under as-is
+            thp=always: peak memory rose by 332 MiB, more than huge pages can have added. 32 MiB were huge, 0 under as-is
         "#]],
     );
 }
@@ -101,7 +101,7 @@ fn memory_bloat_is_told_from_other_growth() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %) through huge pages. 806 MiB were huge, 0 under as-is
+            thp=always: peak memory rose by 332 MiB through huge pages. 806 MiB were huge, 0 under as-is
         "#]],
     );
 
@@ -111,7 +111,7 @@ fn memory_bloat_is_told_from_other_growth() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            thp=always: peak memory rose by 332 MiB (+40.9 %), but not by huge pages: no more memory was huge
+            thp=always: peak memory rose by 332 MiB, but not by huge pages: no more memory was huge
         "#]],
     );
 

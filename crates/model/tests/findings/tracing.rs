@@ -56,7 +56,7 @@ fn what_tracing_costs_is_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by tracing the program, which was stopped 52 times a run to advise 6 ranges of its memory. That costs +0.5 % (95 %: −0.02 to +1.0 %)
+            thp=always: reached by tracing the program, which was stopped 52 times a run to advise 6 ranges of its memory. What that costs is not decided: +0.5 % (95 %: −0.02 to +1.0 %)
         "#]],
     );
 }

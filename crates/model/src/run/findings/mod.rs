@@ -36,6 +36,7 @@ mod read_first_zero_page;
 mod run_too_noisy;
 mod slow_requests_stalled;
 mod stalls_explain_loss;
+mod taken_by_chance;
 mod thread_stacks_grew;
 mod translation;
 mod where_the_time_went;
@@ -54,6 +55,7 @@ pub static RULES: &[&dyn Rule] = &[
     &workload_too_short::WorkloadTooShort,
     &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
+    &taken_by_chance::TakenByChance,
     &reached_by_tracing::ReachedByTracing,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,

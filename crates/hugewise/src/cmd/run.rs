@@ -101,6 +101,7 @@ fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let record = recorder::read(&path)?;
     let options = Options {
         limits: arguments.options.limits,
+        wait: arguments.options.wait,
         ..made_by(&record)?.options.complete()?
     };
     let input = Input::of_trials(&options)?;

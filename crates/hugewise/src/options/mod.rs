@@ -53,7 +53,8 @@ pub fn fixed_by_record() -> Vec<clap::Id> {
             .map(|arg| arg.get_id().clone())
             .collect()
     };
-    let free = ids(Limits::augment_args(clap::Command::new("")));
+    let mut free = ids(Limits::augment_args(clap::Command::new("")));
+    free.push("wait".into());
     let mut all = ids(Options::augment_args(clap::Command::new("")));
     all.retain(|id| !free.contains(id));
     all

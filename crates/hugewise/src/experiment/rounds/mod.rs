@@ -15,8 +15,6 @@ use hugewise_model::base::missing::Missing;
 use hugewise_model::run::compare::{progress as so_far, running};
 use hugewise_model::run::plan::{Plan, Slot};
 use hugewise_model::run::record::{Header, StopReason};
-use hugewise_model::run::trial::Trial;
-use hugewise_model::text::number::counted;
 
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
@@ -45,6 +43,7 @@ mod warm_up;
 use pace::{Pace, stop};
 use progress_text::so_far_text;
 use servers::Servers;
+use trial::tell_latencies;
 
 /// What all trials of an experiment share.
 #[derive(Debug)]
@@ -202,8 +201,10 @@ impl<'a> Rounds<'a> {
             }
             // What was dropped is not in it any more.
             let plan = &recorder.record().header.plan.clone();
-            if self.round(plan, round, recorder, machine, progress)? == Flow::Stop {
-                return Ok(StopReason::Interrupted);
+            match self.round(plan, round, recorder, machine, progress)? {
+                Flow::Go => {}
+                Flow::Stop => return Ok(StopReason::Interrupted),
+                Flow::TimeOver => return Ok(StopReason::MaxTime),
             }
             if round == first {
                 self.idle.judge_failures(&plan.baseline);
@@ -215,18 +216,6 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(StopReason::MaxRounds)
-    }
-
-    /// Says once that the command leaves processes behind.
-    fn tell_outlived(&self, trial: &Trial, progress: &Progress) {
-        if trial.outlived == 0 || self.outlived_told.replace(true) {
-            return;
-        }
-        let processes = counted(trial.outlived.into(), "process");
-        let were = if trial.outlived == 1 { "was" } else { "were" };
-        progress.say(&format!(
-            "{processes} outlived the command and {were} ended"
-        ));
     }
 
     /// Whether the data suffice after a round, or the time is over.
@@ -306,6 +295,9 @@ impl<'a> Rounds<'a> {
             if self.idle.has(policy) {
                 continue;
             }
+            if self.is_overdue(recorder.record()) {
+                return Ok(Flow::TimeOver);
+            }
             let now = format!("trial {} of {}: {policy}", position + 1, slots.len());
             progress.now(self.time_left(recorder.record(), round), &now);
             self.pace.borrow_mut().trial_begins();
@@ -319,6 +311,7 @@ impl<'a> Rounds<'a> {
                 return Ok(Flow::Stop);
             }
             self.tell_outlived(&trial, progress);
+            tell_latencies(&trial, progress);
             if round == 0 {
                 self.idle.learn(&recorder.record().header, &trial);
             }
@@ -342,5 +335,8 @@ fn written_files(header: &Header) -> Vec<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Go,
+    /// A signal asks for the end.
     Stop,
+    /// The round takes longer than was foreseen, and its time is over.
+    TimeOver,
 }

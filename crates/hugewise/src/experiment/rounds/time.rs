@@ -11,6 +11,9 @@ use super::Rounds;
 use super::forecast::plan_text;
 use crate::experiment::progress::Progress;
 
+/// A round that began in time may end so much later than planned.
+const OVERRUN: f64 = 1.1;
+
 impl Rounds<'_> {
     /// Whether there is no time for a round after those that are done.
     pub(super) fn is_time_over(
@@ -31,6 +34,17 @@ impl Rounds<'_> {
             progress.say("there is no time left to start all servers once more");
         }
         over
+    }
+
+    /// Whether the time is over by so much that the round is given up: the rounds before were
+    /// faster than this one.
+    pub(super) fn is_overdue(&self, record: &Record) -> bool {
+        let bounds = &record.header.plan.bounds;
+        let is_due = bounds
+            .least_rounds
+            .is_none_or(|least| record.rounds_run() >= least);
+        let latest = bounds.max_time.map(|most| most.mul_f64(OVERRUN));
+        is_due && latest.is_some_and(|latest| self.pace.borrow().elapsed() > latest)
     }
 
     /// The longest that the experiment can still take.

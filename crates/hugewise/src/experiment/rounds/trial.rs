@@ -4,18 +4,21 @@ use anyhow::Result;
 use hugewise_linux::apply::Machine;
 use hugewise_linux::collect::TrialObservation;
 use hugewise_model::bench;
+use hugewise_model::run::metric::requests::RequestMetric;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::{COLD_REST, Header};
 use hugewise_model::run::timeline::join;
 use hugewise_model::run::trial::timeline::{Timeline, Unrelated};
-use hugewise_model::run::trial::{Outcome, Pacing, Role, Times, Trial};
+use hugewise_model::run::trial::{Outcome, Pacing, Reading, Role, Times, Trial};
+use hugewise_model::text::number::counted;
 
 use super::{Flow, Place, Rounds};
 use crate::exit;
 use crate::experiment::fragmentation::Fragmentation;
 use crate::experiment::free_memory::Before;
 use crate::experiment::latency_files::{self, LatencyFiles};
+use crate::experiment::progress::Progress;
 use crate::experiment::runtimes;
 
 impl Rounds<'_> {
@@ -92,6 +95,18 @@ impl Rounds<'_> {
         Ok((trial, interrupted))
     }
 
+    /// Says once that the command leaves processes behind.
+    pub(super) fn tell_outlived(&self, trial: &Trial, progress: &Progress) {
+        if trial.outlived == 0 || self.outlived_told.replace(true) {
+            return;
+        }
+        let processes = counted(trial.outlived.into(), "process");
+        let were = if trial.outlived == 1 { "was" } else { "were" };
+        progress.say(&format!(
+            "{processes} outlived the command and {were} ended"
+        ));
+    }
+
     /// What comes before a trial: `--prepare`, then the state of free memory. It is made before
     /// the policy is in force, which may forbid huge pages, and outside of what is measured.
     fn prepare(&self, role: Role) -> Result<Before, String> {
@@ -122,6 +137,22 @@ impl Rounds<'_> {
 fn timeline(observed: &mut TrialObservation, times: &Result<Times, Unrelated>) -> Option<Timeline> {
     let seen = observed.served.as_mut()?.seen.take()?;
     Some(join(&seen, times.as_ref().map_err(Unrelated::clone)))
+}
+
+/// Says after the first trial that its latencies could not be read, while the command can still be
+/// mended.
+pub(super) fn tell_latencies(trial: &Trial, progress: &Progress) {
+    let latencies = trial
+        .readings
+        .iter()
+        .filter(|(name, _)| name.ends_with(RequestMetric::Latency.name()));
+    for (name, reading) in latencies.filter(|_| trial.index == 0) {
+        if let Reading::Missing { missing } = reading {
+            progress.say(&format!(
+                "{name} was not read in the first trial: {missing}"
+            ));
+        }
+    }
 }
 
 /// The row of a trial.

@@ -107,7 +107,7 @@ fn no_effect_is_no_claim_about_speed() {
     let text = check("no-effect", &record, table);
     assert!(
         text.starts_with(
-            "Huge pages do not matter to sort -n numbers.txt: no page was huge, because"
+            "Huge pages could not be tried on sort -n numbers.txt: no page was huge, because"
         ),
         "{text}"
     );
@@ -269,7 +269,7 @@ fn a_win_with_a_loss_says_both() {
 /// A change is taken round by round, so the two medians beside it may give another one.
 #[test]
 fn a_change_that_its_medians_do_not_give_is_explained() {
-    let said = "Changes are taken within rounds";
+    let said = "Changes are medians within rounds";
     let arms = [
         (Policy::as_is(), small_pages()),
         (thp("thp=always", Thp::Always), huge_pages()),

@@ -58,7 +58,7 @@ fn too_few_rounds_still_say_what_they_show() {
         format!("{}\n", report(&record).answers().join("\n"))
     };
     expect![[r#"
-        Not decided whether huge pages help sort -n numbers.txt. With thp=always, provisional (2 rounds; at least 5 decide): wall time −19.6 to −19.2 %, lower in 2 of 2 rounds; user time −12.6 to −12.0 %, lower in 2 of 2 rounds. This assumes that what the rounds have in common is no chance.
+        Not decided whether huge pages help sort -n numbers.txt. With thp=always, provisional (2 rounds; at least 5 decide): wall time −19.6 to −19.2 %, lower in 2 of 2 rounds; user time −12.6 to −12.0 %, lower in 2 of 2 rounds. So few rounds may agree by chance.
     "#]].assert_eq(&said(2));
     expect![[r#"
         Not decided whether huge pages help sort -n numbers.txt. With thp=always, provisional (1 round; at least 5 decide): wall time −19.6 %; user time −12.6 %.

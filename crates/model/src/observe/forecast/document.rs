@@ -160,7 +160,7 @@ fn conclusion(worth: &Worth) -> String {
 
 fn reach(worth: &Worth, idle: Option<ProcessorTime>) -> String {
     let memory = match worth.extent {
-        Extent::Resident => "all memory in small pages",
+        Extent::Resident => "all memory that is small now",
         Extent::Used { .. } => "all memory in use",
     };
     match worth.fits {
@@ -169,10 +169,10 @@ fn reach(worth: &Worth, idle: Option<ProcessorTime>) -> String {
              (they still save page faults)."
         ),
         Fits::InHugePages if idle.is_some() => {
-            format!("The TLB reaches {memory} with huge pages, and not with small ones.")
+            format!("With huge pages the TLB covers {memory}; with small ones it does not.")
         }
         Fits::InHugePages => format!(
-            "The TLB reaches {memory} with huge pages, and not with small ones: huge pages have \
+            "With huge pages the TLB covers {memory}; with small ones it does not: huge pages have \
              the most to gain here."
         ),
         Fits::InNeither => format!(

@@ -42,6 +42,8 @@ pub enum Preference {
     ChangesNothing,
     /// It changes the program alone, and no setting of the machine.
     ChangesProgramAlone,
+    /// It changes the program without tracing it.
+    NeedsNoTracing,
     /// It was shown to need less memory.
     LessMemory,
     /// It comes first in the plan.
@@ -144,6 +146,9 @@ impl Evidence<'_> {
             .collect();
         let preference = match (least, left.len() < leaders.len()) {
             (Some(Reach::Nothing), true) => Preference::ChangesNothing,
+            (_, true) if !leaders.iter().any(|policy| reach(policy) == Reach::Machine) => {
+                Preference::NeedsNoTracing
+            }
             (_, true) => Preference::ChangesProgramAlone,
             (_, false) if lean.len() < left.len() => Preference::LessMemory,
             (_, false) => Preference::FirstInPlan,
@@ -159,6 +164,7 @@ impl Evidence<'_> {
         let realisation = header.realisations.get(policy);
         match (known, realisation) {
             (_, Some(realisation)) if !realisation.files.is_empty() => Reach::Machine,
+            (_, Some(realisation)) if !realisation.tracer.is_none() => Reach::Traced,
             (Some(policy), _) if policy.settings == Settings::default() => Reach::Nothing,
             _ => Reach::Program,
         }
@@ -180,6 +186,8 @@ impl Evidence<'_> {
 enum Reach {
     Nothing,
     Program,
+    /// The program, which a tracer stops while it runs.
+    Traced,
     Machine,
 }
 

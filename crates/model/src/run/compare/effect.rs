@@ -134,6 +134,17 @@ fn fact(draws: &Draws) -> Option<Fact> {
     }))
 }
 
+/// The part of an interval that can be: what is never below zero cannot fall by more than there was.
+fn possible(draws: &Draws, (low, high): (f64, f64)) -> (f64, f64) {
+    let (baselines, policies) = (draws.baselines(), draws.policies());
+    let mut all = baselines.iter().chain(&policies);
+    if draws.scale == Scale::Ratio || all.any(|&value| value < 0.0) {
+        return (low, high);
+    }
+    let most = baselines.iter().copied().fold(0.0, f64::max);
+    (low.max(-most), high)
+}
+
 impl Effect {
     /// Of rounds, as one of so many claims.
     pub(super) fn of_draws(draws: &Draws, claims: u32) -> Option<Self> {
@@ -143,7 +154,9 @@ impl Effect {
             baseline_value: median(&draws.baselines())?,
             policy_value: median(&draws.policies())?,
             estimate: bets.estimate()?,
-            interval: bets.interval(needed(claims)),
+            interval: bets
+                .interval(needed(claims))
+                .map(|interval| possible(draws, interval)),
             p: Some((f64::from(claims) * bets.against(0.0).p()).min(1.0)),
             fact: fact(draws),
         })

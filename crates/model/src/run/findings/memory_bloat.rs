@@ -4,7 +4,6 @@ use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::{Finding, Rule};
 use crate::run::compare::Change;
 use crate::run::metric::MetricId;
-use crate::text::number::percent_change;
 
 const PEAK: MetricId = MetricId::PeakRssBytes;
 const HUGE: MetricId = MetricId::HugeAnonPeakBytes;
@@ -43,8 +42,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let growth = after - before;
     view.evidence.figure("growth_bytes", growth);
     let (huge_before, huge) = view.both(HUGE)?;
-    let share = percent_change(after / before - 1.0);
-    let lead = format!("peak memory rose by {} ({share} %)", told(PEAK, growth));
+    let lead = format!("peak memory rose by {}", told(PEAK, growth));
     let policy = view.policy;
     let more = huge - huge_before;
     if more <= 0.0 {

@@ -7,7 +7,7 @@ use crate::run::compare::medians::arm_trials;
 use crate::run::policy::realise::Tracer;
 use crate::run::stats::median;
 use crate::run::trial::Tracing;
-use crate::text::number::percent_change;
+use crate::text::number::{counted, percent_change};
 
 /// The rule of this module.
 #[derive(Debug)]
@@ -62,7 +62,8 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
     }
     let mut text = format!(
         "{policy}: reached by tracing the program, which was stopped {stops:.0} times a run to \
-         advise {ranges:.0} ranges of its memory. {}",
+         advise {} of its memory. {}",
+        counted(ranges.round() as u64, "range"),
         price(cost)
     );
     let mut beyond: Vec<&str> = Vec::new();
@@ -99,7 +100,16 @@ fn price(cost: Option<&Comparison>) -> String {
     let known = cost.and_then(|cost| Some((cost.ratio?, cost.low.zip(cost.high))));
     match known {
         None => "What that costs was not measured: add --policy tracer=idle".to_owned(),
-        Some((ratio, None)) => format!("That costs {} %", percent_change(ratio - 1.0)),
+        Some((ratio, None)) => format!(
+            "What that costs is not decided ({} %, too few rounds for an interval)",
+            percent_change(ratio - 1.0)
+        ),
+        Some((ratio, Some((low, high)))) if low <= 1.0 && high >= 1.0 => format!(
+            "What that costs is not decided: {} % (95 %: {} to {} %)",
+            percent_change(ratio - 1.0),
+            percent_change(low - 1.0),
+            percent_change(high - 1.0)
+        ),
         Some((ratio, Some((low, high)))) => {
             let much = low - 1.0 > NOTABLE;
             let warning = if much {

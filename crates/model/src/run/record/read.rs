@@ -98,7 +98,7 @@ fn torn(line: usize, trials: usize) -> String {
 
 fn unfinished(trials: usize) -> String {
     let trials = counted(trials as u64, "trial");
-    format!("the record has no end: the experiment did not finish; it holds {trials}")
+    format!("the record has no end: the experiment still runs, or it was killed; it holds {trials}")
 }
 
 /// Reads the kind of the line, then streams the rest into its type. serde's own tagged enums

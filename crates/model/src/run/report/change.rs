@@ -34,7 +34,7 @@ pub(super) fn tone(better: Better, change: Change) -> Tone {
     }
 }
 
-/// The change, whatever may be said of it: what is not decided has its interval in any case.
+/// The change, whatever may be said of it: with its interval where that is not decided, or is wide.
 pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Detail) -> String {
     if comparison.ratio.or(comparison.difference).is_none() {
         return String::new();
@@ -45,15 +45,29 @@ pub(super) fn change_text(comparison: &Comparison, scaler: &Scaler, detail: Deta
         _ => marked_effect(comparison, scaler),
     };
     let is_open = comparison.change == Change::CannotTell;
+    let is_told = is_open || (comparison.change != Change::NoDifference && is_wide(comparison));
     let digits = match detail {
         Detail::Interval | Detail::Test => Digits::All,
         _ => Digits::Few,
     };
     match interval_text(comparison, scaler, digits) {
-        Some(interval) if is_open || digits == Digits::All => format!("{effect} {interval}"),
+        Some(interval) if is_told || digits == Digits::All => format!("{effect} {interval}"),
         None if is_open => format!("{effect} {UNKNOWN}"),
         _ => effect,
     }
+}
+
+/// An interval that reaches farther from a change than this share of it is told with it.
+const NARROW: f64 = 0.1;
+
+/// Whether the interval says more of a change than its digits do.
+fn is_wide(comparison: &Comparison) -> bool {
+    let Some((low, high)) = comparison.low.zip(comparison.high) else {
+        return false;
+    };
+    // Absolute changes are counts and bytes, whose intervals take more room than they tell.
+    let ratio = comparison.ratio;
+    ratio.is_some_and(|ratio| (high / low).ln() / 2.0 > NARROW * ratio.ln().abs())
 }
 
 /// Whether the change is none at all.

@@ -7,7 +7,6 @@ use super::advice::best;
 use super::answer::judged;
 use super::pages::more_huge_bytes;
 use crate::run::compare::Answer;
-use crate::run::compare::coverage::huge_kinds;
 use crate::run::findings::Context;
 use crate::run::findings::win_with_a_loss::losses;
 use crate::run::metric::MetricId;
@@ -25,7 +24,7 @@ pub enum HugePages {
     Hurt,
     /// They help some runs and hurt others.
     HelpSometimes,
-    /// Shown to make no difference, or the program gets none however the machine is set.
+    /// Shown to make no difference, or the program is smaller than one.
     DoNotMatter,
     /// Nothing that was run changed the program's pages.
     NotTried,
@@ -166,17 +165,10 @@ fn without_pages(report: &Report<'_>, context: &Context<'_>, arms: &[Arm<'_>]) -
     if let Some(conclusion) = not_shown(&others) {
         return conclusion;
     }
-    let widest = arms
-        .iter()
-        .map(|arm| arm.policy)
-        .chain([context.baseline()]);
-    let was_allowed = widest.map(|policy| context.rank(policy)).max() == Some(2);
-    without_answer(
-        match is_small(context) || (was_allowed && !has_any(context)) {
-            true => HugePages::DoNotMatter,
-            false => HugePages::NotTried,
-        },
-    )
+    without_answer(match is_small(context) {
+        true => HugePages::DoNotMatter,
+        false => HugePages::NotTried,
+    })
 }
 
 /// Whether the program is smaller than a huge page.
@@ -186,13 +178,6 @@ fn is_small(context: &Context<'_>) -> bool {
         .get(context.baseline(), MetricId::PeakRssBytes);
     let huge_page = context.host().pmd_bytes();
     huge_page.is_some_and(|huge| peak.is_ok_and(|peak| peak < huge as f64))
-}
-
-/// Whether any page was huge under the baseline.
-fn has_any(context: &Context<'_>) -> bool {
-    let kinds = huge_kinds(context.record).into_iter();
-    let mut bytes = kinds.map(|kind| context.medians.get(context.baseline(), kind));
-    bytes.any(|bytes| bytes.is_ok_and(|bytes| bytes > 0.0))
 }
 
 impl Conclusion {

@@ -29,6 +29,7 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let why = match verdict.preference {
         Some(Preference::ChangesNothing) => "changes nothing",
         Some(Preference::ChangesProgramAlone) => "changes this program only",
+        Some(Preference::NeedsNoTracing) => "needs no tracing",
         Some(Preference::LessMemory) => "needs less memory",
         Some(Preference::FirstInPlan) | None => return Some(format!("{equal}; either will do.")),
     };

@@ -101,7 +101,7 @@ pub(super) fn signs(report: &Report<'_>, tables: &[Grid]) -> Vec<String> {
 
 /// Why a change is not the one between the medians beside it: within a record, between two.
 const APART: [&str; 2] = [
-    "Changes are taken within rounds; the medians beside them may differ otherwise.",
+    "Changes are medians within rounds, not ratios of the two medians.",
     "Changes are medians over all pairs of trials; the medians beside them may differ.",
 ];
 
@@ -237,7 +237,10 @@ fn stopped(record: &Record) -> Vec<(Level, String)> {
     };
     let reason = match end.reason {
         StopReason::Interrupted => Some((Level::First, "Stopped: by a signal.")),
-        StopReason::MaxTime => Some((Level::Detail, "Stopped: --max-time was reached.")),
+        StopReason::MaxTime => Some((
+            Level::Detail,
+            "Stopped: the time was up (--max-time; 90 s unless given).",
+        )),
         StopReason::MaxRounds => Some((Level::Detail, "Stopped: --max-rounds was reached.")),
         StopReason::WorkloadFails => Some((
             Level::First,

@@ -184,7 +184,7 @@ fn row<'a>(
             percentile(column.record, column.policy, &metric.name, quantile)
                 .ok_or(Missing::TooShort)
         }
-        (_, 0) => compared(comparisons.iter().flatten().find_map(|c| c.baseline_value)),
+        (_, 0) => compared(of_most_rounds(&comparisons).and_then(|c| c.baseline_value)),
         (_, _) => compared(comparisons[index - 1].and_then(|c| c.policy_value)),
     };
     MetricRow {
@@ -201,6 +201,13 @@ fn row<'a>(
         comparisons,
         metric,
     }
+}
+
+/// The comparison that most rounds stand behind: it knows the baseline best.
+fn of_most_rounds<'a>(comparisons: &[Option<&'a Comparison>]) -> Option<&'a Comparison> {
+    let known = comparisons.iter().flatten();
+    let known = known.filter(|comparison| comparison.baseline_value.is_some());
+    known.max_by_key(|comparison| comparison.n).copied()
 }
 
 /// A property of a sample that only its comparison knows.

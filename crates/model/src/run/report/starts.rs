@@ -44,15 +44,17 @@ fn summary(report: &Report<'_>, deciding: &[&Starts]) -> String {
         let names: Vec<String> = some.iter().map(|it| plain(&it.policy)).collect();
         names.join(", ")
     };
-    let which = match (same.is_empty(), mixed.is_empty()) {
-        (true, _) => "none".to_owned(),
-        (_, true) => names(&same),
-        _ => format!("{}; not: {}", names(&same), names(&mixed)),
-    };
     let metric = label_of(report.record, &deciding[0].metric, Statistic::Center);
-    format!(
-        "Servers were started {most} times. Same direction of {metric} in every start: {which}."
-    )
+    let lead = format!("Servers were started {most} times");
+    match (same.is_empty(), mixed.is_empty()) {
+        (true, _) => format!("{lead}; under no policy did {metric} change alike in all of them."),
+        (_, true) => format!("{lead}; {metric} changed alike in all of them."),
+        _ => format!(
+            "{lead}. Under {} {metric} changed alike in all of them; under {} it did not.",
+            names(&same),
+            names(&mixed)
+        ),
+    }
 }
 
 /// Every figure of one policy.

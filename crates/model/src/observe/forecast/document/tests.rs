@@ -71,8 +71,8 @@ fn every_number_says_what_it_assumes() {
     );
     expect![[r#"
         Forecast: TLB reach
-        The TLB reaches all memory in use with huge pages, and not with small ones: huge
-        pages have the most to gain here.
+        With huge pages the TLB covers all memory in use; with small ones it does not:
+        huge pages have the most to gain here.
         page size  TLB entries needed         TLB has
             4 KiB              25,600  3072 (level 2)
             2 MiB           50 to 512  3072 (level 2)
@@ -111,7 +111,7 @@ fn a_process_that_sleeps_has_nothing_to_gain() {
         });
         conclusion(&forecast.worth)
     };
-    expect!["The TLB reaches all memory in small pages with huge pages, and not with small ones. The process used 0.4 % of a processor in 500 ms, so there was nothing to gain."]
+    expect!["With huge pages the TLB covers all memory that is small now; with small ones it does not. The process used 0.4 % of a processor in 500 ms, so there was nothing to gain."]
     .assert_eq(&answer(0.002));
     assert!(answer(0.4).ends_with("huge pages have the most to gain here."));
 }

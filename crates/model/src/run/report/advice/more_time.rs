@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Advice, Report, given};
 use crate::run::compare::{Comparison, Scale};
 use crate::run::policy::rerun;
+use crate::text::wrap::quoted;
 
 use super::super::answer::judged;
 use super::super::conclusion::conclude;
@@ -19,17 +20,32 @@ pub(super) fn advice(report: &Report<'_>) -> Vec<Advice> {
     let Some(minutes) = minutes(report) else {
         return Vec::new();
     };
-    let limit = format!("--max-time={minutes}m");
-    let command = rerun(&report.record.header.made_by, &[&limit]);
     let lead = "More rounds may tell:".to_owned();
-    given(lead, command, &format!("run again with {limit}"))
+    let made_by = &report.record.header.made_by;
+    if let Some(path) = report.record_path.as_deref()
+        && made_by.get(1).is_some_and(|verb| verb == "run")
+    {
+        let command = format!(
+            "hugewise run --continue {} --max-time {minutes}m",
+            quoted(path)
+        );
+        // A path cannot be left out, however long it is.
+        return vec![Advice::Sentence(lead), Advice::Command(command)];
+    }
+    let limit = format!("--max-time={minutes}m");
+    given(
+        lead,
+        rerun(made_by, &[&limit]),
+        &format!("run again with {limit}"),
+    )
 }
 
 fn minutes(report: &Report<'_>) -> Option<u64> {
     let policy = conclude(report)?.policy?;
     let row = judged(report, &policy)?;
     let factor = factor(&row, report.table.verdict.threshold)?;
-    let seconds = took(report)?.as_secs_f64() * factor.max(2.0);
+    // The rounds that there are count.
+    let seconds = took(report)?.as_secs_f64() * (factor - 1.0).max(1.0);
     let minutes = (seconds / 60.0).ceil().max(2.0);
     (seconds <= MOST.as_secs_f64()).then_some(minutes as u64)
 }

@@ -9,6 +9,7 @@ use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
 use crate::run::findings::Context;
 use crate::run::findings::win_with_a_loss::{losses, tell};
+use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::Quantile;
 use crate::text::number::chosen_percent;
@@ -142,8 +143,12 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
     }
     let lasting = user_time::sentence(report, &row.policy);
     let lasting = lasting.map_or_else(String::new, |lasting| format!(" {lasting}"));
+    let named = match row.metric == MetricId::WallSeconds.name() {
+        true => String::new(),
+        false => format!("{} ", label_of(report.record, &row.metric, row.statistic)),
+    };
     format!(
-        "{lead}: {}{} with {} {}.{next}{lasting}",
+        "{lead}: {named}{}{} with {} {}.{next}{lasting}",
         effect_of(report.record, row),
         pair.subject,
         pair.here,

@@ -17,7 +17,7 @@ pub(super) fn sentence(report: &Report<'_>, policy: &str) -> Option<String> {
     let effects: Vec<String> = shown.clone().map(|it| effect(report, it)).collect();
     let agrees = |it: &Provisional| it.rounds > 1 && it.same_direction == it.rounds;
     let assumed = match shown.clone().any(agrees) {
-        true => " This assumes that what the rounds have in common is no chance.",
+        true => " So few rounds may agree by chance.",
         false => "",
     };
     let rounds = counted(first.rounds.into(), "round");

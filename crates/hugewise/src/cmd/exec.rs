@@ -9,8 +9,8 @@ use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
+use hugewise_model::run::policy::Policy;
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{Policy, environment};
 use hugewise_model::run::trial::Outcome;
 
 use crate::experiment::runtimes;
@@ -71,6 +71,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
             outcome
         }));
+    }
+    if realisation.files.is_empty() && !realisation.limits.is_none() {
+        let relay = Relay::catch()?;
+        return exit_code(spawn::run_plain(&launch, || relay.next()));
     }
     if realisation.files.is_empty() {
         message(spawn::exec(&launch));
@@ -133,14 +137,10 @@ fn ended(outcome: Outcome) -> Result<ExitCode> {
 }
 
 fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
-    Ok(Launch {
-        environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
-        prctl: realisation.prctl,
-        tracer: realisation.tracer,
+    let command = runtimes::filled(arguments.command.clone(), &arguments.policy.settings);
+    let launch = Launch {
         identity: invoker::identity()?,
-        ..Launch::new(runtimes::filled(
-            arguments.command.clone(),
-            &arguments.policy.settings,
-        ))
-    })
+        ..Launch::new(command)
+    };
+    Ok(launch.under(realisation))
 }

@@ -9,6 +9,7 @@ mod own_acts;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod services;
+mod surroundings;
 mod time;
 mod tracing;
 mod trust;
@@ -46,13 +47,14 @@ fn no_rule_breaks_on_a_record_without_trials() {
 }
 
 /// The texts in which rules are tried: a rule that is nowhere among them is untried.
-const TRIED: [&str; 13] = [
+const TRIED: [&str; 14] = [
     include_str!("bloat.rs"),
     include_str!("faults.rs"),
     include_str!("host_memory.rs"),
     include_str!("no_effect.rs"),
     include_str!("own_acts.rs"),
     include_str!("services.rs"),
+    include_str!("surroundings.rs"),
     include_str!("time.rs"),
     include_str!("tracing.rs"),
     include_str!("trust.rs"),

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Malloc, Policy};
+use super::{Malloc, Numa, Policy};
 use crate::base::host::Host;
 
 mod malloc;
+mod memory;
 mod pages;
+mod pool;
+mod shmem;
 #[cfg(test)]
 mod tests;
 
@@ -32,9 +35,36 @@ pub struct Realisation {
     pub environment: Vec<EnvChange>,
     /// Files of the machine that are written while the policy is in force, in order.
     pub files: Vec<FileWrite>,
+    /// What limits the memory of the trial's cgroup.
+    #[serde(default, skip_serializing_if = "MemoryLimits::is_none")]
+    pub limits: MemoryLimits,
+    /// The memory nodes that the child asks for before it becomes the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa: Option<Numa>,
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
+}
+
+/// What limits the memory of a cgroup, in bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryLimits {
+    /// Beyond it the kernel reclaims, and kills where that is not enough: `memory.max` of version
+    /// 2, `memory.limit_in_bytes` of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Beyond it the kernel reclaims and slows the program down: `memory.high` of version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_bytes: Option<u64>,
+}
+
+impl MemoryLimits {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What is done with the inherited per-process THP switch.
@@ -138,6 +168,8 @@ pub fn realise(
         obstacles: Vec::new(),
     };
     pages::reach(&mut draft);
+    pool::reach(&mut draft);
+    memory::reach(&mut draft);
     malloc::reach(&mut draft);
     draft.set_tracer();
     draft.set_runtimes();
@@ -202,6 +234,9 @@ impl Draft<'_> {
                     format!("`env.{variable}` and `{key}=` both decide {variable}"),
                     format!("leave env.{variable} or {key}= out"),
                 );
+            }
+            if key == "glibc.pthread.stack_hugetlb" {
+                malloc::check_glibc(self, malloc::FIRST_GLIBC_WITH_STACKS);
             }
             let tunable = key == "glibc.malloc.hugetlb";
             let malloc = self.policy.settings.malloc;

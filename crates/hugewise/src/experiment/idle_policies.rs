@@ -130,7 +130,7 @@ impl IdlePolicies {
 fn how_it_failed(trial: &Trial) -> String {
     let killed = trial.read_back.cgroup.and_then(|cgroup| cgroup.killed);
     match killed.filter(|&killed| killed > 0) {
-        Some(_) => format!("{}, killed at its memory limit", trial.outcome),
+        Some(_) => format!("{}, because its memory limit was reached", trial.outcome),
         None => trial.outcome.to_string(),
     }
 }

@@ -78,7 +78,7 @@ fn a_limit_that_was_reached_is_said() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            memory-max=512M: its memory limit was reached in 2 of 12 trials. hard limit 512 MiB, hit 7 times; no process was killed
+            memory-max=512M: its memory limit was reached in 2 of 12 trials. It was hit 7 times; no process was killed
         "#]],
     );
     says(
@@ -86,7 +86,7 @@ fn a_limit_that_was_reached_is_said() {
         id,
         Outcome::Shown,
         &expect![[r#"
-            memory-max=512M: its memory limit was reached in 12 of 12 trials. hard limit 512 MiB, hit 0 times; 12 processes were killed
+            memory-max=512M: its memory limit was reached in 12 of 12 trials. It was hit 0 times; 12 processes were killed
         "#]],
     );
     says(
@@ -94,7 +94,7 @@ fn a_limit_that_was_reached_is_said() {
         id,
         Outcome::NotShown,
         &expect![[r#"
-            memory-max=512M: its memory limit was not reached. hard limit 512 MiB, 0 of 12 trials
+            memory-max=512M: its memory limit was reached in none of 12 trials
         "#]],
     );
     let mut unread = limited(&[], 0);

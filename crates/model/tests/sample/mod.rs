@@ -66,7 +66,7 @@ pub fn host() -> Host {
             version: 1,
             path: "/".to_owned(),
             limit_bytes: None,
-            can_make: true,
+            can_make: false,
         },
         user: User {
             uid: 0,

@@ -2,9 +2,7 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView};
 use super::{Finding, Rule};
-use crate::base::units::bytes_text;
 use crate::run::compare::medians::arm_trials;
-use crate::run::policy::realise::MemoryLimits;
 use crate::run::trial::TrialCgroup;
 use crate::text::number::counted;
 
@@ -34,9 +32,9 @@ impl Rule for MemoryLimitReached {
 fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     let record = view.context.record;
     let set = record.header.realisations.get(view.policy);
-    let Some(limits) = set.map(|set| set.limits).filter(|it| !it.is_none()) else {
+    if set.is_none_or(|set| set.limits.is_none()) {
         return Ok(Claim::Nothing);
-    };
+    }
     let trials: Vec<_> = arm_trials(record, view.policy).collect();
     let groups = trials.iter().filter_map(|trial| trial.read_back.cgroup);
     let groups: Vec<TrialCgroup> = groups.collect();
@@ -45,8 +43,7 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
     view.evidence.figure("trials_read", groups.len());
     view.evidence.figure("trials_at_limit", reached);
     let policy = view.policy;
-    let limit = limit_text(limits);
-    let of = format!("{reached} of {}", counted(groups.len() as u64, "trial"));
+    let read = counted(groups.len() as u64, "trial");
     Ok(match (trials.len(), groups.len(), reached) {
         (0, ..) => Claim::Nothing,
         (_, 0, _) => Claim::CannotTell(format!(
@@ -54,10 +51,10 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
              cgroup were not read"
         )),
         (.., 0) => Claim::NotShown(format!(
-            "{policy}: its memory limit was not reached. {limit}, {of}"
+            "{policy}: its memory limit was reached in none of {read}"
         )),
         _ => Claim::Shown(format!(
-            "{policy}: its memory limit was reached in {of}. {limit}, {}",
+            "{policy}: its memory limit was reached in {reached} of {read}. {}",
             counts(&groups)
         )),
     })
@@ -67,18 +64,6 @@ fn is_reached(group: &TrialCgroup) -> bool {
     [group.at_max, group.over_high, group.killed]
         .into_iter()
         .any(|count| count.is_some_and(|count| count > 0))
-}
-
-fn limit_text(limits: MemoryLimits) -> String {
-    let max = limits.max_bytes.map(|bytes| ("hard limit", bytes));
-    let high = limits
-        .high_bytes
-        .map(|bytes| ("limit before it is slowed down", bytes));
-    let limits = max.into_iter().chain(high);
-    let limits: Vec<String> = limits
-        .map(|(name, bytes)| format!("{name} {}", bytes_text(bytes)))
-        .collect();
-    limits.join(", ")
 }
 
 fn counts(groups: &[TrialCgroup]) -> String {
@@ -91,5 +76,5 @@ fn counts(groups: &[TrialCgroup]) -> String {
         more => format!("{} were killed", counted(more, "process")),
     };
     let times = sum(|group| group.at_max).saturating_add(sum(|group| group.over_high));
-    format!("hit {}; {killed}", counted(times, "time"))
+    format!("It was hit {}; {killed}", counted(times, "time"))
 }

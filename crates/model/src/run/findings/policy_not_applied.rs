@@ -20,10 +20,9 @@ impl Rule for PolicyNotApplied {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy was not in force in some trials, so that these are trials of something \
-         else. Evidence: the settings files and the per-process switch as read back while the \
-         workload ran differ from what was set, or the limits of its cgroup, or its memory nodes, or \
-         the allocator was not in the workload's memory. \
-         Refuted only by a fault in the reading back. Next: see who else writes the settings \
+         else. Evidence: what was read back while the workload ran differs from what was set: a \
+         settings file, the per-process switch, a limit of its cgroup, its memory nodes, or the \
+         allocator in its memory. Refuted only by a fault in the reading back. Next: see who else writes the settings \
          (tuned, a container runtime, another experiment), and whether the program is static or \
          setuid, where LD_PRELOAD does nothing."
     }

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Malloc, Numa, Policy};
 use crate::base::host::Host;
+pub use crate::run::trial::MemoryLimits;
 
 mod malloc;
 mod memory;
 mod pages;
 mod pool;
-mod shmem;
 #[cfg(test)]
 mod tests;
 
@@ -44,27 +44,6 @@ pub struct Realisation {
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
-}
-
-/// What limits the memory of a cgroup, in bytes.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct MemoryLimits {
-    /// Beyond it the kernel reclaims, and kills where that is not enough: `memory.max` of version
-    /// 2, `memory.limit_in_bytes` of version 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_bytes: Option<u64>,
-    /// Beyond it the kernel reclaims and slows the program down: `memory.high` of version 2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high_bytes: Option<u64>,
-}
-
-impl MemoryLimits {
-    /// Whether nothing is limited.
-    #[must_use]
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// What is done with the inherited per-process THP switch.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{OwnAct, ProcessTree, Tracing};
 use crate::base::host::ThpDisable;
-use crate::run::policy::realise::MemoryLimits;
 
 /// The policy as the kernel showed it while the workload ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -39,6 +38,27 @@ pub struct ReadBack {
     /// policy sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa: Option<String>,
+}
+
+/// What limits the memory of a cgroup, in bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryLimits {
+    /// Beyond it the kernel reclaims, and kills where that is not enough: `memory.max` of version
+    /// 2, `memory.limit_in_bytes` of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Beyond it the kernel reclaims and slows the program down: `memory.high` of version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_bytes: Option<u64>,
+}
+
+impl MemoryLimits {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A cgroup of a trial's own: its limits as they were read back, and whether they acted.

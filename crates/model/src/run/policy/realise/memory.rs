@@ -73,12 +73,16 @@ fn check_nodes(draft: &mut Draft<'_>) {
     let nodes = draft.host.numa_nodes;
     let beyond_one = nodes <= 1 && numa.nodes.iter().any(|&node| node > 0);
     if beyond_one || numa.nodes.len() > nodes.max(1) as usize {
-        draft.obstacle(
-            match nodes {
-                0 | 1 => "this machine has one memory node, which is 0".to_owned(),
-                _ => format!("this machine has {nodes} memory nodes"),
-            },
-            "name nodes of `numactl --hardware`",
-        );
+        let (problem, remedy) = match nodes {
+            0 | 1 => (
+                "this machine has one memory node".to_owned(),
+                "leave numa= out",
+            ),
+            _ => (
+                format!("this machine has {nodes} memory nodes"),
+                "name nodes of `numactl --hardware`",
+            ),
+        };
+        draft.obstacle(problem, remedy);
     }
 }

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, FileWrite, Reach, ThpPrctl, Tracer, shmem};
+use super::{Draft, FileWrite, Reach, ThpPrctl, Tracer};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
 use crate::run::policy::key::{Acts, Entry};
 use crate::run::policy::parse::{kib_text, one_of};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Malloc, SizeMode, Thp};
+
+mod shmem;
 
 /// Up to this version glibc advises its heap only while `enabled` reads `madvise`
 /// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 honours `always` too).
@@ -84,7 +86,7 @@ pub(super) struct Wanted {
     pub(super) current: String,
 }
 
-pub(super) fn want(file: &str, value: &str, current: &str) -> Wanted {
+fn want(file: &str, value: &str, current: &str) -> Wanted {
     Wanted {
         write: FileWrite {
             path: format!("{THP_DIR}/{file}"),

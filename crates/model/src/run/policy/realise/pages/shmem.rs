@@ -1,7 +1,6 @@
 //! `shmem=` and `mthp_shmem=`: huge pages of shared memory.
 
-use super::Draft;
-use super::pages::{Wanted, want};
+use super::{Draft, Wanted, want};
 use crate::base::host::ThpSettings;
 use crate::run::policy::parse::kib_text;
 use crate::run::policy::words::Word;

@@ -149,6 +149,23 @@ fn what_cannot_be_is_refused_with_what_would_help() {
 }
 
 #[test]
+fn a_pool_belongs_to_one_server() {
+    let name = "a_pool_belongs_to_one_server";
+    if !is_root() || !std::path::Path::new(harness::POOL).exists() {
+        return skip(name, "needs root and a hugetlb pool of 2 MiB pages");
+    }
+    Case::new()
+        .hugewise()
+        .env("COLUMNS", "200")
+        .args(["run", "--system", "--dry-run", "--policy", "as-is"])
+        .args(["--policy", "hugetlb=2M:4", "--ready", "log:x"])
+        .args(["--service", "true {port}", "--load", "true {port}"])
+        .assert()
+        .success()
+        .stdout(contains("because a hugetlb pool lasts for one trial"));
+}
+
+#[test]
 fn a_kill_gives_pools_and_groups_back() {
     let name = "a_kill_gives_pools_and_groups_back";
     if !is_root() || cgroups().is_none() {

@@ -313,3 +313,25 @@ fn other(doing: &str, what: String) -> Error {
         source: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_taken_is_said() {
+        let pool = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+        for (path, value, taken, words) in [
+            (pool, "64", "40", "40 of 64 pages could be made"),
+            (pool, "2", "5", "5 pages are in use"),
+            ("sys/x", "always", "never", "but it reads `never`"),
+        ] {
+            let file = FileWrite {
+                path: path.to_owned(),
+                value: value.to_owned(),
+            };
+            let said = not_taken(&file, taken);
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}

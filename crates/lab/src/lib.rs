@@ -28,6 +28,7 @@ mod reads;
 mod region;
 mod room;
 mod serve;
+mod shared;
 mod stacks;
 mod stride;
 mod threads;
@@ -42,6 +43,11 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
 
   touch --pages N [--huge|--small] [--align huge|page] [--repeat R] [--hold MS]
         write one byte to each of N fresh pages; print `pages N faults F`
+  shared --pages N [--hold MS]
+        write one byte to each of N pages of shared memory; print `pages N faults F`
+  pool --huge-pages N [--hold MS]
+        write one byte to each of N pages of the default hugetlb pool; print
+        `huge-pages N faults F`
   small --mappings N          touch N mappings of 1 MiB that no huge page fits into
   read-first --pages N [--huge] [--only]
         read N pages, then write them (with --only: just read)
@@ -175,6 +181,8 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "fragmented" => fragmented::run(&mut rest),
         "pace" => pace::run(&mut rest),
         "pressure" => pressure::run(&mut rest),
+        "shared" => shared::shared(&mut rest),
+        "pool" => shared::pool(&mut rest),
         "small" => planted::small(&mut rest),
         "read-first" => planted::read_first(&mut rest),
         "double-fault" => double_fault::run(&mut rest),

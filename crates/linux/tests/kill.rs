@@ -23,7 +23,7 @@ use hugewise_linux::machine::error::Kind;
 use hugewise_linux::machine::lock::{self, Hold};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::undo::{JournalFound, Place, Steps, undo};
-use hugewise_model::run::policy::realise::Realisation;
+use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -141,6 +141,39 @@ fn an_experiment_killed_at_any_step_is_undone() {
     // Creating the folder, writing, syncing, renaming the journal; four settings there and
     // back; removing the journal: each before and after.
     assert!(steps >= 2 * (6 + 8 + 2), "{steps} steps");
+}
+
+#[test]
+fn a_pool_that_got_only_some_of_its_pages_is_given_back() {
+    let _turn = my_turn();
+    const POOL: &str = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+    let policy = Realisation {
+        files: vec![FileWrite {
+            path: POOL.to_owned(),
+            value: "64".to_owned(),
+        }],
+        ..Realisation::default()
+    };
+    for (found, left) in [("64", 0), ("40", 0), ("0", 0), ("99", 1)] {
+        let ground = Ground::new();
+        ground.write(POOL, "2\n");
+        let end = in_a_child(|| {
+            let place = ground.place();
+            let mut machine = Machine::begin(ground.lock(), place, &[&policy]).unwrap();
+            let _applied = machine.apply(&policy).unwrap();
+            DieAt::step(0).step("dying", Path::new(""));
+            1
+        });
+        assert_eq!(end, End::Killed);
+        // As where no more huge pages were free.
+        ground.write(POOL, found);
+        let report = undo(&ground.lock(), &ground.place()).unwrap();
+        // What no size on the way is, somebody else chose; the original is 2.
+        let foreign = usize::from(left == 1 || found == "0");
+        assert_eq!(report.left_behind.len(), foreign, "{found}");
+        let now = ground.value(POOL);
+        assert_eq!(now, if foreign == 0 { "2" } else { found });
+    }
 }
 
 #[test]

@@ -328,6 +328,7 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
             runtimes: BTreeMap::new(),
             tree,
             tracing,
+            ..ReadBack::default()
         })
 }
 

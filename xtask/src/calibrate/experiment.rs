@@ -229,6 +229,7 @@ fn nowhere() -> Host {
             version: 0,
             path: String::new(),
             limit_bytes: None,
+            can_make: false,
         },
         user: User {
             uid: 0,

@@ -11,7 +11,7 @@ use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::base::host::Host;
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
-use hugewise_model::run::policy::{Policy, advice_by_chance, environment};
+use hugewise_model::run::policy::{Policy, advice_by_chance};
 use hugewise_model::run::trial::Outcome;
 
 use crate::experiment::runtimes;
@@ -73,6 +73,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
             outcome
         }));
+    }
+    if realisation.files.is_empty() && !realisation.limits.is_none() {
+        let relay = Relay::catch()?;
+        return exit_code(spawn::run_plain(&launch, || relay.next()));
     }
     if realisation.files.is_empty() {
         message(spawn::exec(&launch));
@@ -148,14 +152,10 @@ fn ended(outcome: Outcome) -> Result<ExitCode> {
 }
 
 fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
-    Ok(Launch {
-        environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
-        prctl: realisation.prctl,
-        tracer: realisation.tracer,
+    let command = runtimes::filled(arguments.command.clone(), &arguments.policy.settings);
+    let launch = Launch {
         identity: invoker::identity()?,
-        ..Launch::new(runtimes::filled(
-            arguments.command.clone(),
-            &arguments.policy.settings,
-        ))
-    })
+        ..Launch::new(command)
+    };
+    Ok(launch.under(realisation))
 }

@@ -42,7 +42,7 @@ impl IdlePolicies {
         if header.plan.bench.is_some() {
             return;
         }
-        let failure = (!trial.succeeded()).then(|| trial.outcome.to_string());
+        let failure = (!trial.succeeded()).then(|| how_it_failed(trial));
         let mut failures = self.failures.borrow_mut();
         let known = failures
             .entry(trial.policy.clone())
@@ -123,6 +123,15 @@ impl IdlePolicies {
             ))),
             _ => Ok(()),
         }
+    }
+}
+
+/// How a trial failed, and whether its memory limit was the cause.
+fn how_it_failed(trial: &Trial) -> String {
+    let killed = trial.read_back.cgroup.and_then(|cgroup| cgroup.killed);
+    match killed.filter(|&killed| killed > 0) {
+        Some(_) => format!("{}, because its memory limit was reached", trial.outcome),
+        None => trial.outcome.to_string(),
     }
 }
 

@@ -61,7 +61,7 @@ impl Options {
                 .collect(),
             shell: self.shell,
             baseline: baseline(self.baseline.as_deref(), &policies)?,
-            service: self.driven(policies.len())?,
+            service: self.driven(&policies)?,
             seed: self.seed.unwrap_or(clock_seed),
             bounds: self.bounds(policies.len())?,
             not_tried: self.not_tried(host),

@@ -11,8 +11,9 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::sys::cpu;
 use hugewise_model::base::units::parse_duration;
 use hugewise_model::run::plan::service::{
-    CommandLine, Interleave, Ready, Service, StopSignal, Windows,
+    CommandLine, Interleave, Obstacle, Ready, Service, StopSignal, Windows,
 };
+use hugewise_model::run::policy::Policy;
 
 use super::parse::parse_command_line;
 use super::{InterleaveChoice, LoadUnder, Options, Processors, SERVER, Switch};
@@ -142,7 +143,7 @@ impl Options {
     }
 
     /// How the server is driven, where there is one.
-    pub fn driven(&self, policies: usize) -> Result<Option<Service>> {
+    pub fn driven(&self, policies: &[Policy]) -> Result<Option<Service>> {
         let Some(server) = &self.server.service else {
             return Ok(None);
         };
@@ -183,7 +184,7 @@ impl Options {
         &self,
         service: &Service,
         server: &CommandLine,
-        policies: usize,
+        policies: &[Policy],
     ) -> Result<Interleave> {
         let choice = self.server.interleave.unwrap_or(InterleaveChoice::Auto);
         let hooks = self.prepare.is_some() || self.conclude.is_some() || self.fragment.is_some();
@@ -192,7 +193,10 @@ impl Options {
             rounds_per_start: rounds.unwrap_or(ROUNDS_PER_START),
             required: choice == InterleaveChoice::Yes,
         };
-        match (choice, service.obstacle(server, policies, hooks)) {
+        let makes_pool = |policy: &Policy| !policy.settings.hugetlb.is_empty();
+        let pool = policies.iter().any(makes_pool).then_some(Obstacle::Pool);
+        let obstacle = service.obstacle(server, policies.len(), hooks).or(pool);
+        match (choice, obstacle) {
             (InterleaveChoice::No, _) => Ok(Interleave::No),
             (InterleaveChoice::Yes, Some(obstacle)) => {
                 Err(exit::usage(format!("--interleave yes: {obstacle}")))

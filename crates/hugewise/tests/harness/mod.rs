@@ -93,7 +93,27 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Every THP setting of the machine; counters are left out.
+/// The size of the pool of 2 MiB pages.
+pub const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+
+/// The memory cgroups of experiments beside and below our own; `None` where there is no place for
+/// them.
+pub fn cgroups() -> Option<Vec<PathBuf>> {
+    let root = hugewise_linux::machine::root::Root::real();
+    let place = hugewise_linux::sys::cgroup::read_place(&root).ok()??;
+    let own = root.path(place.folder());
+    let beside = own.parent().map(PathBuf::from);
+    let entries = std::iter::once(own).chain(beside);
+    let entries = entries.filter_map(|folder| std::fs::read_dir(folder).ok());
+    let paths = entries.flatten().flatten().map(|entry| entry.path());
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("hugewise-"))
+    };
+    Some(paths.filter(is_ours).collect())
+}
+
+/// Every setting of the machine that a policy may write; counters are left out.
 pub fn settings() -> BTreeMap<PathBuf, String> {
     fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -115,6 +135,9 @@ pub fn settings() -> BTreeMap<PathBuf, String> {
     walk(Path::new("/sys/kernel/mm/transparent_hugepage"), &mut found);
     let min_free = std::fs::read_to_string("/proc/sys/vm/min_free_kbytes").expect("a sysctl");
     found.insert("vm.min_free_kbytes".into(), min_free);
+    if let Ok(pool) = std::fs::read_to_string(POOL) {
+        found.insert(POOL.into(), pool);
+    }
     found
 }
 

@@ -4,6 +4,7 @@ mod conduct;
 mod gaps;
 mod own_acts;
 mod traced;
+mod treatments;
 
 use predicates::prelude::*;
 use predicates::str::contains;

@@ -1,5 +1,6 @@
 //! Policies in force: files written after they are journalled, read back, put back.
 
+mod entries;
 pub mod executable;
 pub mod first_touch;
 pub mod fragment;
@@ -7,11 +8,13 @@ pub mod runtime;
 
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 
+use entries::read_entries;
+
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::lock::Hold;
 use crate::undo::{
     Change, Entry, Guardian, Journal, LeftBehind, MIN_FREE, Ours, Place, UndoReport, Why, forget,
-    is_setting, restore, undo,
+    is_pool, restore, undo,
 };
 
 /// The machine's settings during an experiment. All that any policy writes is journalled;
@@ -213,14 +216,16 @@ impl Applied<'_> {
             ours: vec![file.value.clone()],
         });
         place.set(&file.path, &file.value)?;
-        let taken = place.value(&file.path)?;
+        let mut taken = place.value(&file.path)?;
+        if taken != file.value && is_pool(&file.path) {
+            // The first attempt has compacted memory, from which the second may gain.
+            place.set(&file.path, &file.value)?;
+            taken = place.value(&file.path)?;
+        }
         if taken == file.value {
             return Ok(());
         }
-        let what = format!(
-            "/{}: `{}` was written, but it reads `{taken}`",
-            file.path, file.value
-        );
+        let what = not_taken(file, &taken);
         if let Some(last) = self.written.last_mut() {
             last.ours.push(taken);
         }
@@ -245,11 +250,10 @@ impl Applied<'_> {
         }
         let machine = &*self.machine;
         let disturbed: Vec<usize> = self.disturbed().collect();
-        let files = self
-            .written
-            .iter()
-            .rev()
-            .map(|Reads { entry, ours }| (&machine.entries[*entry], Ours::Values(ours)));
+        let files = self.written.iter().rev().map(|Reads { entry, ours }| {
+            let entry = &machine.entries[*entry];
+            (entry, entry.after(ours))
+        });
         let followers = machine.followers().map(|(at, entry)| {
             let free = !disturbed.contains(&at) && !self.foreign.contains(&at);
             (entry, if free { Ours::Any } else { Ours::NOTHING })
@@ -276,6 +280,22 @@ impl Drop for Applied<'_> {
     }
 }
 
+/// What a file reads that did not take a value.
+fn not_taken(file: &FileWrite, taken: &str) -> String {
+    let FileWrite { path, value } = file;
+    let sizes = value.parse::<u64>().ok().zip(taken.parse::<u64>().ok());
+    match sizes.filter(|_| is_pool(path)) {
+        Some((wanted, made)) if made < wanted => format!(
+            "/{path}: {made} of {wanted} pages could be made, because free memory is too fragmented; \
+             ask for fewer, or end programs that hold much memory"
+        ),
+        Some((wanted, held)) => {
+            format!("/{path}: {held} pages are in use, so that the pool cannot shrink to {wanted}")
+        }
+        None => format!("/{path}: `{value}` was written, but it reads `{taken}`"),
+    }
+}
+
 /// An earlier experiment that cannot be undone would spoil this one.
 fn refuse_refusals(recovered: &UndoReport) -> Result<()> {
     let refused = |left: &&LeftBehind| matches!(left.why, Why::Refused(_));
@@ -285,54 +305,33 @@ fn refuse_refusals(recovered: &UndoReport) -> Result<()> {
     }
 }
 
-/// What is to be journalled: all files that any policy writes, in the order of writing, after
-/// those that follow them.
-fn read_entries(place: &Place, realisations: &[&Realisation]) -> Result<Vec<Entry>> {
-    let mut entries: Vec<Entry> = Vec::new();
-    for file in realisations.iter().flat_map(|each| &each.files) {
-        add_write(place, &mut entries, file)?;
-    }
-    let modes = entries.iter().any(|entry| entry.path.ends_with("/enabled"));
-    if modes && place.root().path(MIN_FREE).exists() {
-        entries.insert(0, read_entry(place, MIN_FREE, Change::Follows)?);
-    }
-    Ok(entries)
-}
-
-fn add_write(place: &Place, entries: &mut Vec<Entry>, file: &FileWrite) -> Result<()> {
-    let known = entries.iter_mut().find(|entry| entry.path == file.path);
-    if let Some(Entry {
-        change: Change::Written(values),
-        ..
-    }) = known
-    {
-        if !values.contains(&file.value) {
-            values.push(file.value.clone());
-        }
-        return Ok(());
-    }
-    let change = Change::Written(vec![file.value.clone()]);
-    entries.push(read_entry(place, &file.path, change)?);
-    Ok(())
-}
-
-fn read_entry(place: &Place, path: &str, change: Change) -> Result<Entry> {
-    if !is_setting(path) {
-        let what = format!("/{path} is not a setting of huge pages");
-        return Err(other("journalling", what));
-    }
-    Ok(Entry {
-        path: path.to_owned(),
-        original: place.value(path)?,
-        change,
-    })
-}
-
 fn other(doing: &str, what: String) -> Error {
     Error {
         kind: Kind::Other(what),
         doing: doing.to_owned(),
         path: None,
         source: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_taken_is_said() {
+        let pool = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+        for (path, value, taken, words) in [
+            (pool, "64", "40", "40 of 64 pages could be made"),
+            (pool, "2", "5", "5 pages are in use"),
+            ("sys/x", "always", "never", "but it reads `never`"),
+        ] {
+            let file = FileWrite {
+                path: path.to_owned(),
+                value: value.to_owned(),
+            };
+            let said = not_taken(&file, taken);
+            assert!(said.contains(words), "{said}");
+        }
     }
 }

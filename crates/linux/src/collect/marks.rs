@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
-use hugewise_model::base::host::ThpDisable;
-use hugewise_model::run::policy::realise::{Realisation, ThpPrctl};
+use hugewise_model::base::host::{THP_DIR, ThpDisable};
+use hugewise_model::base::units::bytes_text;
+use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl};
 use hugewise_model::run::trial::{Mark, ReadBack};
 
 /// Share of the machine's processors that others may use without a mark. Below it the effect
@@ -92,6 +93,8 @@ fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
         .into_iter()
         .chain(own_act_detail(facts))
         .chain(allocator_detail(facts))
+        .chain(limits_detail(facts))
+        .chain(nodes_detail(facts))
         .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
 }
@@ -117,7 +120,10 @@ fn prctl_detail(facts: &Circumstances<'_>) -> Option<String> {
 fn own_act_detail(facts: &Circumstances<'_>) -> Option<String> {
     let gives = match facts.expected.prctl {
         ThpPrctl::Clear | ThpPrctl::ExceptAdvised => true,
-        ThpPrctl::Leave => !facts.expected.files.is_empty(),
+        ThpPrctl::Leave => {
+            let mut files = facts.expected.files.iter();
+            files.any(|file| file.path.starts_with(THP_DIR))
+        }
         ThpPrctl::Disable => false,
     };
     let act = facts.read_back.own_act().filter(|_| gives)?;
@@ -141,6 +147,39 @@ fn allocator_detail(facts: &Circumstances<'_>) -> Option<String> {
     found
         .is_empty()
         .then(|| format!("{library} is not among the workload's mappings"))
+}
+
+fn limits_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let wanted = facts.expected.limits;
+    let found = facts.read_back.cgroup.map(|cgroup| cgroup.limits);
+    if wanted.is_none() || found == Some(wanted) {
+        return None;
+    }
+    let text = |limits: MemoryLimits| {
+        let text = |bytes: Option<u64>| bytes.map_or("none".to_owned(), bytes_text);
+        let MemoryLimits {
+            max_bytes,
+            high_bytes,
+        } = limits;
+        format!("{} (high: {})", text(max_bytes), text(high_bytes))
+    };
+    let found = found.map_or("could not be read".to_owned(), |it| {
+        format!("is {}", text(it))
+    });
+    Some(format!(
+        "the memory limit of its cgroup should be {}, but {found}",
+        text(wanted)
+    ))
+}
+
+fn nodes_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let wanted = facts.expected.numa.as_ref()?;
+    let found = facts.read_back.numa.as_deref();
+    let holds = found.is_some_and(|found| wanted.is_shown_by(found));
+    (!holds).then(|| {
+        let found = found.unwrap_or("unreadable");
+        format!("the memory nodes should be {wanted}, but numa_maps says {found}")
+    })
 }
 
 fn file_details(facts: &Circumstances<'_>) -> Vec<String> {

@@ -22,14 +22,13 @@ use crate::machine::root::Root;
 use crate::perf::count::Target;
 use crate::proc::smaps_rollup::Rollup;
 use crate::spawn::{
-    self, End, ExitRequest, Group, Launch, PageSizes, Running, StartResult, Suspended,
+    self, End, ExitRequest, Launch, PageSizes, Running, StartResult, Suspended, TreeCgroup,
 };
 
 mod account;
 pub mod arrival;
 mod counts;
 mod folios;
-mod group;
 pub mod looks;
 mod machine;
 mod marks;
@@ -52,7 +51,6 @@ pub use marks::{Circumstances, marks};
 
 use account::Account;
 use counts::TrialCounters;
-use group::TrialGroup;
 use machine::Machine;
 use pools::Pools;
 use readings::Evidence;
@@ -153,7 +151,7 @@ pub fn trial(
         sizes: &sizes,
         interrupt,
     };
-    let mut before = scene.before(launch.group, &suspended);
+    let mut before = scene.before(&suspended);
     let ran = scene.run(suspended, &mut before.sampler)?;
     if let Outcome::NotStarted { error } = ran.end.outcome {
         return Ok(TrialObservation::not_run(Outcome::NotStarted { error }));
@@ -174,9 +172,10 @@ struct TrialRun<'a> {
 /// Readings before the workload, and the observers of its run.
 struct Before<'a> {
     main: u32,
-    group: std::result::Result<TrialGroup, Missing>,
+    cgroup: std::result::Result<TreeCgroup, Missing>,
     files: BTreeMap<String, String>,
     thp_disable: Option<ThpDisable>,
+    numa: Option<String>,
     sampler: Sampler<'a>,
     counters: TrialCounters<'a>,
     machine: Machine,
@@ -194,13 +193,14 @@ struct RunResult {
 
 impl<'a> TrialRun<'a> {
     /// The machine is read last, for what its counters count begins there.
-    fn before(&self, group: Group, suspended: &Suspended) -> Before<'a> {
+    fn before(&self, suspended: &Suspended) -> Before<'a> {
         let main = suspended.main();
         Before {
             main,
-            group: group::make(self.root, group, main),
+            cgroup: suspended.cgroup(),
             files: read_back::files(self.root, self.watch.files),
             thp_disable: suspended.thp_disable(),
+            numa: read_back::numa(self.root, self.watch.expected, main),
             sampler: Sampler::new(self.root, self.sizes, Pools::before(self.root)),
             counters: TrialCounters::attach(self.root, self.watch.counting, &Target::AtExec(main)),
             machine: Machine::read(self.root, self.sizes),
@@ -242,7 +242,8 @@ impl<'a> TrialRun<'a> {
             counted: &counted,
             before: &before.machine,
             after: &ran.machine,
-            cgroup_peak: before.group.and_then(|group| group.peak_bytes()),
+            cgroup_peak: (before.cgroup.as_ref().map_err(Clone::clone))
+                .and_then(TreeCgroup::peak_bytes),
             stalls: &ran.stalls,
             driven: None,
         };
@@ -256,6 +257,8 @@ impl<'a> TrialRun<'a> {
             allocator: read_back::allocator(expected, tree.as_ref()),
             tracing: ran.end.tracing.clone(),
             runtimes: BTreeMap::new(),
+            cgroup: before.cgroup.ok().and_then(|it| it.read_back()),
+            numa: before.numa,
             tree,
         };
         let printed = ran.running.into_printed();

@@ -17,6 +17,16 @@ pub(super) fn files(root: &Root, paths: &[String]) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// The memory policy of a process, where the policy sets one: of its first mapping that has none of
+/// its own, in the words of `numa_maps`.
+pub(super) fn numa(root: &Root, expected: &Realisation, pid: u32) -> Option<String> {
+    expected.numa.as_ref()?;
+    let maps = root.read(format!("proc/{pid}/numa_maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let shown = maps.lines().next()?.split_ascii_whitespace().nth(1)?;
+    Some(shown.to_owned())
+}
+
 /// The library of the policy as it was found: its path, or nothing when it was looked for and
 /// not there; `None` when nobody asked or nobody could look.
 pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<String> {

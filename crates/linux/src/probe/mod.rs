@@ -5,7 +5,7 @@
 //! a [`Root`](crate::machine::root::Root). A frozen machine is therefore a folder of files and one
 //! `host.toml` with the answers, and nothing else differs between it and the real one.
 
-use hugewise_model::base::host::{Host, ThpDisable, User};
+use hugewise_model::base::host::{Cgroup, Host, ThpDisable, User};
 use hugewise_model::doctor::{Examination, Facts};
 
 use crate::machine::error::{Kind, Result};
@@ -78,7 +78,10 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         thp_disable: thp_disable(answers),
         except_advised: answers.except_advised.is_ok(),
         can_trace: answers.trace.is_ok(),
-        cgroup: cgroup::read_memory_group(root)?.cgroup,
+        cgroup: Cgroup {
+            can_make: answers.cgroup_write.is_ok(),
+            ..cgroup::read_memory_group(root)?.cgroup
+        },
         user: user(answers),
         glibc: libraries::find_glibc(root, &answers.arch),
         allocators: libraries::find_allocators(root, &answers.arch),

@@ -15,7 +15,9 @@ use std::ptr;
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 
+use super::cgroup::CgroupPlan;
 use super::image::Image;
+use super::placement::{Nodes, cpu_set};
 use super::sacrifice::Sacrifice;
 use super::step::{Failure, Step};
 use super::thp_switch::set_thp;
@@ -31,6 +33,9 @@ pub(super) struct Settings {
     directory: Option<CString>,
     stdin: File,
     cpus: Option<libc::cpu_set_t>,
+    nodes: Option<Nodes>,
+    /// The door of its cgroup.
+    cgroup: Option<File>,
     /// Where the tree stops for its tracer.
     filter: Option<Filter>,
     sacrifice: Sacrifice,
@@ -51,6 +56,8 @@ impl Settings {
             directory: directory.map_err(|_| "the working directory contains a NUL byte")?,
             stdin,
             cpus: order.cpus.as_deref().map(cpu_set),
+            nodes: order.numa.as_ref().map(Nodes::of),
+            cgroup: order.cgroup.as_ref().map(CgroupPlan::door).transpose()?,
             filter: (order.tracer != Tracer::None).then(|| Filter::new(tracer::block_bytes())),
             sacrifice: Sacrifice::of_child(),
         })
@@ -88,6 +95,10 @@ impl Settings {
             let result = unsafe { libc::sched_setaffinity(0, size, ptr::from_ref(cpus)) };
             Step::Binding.check(result)?;
         }
+        if let Some(nodes) = &self.nodes {
+            Step::Nodes.check(nodes.set())?;
+        }
+        self.join_cgroup()?;
         Step::HugePages.check(set_thp(self.prctl))?;
         self.become_user()?;
         if let Some(directory) = &self.directory {
@@ -95,6 +106,15 @@ impl Settings {
             Step::Directory.check(unsafe { libc::chdir(directory.as_ptr()) })?;
         }
         Ok(())
+    }
+
+    fn join_cgroup(&self) -> Result<(), Failure> {
+        let Some(door) = &self.cgroup else {
+            return Ok(());
+        };
+        // SAFETY: one byte is there to be written.
+        let written = unsafe { libc::write(door.as_raw_fd(), c"0".as_ptr().cast(), 1) };
+        Step::Cgroup.check(if written == 1 { 0 } else { -1 })
     }
 
     /// Groups first: once the user is changed, they could not be.
@@ -109,18 +129,6 @@ impl Settings {
         // SAFETY: setuid has no preconditions.
         Step::User.check(unsafe { libc::setuid(*uid) })
     }
-}
-
-fn cpu_set(cpus: &[u32]) -> libc::cpu_set_t {
-    // SAFETY: cpu_set_t is a plain array of bits, for which zeroes are valid.
-    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    for &cpu in cpus {
-        if cpu < libc::CPU_SETSIZE.unsigned_abs() {
-            // SAFETY: the number is within the set.
-            unsafe { libc::CPU_SET(cpu as usize, &mut set) };
-        }
-    }
-    set
 }
 
 /// Every signal as a fresh login has it, so that a workload runs alike wherever the

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use super::KEEPER_WORD;
 use super::calls;
+use super::cgroup::{Cgroup, CgroupPlan, not_made};
 use super::child::{Child, Streams};
 use super::keeper::Keeper;
 use super::scratch::Scratch;
@@ -45,6 +46,10 @@ fn keep() -> io::Result<()> {
         Ok(scratch) => scratch,
         Err(sentence) => return wire::write_frame(&mut &socket, &Event::Refused(sentence)),
     };
+    let (order, cgroup) = match with_cgroup(order) {
+        Ok(both) => both,
+        Err(sentence) => return wire::write_frame(&mut &socket, &Event::Refused(sentence)),
+    };
     // What the child inherits through exec cannot be larger than this.
     let floor_bytes = own_peak();
     let child = match Child::fork(&order, Streams::Fresh) {
@@ -59,11 +64,23 @@ fn keep() -> io::Result<()> {
     let end = keeper.run(floor_bytes)?;
     let sent = wire::write_frame(&mut &keeper.socket, &Event::Ended(Box::new(end)));
     // Whoever receives the end may read the files of the trial before they go.
-    if let Some(scratch) = scratch {
+    if scratch.is_some() || cgroup.is_some() {
         wait_for_hanging_up(&keeper.socket);
-        drop(scratch);
     }
+    drop((scratch, cgroup));
     sent
+}
+
+/// Makes the cgroup of an order. One that is only to be read is left out where it cannot be made.
+fn with_cgroup(mut order: Order) -> Result<(Order, Option<Cgroup>), String> {
+    match order.cgroup.as_ref().map(CgroupPlan::make) {
+        None => Ok((order, None)),
+        Some(Ok(made)) => Ok((order, Some(made))),
+        Some(Err(missing)) => match order.cgroup.take() {
+            Some(plan) if plan.is_required() => Err(not_made(&missing)),
+            _ => Ok((order, None)),
+        },
+    }
 }
 
 /// Returns when the other side has closed its socket, or is dead.

@@ -21,12 +21,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
+use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, Tracer};
+use hugewise_model::run::policy::{Numa, environment};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::identity::Identity;
 
 mod calls;
+mod cgroup;
 mod child;
 mod drain;
 mod entry;
@@ -36,6 +38,7 @@ mod hook;
 mod image;
 mod keeper;
 pub(crate) mod page_scan;
+mod placement;
 mod plain;
 mod running;
 mod sacrifice;
@@ -48,6 +51,7 @@ mod tracer;
 mod usage;
 mod wire;
 
+pub use cgroup::{CgroupPlan, TreeCgroup};
 pub use drain::Echo;
 pub use entry::keeper_main;
 pub use exit_reading::{ExitReading, ExitRequest, read_living};
@@ -89,6 +93,8 @@ pub struct Launch {
     pub timeout: Option<Duration>,
     /// Whether its memory is read at its end.
     pub at_exit: AtExit,
+    /// The memory nodes it asks for.
+    pub numa: Option<Numa>,
     /// Whether it gets a memory cgroup of its own.
     pub group: Group,
     /// Processors it is bound to; `None` leaves the binding as it is.
@@ -113,9 +119,26 @@ impl Launch {
             output: Output::Discard,
             timeout: None,
             at_exit: AtExit::Hold,
+            numa: None,
             group: Group::Leave,
             cpus: None,
             scratch: None,
+        }
+    }
+
+    /// The same under a policy, as far as that acts on the program itself.
+    #[must_use]
+    pub fn under(self, policy: &Realisation) -> Self {
+        Self {
+            environment: environment(&policy.environment, |name| std::env::var(name).ok()),
+            prctl: policy.prctl,
+            tracer: policy.tracer,
+            numa: policy.numa.clone(),
+            group: match policy.limits {
+                limits if limits.is_none() => self.group,
+                limits => Group::Limit(limits),
+            },
+            ..self
         }
     }
 
@@ -171,6 +194,8 @@ pub enum Group {
     Leave,
     /// A fresh one below ours, removed afterwards, to read its peak.
     Make,
+    /// The same, with limits; without it there is no trial.
+    Limit(MemoryLimits),
 }
 
 /// Becomes the command, in this process, without measuring anything. It keeps the standard

@@ -1,4 +1,4 @@
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use hugewise_model::run::trial::Outcome;
 
+use super::cgroup::{self, Cgroup, CgroupPlan};
 use super::hook::become_identity;
+use super::placement::Nodes;
 use super::thp_switch::set_thp;
 use super::{Launch, wire::fault};
 use crate::machine::error::Result;
@@ -34,18 +36,35 @@ pub fn run_plain(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<Ou
     if let Some(directory) = &launch.directory {
         command.current_dir(directory);
     }
-    let prctl = launch.prctl;
-    let switch = move || match set_thp(prctl) {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    };
-    // SAFETY: the closure allocates nothing and makes one system call.
-    unsafe { command.pre_exec(switch) };
+    let _cgroup = settle(&mut command, launch)?;
     if let Some(identity) = &launch.identity {
         become_identity(&mut command, identity);
     }
     let mut child = command.spawn().map_err(starting)?;
     Ok(outcome(wait(&mut child, signal).map_err(starting)?))
+}
+
+/// Has the child set its memory nodes and the switch of huge pages, and join its cgroup, which goes
+/// with what is returned.
+fn settle(command: &mut Command, launch: &Launch) -> Result<Option<Cgroup>> {
+    let refused = |what: String| fault("starting the command", what);
+    let (plan, cgroup) = cgroup::make(launch.group).map_err(refused)?.unzip();
+    let door = plan.as_ref().map(CgroupPlan::door).transpose();
+    let mut door = door.map_err(refused)?;
+    let (prctl, nodes) = (launch.prctl, launch.numa.as_ref().map(Nodes::of));
+    let enter = move || {
+        if let Some(door) = &mut door {
+            door.write_all(b"0")?;
+        }
+        let nodes = nodes.as_ref().map_or(0, Nodes::set);
+        match (nodes, set_thp(prctl)) {
+            (0, 0) => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure allocates nothing and makes system calls only.
+    unsafe { command.pre_exec(enter) };
+    Ok(cgroup)
 }
 
 fn wait(child: &mut Child, signal: impl Fn() -> Option<i32>) -> io::Result<ExitStatus> {

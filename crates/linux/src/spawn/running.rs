@@ -8,11 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hugewise_model::base::host::ThpDisable;
+use hugewise_model::base::missing::Missing;
 
 use super::calls::wait_readable;
+use super::cgroup::not_made;
 use super::drain::{Drain, Echo};
 use super::wire::{self, End, Event, Order, Ready, fault};
-use super::{ExitRequest, KEEPER_WORD, Launch, Output};
+use super::{CgroupPlan, ExitRequest, Group, KEEPER_WORD, Launch, Output, TreeCgroup};
 use crate::machine::error::{Error, Result};
 
 /// How much of stdout is kept with [`Output::Keep`]; the end, where summaries stand.
@@ -34,6 +36,7 @@ pub enum StartResult {
 pub struct Suspended {
     keeper: Running,
     ready: Ready,
+    cgroup: std::result::Result<TreeCgroup, Missing>,
 }
 
 /// A workload under its keeper. Dropping it kills the whole tree.
@@ -59,13 +62,24 @@ pub struct CapturedOutput {
 /// # Errors
 /// The keeper itself could not be started or died.
 pub fn start(launch: &Launch, question: &ExitRequest) -> Result<StartResult> {
-    let order = Order::of(launch, question)?;
+    let cgroup = CgroupPlan::of(launch.group);
+    if let (Group::Limit(_), Err(missing)) = (launch.group, &cgroup) {
+        return Ok(StartResult::NotStarted(not_made(missing)));
+    }
+    let order = Order {
+        cgroup: cgroup.clone().ok(),
+        ..Order::of(launch, question)?
+    };
     let mut keeper = start_keeper(launch.output)?;
     let answer = wire::write_frame(&mut keeper.socket, &order)
         .and_then(|()| wire::read_frame(&mut keeper.socket))
         .map_err(|error| lost(&error))?;
     match answer {
-        Event::Ready(ready) => Ok(StartResult::Suspended(Suspended { keeper, ready })),
+        Event::Ready(ready) => Ok(StartResult::Suspended(Suspended {
+            keeper,
+            ready,
+            cgroup: cgroup.and_then(TreeCgroup::of),
+        })),
         Event::Refused(sentence) => Ok(StartResult::NotStarted(sentence)),
         Event::Ended(_) => Err(fault("starting", "the keeper ended the trial too early")),
     }
@@ -142,6 +156,15 @@ impl Suspended {
     #[must_use]
     pub fn thp_disable(&self) -> Option<ThpDisable> {
         self.ready.thp_disable
+    }
+
+    /// Its memory cgroup, or why it has none of its own. It is gone after the tree, once nobody
+    /// holds its [`Running`] any more.
+    ///
+    /// # Errors
+    /// None was asked for, or none could be made.
+    pub fn cgroup(&self) -> std::result::Result<TreeCgroup, Missing> {
+        self.cgroup.clone()
     }
 
     /// Lets it become the workload.

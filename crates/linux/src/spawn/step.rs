@@ -16,6 +16,8 @@ pub(super) enum Step {
     Directory,
     Input,
     Filter,
+    Nodes,
+    Cgroup,
     Exec,
 }
 
@@ -49,6 +51,8 @@ impl Failure {
             5 => format!("changing to {}", text(order.directory.as_deref())),
             6 => "giving it its input".to_owned(),
             7 => "filtering its system calls (seccomp)".to_owned(),
+            8 => "setting its memory nodes by set_mempolicy".to_owned(),
+            9 => "joining its cgroup".to_owned(),
             _ => format!(
                 "running `{}`",
                 text(order.command.first().map(Vec::as_slice))

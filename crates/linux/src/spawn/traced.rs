@@ -8,6 +8,7 @@ use hugewise_model::run::trial::{Outcome, Tracing};
 
 use super::Launch;
 use super::calls::{self, Change};
+use super::cgroup;
 use super::child::{Child, Streams};
 use super::exit_reading::ExitRequest;
 use super::plain::outcome;
@@ -23,8 +24,12 @@ use crate::machine::error::Result;
 /// # Errors
 /// It could not be started or traced.
 pub fn run_traced(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<(Outcome, Tracing)> {
-    let order = Order::of(launch, &ExitRequest::default())?;
     let starting = |what: String| wire::fault("starting the command", what);
+    let (plan, _cgroup) = cgroup::make(launch.group).map_err(starting)?.unzip();
+    let order = Order {
+        cgroup: plan,
+        ..Order::of(launch, &ExitRequest::default())?
+    };
     let child = Child::fork(&order, Streams::Inherited).map_err(starting)?;
     let mut tracer = Tracer::new(launch.tracer, child.pid)
         .ok_or_else(|| starting("no tracer was asked for".to_owned()))?;

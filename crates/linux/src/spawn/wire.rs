@@ -11,6 +11,7 @@ use std::path::Path;
 
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
+use hugewise_model::run::policy::Numa;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use hugewise_model::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exit_reading::{ExitReading, ExitRequest};
 use super::usage::Usage;
-use super::{AtExit, Launch};
+use super::{AtExit, CgroupPlan, Launch};
 use crate::machine::clock;
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::identity::Identity;
@@ -39,6 +40,8 @@ pub(super) struct Order {
     pub(super) environment: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) prctl: ThpPrctl,
     pub(super) tracer: Tracer,
+    pub(super) numa: Option<Numa>,
+    pub(super) cgroup: Option<CgroupPlan>,
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
@@ -60,6 +63,8 @@ impl Order {
             environment: environment(launch),
             prctl: launch.prctl,
             tracer: launch.tracer,
+            numa: launch.numa.clone(),
+            cgroup: None,
             identity: launch.identity.clone(),
             directory: launch
                 .directory

@@ -135,6 +135,7 @@ pub fn read_memory_group_of(root: &Root, process: &str) -> Result<MemoryGroup> {
                 version: 0,
                 path: "/".to_owned(),
                 limit_bytes: None,
+                can_make: false,
             },
             used_bytes: None,
             folder: String::new(),
@@ -161,6 +162,7 @@ pub fn read_memory_group_of(root: &Root, process: &str) -> Result<MemoryGroup> {
             version: place.version,
             path: place.path,
             limit_bytes,
+            can_make: false,
         },
         folder,
     })

@@ -55,6 +55,7 @@ pub fn read_thp(root: &Root) -> Result<ThpSettings> {
         shmem_enabled: if_there(read_choice(root, &in_dir("shmem_enabled")))?,
         khugepaged: read_khugepaged(root)?,
         sizes: read_sizes(root)?,
+        shmem_sizes: read_shmem_sizes(root)?,
     })
 }
 

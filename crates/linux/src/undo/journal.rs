@@ -185,7 +185,7 @@ pub(crate) fn is_setting(path: &str) -> bool {
 }
 
 /// Whether it is the size of a pool of explicit huge pages.
-fn is_pool(path: &str) -> bool {
+pub(crate) fn is_pool(path: &str) -> bool {
     let size = path
         .strip_prefix(POOLS)
         .and_then(|rest| rest.strip_suffix("/nr_hugepages"));

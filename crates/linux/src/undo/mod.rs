@@ -12,7 +12,7 @@ mod place;
 
 pub use guardian::{GUARDIAN_WORD, Guardian, guardian_main};
 pub use journal::JOURNAL_FILE;
-pub(crate) use journal::{Change, Entry, Journal, MIN_FREE, is_setting};
+pub(crate) use journal::{Change, Entry, Journal, MIN_FREE, is_pool, is_setting};
 pub use place::{Place, Steps, Unwatched};
 
 use serde::Serialize;
@@ -169,6 +169,8 @@ pub(crate) fn forget(place: &Place, left_behind: &[LeftBehind]) -> Result<()> {
 pub(crate) enum Ours<'a> {
     /// These.
     Values(&'a [String]),
+    /// These numbers and all between.
+    Between(u64, u64),
     /// Whatever it reads: the kernel chose the value, and after a kill nobody knows it.
     Any,
 }
@@ -180,15 +182,33 @@ impl Ours<'_> {
     fn include(self, value: &str) -> bool {
         match self {
             Self::Values(values) => values.iter().any(|ours| ours == value),
+            Self::Between(low, high) => value
+                .parse()
+                .is_ok_and(|value| (low..=high).contains(&value)),
             Self::Any => true,
         }
     }
 }
 
 impl Entry {
+    /// What the file may read because these values were written. A pool stays where no page was
+    /// left to make or to give back, so that each size on the way is ours.
+    pub(crate) fn after<'a>(&self, values: &'a [String]) -> Ours<'a> {
+        let sizes = values.iter().chain([&self.original]);
+        let sizes = sizes.map(|value| value.parse::<u64>().ok());
+        let sizes: Option<Vec<u64>> = sizes.collect();
+        match sizes.filter(|_| is_pool(&self.path)) {
+            Some(sizes) => {
+                let (low, high) = (sizes.iter().min(), sizes.iter().max());
+                Ours::Between(low.map_or(0, |&low| low), high.map_or(0, |&high| high))
+            }
+            None => Ours::Values(values),
+        }
+    }
+
     fn ours(&self) -> Ours<'_> {
         match &self.change {
-            Change::Written(values) => Ours::Values(values),
+            Change::Written(values) => self.after(values),
             Change::Follows => Ours::Any,
         }
     }
@@ -196,7 +216,7 @@ impl Entry {
     /// The values that were written: of a file that follows, none.
     pub(crate) fn written(&self) -> Ours<'_> {
         match &self.change {
-            Change::Written(values) => Ours::Values(values),
+            Change::Written(values) => self.after(values),
             Change::Follows => Ours::NOTHING,
         }
     }

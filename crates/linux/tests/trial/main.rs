@@ -19,6 +19,7 @@ mod pool;
 #[path = "../skipping/mod.rs"]
 mod skipping;
 mod stalls;
+mod surroundings;
 mod touching;
 mod tracing;
 mod treatment;
@@ -140,6 +141,22 @@ const TESTS: &[(&str, fn())] = &[
     (
         "copying_on_write_is_told_apart",
         stalls::copying_on_write_is_told_apart,
+    ),
+    (
+        "limits_hold_and_go_with_the_trial",
+        surroundings::limits_hold_and_go_with_the_trial,
+    ),
+    (
+        "what_is_beyond_its_limit_is_killed",
+        surroundings::what_is_beyond_its_limit_is_killed,
+    ),
+    (
+        "memory_nodes_are_read_back",
+        surroundings::memory_nodes_are_read_back,
+    ),
+    (
+        "pages_of_a_pool_are_seen",
+        surroundings::pages_of_a_pool_are_seen,
     ),
     (
         "untold_memory_becomes_huge",

@@ -164,6 +164,7 @@ pub(super) fn host() -> Host {
             shmem_enabled: None,
             khugepaged: BTreeMap::new(),
             sizes: BTreeMap::new(),
+            shmem_sizes: BTreeMap::new(),
         }),
         hugetlb: BTreeMap::new(),
         thp_disable: ThpDisable::Off,
@@ -173,6 +174,7 @@ pub(super) fn host() -> Host {
             version: 0,
             path: String::new(),
             limit_bytes: None,
+            can_make: true,
         },
         user: User {
             uid: 0,

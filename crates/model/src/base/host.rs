@@ -150,6 +150,13 @@ pub struct ThpSettings {
     /// only have no entry.
     #[serde(with = "number_keys")]
     pub sizes: BTreeMap<u64, String>,
+    /// `hugepages-<N>kB/shmem_enabled` by N in KiB (Linux 6.11).
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        with = "number_keys"
+    )]
+    pub shmem_sizes: BTreeMap<u64, String>,
 }
 
 impl ThpSettings {
@@ -220,6 +227,9 @@ pub struct Cgroup {
     pub path: String,
     /// The smallest memory limit from here to the root, in bytes; `None` when unlimited.
     pub limit_bytes: Option<u64>,
+    /// Whether a group can be made for a trial (asked of the folder; none is made).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_make: bool,
 }
 
 /// Who runs the program.
@@ -258,6 +268,7 @@ mod tests {
             shmem_enabled: None,
             khugepaged: BTreeMap::new(),
             sizes: BTreeMap::from([(64, "never".to_owned())]),
+            shmem_sizes: BTreeMap::from([(2048, "inherit".to_owned())]),
         };
         for thp in [Ok(thp), Err(Missing::NoHardware)] {
             let line = Line::Thp { thp };

@@ -41,6 +41,7 @@ fn usual_settings() -> ThpSettings {
         shmem_enabled: Some("advise".to_owned()),
         khugepaged: BTreeMap::from([("max_ptes_none".to_owned(), 64), ("defrag".to_owned(), 1)]),
         sizes: BTreeMap::from([(64, "never".to_owned()), (2048, "inherit".to_owned())]),
+        shmem_sizes: BTreeMap::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod own_acts;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod services;
+mod surroundings;
 mod time;
 mod tracing;
 mod trust;
@@ -55,6 +56,7 @@ const TRIED: [&str; 14] = [
     include_str!("no_effect.rs"),
     include_str!("own_acts.rs"),
     include_str!("services.rs"),
+    include_str!("surroundings.rs"),
     include_str!("time.rs"),
     include_str!("tracing.rs"),
     include_str!("trust.rs"),

@@ -96,6 +96,7 @@ fn settings() -> Settings {
                 ("scan_sleep_millisecs".to_owned(), 10_000),
             ]),
             sizes: BTreeMap::from([(2048, "inherit".to_owned()), (64, "never".to_owned())]),
+            shmem_sizes: BTreeMap::new(),
         }),
         shmem_sizes: BTreeMap::new(),
         shrink_underused: Some(true),

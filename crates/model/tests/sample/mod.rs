@@ -48,6 +48,7 @@ pub fn host() -> Host {
                 ("scan_sleep_millisecs".to_owned(), 10_000),
             ]),
             sizes: BTreeMap::from([(64, "never".to_owned()), (2048, "inherit".to_owned())]),
+            shmem_sizes: BTreeMap::new(),
         }),
         hugetlb: BTreeMap::from([(
             2 << 20,
@@ -65,6 +66,7 @@ pub fn host() -> Host {
             version: 1,
             path: "/".to_owned(),
             limit_bytes: None,
+            can_make: false,
         },
         user: User {
             uid: 0,
@@ -271,6 +273,8 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
             allocator: None,
             runtimes: BTreeMap::new(),
             tree: None,
+            cgroup: None,
+            numa: None,
         },
         marks: Vec::new(),
         pacing: None,

@@ -8,7 +8,6 @@ use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
 use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
 use hugewise_model::base::host::Host;
-use hugewise_model::run::policy::environment;
 use hugewise_model::run::policy::realise::{Reach, realise};
 
 use super::Arguments;
@@ -42,8 +41,7 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
             let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
             exit::refused(obstacles.join("\n"))
         })?;
-        launch.environment = environment(&realisation.environment, |name| std::env::var(name).ok());
-        launch.prctl = realisation.prctl;
+        launch = launch.under(&realisation);
     }
     Ok(launch)
 }

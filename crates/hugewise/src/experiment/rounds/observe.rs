@@ -11,8 +11,8 @@ use hugewise_model::run::plan::LatencySource;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::plan::service as plan;
 use hugewise_model::run::plan::service::{CommandLine, LoadPolicy};
+use hugewise_model::run::policy::Settings;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{Settings, environment};
 use hugewise_model::run::record::Header;
 
 use super::{Place, Rounds};
@@ -33,7 +33,7 @@ impl Rounds<'_> {
         }
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
-        let launch = self.under(realisation, self.surroundings(&header.plan));
+        let launch = self.surroundings(&header.plan).under(realisation);
         let launch = Launch {
             command: runtimes::filled_words(self.options, &policy.settings),
             ..launch
@@ -119,7 +119,7 @@ impl Rounds<'_> {
         let server = Launch {
             output: Output::Log(echo),
             timeout: None,
-            ..self.under(policy, self.surroundings(plan))
+            ..self.surroundings(plan).under(policy)
         };
         let load = Launch {
             stdin: None,
@@ -127,7 +127,7 @@ impl Rounds<'_> {
         };
         let load = match driving.load_policy {
             LoadPolicy::None => load,
-            LoadPolicy::Same => self.under(policy, load),
+            LoadPolicy::Same => load.under(policy),
         };
         (server, load)
     }
@@ -174,15 +174,6 @@ impl Rounds<'_> {
                 _ => Group::Leave,
             },
             ..Launch::new(Vec::new())
-        }
-    }
-
-    fn under(&self, realisation: &Realisation, launch: Launch) -> Launch {
-        Launch {
-            environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
-            prctl: realisation.prctl,
-            tracer: realisation.tracer,
-            ..launch
         }
     }
 }

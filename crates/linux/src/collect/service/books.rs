@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::trial::{Outcome, Party, ReadBack, Tracing};
+use hugewise_model::run::trial::{Outcome, Party, ReadBack, Tracing, TrialCgroup};
 
 use super::window::Window;
 use super::{Attempt, Halt, Server, ServerEnd, ServiceObservation};
-use crate::collect::group::TrialGroup;
 use crate::collect::readings::Evidence;
 use crate::collect::service_evidence::ServiceEvidence;
 use crate::collect::{TAIL, TrialObservation, marks, read_back};
 use crate::machine::root::Root;
 use crate::proc::status::read_status;
 use crate::proc::tree::read_descendants;
-use crate::spawn::{CapturedOutput, End};
+use crate::spawn::{CapturedOutput, End, TreeCgroup};
 
 /// The whole life of a server until it was looked at last.
 #[derive(Clone, Debug)]
@@ -25,19 +24,40 @@ pub(super) struct Life {
     /// Peaks up to this many bytes are not its own.
     pub(super) floor_bytes: u64,
     survivors: u32,
+    /// The policy in force, as it was read before the server was released.
+    thp_disable: Option<ThpDisable>,
+    numa: Option<String>,
     tracing: Option<Tracing>,
     cgroup_peak: Result<u64, Missing>,
+    cgroup: Option<TrialCgroup>,
 }
 
 impl Life {
     /// Of a server that has ended.
-    fn ended(end: &End, cgroup_peak: Result<u64, Missing>) -> Self {
+    fn ended(server: &Server, end: &End) -> Self {
         Self {
             peak_rss_bytes: end.usage.peak_rss_bytes,
             floor_bytes: end.floor_bytes,
             survivors: end.survivors,
             tracing: end.tracing.clone(),
-            cgroup_peak,
+            ..Self::of(server)
+        }
+    }
+
+    /// What does not depend on its end.
+    fn of(server: &Server) -> Self {
+        let cgroup = server.cgroup.as_ref();
+        Self {
+            peak_rss_bytes: 0,
+            floor_bytes: 0,
+            survivors: 0,
+            thp_disable: server.thp_disable,
+            numa: server.numa.clone(),
+            tracing: None,
+            cgroup: cgroup.ok().and_then(TreeCgroup::read_back),
+            cgroup_peak: cgroup
+                .map_err(Clone::clone)
+                .and_then(TreeCgroup::peak_bytes),
         }
     }
 
@@ -47,13 +67,9 @@ impl Life {
         let peaks = processes
             .iter()
             .filter_map(|&pid| read_status(root, pid).ok()?.peak_rss_bytes);
-        let group = server.group.as_ref().map_err(Clone::clone);
         Self {
             peak_rss_bytes: peaks.max().unwrap_or(0),
-            floor_bytes: 0,
-            survivors: 0,
-            tracing: None,
-            cgroup_peak: group.and_then(TrialGroup::peak_bytes),
+            ..Self::of(server)
         }
     }
 }
@@ -75,7 +91,7 @@ impl Attempt<'_> {
             Ok(mut window) => {
                 served.seen = Some(std::mem::take(&mut window.seen));
                 let life = Life::so_far(self.root, server);
-                self.measured(window, life, server.thp_disable, sizes)
+                self.measured(window, life, sizes)
             }
             Err(halt) => self.halted(halt, Some(&served)),
         };
@@ -91,24 +107,18 @@ impl Attempt<'_> {
         ended: ServerEnd,
         sizes: &[u64],
     ) -> TrialObservation {
-        let Server {
-            running,
-            over,
-            group,
-            thp_disable,
-            ..
-        } = server;
-        let log = running.into_printed().stderr_tail;
+        // Its cgroup goes when its output is taken.
+        let life = server.over.as_ref().map(|end| Life::ended(&server, end));
+        let log = server.running.into_printed().stderr_tail;
         let mut served = ServiceObservation {
             log,
             ended,
             seen: None,
         };
-        let mut observed = match (driven, over) {
-            (Ok(mut window), Some(end)) => {
+        let mut observed = match (driven, life) {
+            (Ok(mut window), Some(life)) => {
                 served.seen = Some(std::mem::take(&mut window.seen));
-                let life = Life::ended(&end, group.and_then(|group| group.peak_bytes()));
-                self.measured(window, life, thp_disable, sizes)
+                self.measured(window, life, sizes)
             }
             (Ok(_), None) => self.halted(Halt::Interrupted, Some(&served)),
             (Err(halt), _) => self.halted(halt, Some(&served)),
@@ -149,13 +159,7 @@ impl Attempt<'_> {
         }
     }
 
-    fn measured(
-        &self,
-        window: Window<'_>,
-        life: Life,
-        thp_disable: Option<ThpDisable>,
-        sizes: &[u64],
-    ) -> TrialObservation {
+    fn measured(&self, window: Window<'_>, life: Life, sizes: &[u64]) -> TrialObservation {
         let account = window.account(&life);
         let samples = &window.samples;
         let driven = ServiceEvidence {
@@ -178,7 +182,9 @@ impl Attempt<'_> {
         let tree = (samples.looks).at_end(window.main, account.exit.as_ref().ok());
         let read_back = ReadBack {
             files: window.files_before.clone(),
-            thp_disable,
+            thp_disable: life.thp_disable,
+            numa: life.numa,
+            cgroup: life.cgroup,
             runtimes: BTreeMap::new(),
             allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
             tracing: life.tracing.clone(),

@@ -8,9 +8,9 @@ use hugewise_model::run::trial::Outcome;
 
 use super::{Attempt, Halt, ServerEnd, ready};
 use crate::collect::TrialObservation;
-use crate::collect::group::{self, TrialGroup};
+use crate::collect::read_back;
 use crate::machine::error::Result;
-use crate::spawn::{self, AtExit, End, ExitRequest, Running, StartResult};
+use crate::spawn::{self, AtExit, End, ExitRequest, Running, StartResult, TreeCgroup};
 
 /// The server under its keeper.
 #[derive(Debug)]
@@ -20,7 +20,8 @@ pub(super) struct Server {
     /// When it was released.
     pub(super) born: Instant,
     pub(super) thp_disable: Option<ThpDisable>,
-    pub(super) group: std::result::Result<TrialGroup, Missing>,
+    pub(super) numa: Option<String>,
+    pub(super) cgroup: std::result::Result<TreeCgroup, Missing>,
     pub(super) over: Option<End>,
 }
 
@@ -64,15 +65,17 @@ impl Attempt<'_> {
             }
         };
         let main = suspended.main();
-        let group = group::make(self.root, launch.group, main);
+        let cgroup = suspended.cgroup();
         let thp_disable = suspended.thp_disable();
+        let numa = read_back::numa(self.root, self.watch.expected, main);
         self.step("releasing the service");
         Ok(Ok(Server {
             born: Instant::now(),
             running: suspended.release()?,
             main,
             thp_disable,
-            group,
+            numa,
+            cgroup,
             over: None,
         }))
     }

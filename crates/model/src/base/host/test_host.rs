@@ -29,6 +29,7 @@ pub(crate) fn host(enabled: &str) -> Host {
             version: 2,
             path: "/".into(),
             limit_bytes: None,
+            can_make: true,
         },
         user: User {
             uid: 0,
@@ -53,6 +54,7 @@ fn thp_settings(enabled: &str) -> ThpSettings {
         shmem_enabled: Some("never".into()),
         khugepaged: BTreeMap::from([("defrag".into(), 1), ("max_ptes_none".into(), 511)]),
         sizes: sizes.map(|(kib, mode)| (kib, mode.to_owned())).into(),
+        shmem_sizes: sizes.map(|(kib, mode)| (kib, mode.to_owned())).into(),
     }
 }
 
@@ -102,6 +104,7 @@ impl Host {
             host.glibc = Some((2, 31));
             if let Ok(thp) = &mut host.thp {
                 thp.sizes.clear();
+                thp.shmem_sizes.clear();
             }
         })
     }

@@ -209,6 +209,7 @@ mod tests {
             shmem_enabled: None,
             khugepaged: khugepaged.map(|(name, n)| (name.to_owned(), n)).into(),
             sizes: BTreeMap::new(),
+            shmem_sizes: BTreeMap::new(),
         })
     }
 

@@ -26,10 +26,12 @@ mod khugepaged_filled_gaps;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
 mod memory_bloat;
+mod memory_limit_reached;
 mod once_and_lasting;
 mod paired;
 mod policy_had_no_effect;
 mod policy_not_applied;
+mod pool_not_used;
 mod program_disables_thp;
 mod reached_by_tracing;
 mod read_first_zero_page;
@@ -57,6 +59,8 @@ pub static RULES: &[&dyn Rule] = &[
     &policy_not_applied::PolicyNotApplied,
     &taken_by_chance::TakenByChance,
     &reached_by_tracing::ReachedByTracing,
+    &pool_not_used::PoolNotUsed,
+    &memory_limit_reached::MemoryLimitReached,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

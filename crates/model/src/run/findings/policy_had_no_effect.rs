@@ -2,6 +2,7 @@
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
 use super::coverage;
+use super::pool_not_used::pool_bytes;
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
@@ -65,6 +66,7 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     }
     let why = match too_small(view)? {
         Some(why) => why,
+        None if pool_bytes(view).is_some() => "the program asked for none of its pool".to_owned(),
         None => why_none(view)?,
     };
     Ok(format!(

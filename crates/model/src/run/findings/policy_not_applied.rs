@@ -20,9 +20,9 @@ impl Rule for PolicyNotApplied {
 
     fn explain(&self) -> &'static str {
         "Claims that a policy was not in force in some trials, so that these are trials of something \
-         else. Evidence: the settings files and the per-process switch as read back while the \
-         workload ran differ from what was set, or the allocator was not in the workload's memory. \
-         Refuted only by a fault in the reading back. Next: see who else writes the settings \
+         else. Evidence: what was read back while the workload ran differs from what was set: a \
+         settings file, the per-process switch, a limit of its cgroup, its memory nodes, or the \
+         allocator in its memory. Refuted only by a fault in the reading back. Next: see who else writes the settings \
          (tuned, a container runtime, another experiment), and whether the program is static or \
          setuid, where LD_PRELOAD does nothing."
     }
@@ -73,10 +73,11 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
 
 /// Whether a policy sets anything that can be seen from outside; a variable cannot.
 fn can_be_read_back(set: &Realisation) -> bool {
-    !set.files.is_empty() || set.prctl != ThpPrctl::Leave || set.preload.is_some()
+    let of_program = set.prctl != ThpPrctl::Leave || set.preload.is_some() || set.numa.is_some();
+    !set.files.is_empty() || !set.limits.is_none() || of_program
 }
 
-/// Whether everything that a policy sets by files, the switch or a library was read back.
+/// Whether everything that a policy sets, and that can be read, was read back.
 fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
     let read = &trial.read_back;
     set.files
@@ -84,6 +85,8 @@ fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
         .all(|file| read.files.contains_key(&file.path))
         && (set.prctl == ThpPrctl::Leave || read.thp_disable.is_some())
         && (set.preload.is_none() || read.allocator.is_some())
+        && (set.limits.is_none() || read.cgroup.is_some())
+        && (set.numa.is_none() || read.numa.is_some())
 }
 
 fn differences<'t>(

@@ -30,7 +30,9 @@ pub enum Acts {
     Pages,
     /// How the kernel makes huge pages, where it may give them.
     Making,
-    /// The program itself: its allocator, its runtime, its variables.
+    /// How many pages a hugetlb pool holds.
+    Pool,
+    /// The program itself: its allocator, its runtime, its variables, its limits.
     Program,
 }
 

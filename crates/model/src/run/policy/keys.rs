@@ -6,9 +6,13 @@ use std::collections::btree_map::Entry as Place;
 use serde::{Deserialize, Serialize};
 
 use super::key::{Acts, File, Key, Value};
-use super::parse::{mthp_text, parse_mthp, parse_number, parse_word};
+use super::numa::Numa;
+use super::parse::{
+    MODES, PAGES, kib_text, parse_limit, parse_number, parse_sizes, parse_word, sizes_text,
+};
 use super::runtime::{Runtime, RuntimeSettings};
-use super::words::{Defrag, Malloc, SizeMode, Thp, Toggle, Tracer, Word};
+use super::words::{Defrag, Malloc, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer, Word};
+use crate::base::units::KIB;
 
 /// What a policy sets; everything absent stays as the machine has it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -32,6 +36,30 @@ pub struct Settings {
     /// `khugepaged.FILE=`: by file name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub khugepaged: BTreeMap<String, u64>,
+    /// `shmem=`: huge pages of shared memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shmem: Option<Shmem>,
+    /// `mthp_shmem=`: per-size modes of shared memory, by size in KiB.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        with = "crate::base::missing::number_keys"
+    )]
+    pub mthp_shmem: BTreeMap<u64, ShmemMode>,
+    /// `hugetlb=`: pages in each hugetlb pool, by page size in KiB.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        with = "crate::base::missing::number_keys"
+    )]
+    pub hugetlb: BTreeMap<u64, u64>,
+    /// `memory-max=`: the hard limit of the trial's cgroup, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<u64>,
+    /// `memory-high=`: the soft limit of the trial's cgroup, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_high: Option<u64>,
+    /// `numa=`: the memory nodes of the program's pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa: Option<Numa>,
     /// `malloc=`: the allocator, or what glibc's allocator is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malloc: Option<Malloc>,
@@ -68,6 +96,52 @@ macro_rules! words {
     };
 }
 
+/// A key with a value for each page size, in a field of its own name: `64k:always+2m:inherit`.
+macro_rules! sizes {
+    ($field:ident: $form:ident, $offered:expr, $parse:expr, $text:expr) => {
+        Value {
+            offered: || format!("SIZE:{}[+…]", $offered),
+            is_name: str::is_empty,
+            set: |settings, pair| {
+                if !settings.$field.is_empty() {
+                    return Err(twice(pair.key));
+                }
+                settings.$field = parse_sizes(pair.key, pair.value, $form, $parse)?;
+                Ok(())
+            },
+            get: |settings, _| match settings.$field.is_empty() {
+                true => Vec::new(),
+                false => vec![(String::new(), sizes_text(&settings.$field, $text))],
+            },
+        }
+    };
+    ($field:ident: $type:ty) => {
+        sizes!($field: MODES, <$type>::words().join("|"), parse_word, |mode| mode.word().to_owned())
+    };
+}
+
+/// A key that limits memory, in a field of bytes.
+macro_rules! limit {
+    ($field:ident) => {
+        Value {
+            offered: || "SIZE".to_owned(),
+            is_name: str::is_empty,
+            set: |settings, pair| {
+                let bytes = parse_limit(pair.key, pair.value)?;
+                match settings.$field.replace(bytes) {
+                    None => Ok(()),
+                    Some(_) => Err(twice(pair.key)),
+                }
+            },
+            get: |settings, _| {
+                let set = settings.$field.iter();
+                set.map(|bytes| (String::new(), kib_text(bytes / KIB)))
+                    .collect()
+            },
+        }
+    };
+}
+
 /// The keys of one runtime.
 const fn runtime(name: &'static str, doc: &'static str) -> Key {
     Key {
@@ -87,7 +161,7 @@ pub static KEYS: &[Key] = &[
     Key { name: "defrag", acts: Acts::Making, value: words!(defrag: Defrag),
         file: Some(File { path: "defrag", current: |thp, _| Some(thp.defrag.clone()) }),
         doc: "how hard a fault tries for a huge page" },
-    Key { name: "mthp", acts: Acts::Pages, file: None, value: SIZES,
+    Key { name: "mthp", acts: Acts::Pages, file: None, value: sizes!(mthp: SizeMode),
         doc: "the mode of each folio size" },
     Key { name: "zero_page", acts: Acts::Making, value: words!(zero_page: Toggle),
         file: Some(File { path: "use_zero_page", current: |thp, _| Some(u8::from(thp.zero_page).to_string()) }),
@@ -95,6 +169,20 @@ pub static KEYS: &[Key] = &[
     Key { name: "khugepaged.FILE", acts: Acts::Making, value: KHUGEPAGED,
         file: Some(File { path: "khugepaged/FILE", current: |thp, name| thp.khugepaged.get(name).map(u64::to_string) }),
         doc: "a file of khugepaged" },
+    Key { name: "shmem", acts: Acts::Pages, value: words!(shmem: Shmem),
+        file: Some(File { path: "shmem_enabled", current: |thp, _| thp.shmem_enabled.clone() }),
+        doc: "huge pages of shared memory: memfd, System V, MAP_SHARED without a file" },
+    Key { name: "mthp_shmem", acts: Acts::Pages, file: None, value: sizes!(mthp_shmem: ShmemMode),
+        doc: "the mode of each folio size in shared memory" },
+    Key { name: "hugetlb", acts: Acts::Pool, file: None,
+        value: sizes!(hugetlb: PAGES, "PAGES", parse_number, u64::to_string),
+        doc: "pages in a hugetlb pool during the trial, for a program that asks for them (MAP_HUGETLB, malloc=hugetlb)" },
+    Key { name: "memory-max", acts: Acts::Program, file: None, value: limit!(memory_max),
+        doc: "the hard limit of a cgroup of the trial's own: memory.max, on version 1 memory.limit_in_bytes" },
+    Key { name: "memory-high", acts: Acts::Program, file: None, value: limit!(memory_high),
+        doc: "the limit beyond which the trial is slowed down: memory.high, on version 2 alone" },
+    Key { name: "numa", acts: Acts::Program, file: None, value: NUMA,
+        doc: "the memory nodes of the program's pages, by set_mempolicy(2)" },
     Key { name: "malloc", acts: Acts::Program, file: None, value: words!(malloc: Malloc),
         doc: "the allocator, or what glibc's allocator is told" },
     Key { name: "tracer", acts: Acts::Program, file: None, value: words!(tracer: Tracer),
@@ -111,20 +199,19 @@ pub static KEYS: &[Key] = &[
         doc: "a variable of the environment" },
 ];
 
-/// `64k:always+2m:inherit`.
-const SIZES: Value = Value {
-    offered: || format!("SIZE:{}[+…]", SizeMode::words().join("|")),
+const NUMA: Value = Value {
+    offered: || "local|prefer:NODE|bind:NODES|interleave[:NODES]".to_owned(),
     is_name: str::is_empty,
     set: |settings, pair| {
-        if !settings.mthp.is_empty() {
-            return Err(twice(pair.key));
+        let numa = Numa::parse(pair.key, pair.value)?;
+        match settings.numa.replace(numa) {
+            None => Ok(()),
+            Some(_) => Err(twice(pair.key)),
         }
-        settings.mthp = parse_mthp(pair.value)?;
-        Ok(())
     },
-    get: |settings, _| match settings.mthp.is_empty() {
-        true => Vec::new(),
-        false => vec![(String::new(), mthp_text(&settings.mthp))],
+    get: |settings, _| {
+        let set = settings.numa.iter();
+        set.map(|numa| (String::new(), numa.to_string())).collect()
     },
 };
 

@@ -14,6 +14,8 @@ mod key;
 pub mod keys;
 /// Several keys crossed.
 pub mod matrix;
+/// On which memory nodes a program's pages lie.
+pub mod numa;
 mod omission;
 pub mod parse;
 pub mod realise;
@@ -29,11 +31,12 @@ pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;
 pub use matrix::{Axis, cross};
+pub use numa::{Numa, NumaMode};
 pub use omission::{Need, Omission, omission, rerun};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::{advice_by_chance, warnings};
-pub use words::{Defrag, Malloc, SizeMode, Thp, Toggle, Tracer};
+pub use words::{Defrag, Malloc, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer};
 
 /// One memory setting to try, with the name under which it is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

@@ -10,7 +10,9 @@ use super::{Policy, Settings};
 pub(super) mod tests;
 mod values;
 
-pub(super) use values::{kib_text, mthp_text, one_of, parse_mthp, parse_number, parse_word};
+pub(super) use values::{
+    MODES, PAGES, kib_text, one_of, parse_limit, parse_number, parse_sizes, parse_word, sizes_text,
+};
 
 /// The name and the text of the policy that sets nothing.
 pub(super) const AS_IS: &str = "as-is";

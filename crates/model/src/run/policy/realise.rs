@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Malloc, Policy};
+use super::{Malloc, Numa, Policy};
 use crate::base::host::Host;
+pub use crate::run::trial::MemoryLimits;
 
 mod malloc;
+mod memory;
 mod pages;
+mod pool;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +35,12 @@ pub struct Realisation {
     pub environment: Vec<EnvChange>,
     /// Files of the machine that are written while the policy is in force, in order.
     pub files: Vec<FileWrite>,
+    /// What limits the memory of the trial's cgroup.
+    #[serde(default, skip_serializing_if = "MemoryLimits::is_none")]
+    pub limits: MemoryLimits,
+    /// The memory nodes that the child asks for before it becomes the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa: Option<Numa>,
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
@@ -138,6 +147,8 @@ pub fn realise(
         obstacles: Vec::new(),
     };
     pages::reach(&mut draft);
+    pool::reach(&mut draft);
+    memory::reach(&mut draft);
     malloc::reach(&mut draft);
     draft.set_tracer();
     draft.set_runtimes();
@@ -202,6 +213,9 @@ impl Draft<'_> {
                     format!("`env.{variable}` and `{key}=` both decide {variable}"),
                     format!("leave env.{variable} or {key}= out"),
                 );
+            }
+            if key == "glibc.pthread.stack_hugetlb" {
+                malloc::check_glibc(self, malloc::FIRST_GLIBC_WITH_STACKS);
             }
             let tunable = key == "glibc.malloc.hugetlb";
             let malloc = self.policy.settings.malloc;

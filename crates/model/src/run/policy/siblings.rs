@@ -4,7 +4,7 @@ use super::Settings;
 
 /// Keys of the program that decide about huge pages and nothing else; `malloc=thp` only advises
 /// the heap.
-const OF_PAGES: [&str; 11] = [
+const OF_PAGES: [&str; 12] = [
     "malloc=thp",
     "java.UseTransparentHugePages",
     "java.UseLargePages",
@@ -14,6 +14,7 @@ const OF_PAGES: [&str; 11] = [
     "jemalloc.metadata_thp",
     "mimalloc.allow_large_os_pages",
     "glibc.malloc.hugetlb",
+    "glibc.pthread.stack_hugetlb",
     "postgres.huge_pages",
     "redis.disable-thp",
 ];

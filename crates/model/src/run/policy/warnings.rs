@@ -17,6 +17,8 @@ pub fn warnings(policy: &Policy, host: &Host) -> Vec<String> {
         followers(settings, host),
         khugepaged_is_slow(settings),
         pool_may_run_out(settings),
+        nobody_asks_for_the_pool(settings),
+        one_node(settings, host),
         asked_for_already(settings, host),
     ]
     .into_iter()
@@ -98,6 +100,31 @@ fn pool_may_run_out(settings: &Settings) -> Option<String> {
     })
 }
 
+/// Settings by which a program takes its memory from a hugetlb pool.
+const USERS: [&str; 5] = [
+    "malloc=hugetlb",
+    "glibc.malloc.hugetlb=",
+    "java.UseLargePages=+",
+    "mimalloc.allow_large_os_pages=1",
+    "postgres.huge_pages=",
+];
+
+/// A pool is of no use to a program that does not ask for its pages.
+fn nobody_asks_for_the_pool(settings: &Settings) -> Option<String> {
+    let asks = |entry: String| USERS.iter().any(|user| entry.starts_with(user));
+    let has_pool = settings.hugetlb.values().any(|&pages| pages > 0);
+    (has_pool && !settings.of_program().any(asks)).then(|| {
+        "only a program that asks for its pages uses the pool (MAP_HUGETLB, SHM_HUGETLB, \
+         hugetlbfs); malloc=hugetlb lets the malloc of glibc ask"
+            .to_owned()
+    })
+}
+
+fn one_node(settings: &Settings, host: &Host) -> Option<String> {
+    (settings.numa.is_some() && host.numa_nodes <= 1)
+        .then(|| "this machine has one memory node, so that it changes nothing".to_owned())
+}
+
 /// The tunable changes nothing where it is the default. Of no weight where the policy sets the
 /// machine's mode: glibc reads it when the program starts.
 fn asked_for_already(settings: &Settings, host: &Host) -> Option<String> {
@@ -152,6 +179,8 @@ mod tests {
                 "keeps 64K for advised memory",
             ),
             ("malloc=hugetlb", host("always"), "once the pool is empty"),
+            ("hugetlb=2M:4", host("always"), "only a program that asks"),
+            ("numa=bind:0", host("always"), "one memory node"),
         ];
         for (text, host, word) in rows {
             let said = warnings(&text.parse().unwrap(), &host);

@@ -82,6 +82,45 @@ words! {
 }
 
 words! {
+    /// `shmem=`, the values of `shmem_enabled`.
+    pub enum Shmem {
+        /// Wherever one fits.
+        Always,
+        /// Where it lies within the size of the file.
+        #[serde(rename = "within_size")]
+        #[strum(serialize = "within_size")]
+        WithinSize,
+        /// Advised memory.
+        Advise,
+        /// Nowhere.
+        Never,
+        /// Nowhere, whatever tmpfs mounts say.
+        Deny,
+        /// Everywhere, whatever tmpfs mounts say: for tests.
+        Force,
+    }
+}
+
+words! {
+    /// The mode of one folio size of shared memory, the values of
+    /// `hugepages-<N>kB/shmem_enabled`.
+    pub enum ShmemMode {
+        /// Everywhere.
+        Always,
+        /// What the global file says.
+        Inherit,
+        /// Where it lies within the size of the file.
+        #[serde(rename = "within_size")]
+        #[strum(serialize = "within_size")]
+        WithinSize,
+        /// Advised memory.
+        Advise,
+        /// Nowhere.
+        Never,
+    }
+}
+
+words! {
     /// `tracer=`.
     pub enum Tracer {
         /// The stops of `thp=always` by tracing, without its advice: what tracing costs.

@@ -7,8 +7,10 @@ use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
-use crate::run::policy::realise::{EnvChange, FileWrite, Realisation, ThpPrctl, Tracer};
-use crate::run::policy::{environment, rerun};
+use crate::run::policy::realise::{
+    EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
+};
+use crate::run::policy::{Numa, environment, rerun};
 use crate::text::wrap::{plain, quoted};
 
 mod more_time;
@@ -215,6 +217,9 @@ fn by_hand(report: &Report<'_>, realisation: &Realisation) -> Vec<Advice> {
         lines.push(Advice::Command(line));
     }
     lines.extend(
+        surroundings(realisation).map(|line| Advice::Sentence(format!("By hand: {line}."))),
+    );
+    lines.extend(
         realisation
             .files
             .iter()
@@ -246,10 +251,30 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .chain(tracer(realisation.tracer))
         .map(str::to_owned)
         .collect();
+    means.extend(surroundings(realisation));
     means.extend(realisation.environment.iter().map(variable));
     let files = realisation.files.iter();
     means.extend(files.map(|file| format!("{} (as root)", write(file))));
     means
+}
+
+/// What bounds the program's memory, and where it lies.
+fn surroundings(realisation: &Realisation) -> impl Iterator<Item = String> {
+    let MemoryLimits {
+        max_bytes,
+        high_bytes,
+    } = realisation.limits;
+    let max = max_bytes.map(|bytes| format!("MemoryMax={bytes}"));
+    let high = high_bytes.map(|bytes| format!("MemoryHigh={bytes}"));
+    let limits: Vec<String> = [max, high].into_iter().flatten().collect();
+    let group = (!limits.is_empty()).then(|| {
+        format!(
+            "a cgroup of its own, as by systemd-run --scope -p {}",
+            limits.join(" -p ")
+        )
+    });
+    let numa = realisation.numa.as_ref().map(Numa::numactl);
+    group.into_iter().chain(numa)
 }
 
 fn prctl(prctl: ThpPrctl) -> Option<&'static str> {
@@ -315,7 +340,7 @@ mod tests {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
             }],
-            preload: None,
+            ..Realisation::default()
         };
         let expected = [
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",

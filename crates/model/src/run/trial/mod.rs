@@ -24,7 +24,7 @@ pub use first_touch::{FirstTouch, TouchPrice};
 pub use mark::Mark;
 pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
-pub use read_back::ReadBack;
+pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
 pub use requests::{Interval, Pacing, Timed, Times};
 pub use tracing::Tracing;
 

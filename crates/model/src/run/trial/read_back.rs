@@ -31,6 +31,51 @@ pub struct ReadBack {
     /// What the tracer of its tree did, where the policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<Tracing>,
+    /// The cgroup of the trial, where the policy limits its memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<TrialCgroup>,
+    /// The memory policy of the workload's process in the words of `/proc/PID/numa_maps`, where the
+    /// policy sets one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa: Option<String>,
+}
+
+/// What limits the memory of a cgroup, in bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryLimits {
+    /// Beyond it the kernel reclaims, and kills where that is not enough: `memory.max` of version
+    /// 2, `memory.limit_in_bytes` of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Beyond it the kernel reclaims and slows the program down: `memory.high` of version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_bytes: Option<u64>,
+}
+
+impl MemoryLimits {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A cgroup of a trial's own: its limits as they were read back, and whether they acted.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct TrialCgroup {
+    /// The limits in force.
+    pub limits: MemoryLimits,
+    /// How often the hard limit was reached: `memory.failcnt`, or `max` of `memory.events`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_max: Option<u64>,
+    /// How often the limit of `memory.high` was exceeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_high: Option<u64>,
+    /// Processes that the kernel killed at the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub killed: Option<u64>,
 }
 
 impl ReadBack {

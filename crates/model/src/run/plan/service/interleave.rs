@@ -40,6 +40,8 @@ pub enum Obstacle {
     SharedAddress,
     /// Something is to be done before or after each trial: it could disturb the servers that live.
     Hooks,
+    /// A policy makes a hugetlb pool, which is given back when its trial ends.
+    Pool,
 }
 
 impl fmt::Display for Obstacle {
@@ -53,6 +55,7 @@ impl fmt::Display for Obstacle {
             Self::Hooks => {
                 "--prepare, --conclude and --fragment belong to trials that start their server"
             }
+            Self::Pool => "a hugetlb pool lasts for one trial",
         })
     }
 }

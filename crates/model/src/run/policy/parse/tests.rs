@@ -85,6 +85,18 @@ fn faults_say_what_was_expected() {
         ("mthp=64k:alwys", "did you mean `always`"),
         ("zero_page=yes", "expected 0 or 1"),
         ("env.1=x", "write env.NAME="),
+        (
+            "shmem=on",
+            "always, within_size, advise, never, deny or force",
+        ),
+        ("mthp_shmem=64K", "as in mthp_shmem=64K:always"),
+        ("hugetlb=512", "as in hugetlb=2M:512"),
+        ("hugetlb=2M:many", "whole number"),
+        ("hugetlb=2M:1+2048K:2", "is set twice"),
+        ("memory-max=64", "as in memory-max=512M"),
+        ("memory-max=64K", "whole MiB"),
+        ("memory_max=64M", "did you mean `memory-max`"),
+        ("numa=bind", "as in numa=bind:0+1"),
         ("thp=never,", "expected KEY=VALUE"),
     ] {
         let said = fault(text);
@@ -99,9 +111,42 @@ fn word<W: Word + fmt::Debug>() -> impl Strategy<Value = W> {
     select(W::VARIANTS)
 }
 
+/// Settings of pools, shared memory, limits and nodes.
+fn surroundings() -> impl Strategy<Value = Settings> {
+    let size = || (0_u32..22).prop_map(|shift| 1_u64 << shift);
+    let limit = || option::of((1_u64..1 << 20).prop_map(|mib| mib << 20));
+    let numa = select(vec![
+        "local",
+        "prefer:1",
+        "bind:0+2",
+        "interleave",
+        "interleave:0",
+    ]);
+    (
+        btree_map(size(), word(), 0..3),
+        btree_map(size(), any::<u64>(), 0..3),
+        limit(),
+        limit(),
+        option::of(numa),
+    )
+        .prop_map(|(mthp_shmem, hugetlb, memory_max, memory_high, numa)| {
+            let mut settings = Settings {
+                mthp_shmem,
+                hugetlb,
+                memory_max,
+                memory_high,
+                ..Settings::default()
+            };
+            if let Some(numa) = numa {
+                settings.set("numa", numa).expect("a policy of memory");
+            }
+            settings
+        })
+}
+
 /// Settings of all kinds, sensible or not.
 pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> {
-    let size = (0_u32..22).prop_map(|shift| 1_u64 << shift);
+    let size = || (0_u32..22).prop_map(|shift| 1_u64 << shift);
     // A comma that a key follows cannot be typed inside a value, so it is not made here.
     let value = "[ -+.-~\u{e4}]{0,6}(,[ -+.-<>-~]{0,4})?";
     let words: Vec<(&str, String)> = KEYS
@@ -116,7 +161,7 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
         .collect();
     (
         vec(select(words), 0..4),
-        btree_map(size, word(), 0..3),
+        btree_map(size(), word(), 0..3),
         btree_map("[a-z_][a-z0-9_]{0,9}", any::<u64>(), 0..3),
         btree_map(
             word::<Runtime>(),
@@ -124,8 +169,9 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
             0..3,
         ),
         btree_map("[A-Za-z_][A-Za-z0-9_]{0,5}", value, 0..3),
+        surroundings(),
     )
-        .prop_map(|(words, mthp, khugepaged, runtimes, env)| {
+        .prop_map(|(words, mthp, khugepaged, runtimes, env, surroundings)| {
             let env = env.into_iter();
             let mut settings = Settings {
                 mthp,
@@ -134,7 +180,7 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
                 env: env
                     .map(|(name, value)| (name, value.trim().to_owned()))
                     .collect(),
-                ..Settings::default()
+                ..surroundings
             };
             for (key, word) in words {
                 // A key that comes twice keeps its last value: the error says only that.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::base::units::{GIB, KIB, MIB, parse_size};
-use crate::run::policy::SizeMode;
 use crate::run::policy::words::Word;
 use crate::text::suggest::suggestion;
 
@@ -21,19 +20,39 @@ pub(in crate::run::policy) fn parse_number(key: &str, value: &str) -> Result<u64
         .map_err(|_| format!("`{key}={value}`: expected a whole number from 0"))
 }
 
+/// What stands behind each page size of a value, and an example.
+pub(in crate::run::policy) type Form = (&'static str, &'static str);
+
+/// A mode for each size.
+pub(in crate::run::policy) const MODES: Form = ("MODE", "64K:always");
+/// A number of pages of each size.
+pub(in crate::run::policy) const PAGES: Form = ("PAGES", "2M:512");
+
 /// `64k:always+2m:inherit`, by size in KiB.
-pub(in crate::run::policy) fn parse_mthp(value: &str) -> Result<BTreeMap<u64, SizeMode>, String> {
+pub(in crate::run::policy) fn parse_sizes<T>(
+    key: &str,
+    value: &str,
+    (noun, example): Form,
+    parse: impl Fn(&str, &str) -> Result<T, String>,
+) -> Result<BTreeMap<u64, T>, String> {
     let mut sizes = BTreeMap::new();
     for part in value.split('+') {
-        let (size, mode) = part.split_once(':').ok_or_else(|| {
-            format!("`mthp={value}`: expected SIZE:MODE[+SIZE:MODE…], as in mthp=64K:always")
+        let (size, each) = part.split_once(':').ok_or_else(|| {
+            format!("`{key}={value}`: expected SIZE:{noun}[+SIZE:{noun}…], as in {key}={example}")
         })?;
         let kib = parse_kib(size)?;
-        if sizes.insert(kib, parse_word(size, mode)?).is_some() {
+        if sizes.insert(kib, parse(size, each)?).is_some() {
             return Err(format!("`{size}` is set twice"));
         }
     }
     Ok(sizes)
+}
+
+/// A limit of memory in bytes: whole MiB, of which every page size is a part or a multiple.
+pub(in crate::run::policy) fn parse_limit(key: &str, value: &str) -> Result<u64, String> {
+    let bytes = parse_size(value).ok();
+    let whole = bytes.filter(|bytes| *bytes >= MIB && bytes.is_multiple_of(MIB));
+    whole.ok_or_else(|| format!("`{key}={value}`: expected whole MiB, as in {key}=512M"))
 }
 
 fn parse_kib(size: &str) -> Result<u64, String> {
@@ -46,10 +65,13 @@ fn parse_kib(size: &str) -> Result<u64, String> {
     ))
 }
 
-pub(in crate::run::policy) fn mthp_text(sizes: &BTreeMap<u64, SizeMode>) -> String {
+pub(in crate::run::policy) fn sizes_text<T>(
+    sizes: &BTreeMap<u64, T>,
+    text: impl Fn(&T) -> String,
+) -> String {
     let parts: Vec<String> = sizes
         .iter()
-        .map(|(&kib, mode)| format!("{}:{}", kib_text(kib), mode.word()))
+        .map(|(&kib, each)| format!("{}:{}", kib_text(kib), text(each)))
         .collect();
     parts.join("+")
 }

@@ -3,22 +3,25 @@
 use super::pages::LAST_GLIBC_MADVISE_ONLY;
 use super::{Draft, Reach};
 use crate::base::host::{Host, THP_DIR, ThpSettings};
+use crate::run::policy::parse::kib_text;
 use crate::run::policy::words::Word;
 use crate::run::policy::{Malloc, Thp};
 
 /// The first glibc with the tunable `glibc.malloc.hugetlb` (its NEWS).
 const FIRST_GLIBC: (u32, u32) = (2, 35);
+/// The first with `glibc.pthread.stack_hugetlb` (its NEWS).
+pub(super) const FIRST_GLIBC_WITH_STACKS: (u32, u32) = (2, 38);
 
 pub(super) fn reach(draft: &mut Draft<'_>) {
     match draft.policy.settings.malloc {
         None | Some(Malloc::Default) => {}
         Some(Malloc::Thp) => {
-            check_glibc(draft);
+            check_glibc(draft, FIRST_GLIBC);
             check_mode(draft);
             draft.append_variable("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
         }
         Some(Malloc::Hugetlb) => {
-            check_glibc(draft);
+            check_glibc(draft, FIRST_GLIBC);
             check_pool(draft);
             draft.append_variable("GLIBC_TUNABLES", "glibc.malloc.hugetlb=2");
         }
@@ -26,16 +29,20 @@ pub(super) fn reach(draft: &mut Draft<'_>) {
     }
 }
 
-fn check_glibc(draft: &mut Draft<'_>) {
+pub(super) fn check_glibc(draft: &mut Draft<'_>, first: (u32, u32)) {
     let problem = match draft.host.glibc {
-        Some(version) if version >= FIRST_GLIBC => return,
+        Some(version) if version >= first => return,
         Some((major, minor)) => {
             format!("programs here use glibc {major}.{minor}, which has no such tunable")
         }
         None => "programs here do not use glibc".to_owned(),
     };
-    let remedy = "it needs glibc 2.35; another allocator (malloc=jemalloc) does not";
-    draft.obstacle(problem, remedy);
+    let other = match first {
+        FIRST_GLIBC => "; another allocator (malloc=jemalloc) does not",
+        _ => "",
+    };
+    let (major, minor) = first;
+    draft.obstacle(problem, format!("it needs glibc {major}.{minor}{other}"));
 }
 
 /// glibc reads `enabled` once, when the program starts, and advises its heap only where that
@@ -103,6 +110,10 @@ fn pmd_never(draft: &Draft<'_>, thp: &ThpSettings, enabled: &str) -> bool {
 fn check_pool(draft: &mut Draft<'_>) {
     let bytes = default_hugetlb_bytes(draft.host);
     let kib = bytes / 1024;
+    let made = draft.policy.settings.hugetlb.get(&kib);
+    if made.is_some_and(|&pages| pages > 0) {
+        return;
+    }
     let Some(pool) = draft.host.hugetlb.get(&bytes) else {
         return draft.obstacle(
             format!("this kernel has no hugetlb pool of {kib} KiB pages, its default size"),
@@ -116,7 +127,10 @@ fn check_pool(draft: &mut Draft<'_>) {
                 "the hugetlb pool of {kib} KiB pages has none free ({} in all)",
                 pool.total
             ),
-            "as root run `sysctl vm.nr_hugepages=N`, N pages being what the heap needs",
+            format!(
+                "add hugetlb={}:N with --system, N pages being what the heap needs",
+                kib_text(kib)
+            ),
         );
     }
 }

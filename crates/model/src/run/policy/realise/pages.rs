@@ -1,4 +1,7 @@
-//! The keys that the kernel answers: `thp`, `mthp`, `defrag`, `zero_page`, `khugepaged.FILE`.
+//! The keys that the kernel answers: `thp`, `mthp`, `defrag`, `zero_page`, `khugepaged.FILE`,
+//! `shmem`, `mthp_shmem`.
+
+use std::collections::BTreeMap;
 
 use super::{Draft, FileWrite, Reach, ThpPrctl, Tracer};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
@@ -7,6 +10,8 @@ use crate::run::policy::key::{Acts, Entry};
 use crate::run::policy::parse::{kib_text, one_of};
 use crate::run::policy::words::Word;
 use crate::run::policy::{Malloc, SizeMode, Thp};
+
+mod shmem;
 
 /// Up to this version glibc advises its heap only while `enabled` reads `madvise`
 /// (sysdeps/unix/sysv/linux/malloc-hugepages.c; 2.43 honours `always` too).
@@ -28,7 +33,8 @@ fn reach_without_thp(draft: &mut Draft<'_>, missing: &Missing) {
     let mut keys: Vec<&str> = settings
         .entries()
         .filter(|entry| {
-            entry.key.acts != Acts::Program && !WITHOUT_THP.contains(&&*entry.to_string())
+            matches!(entry.key.acts, Acts::Pages | Acts::Making)
+                && !WITHOUT_THP.contains(&&*entry.to_string())
         })
         .map(|entry| entry.key.word())
         .collect();
@@ -59,21 +65,25 @@ fn no_thp(missing: &Missing) -> (&'static str, &'static str) {
 }
 
 fn reach_with_thp(draft: &mut Draft<'_>, thp: &ThpSettings) {
-    check_sizes(draft, thp);
+    let settings = &draft.policy.settings;
+    check_sizes(draft, settings.mthp.keys(), &thp.sizes, "6.8");
+    check_sizes(draft, settings.mthp_shmem.keys(), &thp.shmem_sizes, "6.11");
+    shmem::check(draft, thp);
     check_khugepaged(draft, thp);
     check_switch(draft);
     check_contradictions(draft, thp);
     let mut wanted = Vec::new();
     reach_mode(draft, thp, &mut wanted);
     want_sizes(draft, thp, &mut wanted);
+    shmem::want_sizes(draft, thp, &mut wanted);
     want_others(draft, thp, &mut wanted);
     write_where_needed(draft, wanted);
 }
 
 /// A file of the machine, what is wanted in it and what it holds.
-struct Wanted {
-    write: FileWrite,
-    current: String,
+pub(super) struct Wanted {
+    pub(super) write: FileWrite,
+    pub(super) current: String,
 }
 
 fn want(file: &str, value: &str, current: &str) -> Wanted {
@@ -86,22 +96,22 @@ fn want(file: &str, value: &str, current: &str) -> Wanted {
     }
 }
 
-fn check_sizes(draft: &mut Draft<'_>, thp: &ThpSettings) {
-    let absent: Vec<String> = draft
-        .policy
-        .settings
-        .mthp
-        .keys()
-        .filter(|kib| !thp.sizes.contains_key(kib))
-        .map(|&kib| kib_text(kib))
-        .collect();
+/// Sizes that have no file here; the kernel `since` has such files.
+fn check_sizes<'a>(
+    draft: &mut Draft<'_>,
+    wanted: impl Iterator<Item = &'a u64>,
+    there: &BTreeMap<u64, String>,
+    since: &str,
+) {
+    let absent = wanted.filter(|kib| !there.contains_key(kib));
+    let absent: Vec<String> = absent.map(|&kib| kib_text(kib)).collect();
     if absent.is_empty() {
         return;
     }
-    let remedy = if thp.sizes.is_empty() {
-        "per-size settings need Linux 6.8".to_owned()
+    let remedy = if there.is_empty() {
+        format!("per-size settings need Linux {since}")
     } else {
-        let there: Vec<String> = thp.sizes.keys().map(|&kib| kib_text(kib)).collect();
+        let there: Vec<String> = there.keys().map(|&kib| kib_text(kib)).collect();
         format!("the sizes here are {}", there.join(", "))
     };
     draft.obstacle(
@@ -280,13 +290,14 @@ fn want_others(draft: &Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>) {
 }
 
 /// Keeps the writes that change something; they need `--system` and the right to write.
-fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>) {
+pub(super) fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>) {
     wanted.retain(|file| file.current != file.write.value);
     let allowed = draft.reach == Reach::System && draft.host.user.can_write_thp;
     if !wanted.is_empty() && !allowed {
         draft.obstacle(what_would_change(&wanted), how_to_write(draft));
     }
-    draft.realisation.files = wanted.into_iter().map(|file| file.write).collect();
+    let writes = wanted.into_iter().map(|file| file.write);
+    draft.realisation.files.extend(writes);
 }
 
 fn what_would_change(wanted: &[Wanted]) -> String {

@@ -6,6 +6,8 @@ use crate::base::host::ThpDisable;
 use crate::base::host::test_host::{host, pool};
 use crate::run::policy::parse::tests::any_settings;
 
+mod surroundings;
+
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
 
 /// What is done, on one line: `prctl; file=value; VARIABLE=value`.
@@ -224,7 +226,7 @@ fn allocators_that_cannot_act_are_refused() {
         ("malloc=thp", host("madvise").size(2048, "never"), Process, "no huge page to advised"),
         ("malloc=thp,thp=never", host("madvise"), Process, "leave one of them out"),
         ("malloc=thp,thp=always", host("madvise"), System, "leave malloc=thp out"),
-        ("malloc=hugetlb", host("never"), Process, "sysctl vm.nr_hugepages="),
+        ("malloc=hugetlb", host("never"), Process, "add hugetlb=2M:N"),
         ("malloc=tcmalloc", host("never"), Process, "libtcmalloc-minimal4"),
         ("malloc=mimalloc", host("never"), Process, "libmimalloc2.0"),
         ("malloc=jemalloc,env.LD_PRELOAD=x", host("never"), Process, "both decide LD_PRELOAD"),

@@ -1,0 +1,69 @@
+//! The processors and memory nodes of a process, which its children inherit through exec.
+
+use std::{mem, ptr};
+
+use hugewise_model::run::policy::numa::{MOST_NODES, parse_nodes};
+use hugewise_model::run::policy::{Numa, NumaMode};
+
+use crate::machine::root::Root;
+
+/// A set of processors in the form of the system call; numbers beyond it are left out.
+pub(super) fn cpu_set(cpus: &[u32]) -> libc::cpu_set_t {
+    // SAFETY: cpu_set_t is a plain array of bits, for which zeroes are valid.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    for &cpu in cpus {
+        if cpu < libc::CPU_SETSIZE.unsigned_abs() {
+            // SAFETY: the number is within the set.
+            unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+        }
+    }
+    set
+}
+
+const WORD_BITS: u32 = libc::c_ulong::BITS;
+const WORDS: usize = (MOST_NODES / WORD_BITS) as usize;
+
+/// A memory policy in the form of the system call.
+#[derive(Clone, Debug)]
+pub(super) struct Nodes {
+    mode: libc::c_int,
+    mask: [libc::c_ulong; WORDS],
+}
+
+impl Nodes {
+    /// `interleave` without nodes means all that have memory.
+    pub(super) fn of(numa: &Numa) -> Self {
+        let mode = match numa.mode {
+            NumaMode::Local => libc::MPOL_LOCAL,
+            NumaMode::Prefer => libc::MPOL_PREFERRED,
+            NumaMode::Bind => libc::MPOL_BIND,
+            NumaMode::Interleave => libc::MPOL_INTERLEAVE,
+        };
+        let mut nodes = numa.nodes.clone();
+        if numa.mode == NumaMode::Interleave && nodes.is_empty() {
+            let list = Root::real().read_trimmed("sys/devices/system/node/has_memory");
+            nodes = list
+                .ok()
+                .and_then(|list| parse_nodes(&list))
+                .unwrap_or_default();
+        }
+        let mut mask = [0; WORDS];
+        for node in nodes {
+            mask[(node / WORD_BITS) as usize] |= 1 << (node % WORD_BITS);
+        }
+        Self { mode, mask }
+    }
+
+    /// Sets them for this process; -1 where the kernel refuses. Makes one system call, so that it
+    /// may be called between fork and exec.
+    pub(super) fn set(&self) -> libc::c_int {
+        let (mask, bits) = match self.mode {
+            libc::MPOL_LOCAL => (ptr::null(), 0),
+            // The kernel takes one off (`get_nodes`, mm/mempolicy.c).
+            _ => (self.mask.as_ptr(), libc::c_ulong::from(MOST_NODES) + 1),
+        };
+        // SAFETY: the mask holds MOST_NODES bits and outlives the call.
+        let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, self.mode, mask, bits) };
+        if result == 0 { 0 } else { -1 }
+    }
+}

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use hugewise_linux::apply::Machine;
+use hugewise_linux::apply::{Machine, preload};
 use hugewise_linux::machine::identity;
 use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
@@ -26,6 +26,7 @@ pub fn machine_state() -> PathBuf {
 /// Gets ready to write the machine's settings, and puts back what an earlier experiment left.
 /// Where a process that runs holds the settings, they are left alone.
 pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result<Machine> {
+    wanted.iter().try_for_each(|it| install_library(it))?;
     let place = Place::new(root, &machine_state());
     let Settings::Ours(hold) = settings else {
         return Ok(Machine::held_by_others(place));
@@ -37,6 +38,13 @@ pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result
             None => format!("nothing was run: {error}"),
         })
     })
+}
+
+/// Puts the library in its place that a policy preloads, if it does.
+pub fn install_library(realisation: &Realisation) -> Result<()> {
+    let library = realisation.library.as_deref().map(Path::new);
+    let installed = library.map_or(Ok(()), preload::install);
+    installed.map_err(|error| exit::refused(format!("nothing was run: {error}")))
 }
 
 /// Whether an experiment was cut short and its settings are still to be put back. While one

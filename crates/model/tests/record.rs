@@ -318,17 +318,21 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         prop::collection::btree_map(".*", ".*", 0..3),
         prop::option::of(disable),
         prop::option::of(".*"),
+        prop::option::of(any::<bool>()),
         prop::option::of(tree()),
         prop::option::of(tracing()),
     )
-        .prop_map(|(files, thp_disable, allocator, tree, tracing)| ReadBack {
-            files,
-            thp_disable,
-            allocator,
-            runtimes: BTreeMap::new(),
-            tree,
-            tracing,
-        })
+        .prop_map(
+            |(files, thp_disable, allocator, library, tree, tracing)| ReadBack {
+                files,
+                thp_disable,
+                allocator,
+                library,
+                runtimes: BTreeMap::new(),
+                tree,
+                tracing,
+            },
+        )
 }
 
 fn tracing() -> impl Strategy<Value = Tracing> {

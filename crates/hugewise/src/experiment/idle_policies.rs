@@ -51,7 +51,8 @@ impl IdlePolicies {
         if failure.is_some() {
             return;
         }
-        for policy in header.plan.policies.iter().filter(|it| sets_program(it)) {
+        let may_be_ignored = |policy: &&Policy| sets_program(policy) || preloads(header, policy);
+        for policy in header.plan.policies.iter().filter(may_be_ignored) {
             if !self.has(&policy.name)
                 && let Some(why) = self.reason(header, trial, policy)
             {
@@ -86,7 +87,9 @@ impl IdlePolicies {
             executable: executable.as_ref(),
             preloaded: preloaded.as_deref().and_then(Path::to_str),
         };
-        let missing = trial.read_back.allocator.as_deref() == Some("");
+        let read_back = &trial.read_back;
+        let missing =
+            read_back.allocator.as_deref() == Some("") || read_back.library == Some(false);
         let own = trial.policy == policy.name && missing;
         cannot_act(&policy.settings, &program).or_else(|| {
             let expected = realisation(&policy.name).filter(|_| own)?;
@@ -129,4 +132,10 @@ impl IdlePolicies {
 /// Whether a policy sets something that a program may not heed.
 fn sets_program(policy: &Policy) -> bool {
     policy.settings.malloc.is_some() || !policy.settings.runtimes.is_empty()
+}
+
+/// Whether a policy is reached by a library that a program may not map.
+fn preloads(header: &Header, policy: &Policy) -> bool {
+    let realisation = header.realisations.get(&policy.name);
+    realisation.is_some_and(|it| it.library.is_some())
 }

@@ -3,6 +3,7 @@
 pub mod executable;
 pub mod first_touch;
 pub mod fragment;
+pub mod preload;
 pub mod runtime;
 
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};

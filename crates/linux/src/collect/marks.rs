@@ -92,6 +92,7 @@ fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
         .into_iter()
         .chain(own_act_detail(facts))
         .chain(allocator_detail(facts))
+        .chain(library_detail(facts))
         .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
 }
@@ -141,6 +142,12 @@ fn allocator_detail(facts: &Circumstances<'_>) -> Option<String> {
     found
         .is_empty()
         .then(|| format!("{library} is not among the workload's mappings"))
+}
+
+fn library_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let library = facts.expected.library.as_ref()?;
+    let is_missing = facts.read_back.library == Some(false);
+    is_missing.then(|| format!("{library} is not among the mappings of the largest process"))
 }
 
 fn file_details(facts: &Circumstances<'_>) -> Vec<String> {

@@ -254,6 +254,7 @@ impl<'a> TrialRun<'a> {
             files: before.files,
             thp_disable: before.thp_disable,
             allocator: read_back::allocator(expected, tree.as_ref()),
+            library: read_back::library(expected, tree.as_ref()),
             tracing: ran.end.tracing.clone(),
             runtimes: BTreeMap::new(),
             tree,

@@ -21,12 +21,23 @@ pub(super) fn files(root: &Root, paths: &[String]) -> BTreeMap<String, String> {
 /// not there; `None` when nobody asked or nobody could look.
 pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<String> {
     let library = expected.preload.as_ref()?;
-    // The kernel shows where a link leads.
-    let real = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
-    let found = tree?.libraries.contains(&*real.to_string_lossy());
+    let found = tree?.libraries.contains(&real(library));
     Some(if found {
         library.clone()
     } else {
         String::new()
     })
+}
+
+/// Whether the largest process has mapped the library that advises memory; `None` when nobody
+/// asked or nobody could look.
+pub(super) fn library(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<bool> {
+    let library = expected.library.as_ref()?;
+    Some(tree?.largest.libraries.contains(&real(library)))
+}
+
+/// Where a link leads, which is what the kernel shows.
+fn real(library: &str) -> String {
+    let path = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
+    path.display().to_string()
 }

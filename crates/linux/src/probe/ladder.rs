@@ -57,6 +57,7 @@ fn judge(feature: Feature, root: &Root, answers: &Answers, host: &Host, grants: 
             "seccomp filters",
             "kernel.yama.ptrace_scope below 2, and a container that allows ptrace",
         ),
+        Feature::Preload => preload(answers),
         Feature::FaultsUser => faults_user(answers.page_faults, grants),
         Feature::FaultsKernel => perf(answers.page_faults.kernel, &grants.perf_kernel()),
         Feature::Cycles => hardware(answers.cycles, grants),
@@ -196,6 +197,16 @@ fn simple(answer: Answer, what: &str, grant: &str) -> Said {
             not_supported(what)
         }
         _ => unknown(answer, what),
+    }
+}
+
+fn preload(answers: &Answers) -> Said {
+    match answers.library.as_deref() {
+        None => unknown(Answer::NotTried, "a library to preload"),
+        Some("") => {
+            not_permitted("/tmp, /var/tmp or /dev/shm writable, and mounted without noexec")
+        }
+        Some(_) => yes(""),
     }
 }
 

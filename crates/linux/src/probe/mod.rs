@@ -78,6 +78,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         thp_disable: thp_disable(answers),
         except_advised: answers.except_advised.is_ok(),
         can_trace: answers.trace.is_ok(),
+        library: answers.library.clone().filter(|path| !path.is_empty()),
         cgroup: cgroup::read_memory_group(root)?.cgroup,
         user: user(answers),
         glibc: libraries::find_glibc(root, &answers.arch),

@@ -19,6 +19,7 @@ impl Diagnosis {
             Section::default().with(conclusion).with(machine),
             self.missing_features(),
             self.all_features(),
+            self.policies(),
             self.remark_section("What misleads here", false),
             self.remark_section("Notes", true),
             self.next(),
@@ -105,6 +106,23 @@ impl Diagnosis {
             }
         }
         Section::titled("All features").with_detail(grid)
+    }
+
+    /// What `run` can try here, and by which means.
+    fn policies(&self) -> Section {
+        if self.policies.is_empty() {
+            return Section::default();
+        }
+        let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
+        for report in &self.policies {
+            let (answer, tone) = match &report.means {
+                Some(means) => (format!("by {means}"), Tone::Good),
+                None => (format!("no: {}", report.obstacles.join("; ")), Tone::Bad),
+            };
+            let policy = Cell::plain(plain(&report.policy)).tone(tone);
+            grid.rows.push(vec![policy, Cell::plain(plain(&answer))]);
+        }
+        Section::titled("Policies that can be tried here").with(grid)
     }
 
     fn remark_section(&self, heading: &str, is_note: bool) -> Section {

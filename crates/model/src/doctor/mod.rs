@@ -101,6 +101,9 @@ pub struct Diagnosis {
     /// What can be measured and changed here, the least demanding first.
     #[serde(rename = "rungs")]
     pub features: Vec<FeatureReport>,
+    /// Policies of huge pages, and how `run` reaches them here; empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PolicyReport>,
     /// What misleads measurements on this machine.
     pub hazards: Vec<Remark>,
     /// Settings that are wrong, contradict each other, or do not do what is often believed.
@@ -124,6 +127,18 @@ pub struct FeatureReport {
     pub remedy: Option<String>,
     /// What is lost without it, as a noun phrase.
     pub loss: String,
+}
+
+/// A policy, and whether it can be tried here.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyReport {
+    /// As it is typed: `thp=always`.
+    pub policy: String,
+    /// By which means it is reached: `a tracer`; `None` where it is not.
+    pub means: Option<String>,
+    /// What stands in the way, and what would help; empty where nothing does.
+    pub obstacles: Vec<String>,
 }
 
 /// Evidence, what it means, and what to do.
@@ -201,6 +216,7 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
     Diagnosis {
         machine: machine(&examination.host),
         features: ladder::report(&examination.ladder),
+        policies: Vec::new(),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),
         least_grant: least_grant(&examination.ladder, examination.facts.program.as_deref()),

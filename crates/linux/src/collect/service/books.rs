@@ -181,6 +181,7 @@ impl Attempt<'_> {
             thp_disable,
             runtimes: BTreeMap::new(),
             allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
+            library: read_back::library(self.watch.expected, tree.as_ref()),
             tracing: life.tracing.clone(),
             tree,
         };

@@ -25,12 +25,14 @@ mod huge_allocation_fell_back;
 mod khugepaged_filled_gaps;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
+mod means;
 mod memory_bloat;
 mod once_and_lasting;
 mod paired;
 mod policy_had_no_effect;
 mod policy_not_applied;
 mod program_disables_thp;
+mod reached_by_preloading;
 mod reached_by_tracing;
 mod read_first_zero_page;
 mod run_too_noisy;
@@ -55,6 +57,7 @@ pub static RULES: &[&dyn Rule] = &[
     &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
     &reached_by_tracing::ReachedByTracing,
+    &reached_by_preloading::ReachedByPreloading,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

@@ -73,7 +73,10 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
 
 /// Whether a policy sets anything that can be seen from outside; a variable cannot.
 fn can_be_read_back(set: &Realisation) -> bool {
-    !set.files.is_empty() || set.prctl != ThpPrctl::Leave || set.preload.is_some()
+    !set.files.is_empty()
+        || set.prctl != ThpPrctl::Leave
+        || set.preload.is_some()
+        || set.library.is_some()
 }
 
 /// Whether everything that a policy sets by files, the switch or a library was read back.
@@ -84,6 +87,7 @@ fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
         .all(|file| read.files.contains_key(&file.path))
         && (set.prctl == ThpPrctl::Leave || read.thp_disable.is_some())
         && (set.preload.is_none() || read.allocator.is_some())
+        && (set.library.is_none() || read.library.is_some())
 }
 
 fn differences<'t>(

@@ -11,6 +11,12 @@ use harness::{Case, HUGEWISE, is_root, lab, one_at_a_time, readings, skip};
 use serde_json::Value;
 
 const MIB: f64 = 1_048_576.0;
+/// crun knows no machine with both versions of cgroups: one is hidden, here alone. Limits stay as
+/// they are, because raising them needs a right that a CI machine may lack.
+const PODMAN: &str = r#"umount /sys/fs/cgroup/unified 2>/dev/null
+exec podman run --rm --network none --user 65534:65534 --security-opt no-new-privileges \
+    --log-driver none --cgroups disabled --volume /usr:/usr:ro \
+    --ulimit "nofile=$(ulimit -Sn):$(ulimit -Hn)" --ulimit nproc=1000:1000 "$@""#;
 /// Everything is allowed but ptrace(2), as in hardened profiles.
 const WITHOUT_PTRACE: &str = r#"{
     "defaultAction": "SCMP_ACT_ALLOW",
@@ -51,16 +57,8 @@ impl Image {
 
     /// A container of it, as nobody, under a seccomp profile of ours where one is named.
     fn container(&self, profile: Option<&str>, command: &[&str]) -> Output {
-        let mut podman = Command::new("podman");
-        podman
-            .args(["run", "--rm", "--network", "none", "--user", "65534:65534"])
-            .args([
-                "--security-opt",
-                "no-new-privileges",
-                "--log-driver",
-                "none",
-            ])
-            .args(["--cgroups", "disabled", "--volume", "/usr:/usr:ro"]);
+        let mut podman = Command::new("unshare");
+        podman.args(["--mount", "sh", "-c", PODMAN, "sh"]);
         if let Some(profile) = profile {
             let path = self.case.path("profile.json");
             std::fs::write(&path, profile).expect("a profile");
@@ -71,7 +69,7 @@ impl Image {
             .arg("--rootfs")
             .arg(self.case.path("root"))
             .args(command);
-        podman.output().expect("podman")
+        podman.output().expect("unshare")
     }
 
     /// What hugewise says in JSON.

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, StatVfsMountFlags, accessat, statvfs};
+use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::machine::error::{Error, Result};
-use crate::machine::identity::effective_uid;
+use crate::machine::identity::{effective_uid, may_write};
 use crate::proc::process::ADVICE_LIBRARY;
 
 /// The library, as `build.rs` compiled it; empty where there is none for this processor.
@@ -40,10 +40,9 @@ pub fn place() -> Option<PathBuf> {
 fn is_fit(folder: &Path) -> bool {
     const OTHERS: u32 = 0o022;
     const STICKY: u32 = 0o1000;
-    let wanted = Access::WRITE_OK | Access::EXEC_OK;
     let mode = fs::metadata(folder).map(|it| it.permissions().mode());
     let mount = statvfs(folder).map(|it| it.f_flag);
-    accessat(CWD, folder, wanted, AtFlags::EACCESS).is_ok()
+    may_write(folder)
         && mode.is_ok_and(|mode| mode & OTHERS == 0 || mode & STICKY != 0)
         && mount.is_ok_and(|flags| !flags.contains(StatVfsMountFlags::NOEXEC))
 }

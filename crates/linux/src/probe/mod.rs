@@ -12,6 +12,7 @@ use crate::machine::error::{Kind, Result};
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::read_stat;
+use crate::proc::status::read_status;
 use crate::proc::{cpuinfo, loadavg, meminfo};
 use crate::sys::{balloon, cgroup, cpu, hugetlb, hypervisor, thp};
 
@@ -130,6 +131,8 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
         perf_event_paranoid: ladder::read_paranoid(root),
         program: answers.environment.program.clone(),
+        no_new_privileges: read_status(root, std::process::id())
+            .is_ok_and(|status| status.no_new_privileges),
     })
 }
 

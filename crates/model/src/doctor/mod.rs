@@ -90,6 +90,8 @@ pub struct Facts {
     pub perf_event_paranoid: Option<i64>,
     /// Path of the running program, which is the one to give capabilities.
     pub program: Option<String>,
+    /// Whether capabilities of a file give nothing (`PR_SET_NO_NEW_PRIVS`), as in many containers.
+    pub no_new_privileges: bool,
 }
 
 /// What the doctor says.
@@ -219,7 +221,10 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
         policies: Vec::new(),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),
-        least_grant: least_grant(&examination.ladder, examination.facts.program.as_deref()),
+        least_grant: match examination.facts.no_new_privileges {
+            true => None,
+            false => least_grant(&examination.ladder, examination.facts.program.as_deref()),
+        },
     }
 }
 

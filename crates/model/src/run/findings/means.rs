@@ -47,8 +47,8 @@ impl Cost {
                 "{policy}: reached by {how}. What that costs was not measured: add --policy {idle}"
             ),
             Some(ratio) if ratio.is_notable() => format!(
-                "{policy}: {means} alone takes {ratio} of the time, which the change includes. \
-                 It was reached by {how}"
+                "{policy}: {means} alone costs {ratio}, which the change includes. It was reached \
+                 by {how}"
             ),
             Some(ratio) => format!("{policy}: reached by {how}. That costs {ratio}"),
         }

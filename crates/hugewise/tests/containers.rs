@@ -111,6 +111,8 @@ fn reached(image: &Image, profile: Option<&str>) -> (Value, Value) {
     let means = always.expect("a policy")["means"].clone();
     let run = [
         "run",
+        "--wait",
+        "120s",
         "--max-rounds",
         "1",
         "--host-memory",

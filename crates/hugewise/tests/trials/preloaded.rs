@@ -43,12 +43,14 @@ int main(void) {
     said("nowhere", mremap((void *)4096, 4096, 8192, 0) == MAP_FAILED);
     char *place = fresh(4 << 20, anonymous, -1);
     said("placed", mremap(block, 4 << 20, 4 << 20, MREMAP_MAYMOVE | MREMAP_FIXED, place) != place);
+#ifdef __GLIBC__
     char *end = sbrk(0);
     said("end", sbrk(9 << 20) != end || sbrk(0) != end + (9 << 20));
     memset(end, 3, 9 << 20);
     said("back", sbrk(-(9 << 20)) == (void *)-1 || sbrk(0) != end);
     said("beyond", sbrk(1L << 46) == (void *)-1);
     said("brk", brk((void *)1));
+#endif
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, fill, 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
@@ -183,6 +185,8 @@ fn without_ptrace_a_library_is_preloaded() {
     let mut run = without_ptrace(&case);
     run.args([
         "run",
+        "--wait",
+        "120s",
         "--max-rounds",
         "1",
         "--host-memory",
@@ -225,11 +229,20 @@ fn a_static_program_does_without_thp_always() {
         return skip(name, "needs cc and a static C library");
     };
     let mut run = without_ptrace(&case);
-    run.args(["run", "--max-rounds", "2", "--host-memory", "as-is", "--"])
-        .arg(program)
-        .assert()
-        .success()
-        .stderr(contains("nothing is preloaded into it"));
+    run.args([
+        "run",
+        "--wait",
+        "120s",
+        "--max-rounds",
+        "2",
+        "--host-memory",
+        "as-is",
+        "--",
+    ])
+    .arg(program)
+    .assert()
+    .success()
+    .stderr(contains("nothing is preloaded into it"));
 }
 
 #[test]
@@ -243,10 +256,10 @@ fn doctor_names_the_means() {
         .arg("doctor")
         .assert()
         .success()
-        .stdout(contains("thp=always   by a preloaded library"));
+        .stdout(contains("thp=always by a preloaded library"));
     case.hugewise_as_nobody()
         .arg("doctor")
         .assert()
         .success()
-        .stdout(contains("thp=always   by a tracer"));
+        .stdout(contains("thp=always by a tracer"));
 }

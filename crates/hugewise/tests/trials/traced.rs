@@ -225,7 +225,10 @@ fn advice_gives_what_the_machine_gives() {
             // Where a program ends up differs by a page from run to run under either.
             let mut seen = Vec::new();
             let near = (0..5).any(|_| {
-                let system = under(false, &["--system", "--policy", "thp=always"]);
+                let system = under(
+                    false,
+                    &["--system", "--wait", "120s", "--policy", "thp=always"],
+                );
                 seen.push((system, advised()));
                 seen.last()
                     .is_some_and(|(system, advised)| (system - advised).abs() <= HUGE_PAGE_KIB)
@@ -252,6 +255,8 @@ fn an_ordinary_user_compares_thp_always_without_flags() {
     case.hugewise_as_nobody()
         .args([
             "run",
+            "--wait",
+            "120s",
             "--max-rounds",
             "1",
             "--host-memory",

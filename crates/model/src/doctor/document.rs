@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::{Diagnosis, Feature, FeatureReport, Remark, Severity, Support};
+use super::{Diagnosis, Feature, FeatureReport, PolicyReport, Remark, Severity, Support};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Level, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
@@ -108,21 +108,39 @@ impl Diagnosis {
         Section::titled("All features").with_detail(grid)
     }
 
-    /// What `run` can try here, and by which means.
+    /// What `run` can try here and by which means; as details also what stands in the way.
     fn policies(&self) -> Section {
         if self.policies.is_empty() {
             return Section::default();
         }
         let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
-        for report in &self.policies {
-            let (answer, tone) = match &report.means {
+        let (mut can, mut cannot) = (Vec::new(), Vec::new());
+        for PolicyReport {
+            policy,
+            means,
+            obstacles,
+        } in &self.policies
+        {
+            let policy = plain(policy);
+            let (answer, tone) = match means {
                 Some(means) => (format!("by {means}"), Tone::Good),
-                None => (format!("no: {}", report.obstacles.join("; ")), Tone::Bad),
+                None => (format!("no: {}", obstacles.join("; ")), Tone::Bad),
             };
-            let policy = Cell::plain(plain(&report.policy)).tone(tone);
-            grid.rows.push(vec![policy, Cell::plain(plain(&answer))]);
+            match means {
+                Some(means) => can.push(format!("{policy} by {means}")),
+                None => cannot.push(policy.clone()),
+            }
+            let answer = Cell::plain(plain(&answer));
+            grid.rows.push(vec![Cell::plain(policy).tone(tone), answer]);
         }
-        Section::titled("Policies that can be tried here").with(grid)
+        let not = match cannot.is_empty() {
+            true => String::new(),
+            false => format!(". Not {} (-v says why)", cannot.join(" and ")),
+        };
+        let mut section = Section::default();
+        section.push_brief(format!("run can try {}{not}.", can.join(", ")));
+        section.push_detail("Policies that run can try here:");
+        section.with_detail(grid)
     }
 
     fn remark_section(&self, heading: &str, is_note: bool) -> Section {

@@ -126,7 +126,7 @@ pub fn step(feature: Feature) -> Step {
             "Linux 6.1 or newer", "huge pages for a running process (`collapse`)"),
         Feature::Tracing => ("THP=always per process",
             "ptrace and seccomp for one's own children", "thp=always for one program without root, by tracing its mmap"),
-        Feature::Preload => ("THP=always, dynamic program",
+        Feature::Preload => ("THP=always by preloading",
             "a folder for temporary files without noexec",
             "thp=always for dynamic programs where ptrace is forbidden"),
         Feature::FaultsUser => ("page faults, user mode",

@@ -51,7 +51,7 @@ impl Realisation {
             (self.prctl != ThpPrctl::Leave, "a switch of the process"),
             (!self.tracer.is_none(), "a tracer"),
             (self.library.is_some(), "a preloaded library"),
-            (has_variables, "variables of the environment"),
+            (has_variables, "the environment"),
             (!self.files.is_empty(), "settings of the machine"),
         ];
         let used = means.into_iter().filter(|(is_used, _)| *is_used);

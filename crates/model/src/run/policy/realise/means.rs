@@ -96,7 +96,7 @@ fn preload(draft: &mut Draft<'_>, advice: &str) {
     let Some(path) = draft.host.library.clone() else {
         return draft.obstacle(
             "no library can be preloaded here",
-            "see what `hugewise doctor` says about dynamic programs",
+            "see what `hugewise doctor` says about preloading",
         );
     };
     if draft.policy.settings.env.contains_key("LD_PRELOAD") {

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_model::run::policy::cannot_act::not_preloaded;
+use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{Executable, Policy, Program, cannot_act};
 use hugewise_model::run::record::{Header, Removal, RemovalReason};
 use hugewise_model::run::trial::Trial;
@@ -87,14 +88,16 @@ impl IdlePolicies {
             executable: executable.as_ref(),
             preloaded: preloaded.as_deref().and_then(Path::to_str),
         };
-        let read_back = &trial.read_back;
-        let missing =
-            read_back.allocator.as_deref() == Some("") || read_back.library == Some(false);
-        let own = trial.policy == policy.name && missing;
-        cannot_act(&policy.settings, &program).or_else(|| {
-            let expected = realisation(&policy.name).filter(|_| own)?;
-            Some(not_preloaded(expected, &program))
-        })
+        let own = realisation(&policy.name).filter(|_| trial.policy == policy.name);
+        let missed = |expected: &&Realisation| {
+            let is_static = expected.library.is_some() && program.is_statically_linked();
+            let read_back = &trial.read_back;
+            is_static
+                || read_back.library == Some(false)
+                || read_back.allocator.as_deref() == Some("")
+        };
+        let missed = own.filter(missed);
+        cannot_act(&policy.settings, &program).or_else(|| Some(not_preloaded(missed?, &program)))
     }
 
     fn executable(&self, path: &str) -> Option<Executable> {

@@ -30,10 +30,12 @@ pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> O
 }
 
 /// Whether the largest process has mapped the library that advises memory; `None` when nobody
-/// asked or nobody could look.
+/// asked or nobody could look. The loader maps it before the C library: a process without either
+/// is static, or was looked at too early.
 pub(super) fn library(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<bool> {
     let library = expected.library.as_ref()?;
-    Some(tree?.largest.libraries.contains(&real(library)))
+    let mapped = &tree?.largest.libraries;
+    (!mapped.is_empty()).then(|| mapped.contains(&real(library)))
 }
 
 /// Where a link leads, which is what the kernel shows.

@@ -71,7 +71,7 @@ fn a_large_cost_and_what_was_not_reached_are_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: tracing alone takes +5.3 % (95 %: +4.8 to +5.8 %) of the time, which the change includes. It was reached by tracing the program, which was stopped 52 times a run to advise 6 ranges of its memory. Not reached: /bin/x runs 32-bit code, which is not traced
+            thp=always: tracing alone costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. It was reached by tracing the program, which was stopped 52 times a run to advise 6 ranges of its memory. Not reached: /bin/x runs 32-bit code, which is not traced
         "#]],
     );
 }
@@ -108,13 +108,17 @@ fn what_preloading_costs_is_said() {
         &judge(&preloaded(1.002, true)),
         "reached-by-preloading",
         Outcome::Shown,
-        &expect![[r#""#]],
+        &expect![[r#"
+            thp=always: reached by a preloaded library, which has the program advise its own memory. That costs +0.5 % (95 %: −0.02 to +1.0 %)
+        "#]],
     );
     says(
         &judge(&preloaded(1.05, true)),
         "reached-by-preloading",
         Outcome::Shown,
-        &expect![[r#""#]],
+        &expect![[r#"
+            thp=always: preloading alone costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. It was reached by a preloaded library, which has the program advise its own memory
+        "#]],
     );
     let findings = judge(&preloaded(1.002, false));
     assert!(of(&findings, "reached-by-preloading").is_none());

@@ -107,6 +107,12 @@ impl Program<'_> {
         }
     }
 
+    /// Whether nothing can be preloaded into it.
+    #[must_use]
+    pub fn is_statically_linked(&self) -> bool {
+        self.executable.is_some_and(|it| self.is_static(it))
+    }
+
     /// A file that names no loader, where no process has a C library mapped either.
     fn is_static(&self, executable: &Executable) -> bool {
         executable.loader.is_none() && self.tree.largest.libraries.is_empty()
@@ -173,8 +179,7 @@ impl Program<'_> {
     /// Why the library that advises memory was not mapped.
     fn ignores_library(&self) -> String {
         let path = self.path();
-        let is_static = self.executable.is_some_and(|it| self.is_static(it));
-        let why = match is_static {
+        let why = match self.is_statically_linked() {
             true => "is statically linked, and nothing is preloaded into it",
             false => {
                 "did not map the library that was preloaded, as a set-user-ID program does not"

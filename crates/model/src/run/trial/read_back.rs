@@ -22,7 +22,7 @@ pub struct ReadBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<String>,
     /// Whether the largest process had mapped the library by which programs advise their own
-    /// memory; `None` where no policy asked, or nobody could look.
+    /// memory; `None` where no policy asked, nobody could look, or it had mapped no C library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<bool>,
     /// What runtimes said of their settings when they were asked before the trial, by key

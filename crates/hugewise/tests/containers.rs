@@ -114,15 +114,20 @@ fn reached(image: &Image, profile: Option<&str>) -> (Value, Value) {
         "--wait",
         "120s",
         "--max-rounds",
-        "1",
+        "2",
         "--host-memory",
         "as-is",
         "--quiet",
     ];
     let tail = ["--format", "json", "--", "/programs/hugewise-lab"];
-    let lab = ["touch", "--pages", "23029", "--hold", "300"];
+    let lab = ["touch", "--pages", "23029", "--hold", "600"];
     let report = image.says(profile, &[&run[..], &tail, &lab].concat());
-    let huge = |policy| readings(&report, policy, "huge_anon_peak_bytes");
+    // A trial on a busy machine may have no sample.
+    let huge = |policy| {
+        let mut bytes = readings(&report, policy, "huge_anon_peak_bytes");
+        bytes.retain(|bytes| !bytes.is_nan());
+        bytes
+    };
     assert!(
         huge("as-is").iter().all(|&bytes| bytes == 0.0),
         "{:?}",

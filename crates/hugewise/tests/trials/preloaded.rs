@@ -188,7 +188,7 @@ fn without_ptrace_a_library_is_preloaded() {
         "--wait",
         "120s",
         "--max-rounds",
-        "1",
+        "2",
         "--host-memory",
         "as-is",
         "--json",
@@ -201,12 +201,17 @@ fn without_ptrace_a_library_is_preloaded() {
         "--pages",
         "23029",
         "--hold",
-        "300",
+        "600",
     ])
     .assert()
     .success();
     let report = case.json(&json);
-    let huge = |policy| readings(&report, policy, "huge_anon_peak_bytes");
+    // A trial on a busy machine may have no sample.
+    let huge = |policy| {
+        let mut bytes = readings(&report, policy, "huge_anon_peak_bytes");
+        bytes.retain(|bytes| !bytes.is_nan());
+        bytes
+    };
     assert!(huge("as-is").iter().all(|&bytes| bytes == 0.0));
     assert!(huge("thp=always").contains(&(88.0 * 1_048_576.0)));
     assert!(huge("preload=idle").iter().all(|&bytes| bytes == 0.0));

@@ -21,6 +21,7 @@ fn main() -> io::Result<()> {
         "src/bpf/mini.h",
         "src/bpf/prebuilt/latency.bpf.o",
         LIBRARY,
+        "src/apply/preload/machine.rs",
     ] {
         println!("cargo::rerun-if-changed={path}");
     }

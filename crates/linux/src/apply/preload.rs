@@ -120,6 +120,10 @@ mod tests {
             assert!(!path.to_string_lossy().contains([':', ' ']));
             install(&path).unwrap();
         }
-        assert!(!is_fit(Path::new("/proc")));
+        let folder = tempfile::tempdir().unwrap();
+        let open = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode));
+        open(0o777).unwrap();
+        assert!(!is_fit(folder.path()), "others could exchange the file");
+        assert!(!is_fit(&folder.path().join("nowhere")));
     }
 }

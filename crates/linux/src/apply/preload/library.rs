@@ -1,9 +1,9 @@
 //! A library that dynamic programs preload: it advises huge pages for their large memory.
 //!
-//! `build.rs` compiles it by itself; it is no module of this crate. The C library calls its own
-//! mmap, mremap and brk, so that a symbol of ours would come before nobody's malloc. The first
-//! bytes of these functions are therefore replaced by a jump, before any other constructor runs
-//! and while there is one thread. From then on there are system calls only: no allocation, no
+//! `build.rs` compiles it by itself; it is no module of this crate. malloc calls the mmap, mremap
+//! and brk of its own C library directly: functions of these names here would not be called. The
+//! first bytes of these functions are therefore replaced by a jump, before any other constructor
+//! runs and while there is one thread. From then on there are system calls only: no allocation, no
 //! lock, and nothing of the C library but the place of errno, so that forked children, threads
 //! and signal handlers may come here at any moment.
 //!
@@ -11,99 +11,13 @@
 //! with `idle:BYTES` it makes the same calls without effect.
 #![no_std]
 
-use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Address of a symbol of the program or of its libraries; 0 where none has it.
-#[cfg(target_arch = "x86_64")]
-macro_rules! symbol {
-    ($name:literal) => {{
-        let address: usize;
-        // SAFETY: reads a slot that the loader filled. Weak, so that it may be left empty.
-        unsafe {
-            asm!(concat!(".weak ", $name),
-                concat!("mov {0}, qword ptr [rip + ", $name, "@GOTPCREL]"),
-                out(reg) address, options(pure, readonly, nostack, preserves_flags));
-        }
-        address
-    }};
-}
-#[cfg(target_arch = "aarch64")]
-macro_rules! symbol {
-    ($name:literal) => {{
-        let address: usize;
-        // SAFETY: reads a slot that the loader filled. Weak, so that it may be left empty.
-        unsafe {
-            asm!(concat!(".weak ", $name),
-                concat!("adrp {0}, :got:", $name),
-                concat!("ldr {0}, [{0}, :got_lo12:", $name, "]"),
-                out(reg) address, options(pure, readonly, nostack, preserves_flags));
-        }
-        address
-    }};
-}
+mod machine;
 
-/// Numbers of system calls (asm/unistd.h), and a jump to anywhere.
-#[cfg(target_arch = "x86_64")]
-mod machine {
-    pub const OPENAT: usize = 257;
-    pub const CLOSE: usize = 3;
-    pub const PWRITE: usize = 18;
-    pub const MMAP: usize = 9;
-    pub const MREMAP: usize = 25;
-    pub const BRK: usize = 12;
-    pub const MADVISE: usize = 28;
-
-    /// `jmp *0(%rip)`, and behind it the address.
-    pub const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
-
-    /// # Safety
-    /// As the system call.
-    pub unsafe fn call(number: usize, words: [usize; 6]) -> usize {
-        let result;
-        // SAFETY: as promised; the kernel changes these registers and no others.
-        unsafe {
-            core::arch::asm!("syscall", inlateout("rax") number => result,
-                in("rdi") words[0], in("rsi") words[1], in("rdx") words[2],
-                in("r10") words[3], in("r8") words[4], in("r9") words[5],
-                lateout("rcx") _, lateout("r11") _, options(nostack));
-        }
-        result
-    }
-}
-#[cfg(target_arch = "aarch64")]
-mod machine {
-    pub const OPENAT: usize = 56;
-    pub const CLOSE: usize = 57;
-    pub const PWRITE: usize = 68;
-    pub const MMAP: usize = 222;
-    pub const MREMAP: usize = 216;
-    pub const BRK: usize = 214;
-    pub const MADVISE: usize = 233;
-
-    /// `bti c; ldr x16, .+8; br x16`, and behind it the address. Functions may be entered at a
-    /// `bti` only, where the C library is guarded so.
-    pub const JUMP: [u8; 12] = [
-        0x5f, 0x24, 0x03, 0xd5, 0x50, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6,
-    ];
-
-    /// # Safety
-    /// As the system call.
-    pub unsafe fn call(number: usize, words: [usize; 6]) -> usize {
-        let result;
-        // SAFETY: as promised; the kernel changes this register and no other.
-        unsafe {
-            core::arch::asm!("svc 0", in("x8") number, inlateout("x0") words[0] => result,
-                in("x1") words[1], in("x2") words[2], in("x3") words[3],
-                in("x4") words[4], in("x5") words[5], options(nostack));
-        }
-        result
-    }
-}
-
-use machine::call;
+use machine::{call, symbol};
 
 const MADV_NORMAL: usize = 0;
 const MADV_HUGEPAGE: usize = 14;

@@ -23,13 +23,14 @@ SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-kernels test-services lint calibrate doc clean
+.PHONY: help setup build run test test-kernels test-services test-containers lint calibrate doc clean
 
 help:
 	@echo "make run           measure a real program on this machine, in under five minutes"
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
+	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 
@@ -118,6 +119,11 @@ test-services: setup
 	  service::examples -- --ignored --nocapture
 	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
 	else echo "no check was skipped"; fi
+
+test-containers: TOOLS += podman:podman crun:crun
+test-containers: setup
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
+	$(CARGO) test --locked -p hugewise --test containers
 
 calibrate: setup
 	$(CARGO) xtask calibrate

@@ -1,12 +1,15 @@
-//! Brings the BPF object into the build: compiled here where there is a clang, and otherwise the
-//! one that is committed beside its source (`cargo xtask bpf` makes and checks it).
+//! Brings two files into the build. The BPF object: compiled here where there is a clang, and
+//! otherwise the one that is committed beside its source (`cargo xtask bpf` makes and checks it).
+//! The library that programs preload: compiled by the same rustc and for the same target.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
 const FOLDER: &str = "src/bpf";
 const OBJECT: &str = "latency.bpf.o";
+const LIBRARY: &str = "src/apply/preload/library.rs";
 
 #[expect(
     clippy::disallowed_macros,
@@ -17,11 +20,15 @@ fn main() -> io::Result<()> {
         "src/bpf/latency.bpf.c",
         "src/bpf/mini.h",
         "src/bpf/prebuilt/latency.bpf.o",
+        LIBRARY,
+        "src/apply/preload/machine.rs",
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed=HUGEWISE_CLANG");
-    let target = Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join(OBJECT);
+    let folder = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    compile_library(&folder.join("library.so"))?;
+    let target = folder.join(OBJECT);
     if compiled(&target) {
         return Ok(());
     }
@@ -48,4 +55,41 @@ fn compiled(target: &Path) -> bool {
             .output();
         output.is_ok_and(|output| output.status.success())
     })
+}
+
+/// Compiles the library that programs preload. It needs no standard library, no C library and no
+/// start files. Its constructor runs before all others (`initfirst`). For a processor without a
+/// jump of its own in the source it is empty.
+fn compile_library(target: &Path) -> io::Result<()> {
+    let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
+    let has_source = ["x86_64", "aarch64"].contains(&of_target("ARCH").as_str());
+    if !has_source || of_target("OS") != "linux" {
+        return fs::write(target, "");
+    }
+    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc
+        .args(["--crate-name", "hugewise_preload", "--crate-type", "cdylib"])
+        .args(["--edition", "2024", "--target"])
+        .arg(env::var_os("TARGET").unwrap_or_default())
+        .args(["-Copt-level=s", "-Cpanic=abort", "-Ccodegen-units=1"])
+        .args(["-Coverflow-checks=off", "-Cdebug-assertions=off"])
+        .args(["-Cdebuginfo=0", "-Cstrip=symbols", "-Crelocation-model=pic"])
+        .args(["-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"])
+        .args(["-Clink-arg=-Wl,-z,initfirst,-z,now,--build-id=none"]);
+    if of_target("ENV") == "musl" {
+        rustc.arg("-Ctarget-feature=-crt-static");
+    }
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut words = OsString::from("-Clinker=");
+        words.push(linker);
+        rustc.arg(words);
+    }
+    let output = rustc.arg("-o").arg(target).arg(LIBRARY).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "compiling {LIBRARY}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    )))
 }

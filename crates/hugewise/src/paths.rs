@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use hugewise_linux::apply::Machine;
+use hugewise_linux::apply::{Machine, preload};
 use hugewise_linux::machine::identity;
 use hugewise_linux::machine::identity::Identity;
 use hugewise_linux::machine::root::Root;
@@ -26,6 +26,7 @@ pub fn machine_state() -> PathBuf {
 /// Gets ready to write the machine's settings, and puts back what an earlier experiment left.
 /// Where a process that runs holds the settings, they are left alone.
 pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result<Machine> {
+    wanted.iter().try_for_each(|it| install_library(it))?;
     let place = Place::new(root, &machine_state());
     let Settings::Ours(hold) = settings else {
         return Ok(Machine::held_by_others(place));
@@ -37,6 +38,13 @@ pub fn begin(root: &Root, settings: Settings, wanted: &[&Realisation]) -> Result
             None => format!("nothing was run: {error}"),
         })
     })
+}
+
+/// Puts the library in its place that a policy preloads, if it does.
+pub fn install_library(realisation: &Realisation) -> Result<()> {
+    let library = realisation.library.as_deref().map(Path::new);
+    let installed = library.map_or(Ok(()), preload::install);
+    installed.map_err(|error| exit::refused(format!("nothing was run: {error}")))
 }
 
 /// Whether an experiment was cut short and its settings are still to be put back. While one
@@ -141,7 +149,8 @@ fn is_plain(c: char) -> bool {
 }
 
 /// A folder of the user's own: in one that is shared, somebody else could have prepared the names.
-/// Without a home, root has that of the machine, and others a private one among the temporary ones.
+/// Without a home that can be written, as in many containers, root has that of the machine, and
+/// others a private one among the temporary ones.
 fn state_home() -> Result<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
@@ -149,12 +158,19 @@ fn state_home() -> Result<PathBuf> {
             .filter(|path| path.is_absolute())
     };
     let named = absolute("XDG_STATE_HOME");
-    let home = named.or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    let own = absolute("HOME").map(|home| home.join(".local/state"));
+    let home = named.or_else(|| own.filter(|folder| can_be_made(folder)));
     match home {
         Some(home) => Ok(home),
         None if identity::is_root() => Ok(PathBuf::from("/var/lib")),
         None => private_temporary(),
     }
+}
+
+/// Whether a folder is there and ours to write in, or could be made.
+fn can_be_made(folder: &Path) -> bool {
+    let mut there = folder.ancestors().filter(|folder| folder.exists());
+    there.next().is_some_and(identity::may_write)
 }
 
 /// A temporary folder that only we can enter.
@@ -163,8 +179,8 @@ fn private_temporary() -> Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("hugewise-user-{own}"));
     let refused = |why: String| {
         exit::usage(format!(
-            "neither HOME nor XDG_STATE_HOME is set, and {} cannot be used: {why}; name a record \
-             with --out FILE",
+            "no home folder can be written, and {} cannot be used: {why}; name a record with \
+             --out FILE",
             folder.display()
         ))
     };

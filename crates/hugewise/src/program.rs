@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -56,11 +56,17 @@ pub fn find(program: &OsStr, directory: Option<&Path>, shell: &str) -> Result<()
 
 /// Whether there is a file for this command, by its path or on the `PATH`.
 pub fn exists(program: &OsStr) -> bool {
+    file(program).is_some()
+}
+
+/// The file of a command, by its path or on the `PATH`.
+pub fn file(program: &OsStr) -> Option<PathBuf> {
     if program.to_string_lossy().contains('/') {
-        return Path::new(program).exists();
+        return Some(PathBuf::from(program)).filter(|path| path.exists());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    files.find(|file| file.is_file())
 }
 
 fn check_file(path: &Path) -> Result<()> {

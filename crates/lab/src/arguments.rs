@@ -55,6 +55,11 @@ impl Arguments {
         first.is_some().then(|| self.words.remove(0))
     }
 
+    /// Takes all that is left: a command.
+    pub(crate) fn all(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.words)
+    }
+
     /// All options have been asked for: whatever is left is unknown.
     pub(crate) fn finish(&self) -> Result<(), Trouble> {
         match self.words.first() {

@@ -19,6 +19,7 @@ mod group;
 mod late;
 mod mappings;
 mod missing;
+mod no_ptrace;
 mod pace;
 mod pagemap;
 pub mod plant;
@@ -88,6 +89,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         populate N pages again and again while W threads map and unmap a page, R times each;
         print `contend calls_ns N`, what their calls took
   fail --code N | --signal N  end badly
+  no-ptrace COMMAND           become the command, for which ptrace(2) fails with EPERM
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
@@ -195,6 +197,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "tree" => planted::tree(&mut rest),
         "orphan" => planted::orphan(&mut rest),
         "fail" => planted::fail(&mut rest),
+        "no-ptrace" => no_ptrace::run(&mut rest),
         "fault-mix" => fault_mix::run(&mut rest),
         "contend" => contend::run(&mut rest),
         "threads" => threads::run(&mut rest),

@@ -318,18 +318,22 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
         prop::collection::btree_map(".*", ".*", 0..3),
         prop::option::of(disable),
         prop::option::of(".*"),
+        prop::option::of(any::<bool>()),
         prop::option::of(tree()),
         prop::option::of(tracing()),
     )
-        .prop_map(|(files, thp_disable, allocator, tree, tracing)| ReadBack {
-            files,
-            thp_disable,
-            allocator,
-            runtimes: BTreeMap::new(),
-            tree,
-            tracing,
-            ..ReadBack::default()
-        })
+        .prop_map(
+            |(files, thp_disable, allocator, library, tree, tracing)| ReadBack {
+                files,
+                thp_disable,
+                allocator,
+                library,
+                runtimes: BTreeMap::new(),
+                tree,
+                tracing,
+                ..ReadBack::default()
+            },
+        )
 }
 
 fn tracing() -> impl Strategy<Value = Tracing> {

@@ -9,7 +9,10 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Settings};
 use hugewise_linux::undo::{JournalFound, Place, UndoReport};
 use hugewise_linux::{probe, undo};
-use hugewise_model::doctor;
+use hugewise_model::base::host::Host;
+use hugewise_model::doctor::{self, Diagnosis, PolicyReport};
+use hugewise_model::run::policy::candidates;
+use hugewise_model::run::policy::realise::Reach;
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -39,7 +42,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let root = arguments.host.clone().map_or_else(Root::real, Root::at);
     let answers = probe::answers(&root, paths::environment())?;
-    let diagnosis = doctor::diagnose(&probe::examine(&root, &answers)?);
+    let examination = probe::examine(&root, &answers)?;
+    let diagnosis = Diagnosis {
+        policies: policies(&examination.host),
+        ..doctor::diagnose(&examination)
+    };
     output::show(
         &arguments.output,
         &diagnosis,
@@ -50,6 +57,27 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         message("an experiment was cut short; to restore its settings: hugewise doctor --undo");
     }
     Ok(Exit::Done)
+}
+
+/// How `run` without `--system` reaches each policy of huge pages, or what stands in the way.
+fn policies(host: &Host) -> Vec<PolicyReport> {
+    let candidates = candidates(host, Reach::Process).into_iter();
+    candidates
+        .map(|(policy, reached)| {
+            let (means, obstacles) = match reached {
+                Ok(realisation) => (Some(realisation.means()), Vec::new()),
+                Err(obstacles) => (None, obstacles),
+            };
+            let obstacles = obstacles.iter();
+            PolicyReport {
+                policy: policy.name,
+                means,
+                obstacles: obstacles
+                    .map(|it| format!("{}; {}", it.problem, it.remedy))
+                    .collect(),
+            }
+        })
+        .collect()
 }
 
 /// Puts back what is in the journal. The lock is taken first: a journal of an experiment that

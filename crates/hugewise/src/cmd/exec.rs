@@ -1,10 +1,11 @@
 //! `hugewise exec`: run a command under one policy, without measuring.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use hugewise_linux::apply::executable::read_executable;
 use hugewise_linux::machine;
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
@@ -64,6 +65,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         message(format_args!("there is no program `{name}`"));
         return Ok(ExitCode::from(NOT_FOUND));
     }
+    paths::install_library(&realisation)?;
+    if let Some(reason) = unreached(&realisation, launch.program()) {
+        message(reason);
+    }
     if !realisation.tracer.is_none() {
         let relay = Relay::catch()?;
         let ran = spawn::run_traced(&launch, || relay.next());
@@ -97,6 +102,18 @@ fn warn(arguments: &Arguments, realisation: &Realisation, host: &Host) {
             arguments.policy
         ));
     }
+}
+
+/// Why a policy does nothing for a program: it is static, and the policy is a library to preload.
+fn unreached(realisation: &Realisation, program: &OsStr) -> Option<String> {
+    realisation.library.as_ref()?;
+    let file = read_executable(&program::file(program)?)?;
+    file.loader.is_none().then(|| {
+        format!(
+            "{} is statically linked, and nothing is preloaded into it: the policy does nothing",
+            program.to_string_lossy()
+        )
+    })
 }
 
 fn realised(root: &Root, policy: &Policy, reach: Reach) -> Result<Realisation> {

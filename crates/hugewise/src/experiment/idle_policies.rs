@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
 use hugewise_model::run::policy::cannot_act::not_preloaded;
+use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{Executable, Policy, Program, cannot_act};
 use hugewise_model::run::record::{Header, Removal, RemovalReason};
 use hugewise_model::run::trial::Trial;
@@ -51,7 +52,8 @@ impl IdlePolicies {
         if failure.is_some() {
             return;
         }
-        for policy in header.plan.policies.iter().filter(|it| sets_program(it)) {
+        let may_be_ignored = |policy: &&Policy| sets_program(policy) || preloads(header, policy);
+        for policy in header.plan.policies.iter().filter(may_be_ignored) {
             if !self.has(&policy.name)
                 && let Some(why) = self.reason(header, trial, policy)
             {
@@ -86,12 +88,16 @@ impl IdlePolicies {
             executable: executable.as_ref(),
             preloaded: preloaded.as_deref().and_then(Path::to_str),
         };
-        let missing = trial.read_back.allocator.as_deref() == Some("");
-        let own = trial.policy == policy.name && missing;
-        cannot_act(&policy.settings, &program).or_else(|| {
-            let expected = realisation(&policy.name).filter(|_| own)?;
-            Some(not_preloaded(expected, &program))
-        })
+        let own = realisation(&policy.name).filter(|_| trial.policy == policy.name);
+        let missed = |expected: &&Realisation| {
+            let is_static = expected.library.is_some() && program.is_statically_linked();
+            let read_back = &trial.read_back;
+            is_static
+                || read_back.library == Some(false)
+                || read_back.allocator.as_deref() == Some("")
+        };
+        let missed = own.filter(missed);
+        cannot_act(&policy.settings, &program).or_else(|| Some(not_preloaded(missed?, &program)))
     }
 
     fn executable(&self, path: &str) -> Option<Executable> {
@@ -138,4 +144,10 @@ fn how_it_failed(trial: &Trial) -> String {
 /// Whether a policy sets something that a program may not heed.
 fn sets_program(policy: &Policy) -> bool {
     policy.settings.malloc.is_some() || !policy.settings.runtimes.is_empty()
+}
+
+/// Whether a policy is reached by a library that a program may not map.
+fn preloads(header: &Header, policy: &Policy) -> bool {
+    let realisation = header.realisations.get(&policy.name);
+    realisation.is_some_and(|it| it.library.is_some())
 }

@@ -1,6 +1,10 @@
 //! What a kernel offers to this user, found by trying.
 
+use std::path::Path;
+
 use hugewise_linux::probe::answers::{Answer, Answers};
+
+use super::yama::SCOPE;
 
 /// Something that a test needs and not every kernel has. The names are those of
 /// `xtask/kernels.toml`.
@@ -24,6 +28,8 @@ pub enum Capability {
     Fentry,
     /// Cycles can be counted.
     Pmu,
+    /// The security module that restricts ptrace.
+    Yama,
     /// An own cgroup of version 2 or 1 with the memory controller.
     Cgroup,
     /// So little memory that a test may take all of it: nothing else is at work in a guest.
@@ -35,7 +41,7 @@ const LITTLE_KIB: u64 = 4 << 20;
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Root,
         Self::Thp,
         Self::Mthp,
@@ -45,6 +51,7 @@ impl Capability {
         Self::Kprobe,
         Self::Fentry,
         Self::Pmu,
+        Self::Yama,
         Self::Cgroup,
         Self::LittleMemory,
     ];
@@ -61,6 +68,7 @@ impl Capability {
             Self::Kprobe => "kprobe",
             Self::Fentry => "fentry",
             Self::Pmu => "pmu",
+            Self::Yama => "yama",
             Self::Cgroup => "cgroup",
             Self::LittleMemory => "little-memory",
         }
@@ -82,6 +90,8 @@ impl Capability {
             Self::Kprobe => accepted(answers.kprobe),
             Self::Fentry => accepted(answers.fentry),
             Self::Pmu => accepted(answers.cycles.user),
+            Self::Yama if Path::new(SCOPE).exists() => Ok(()),
+            Self::Yama => Err(format!("no {SCOPE}")),
             Self::Cgroup => accepted(answers.cgroup_write),
             Self::LittleMemory => little_memory(),
         }

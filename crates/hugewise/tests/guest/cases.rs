@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use super::capability::Capability;
 use super::ground::Ground;
 use super::report::{self, Outcome};
-use super::{collapse, doctor, faults, run, trace, watched};
+use super::{collapse, doctor, faults, run, trace, watched, yama};
 
 /// One thing that must hold.
 pub struct Case {
@@ -119,6 +119,11 @@ const CASES: &[Case] = &[
         name: "collapse: refused in the kernel's words",
         needs: &[Capability::Thp, Capability::Root],
         test: collapse::refused_in_words,
+    },
+    Case {
+        name: "doctor: what yama leaves of tracing",
+        needs: &[Capability::Root, Capability::Yama],
+        test: yama::own_children,
     },
     Case {
         name: "doctor: as expected of this kernel",

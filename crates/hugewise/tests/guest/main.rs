@@ -21,6 +21,7 @@ mod run;
 mod suites;
 mod trace;
 mod watched;
+mod yama;
 
 use expectation::Expectation;
 use ground::Ground;

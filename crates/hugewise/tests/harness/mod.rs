@@ -198,7 +198,8 @@ impl Case {
         command
     }
 
-    fn surround(&self, command: &mut Plain) {
+    /// The variables and the folder that a test has.
+    pub fn surround(&self, command: &mut Plain) {
         command
             .env("XDG_STATE_HOME", self.path("state"))
             .env("COLUMNS", "80")

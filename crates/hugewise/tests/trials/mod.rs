@@ -3,6 +3,7 @@
 mod conduct;
 mod gaps;
 mod own_acts;
+mod preloaded;
 mod traced;
 mod treatments;
 

@@ -95,6 +95,7 @@ fn not_applied(facts: &Circumstances<'_>) -> Vec<Mark> {
         .chain(allocator_detail(facts))
         .chain(limits_detail(facts))
         .chain(nodes_detail(facts))
+        .chain(library_detail(facts))
         .chain(file_details(facts));
     details.map(|detail| Mark::NotApplied { detail }).collect()
 }
@@ -180,6 +181,12 @@ fn nodes_detail(facts: &Circumstances<'_>) -> Option<String> {
         let found = found.unwrap_or("unreadable");
         format!("the memory nodes should be {wanted}, but numa_maps says {found}")
     })
+}
+
+fn library_detail(facts: &Circumstances<'_>) -> Option<String> {
+    let library = facts.expected.library.as_ref()?;
+    let is_missing = facts.read_back.library == Some(false);
+    is_missing.then(|| format!("{library} is not among the mappings of the largest process"))
 }
 
 fn file_details(facts: &Circumstances<'_>) -> Vec<String> {

@@ -255,6 +255,7 @@ impl<'a> TrialRun<'a> {
             files: before.files,
             thp_disable: before.thp_disable,
             allocator: read_back::allocator(expected, tree.as_ref()),
+            library: read_back::library(expected, tree.as_ref()),
             tracing: ran.end.tracing.clone(),
             runtimes: BTreeMap::new(),
             cgroup: before.cgroup.ok().and_then(|it| it.read_back()),

@@ -31,12 +31,25 @@ pub(super) fn numa(root: &Root, expected: &Realisation, pid: u32) -> Option<Stri
 /// not there; `None` when nobody asked or nobody could look.
 pub(super) fn allocator(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<String> {
     let library = expected.preload.as_ref()?;
-    // The kernel shows where a link leads.
-    let real = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
-    let found = tree?.libraries.contains(&*real.to_string_lossy());
+    let found = tree?.libraries.contains(&real(library));
     Some(if found {
         library.clone()
     } else {
         String::new()
     })
+}
+
+/// Whether the largest process has mapped the library that advises memory; `None` when nobody
+/// asked or nobody could look. The loader maps it before the C library: a process without either
+/// is static, or was looked at too early.
+pub(super) fn library(expected: &Realisation, tree: Option<&ProcessTree>) -> Option<bool> {
+    let library = expected.library.as_ref()?;
+    let mapped = &tree?.largest.libraries;
+    (!mapped.is_empty()).then(|| mapped.contains(&real(library)))
+}
+
+/// Where a link leads, which is what the kernel shows.
+fn real(library: &str) -> String {
+    let path = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
+    path.display().to_string()
 }

@@ -1,8 +1,9 @@
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::error::{Error, Kind, Result};
@@ -32,6 +33,13 @@ pub fn effective_uid() -> u32 {
 #[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Whether this process may make files in a folder.
+#[must_use]
+pub fn may_write(folder: &Path) -> bool {
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, folder, wanted, AtFlags::EACCESS).is_ok()
 }
 
 /// Everything that a login of this user would set: ids, supplementary groups, home and name.

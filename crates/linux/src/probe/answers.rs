@@ -179,6 +179,9 @@ pub struct Answers {
     /// A seccomp filter and `PTRACE_TRACEME`, in a child.
     #[serde(default = "not_tried")]
     pub trace: Answer,
+    /// Where a library can be put that programs preload; empty where it cannot be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// `bpf(BPF_MAP_CREATE)`.
     pub bpf_map: Answer,
     /// `bpf(BPF_PROG_LOAD)` of the smallest tracing program.

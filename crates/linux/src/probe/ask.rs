@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use hugewise_model::base::host::THP_DIR;
 
 use super::answers::{Answer, Answers, Environment};
+use crate::apply::preload;
 use crate::machine::root::Root;
 use crate::sys::cgroup;
 
@@ -51,6 +52,7 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
         collapse: memory::collapse(),
         collapse_remote: process::collapse_remote(),
         trace: crate::spawn::try_tracing().into(),
+        library: Some(library()),
         bpf_map: Answer::NotTried,
         bpf_program: Answer::NotTried,
         btf: File::open(root.path("sys/kernel/btf/vmlinux"))
@@ -64,6 +66,11 @@ pub fn ask_without_tracing(root: &Root, environment: Environment) -> Answers {
         counter_group: perf::counter_group(),
         environment,
     }
+}
+
+/// Where the library to preload lies, or would: nothing is written.
+fn library() -> String {
+    preload::place().map_or_else(String::new, |path| path.display().to_string())
 }
 
 /// Size of a base page of the running kernel, in bytes.

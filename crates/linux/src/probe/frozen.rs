@@ -20,6 +20,7 @@ pub const FROZEN: &[&str] = &[
     "proc/sys/kernel/nmi_watchdog",
     "proc/sys/kernel/osrelease",
     "proc/sys/kernel/perf_event_paranoid",
+    "proc/sys/kernel/yama/ptrace_scope",
     "proc/sys/kernel/random/boot_id",
     "proc/vmstat",
     "sys/bus/event_source/devices/arm*/cpus",

@@ -52,11 +52,8 @@ fn judge(feature: Feature, root: &Root, answers: &Answers, host: &Host, grants: 
             "process_madvise(MADV_COLLAPSE) (Linux 6.1)",
             "CAP_SYS_NICE",
         ),
-        Feature::Tracing => simple(
-            answers.trace,
-            "seccomp filters",
-            "kernel.yama.ptrace_scope below 2, and a container that allows ptrace",
-        ),
+        Feature::Tracing => simple(answers.trace, "seccomp filters", &grant_of_ptrace(root)),
+        Feature::Preload => preload(answers),
         Feature::FaultsUser => faults_user(answers.page_faults, grants),
         Feature::FaultsKernel => perf(answers.page_faults.kernel, &grants.perf_kernel()),
         Feature::Cycles => hardware(answers.cycles, grants),
@@ -196,6 +193,24 @@ fn simple(answer: Answer, what: &str, grant: &str) -> Said {
             not_supported(what)
         }
         _ => unknown(answer, what),
+    }
+}
+
+/// What forbids ptrace of one's own children: `yama` from 2 on, else a filter of calls.
+fn grant_of_ptrace(root: &Root) -> String {
+    match number::read(root, "proc/sys/kernel/yama/ptrace_scope") {
+        Ok(scope) if scope > 1 => format!("kernel.yama.ptrace_scope below 2 (now {scope})"),
+        _ => "a container or sandbox that allows ptrace and seccomp".to_owned(),
+    }
+}
+
+fn preload(answers: &Answers) -> Said {
+    match answers.library.as_deref() {
+        None => unknown(Answer::NotTried, "a library to preload"),
+        Some("") => {
+            not_permitted("/tmp, /var/tmp or /dev/shm writable, and mounted without noexec")
+        }
+        Some(_) => yes(""),
     }
 }
 

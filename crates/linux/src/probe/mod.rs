@@ -12,6 +12,7 @@ use crate::machine::error::{Kind, Result};
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::read_buddyinfo;
 use crate::proc::stat::read_stat;
+use crate::proc::status::read_status;
 use crate::proc::{cpuinfo, loadavg, meminfo};
 use crate::sys::{balloon, cgroup, cpu, hugetlb, hypervisor, thp};
 
@@ -78,6 +79,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         thp_disable: thp_disable(answers),
         except_advised: answers.except_advised.is_ok(),
         can_trace: answers.trace.is_ok(),
+        library: answers.library.clone().filter(|path| !path.is_empty()),
         cgroup: Cgroup {
             can_make: answers.cgroup_write.is_ok(),
             ..cgroup::read_memory_group(root)?.cgroup
@@ -132,6 +134,8 @@ fn facts(root: &Root, answers: &Answers) -> Result<Facts> {
         thp_read_only: Some(answers.thp_write == Answer::Refused(libc::EROFS)),
         perf_event_paranoid: ladder::read_paranoid(root),
         program: answers.environment.program.clone(),
+        no_new_privileges: read_status(root, std::process::id())
+            .is_ok_and(|status| status.no_new_privileges),
     })
 }
 

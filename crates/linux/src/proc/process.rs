@@ -11,8 +11,11 @@ use super::status::read_status;
 use super::{Parsed, kib, lines};
 use crate::machine::root::Root;
 
+/// How the name of the library begins by which programs advise their own memory.
+pub(crate) const ADVICE_LIBRARY: &str = "libhugewise-";
+
 /// How the files of libraries of note begin: C libraries, allocators, the JVM.
-const NOTED: [&str; 7] = [
+const NOTED: [&str; 8] = [
     "libc.so",
     "libc-2.",
     "ld-musl-",
@@ -20,6 +23,7 @@ const NOTED: [&str; 7] = [
     "libmimalloc.so",
     "libtcmalloc",
     "libjvm.so",
+    ADVICE_LIBRARY,
 ];
 
 /// Variables that decide about an allocator.

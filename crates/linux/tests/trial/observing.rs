@@ -169,6 +169,7 @@ pub(super) fn host() -> Host {
         hugetlb: BTreeMap::new(),
         thp_disable: ThpDisable::Off,
         can_trace: false,
+        library: None,
         except_advised: false,
         cgroup: Cgroup {
             version: 0,

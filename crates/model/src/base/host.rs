@@ -55,6 +55,10 @@ pub struct Host {
     /// Whether workloads may be traced and their calls filtered (tried, not guessed).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_trace: bool,
+    /// Path of the library by which dynamic programs advise their own memory; `None` where none
+    /// can be put.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// The memory cgroup of this process.
     pub cgroup: Cgroup,
     /// Who runs the program, and as whom workloads run.

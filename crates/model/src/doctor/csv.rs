@@ -1,15 +1,18 @@
 //! The diagnosis as rows for programs.
 
-use super::{Diagnosis, FeatureReport, Remark};
+use super::{Diagnosis, FeatureReport, PolicyReport, Remark};
 use crate::text::csv::Csv;
 
 impl Diagnosis {
-    /// One row per feature and remark.
+    /// One row per feature, policy and remark.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = Csv::new(&["kind", "id", "answer", "meaning", "evidence", "remedy"]);
         for report in &self.features {
             csv.row(feature(report));
+        }
+        for report in &self.policies {
+            csv.row(policy(report));
         }
         for (kind, remarks) in [("hazard", &self.hazards), ("setting", &self.settings)] {
             for remark in remarks {
@@ -28,6 +31,18 @@ fn feature(report: &FeatureReport) -> [String; 6] {
         report.title.clone(),
         report.reason(),
         report.remedy.clone().unwrap_or_default(),
+    ]
+}
+
+fn policy(report: &PolicyReport) -> [String; 6] {
+    let answer = if report.means.is_some() { "yes" } else { "no" };
+    [
+        "policy".to_owned(),
+        report.policy.clone(),
+        answer.to_owned(),
+        report.means.clone().unwrap_or_default(),
+        String::new(),
+        report.obstacles.join("; "),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::{Diagnosis, Feature, FeatureReport, Remark, Severity, Support};
+use super::{Diagnosis, Feature, FeatureReport, PolicyReport, Remark, Severity, Support};
 use crate::text::Tone;
 use crate::text::document::{Block, Document, Level, Paragraph, Section};
 use crate::text::grid::{Align, Cell, Grid};
@@ -19,6 +19,7 @@ impl Diagnosis {
             Section::default().with(conclusion).with(machine),
             self.missing_features(),
             self.all_features(),
+            self.policies(),
             self.remark_section("What misleads here", false),
             self.remark_section("Notes", true),
             self.next(),
@@ -105,6 +106,41 @@ impl Diagnosis {
             }
         }
         Section::titled("All features").with_detail(grid)
+    }
+
+    /// What `run` can try here and by which means; as details also what stands in the way.
+    fn policies(&self) -> Section {
+        if self.policies.is_empty() {
+            return Section::default();
+        }
+        let mut grid = Grid::default().aligned(&[Align::Left, Align::Wrapped]);
+        let (mut can, mut cannot) = (Vec::new(), Vec::new());
+        for PolicyReport {
+            policy,
+            means,
+            obstacles,
+        } in &self.policies
+        {
+            let policy = plain(policy);
+            let (answer, tone) = match means {
+                Some(means) => (format!("by {means}"), Tone::Good),
+                None => (format!("no: {}", obstacles.join("; ")), Tone::Bad),
+            };
+            match means {
+                Some(means) => can.push(format!("{policy} by {means}")),
+                None => cannot.push(policy.clone()),
+            }
+            let answer = Cell::plain(plain(&answer));
+            grid.rows.push(vec![Cell::plain(policy).tone(tone), answer]);
+        }
+        let not = match cannot.is_empty() {
+            true => String::new(),
+            false => format!(". Not {} (-v says why)", cannot.join(" and ")),
+        };
+        let mut section = Section::default();
+        section.push_brief(format!("run can try {}{not}.", can.join(", ")));
+        section.push_detail("Policies that run can try here:");
+        section.with_detail(grid)
     }
 
     fn remark_section(&self, heading: &str, is_note: bool) -> Section {

@@ -41,6 +41,8 @@ pub enum Feature {
     CollapseRemote,
     /// A seccomp filter and ptrace for a child.
     Tracing,
+    /// A place for a library that programs preload.
+    Preload,
     /// Page faults in user mode (software perf event).
     FaultsUser,
     /// Page faults in kernel mode too.
@@ -124,6 +126,9 @@ pub fn step(feature: Feature) -> Step {
             "Linux 6.1 or newer", "huge pages for a running process (`collapse`)"),
         Feature::Tracing => ("THP=always per process",
             "ptrace and seccomp for one's own children", "thp=always for one program without root, by tracing its mmap"),
+        Feature::Preload => ("THP=always by preloading",
+            "a folder for temporary files without noexec",
+            "thp=always for dynamic programs where ptrace is forbidden"),
         Feature::FaultsUser => ("page faults, user mode",
             "a kernel with CONFIG_PERF_EVENTS", "fault latency (`faults`): getrusage has counts only"),
         Feature::FaultsKernel => ("page faults, kernel mode",

@@ -90,6 +90,8 @@ pub struct Facts {
     pub perf_event_paranoid: Option<i64>,
     /// Path of the running program, which is the one to give capabilities.
     pub program: Option<String>,
+    /// Whether capabilities of a file give nothing (`PR_SET_NO_NEW_PRIVS`), as in many containers.
+    pub no_new_privileges: bool,
 }
 
 /// What the doctor says.
@@ -101,6 +103,9 @@ pub struct Diagnosis {
     /// What can be measured and changed here, the least demanding first.
     #[serde(rename = "rungs")]
     pub features: Vec<FeatureReport>,
+    /// Policies of huge pages, and how `run` reaches them here; empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PolicyReport>,
     /// What misleads measurements on this machine.
     pub hazards: Vec<Remark>,
     /// Settings that are wrong, contradict each other, or do not do what is often believed.
@@ -124,6 +129,18 @@ pub struct FeatureReport {
     pub remedy: Option<String>,
     /// What is lost without it, as a noun phrase.
     pub loss: String,
+}
+
+/// A policy, and whether it can be tried here.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyReport {
+    /// As it is typed: `thp=always`.
+    pub policy: String,
+    /// By which means it is reached: `a tracer`; `None` where it is not.
+    pub means: Option<String>,
+    /// What stands in the way, and what would help; empty where nothing does.
+    pub obstacles: Vec<String>,
 }
 
 /// Evidence, what it means, and what to do.
@@ -201,9 +218,13 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
     Diagnosis {
         machine: machine(&examination.host),
         features: ladder::report(&examination.ladder),
+        policies: Vec::new(),
         hazards: apply(hazards::RULES, examination),
         settings: apply(settings::RULES, examination),
-        least_grant: least_grant(&examination.ladder, examination.facts.program.as_deref()),
+        least_grant: match examination.facts.no_new_privileges {
+            true => None,
+            false => least_grant(&examination.ladder, examination.facts.program.as_deref()),
+        },
     }
 }
 

@@ -322,6 +322,8 @@ fn the_least_grant_holds_capabilities_and_never_root() {
     seen.facts.program = Some("/home/a b/hugewise".to_owned());
     let grant = diagnose(&seen).least_grant.unwrap();
     assert!(grant.ends_with("$(command -v hugewise)"), "{grant}");
+    seen.facts.no_new_privileges = true;
+    assert_eq!(diagnose(&seen).least_grant, None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Policies that are put in force by tracing the program.
+//! Policies that are put in force by tracing the program, or by a library that it preloads.
 
 use expect_test::expect;
 use hugewise_model::run::findings::Outcome;
@@ -71,9 +71,57 @@ fn a_large_cost_and_what_was_not_reached_are_said() {
         "reached-by-tracing",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by tracing the program, which was stopped 52 times a run to advise 6 ranges of its memory. That costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. Not reached: /bin/x runs 32-bit code, which is not traced
+            thp=always: tracing alone costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. It was reached by tracing the program, which was stopped 52 times a run to advise 6 ranges of its memory. Not reached: /bin/x runs 32-bit code, which is not traced
         "#]],
     );
+}
+
+/// `thp=always` by a library that all trials or none had mapped, and the idle one, which makes a run
+/// `slower` times as long.
+fn preloaded(slower: f64, is_mapped: bool) -> Record {
+    let idle = Policy {
+        name: "preload=idle".to_owned(),
+        settings: "preload=idle".parse().expect("a good policy"),
+    };
+    let arms = [
+        (Policy::as_is(), small_pages()),
+        (thp("thp=always", Thp::Always), huge_pages()),
+        (
+            idle,
+            with(&small_pages(), &[("wall_seconds", 4.21 * slower)]),
+        ),
+    ];
+    let mut record = sample::record(&arms, 12);
+    for policy in ["thp=always", "preload=idle"] {
+        let realisation = record.header.realisations.get_mut(policy);
+        realisation.expect("a policy").library = Some("/tmp/libhugewise.so".to_owned());
+    }
+    let mut trials = record.trials.iter_mut();
+    let always = trials.find(|trial| trial.policy == "thp=always");
+    always.expect("a trial").read_back.library = Some(is_mapped);
+    record
+}
+
+#[test]
+fn what_preloading_costs_is_said() {
+    says(
+        &judge(&preloaded(1.002, true)),
+        "reached-by-preloading",
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: reached by a preloaded library, which has the program advise its own memory. That costs +0.5 % (95 %: −0.02 to +1.0 %)
+        "#]],
+    );
+    says(
+        &judge(&preloaded(1.05, true)),
+        "reached-by-preloading",
+        Outcome::Shown,
+        &expect![[r#"
+            thp=always: preloading alone costs +5.3 % (95 %: +4.8 to +5.8 %), which the change includes. It was reached by a preloaded library, which has the program advise its own memory
+        "#]],
+    );
+    let findings = judge(&preloaded(1.002, false));
+    assert!(of(&findings, "reached-by-preloading").is_none());
 }
 
 #[test]

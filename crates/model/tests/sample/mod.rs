@@ -62,6 +62,7 @@ pub fn host() -> Host {
         thp_disable: ThpDisable::Off,
         except_advised: true,
         can_trace: false,
+        library: None,
         cgroup: Cgroup {
             version: 1,
             path: "/".to_owned(),
@@ -271,6 +272,7 @@ fn trial(index: u32, round: u32, policy: &Policy, role: Role, figures: &Figures)
                 _ => ThpDisable::Off,
             }),
             allocator: None,
+            library: None,
             runtimes: BTreeMap::new(),
             tree: None,
             cgroup: None,

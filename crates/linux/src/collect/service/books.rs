@@ -187,6 +187,7 @@ impl Attempt<'_> {
             cgroup: life.cgroup,
             runtimes: BTreeMap::new(),
             allocator: read_back::allocator(self.watch.expected, tree.as_ref()),
+            library: read_back::library(self.watch.expected, tree.as_ref()),
             tracing: life.tracing.clone(),
             tree,
         };

@@ -25,6 +25,7 @@ pub(crate) fn host(enabled: &str) -> Host {
         thp_disable: ThpDisable::Off,
         except_advised: true,
         can_trace: false,
+        library: None,
         cgroup: Cgroup {
             version: 2,
             path: "/".into(),
@@ -70,6 +71,11 @@ pub(crate) fn pool(free: u64, overcommit: u64) -> HugetlbPool {
 impl Host {
     pub(crate) fn traceable(self) -> Self {
         self.with(|host| host.can_trace = true)
+    }
+
+    /// The same where programs can preload a library.
+    pub(crate) fn preloading(self) -> Self {
+        self.with(|host| host.library = Some("/tmp/libhugewise.so".to_owned()))
     }
 
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {

@@ -25,6 +25,7 @@ mod huge_allocation_fell_back;
 mod khugepaged_filled_gaps;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
+mod means;
 mod memory_bloat;
 mod memory_limit_reached;
 mod once_and_lasting;
@@ -33,6 +34,7 @@ mod policy_had_no_effect;
 mod policy_not_applied;
 mod pool_not_used;
 mod program_disables_thp;
+mod reached_by_preloading;
 mod reached_by_tracing;
 mod read_first_zero_page;
 mod run_too_noisy;
@@ -61,6 +63,7 @@ pub static RULES: &[&dyn Rule] = &[
     &reached_by_tracing::ReachedByTracing,
     &pool_not_used::PoolNotUsed,
     &memory_limit_reached::MemoryLimitReached,
+    &reached_by_preloading::ReachedByPreloading,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

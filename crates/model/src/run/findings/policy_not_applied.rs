@@ -73,7 +73,10 @@ fn ask(view: &mut PolicyView<'_, '_>) -> Result<Claim, MissingInput> {
 
 /// Whether a policy sets anything that can be seen from outside; a variable cannot.
 fn can_be_read_back(set: &Realisation) -> bool {
-    let of_program = set.prctl != ThpPrctl::Leave || set.preload.is_some() || set.numa.is_some();
+    let of_program = set.prctl != ThpPrctl::Leave
+        || set.preload.is_some()
+        || set.library.is_some()
+        || set.numa.is_some();
     !set.files.is_empty() || !set.limits.is_none() || of_program
 }
 
@@ -87,6 +90,7 @@ fn was_read_back(trial: &Trial, set: &Realisation) -> bool {
         && (set.preload.is_none() || read.allocator.is_some())
         && (set.limits.is_none() || read.cgroup.is_some())
         && (set.numa.is_none() || read.numa.is_some())
+        && (set.library.is_none() || read.library.is_some())
 }
 
 fn differences<'t>(

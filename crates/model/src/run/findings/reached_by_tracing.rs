@@ -1,20 +1,17 @@
 //! Claims that a policy was put in force by tracing the program, and what that costs.
 
 use super::context::{Context, Evidence};
+use super::means::Cost;
 use super::{Finding, Outcome, Rule};
-use crate::run::compare::Comparison;
 use crate::run::compare::medians::arm_trials;
 use crate::run::policy::realise::Tracer;
 use crate::run::stats::median;
 use crate::run::trial::Tracing;
-use crate::text::number::{counted, percent_change};
+use crate::text::number::counted;
 
 /// The rule of this module.
 #[derive(Debug)]
 pub(super) struct ReachedByTracing;
-
-/// Above this share of the time, what tracing costs could be taken for an effect of huge pages.
-const NOTABLE: f64 = 0.01;
 
 impl Rule for ReachedByTracing {
     fn id(&self) -> &'static str {
@@ -56,16 +53,13 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
     let mut evidence = Evidence::default();
     evidence.reading("tracing_stops", policy, stops);
     evidence.reading("tracing_ranges", policy, ranges);
-    let cost = cost(context);
-    if let Some(cost) = cost {
-        evidence.figure("tracing_cost_ratio", cost.ratio.unwrap_or(f64::NAN));
-    }
-    let mut text = format!(
-        "{policy}: reached by tracing the program, which was stopped {stops:.0} times a run to \
-         advise {} of its memory. {}",
-        counted(ranges.round() as u64, "range"),
-        price(cost)
+    let cost = Cost::of(context, |it| tracer(context, &it.name) == Tracer::Idle);
+    cost.note(&mut evidence, "tracing_cost_ratio");
+    let how = format!(
+        "tracing the program, which was stopped {stops:.0} times a run to advise {} of its memory",
+        counted(ranges.round() as u64, "range")
     );
+    let mut text = cost.claim(policy, "tracing", &how, "tracer=idle");
     let mut beyond: Vec<&str> = Vec::new();
     for sentence in seen.iter().flat_map(|tracing| &tracing.beyond) {
         if !beyond.contains(&sentence.as_str()) {
@@ -84,45 +78,4 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
         explanation: rule.explain(),
         answers: rule.answers(),
     })
-}
-
-/// The wall time of the idle tracer against the baseline.
-fn cost<'a>(context: &Context<'a>) -> Option<&'a Comparison> {
-    let policies = context.policies().iter();
-    let mut idle = policies.filter(|policy| tracer(context, &policy.name) == Tracer::Idle);
-    context.comparison(
-        &context.record.header.plan.verdict_metric,
-        &idle.next()?.name,
-    )
-}
-
-fn price(cost: Option<&Comparison>) -> String {
-    let known = cost.and_then(|cost| Some((cost.ratio?, cost.low.zip(cost.high))));
-    match known {
-        None => "What that costs was not measured: add --policy tracer=idle".to_owned(),
-        Some((ratio, None)) => format!(
-            "What that costs is not decided ({} %, too few rounds for an interval)",
-            percent_change(ratio - 1.0)
-        ),
-        Some((ratio, Some((low, high)))) if low <= 1.0 && high >= 1.0 => format!(
-            "What that costs is not decided: {} % (95 %: {} to {} %)",
-            percent_change(ratio - 1.0),
-            percent_change(low - 1.0),
-            percent_change(high - 1.0)
-        ),
-        Some((ratio, Some((low, high)))) => {
-            let much = low - 1.0 > NOTABLE;
-            let warning = if much {
-                ", which the change includes"
-            } else {
-                ""
-            };
-            format!(
-                "That costs {} % (95 %: {} to {} %){warning}",
-                percent_change(ratio - 1.0),
-                percent_change(low - 1.0),
-                percent_change(high - 1.0)
-            )
-        }
-    }
 }

@@ -63,6 +63,9 @@ pub fn cannot_act(settings: &Settings, program: &Program<'_>) -> Option<String> 
 /// Why a policy did not act in a trial of its own: the library that it preloads was not mapped.
 #[must_use]
 pub fn not_preloaded(expected: &Realisation, program: &Program<'_>) -> String {
+    if expected.library.is_some() {
+        return program.ignores_library();
+    }
     let library = expected.preload.as_deref().unwrap_or_default();
     format!(
         "{} did not map {library}, which was preloaded; a set-user-ID program or another C library \
@@ -102,6 +105,12 @@ impl Program<'_> {
             Runtime::Java => self.is_no_jvm(),
             _ => None,
         }
+    }
+
+    /// Whether nothing can be preloaded into it.
+    #[must_use]
+    pub fn is_statically_linked(&self) -> bool {
+        self.executable.is_some_and(|it| self.is_static(it))
     }
 
     /// A file that names no loader, where no process has a C library mapped either.
@@ -165,6 +174,18 @@ impl Program<'_> {
         executable.defines_malloc.then(|| {
             format!("{path} has a malloc of its own linked in, which comes before a preloaded one")
         })
+    }
+
+    /// Why the library that advises memory was not mapped.
+    fn ignores_library(&self) -> String {
+        let path = self.path();
+        let why = match self.is_statically_linked() {
+            true => "is statically linked, and nothing is preloaded into it",
+            false => {
+                "did not map the library that was preloaded, as a set-user-ID program does not"
+            }
+        };
+        format!("{path} {why}; a tracer (where ptrace is allowed) or root with --system reaches it")
     }
 
     fn is_no_jvm(&self) -> Option<String> {
@@ -269,6 +290,27 @@ mod tests {
             /bin/x is no JVM: it has not mapped libjvm.so
         "#]]
         .assert_eq(&said.concat());
+    }
+
+    #[test]
+    fn a_static_program_ignores_what_is_preloaded() {
+        let expected = Realisation {
+            library: Some("/tmp/libhugewise.so".to_owned()),
+            ..Realisation::default()
+        };
+        let said = |libraries: &[&str], executable: &Executable| {
+            let program = Program {
+                tree: &tree(libraries),
+                executable: Some(executable),
+                preloaded: None,
+            };
+            not_preloaded(&expected, &program) + "\n"
+        };
+        expect![[r#"
+            /bin/x is statically linked, and nothing is preloaded into it; a tracer (where ptrace is allowed) or root with --system reaches it
+            /bin/x did not map the library that was preloaded, as a set-user-ID program does not; a tracer (where ptrace is allowed) or root with --system reaches it
+        "#]]
+        .assert_eq(&(said(&[], &Executable::default()) + &said(&[LIBC], &dynamic())));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-use super::realise::{Reach, realise};
-use super::words::{Tracer, Word};
+use super::realise::{Reach, Realisation, Unreachable, realise};
+use super::words::{Preload, Tracer, Word};
 use super::{Malloc, Policy, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
 
@@ -15,21 +15,49 @@ pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
     let mut policies = vec![Policy::as_is()];
     policies.extend(modes.chain(heap_advice(host)));
     policies.retain(|policy| realise(policy, host, reach).is_ok());
-    let is_traced = |policy: &Policy| {
-        realise(policy, host, reach).is_ok_and(|realisation| !realisation.tracer.is_none())
-    };
-    if policies.iter().any(is_traced) {
-        policies.push(idle_tracer());
-    }
+    let idle = policies
+        .iter()
+        .find_map(|policy| idle(&realise(policy, host, reach).ok()?));
+    policies.extend(idle);
     policies
 }
 
-/// What tracing costs, beside the policies that are reached by it.
-fn idle_tracer() -> Policy {
-    named(Settings {
-        tracer: Some(Tracer::Idle),
+/// The policies of huge pages that need no choice of the user's, and how each is reached.
+#[must_use]
+pub fn candidates(
+    host: &Host,
+    reach: Reach,
+) -> Vec<(Policy, Result<Realisation, Vec<Unreachable>>)> {
+    let heap = named(Settings {
+        malloc: Some(Malloc::Thp),
         ..Settings::default()
-    })
+    });
+    let modes = [Thp::Never, Thp::Madvise, Thp::Always].map(thp);
+    let policies = modes.into_iter().chain([heap]);
+    policies
+        .map(|policy| {
+            let reached = realise(&policy, host, reach);
+            (policy, reached)
+        })
+        .collect()
+}
+
+/// What the means costs by which a policy is reached, beside that policy.
+fn idle(realisation: &Realisation) -> Option<Policy> {
+    let settings = Settings::default();
+    Some(named(if !realisation.tracer.is_none() {
+        Settings {
+            tracer: Some(Tracer::Idle),
+            ..settings
+        }
+    } else if realisation.library.is_some() {
+        Settings {
+            preload: Some(Preload::Idle),
+            ..settings
+        }
+    } else {
+        return None;
+    }))
 }
 
 /// The mode that holds for a program that is started with nothing set.
@@ -124,6 +152,11 @@ mod tests {
                 host("madvise").unprivileged().traceable(),
                 Process,
                 "as-is thp=never thp=always malloc=thp tracer=idle",
+            ),
+            (
+                host("madvise").unprivileged().preloading(),
+                Process,
+                "as-is thp=never thp=always malloc=thp preload=idle",
             ),
             (
                 host("madvise").traceable(),

@@ -28,7 +28,7 @@ impl EnvChange {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Set { name, .. } | Self::Append { name, .. } => name,
+            Self::Set { name, .. } | Self::Prepend { name, .. } | Self::Append { name, .. } => name,
         }
     }
 
@@ -42,7 +42,18 @@ impl EnvChange {
             ) if !list.is_empty() => {
                 format!("{list}{separator}{value}")
             }
-            (Self::Set { value, .. } | Self::Append { value, .. }, _) => value.clone(),
+            (
+                Self::Prepend {
+                    separator, value, ..
+                },
+                Some(list),
+            ) if !list.is_empty() => {
+                format!("{value}{separator}{list}")
+            }
+            (
+                Self::Set { value, .. } | Self::Prepend { value, .. } | Self::Append { value, .. },
+                _,
+            ) => value.clone(),
         }
     }
 }
@@ -76,6 +87,19 @@ mod tests {
         let changes = [append("LIST", "c"), append("NEW", "d"), append("NEW", "e")];
         let expected = [pair("LIST", "a:b:c"), pair("NEW", "d:e")];
         assert_eq!(environment(&changes, parent), expected);
+    }
+
+    #[test]
+    fn what_is_put_before_comes_first() {
+        let before = EnvChange::Prepend {
+            name: "LIST".into(),
+            separator: ':',
+            value: "x".into(),
+        };
+        let parent = |_: &str| Some("a:b".to_owned());
+        let changes = [append("LIST", "c"), before];
+        assert_eq!(environment(&changes, parent), [pair("LIST", "x:a:b:c")]);
+        assert_eq!(environment(&changes[1..], |_| None), [pair("LIST", "x")]);
     }
 
     #[test]

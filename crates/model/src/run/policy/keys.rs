@@ -11,7 +11,9 @@ use super::parse::{
     MODES, PAGES, kib_text, parse_limit, parse_number, parse_sizes, parse_word, sizes_text,
 };
 use super::runtime::{Runtime, RuntimeSettings};
-use super::words::{Defrag, Malloc, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer, Word};
+use super::words::{
+    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer, Word,
+};
 use crate::base::units::KIB;
 
 /// What a policy sets; everything absent stays as the machine has it.
@@ -21,6 +23,9 @@ pub struct Settings {
     /// `thp=`: anonymous transparent huge pages of the PMD size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thp: Option<Thp>,
+    /// `means=`: how `thp=always` is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub means: Option<Means>,
     /// `defrag=`: how hard a fault tries for a huge page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defrag: Option<Defrag>,
@@ -66,6 +71,9 @@ pub struct Settings {
     /// `tracer=`: the tracer of `thp=always` without its advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracer: Option<Tracer>,
+    /// `preload=`: the library of `thp=always` without its advice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preload: Option<Preload>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
@@ -158,6 +166,8 @@ const fn runtime(name: &'static str, doc: &'static str) -> Key {
 pub static KEYS: &[Key] = &[
     Key { name: "thp", acts: Acts::Pages, file: None, value: words!(thp: Thp),
         doc: "anonymous transparent huge pages of the PMD size" },
+    Key { name: "means", acts: Acts::Pages, file: None, value: words!(means: Means),
+        doc: "how thp=always is reached, where it is not to be the first of these that can be had" },
     Key { name: "defrag", acts: Acts::Making, value: words!(defrag: Defrag),
         file: Some(File { path: "defrag", current: |thp, _| Some(thp.defrag.clone()) }),
         doc: "how hard a fault tries for a huge page" },
@@ -187,6 +197,8 @@ pub static KEYS: &[Key] = &[
         doc: "the allocator, or what glibc's allocator is told" },
     Key { name: "tracer", acts: Acts::Program, file: None, value: words!(tracer: Tracer),
         doc: "the stops of thp=always by tracing, without its advice: what tracing costs" },
+    Key { name: "preload", acts: Acts::Program, file: None, value: words!(preload: Preload),
+        doc: "the library of thp=always by preloading, without its advice: what preloading costs" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
     runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),

@@ -26,7 +26,7 @@ pub mod warnings;
 mod words;
 
 pub use cannot_act::{Executable, Program, cannot_act};
-pub use defaults::defaults;
+pub use defaults::{candidates, defaults};
 pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};
 pub use keys::Settings;
@@ -36,7 +36,9 @@ pub use omission::{Need, Omission, omission, rerun};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::{advice_by_chance, warnings};
-pub use words::{Defrag, Malloc, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer};
+pub use words::{
+    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer,
+};
 
 /// One memory setting to try, with the name under which it is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

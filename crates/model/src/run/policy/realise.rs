@@ -7,6 +7,7 @@ use crate::base::host::Host;
 pub use crate::run::trial::MemoryLimits;
 
 mod malloc;
+mod means;
 mod memory;
 mod pages;
 mod pool;
@@ -44,6 +45,31 @@ pub struct Realisation {
     /// Path of the allocator library that must appear in the workload's mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
+    /// Path of the library by which dynamic programs advise their own memory; it must appear in
+    /// the mappings of the largest process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+}
+
+impl Realisation {
+    /// By which means the policy is in force, in a few words.
+    #[must_use]
+    pub fn means(&self) -> String {
+        let has_variables = self.library.is_none() && !self.environment.is_empty();
+        let means = [
+            (self.prctl != ThpPrctl::Leave, "a switch of the process"),
+            (!self.tracer.is_none(), "a tracer"),
+            (self.library.is_some(), "a preloaded library"),
+            (has_variables, "the environment"),
+            (!self.files.is_empty(), "settings of the machine"),
+        ];
+        let used = means.into_iter().filter(|(is_used, _)| *is_used);
+        let used: Vec<&str> = used.map(|(_, name)| name).collect();
+        match used.is_empty() {
+            true => "the machine as it is".to_owned(),
+            false => used.join(" and "),
+        }
+    }
 }
 
 /// What is done with the inherited per-process THP switch.
@@ -91,6 +117,15 @@ pub enum EnvChange {
         /// Name.
         name: String,
         /// Value.
+        value: String,
+    },
+    /// Put before what a list variable holds, with a separator.
+    Prepend {
+        /// Name.
+        name: String,
+        /// What separates entries.
+        separator: char,
+        /// The new entry.
         value: String,
     },
     /// Append to a list variable with a separator, after removing no other entry.
@@ -150,7 +185,7 @@ pub fn realise(
     pool::reach(&mut draft);
     memory::reach(&mut draft);
     malloc::reach(&mut draft);
-    draft.set_tracer();
+    means::reach_idle(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
     if draft.obstacles.is_empty() {
@@ -176,22 +211,6 @@ impl Draft<'_> {
             problem: problem.into(),
             remedy: remedy.into(),
         });
-    }
-
-    /// `tracer=idle`; a policy that advises by tracing needs no second one.
-    fn set_tracer(&mut self) {
-        if self.policy.settings.tracer.is_none() {
-            return;
-        }
-        if !self.realisation.tracer.is_none() {
-            self.obstacle("thp=always is traced itself here", "leave tracer=idle out");
-        } else if !self.host.can_trace {
-            self.obstacle(
-                "workloads may not be traced here",
-                "see what `hugewise doctor` says about ptrace",
-            );
-        }
-        self.realisation.tracer = Tracer::Idle;
     }
 
     /// The variables of `env.NAME=`, after those of `malloc=`.

@@ -129,6 +129,26 @@ words! {
 }
 
 words! {
+    /// `preload=`.
+    pub enum Preload {
+        /// The library of `thp=always` without its advice: what preloading costs.
+        Idle,
+    }
+}
+
+words! {
+    /// `means=`: how `thp=always` is reached.
+    pub enum Means {
+        /// By the machine's own setting.
+        Setting,
+        /// By a tracer that has the program advise its memory.
+        Tracer,
+        /// By a preloaded library, in which dynamic programs advise their memory.
+        Preload,
+    }
+}
+
+words! {
     /// A setting that is on or off.
     pub enum Toggle {
         /// 0.

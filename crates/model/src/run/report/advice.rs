@@ -307,13 +307,22 @@ fn variable(change: &EnvChange) -> String {
             name,
             separator,
             value,
-        } => format!(
-            "{}={} (if it is set already: append after `{}`)",
-            plain(name),
-            quoted(value),
-            plain(&separator.to_string())
-        ),
+        } => listed(name, value, "append after", *separator),
+        EnvChange::Prepend {
+            name,
+            separator,
+            value,
+        } => listed(name, value, "put before it, with", *separator),
     }
+}
+
+fn listed(name: &str, value: &str, how: &str, separator: char) -> String {
+    format!(
+        "{}={} (if it is set already: {how} `{}`)",
+        plain(name),
+        quoted(value),
+        plain(&separator.to_string())
+    )
 }
 
 #[cfg(test)]

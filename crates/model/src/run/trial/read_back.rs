@@ -21,6 +21,10 @@ pub struct ReadBack {
     /// `Some(path)` when found, an empty string when it was looked for and not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<String>,
+    /// Whether the largest process had mapped the library by which programs advise their own
+    /// memory; `None` where no policy asked, nobody could look, or it had mapped no C library.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<bool>,
     /// What runtimes said of their settings when they were asked before the trial, by key
     /// (`java.UseLargePages`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, FileWrite, Reach, ThpPrctl, Tracer};
+use super::{Draft, FileWrite, Reach, ThpPrctl, means};
 use crate::base::host::{THP_DIR, ThpDisable, ThpSettings};
 use crate::base::missing::Missing;
 use crate::run::policy::key::{Acts, Entry};
@@ -72,6 +72,7 @@ fn reach_with_thp(draft: &mut Draft<'_>, thp: &ThpSettings) {
     check_khugepaged(draft, thp);
     check_switch(draft);
     check_contradictions(draft, thp);
+    means::check(draft);
     let mut wanted = Vec::new();
     reach_mode(draft, thp, &mut wanted);
     want_sizes(draft, thp, &mut wanted);
@@ -193,13 +194,6 @@ fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>
         }
         Some(mode) => mode,
     };
-    if mode == Thp::Always && tracing_reaches(draft, thp) {
-        if draft.host.thp_disable != ThpDisable::Off {
-            draft.realisation.prctl = ThpPrctl::Clear;
-        }
-        draft.realisation.tracer = Tracer::Huge;
-        return;
-    }
     if mode == Thp::Madvise && the_switch_suffices(draft, thp) {
         draft.realisation.prctl = ThpPrctl::ExceptAdvised;
         return;
@@ -207,15 +201,10 @@ fn reach_mode(draft: &mut Draft<'_>, thp: &ThpSettings, wanted: &mut Vec<Wanted>
     if draft.host.thp_disable != ThpDisable::Off {
         draft.realisation.prctl = ThpPrctl::Clear;
     }
-    want_mode(draft, thp, mode, wanted);
-}
-
-/// Whether `thp=always` is had by advising the memory of the tree: where the machine's settings
-/// may not be written, and give huge pages to advised memory. A size that is open to all has
-/// them already.
-fn tracing_reaches(draft: &Draft<'_>, thp: &ThpSettings) -> bool {
-    let may_write = draft.reach == Reach::System && draft.host.user.can_write_thp;
-    draft.host.can_trace && !may_write && pmd_mode(draft, thp) == "madvise"
+    let is_advised = mode == Thp::Always && means::advise(draft, pmd_mode(draft, thp));
+    if !is_advised {
+        want_mode(draft, thp, mode, wanted);
+    }
 }
 
 /// Whether `PR_THP_DISABLE_EXCEPT_ADVISED` gives what `thp=madvise` means. It narrows every
@@ -316,7 +305,8 @@ fn what_would_change(wanted: &[Wanted]) -> String {
 fn how_to_write(draft: &Draft<'_>) -> &'static str {
     match (draft.reach, draft.host.user.can_write_thp) {
         (Reach::Process, true) => "run with --system",
-        (Reach::Process, false) => "run as root with --system",
+        (Reach::Process, false) if draft.host.user.uid != 0 => "run as root with --system",
+        (Reach::Process, false) => "run outside the container, with --system",
         (Reach::System, _) if draft.host.user.uid == 0 => {
             "the files cannot be written even by root here; run outside the container"
         }

@@ -37,6 +37,11 @@ fn line(realisation: &Realisation) -> String {
                 separator,
                 value,
             } => format!("{name}+={separator}{value}"),
+            EnvChange::Prepend {
+                name,
+                separator,
+                value,
+            } => format!("{name}={value}{separator}+"),
         });
     }
     parts.join("; ")
@@ -84,6 +89,73 @@ fn always_takes_the_least_invasive_means() {
         ("thp=always", switched("never", ThpDisable::Disabled), System, "Clear; enabled=always"),
     ];
     assert_done(rows);
+}
+
+#[test]
+fn the_means_of_always_come_in_order() {
+    use Reach::{Process, System};
+    let closed = || host("madvise").unprivileged();
+    let preloaded = "Leave; LD_PRELOAD=/tmp/libhugewise.so:+; HUGEWISE_PRELOAD=huge:2097152";
+    #[rustfmt::skip]
+    let rows = [
+        ("thp=always", closed().preloading(), Process, preloaded),
+        ("thp=always", closed().preloading().traceable(), Process, "Leave"),
+        ("thp=always", host("madvise").preloading(), System, "Leave; enabled=always"),
+        ("thp=always", host("always").preloading(), Process, "Leave"),
+        ("thp=always,means=preload", closed().preloading().traceable(), Process, preloaded),
+        ("thp=always,means=tracer", host("madvise").traceable(), System, "Leave"),
+        ("thp=always,means=setting", host("madvise").traceable(), System, "Leave; enabled=always"),
+        ("preload=idle", closed().preloading(), Process,
+            "Leave; LD_PRELOAD=/tmp/libhugewise.so:+; HUGEWISE_PRELOAD=idle:2097152"),
+    ];
+    assert_done(rows);
+    let tracer = |policy: &str| {
+        let host = closed().preloading().traceable();
+        let realisation = realise(&policy.parse().unwrap(), &host, Process).unwrap();
+        (realisation.tracer, realisation.library.is_some())
+    };
+    assert_eq!(tracer("thp=always"), (Tracer::Huge, false));
+    assert_eq!(tracer("thp=always,means=preload"), (Tracer::None, true));
+}
+
+#[test]
+fn a_means_that_cannot_be_had_is_refused() {
+    let closed = || host("madvise").unprivileged();
+    let rows = [
+        ("thp=always,means=preload", closed(), "no library"),
+        ("thp=always,means=tracer", closed(), "may not be traced"),
+        (
+            "thp=always,means=setting",
+            closed().traceable(),
+            "as root with --system",
+        ),
+        (
+            "thp=always,means=tracer",
+            host("never").traceable(),
+            "no effect",
+        ),
+        (
+            "thp=always,means=preload",
+            host("always").preloading(),
+            "no effect",
+        ),
+        ("means=tracer", closed().traceable(), "write thp=always too"),
+        (
+            "thp=always,preload=idle",
+            closed().preloading(),
+            "leave preload=idle out",
+        ),
+        ("preload=idle", closed(), "no library"),
+        (
+            "preload=idle,env.LD_PRELOAD=x",
+            closed().preloading(),
+            "before hugewise",
+        ),
+    ];
+    for (policy, host, word) in rows {
+        let error = done(policy, &host, Reach::Process).unwrap_err();
+        assert!(error.contains(word), "{policy}: {error}");
+    }
 }
 
 fn assert_done<const N: usize>(rows: [(&str, Host, Reach, &str); N]) {

@@ -1,0 +1,56 @@
+//! A command that may not trace: what containers, sandboxes and `yama` make of a process.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use crate::Trouble;
+use crate::arguments::Arguments;
+
+/// Becomes the command that is left, for which ptrace(2) answers EPERM.
+pub(crate) fn run(rest: &mut Arguments) -> Result<ExitCode, Trouble> {
+    let mut words = rest.all().into_iter();
+    let program = words
+        .next()
+        .ok_or_else(|| Trouble::Usage("no-ptrace needs a command".to_owned()))?;
+    forbid()?;
+    let error = Command::new(program).args(words).exec();
+    Err(Trouble::Kernel("starting the command", error))
+}
+
+/// A filter without a look at the ABI: it is there to refuse, not to guard.
+fn forbid() -> Result<(), Trouble> {
+    const NUMBER_AT: u32 = 0;
+    let step = |code: u32, on_true: u8, on_false: u8, value: u32| libc::sock_filter {
+        code: code as u16,
+        jt: on_true,
+        jf: on_false,
+        k: value,
+    };
+    let answer = |value| step(libc::BPF_RET | libc::BPF_K, 0, 0, value);
+    let mut code = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, NUMBER_AT),
+        step(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            0,
+            1,
+            libc::SYS_ptrace as u32,
+        ),
+        answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        answer(libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: code.len() as libc::c_ushort,
+        filter: code.as_mut_ptr(),
+    };
+    let (one, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
+    // SAFETY: plain integers, and a program that outlives the call, which only reads it.
+    let refused = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, none, none, none) == -1
+            || libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) == -1
+    };
+    match refused {
+        true => Err(Trouble::last("forbidding ptrace")),
+        false => Ok(()),
+    }
+}

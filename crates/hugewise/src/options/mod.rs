@@ -7,20 +7,26 @@ use std::time::Duration;
 use crate::turn::Wait;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric};
-use hugewise_model::run::policy::{Axis, Policy, offered_keys};
+use hugewise_model::run::plan::{
+    Criterion, HostMemory, LatencySource, PrintedMetric, Program,
+};
+use hugewise_model::run::policy::{Policy, offered_keys};
 
 mod check;
 mod choices;
 mod demands;
 mod file;
 mod parse;
+mod preset;
+mod programs;
 mod server;
 
 pub use check::check_workload;
 pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use demands::Demands;
 pub use file::with_file;
+pub use preset::Preset;
+pub use programs::{Factor, parse_program};
 pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use server::ServerOptions;
 
@@ -80,8 +86,20 @@ pub struct Options {
     pub policy: Vec<Policy>,
 
     /// Try all combinations, e.g. thp=always,never; repeat for more keys
+    ///
+    /// `program=./old,./new` crosses programs with the policies. They are called by the last parts of
+    /// their paths; see --program.
     #[arg(long, hide_short_help = true, value_name = "KEY=V,V", help_heading = TRY)]
-    pub matrix: Vec<Axis>,
+    pub matrix: Vec<Factor>,
+
+    /// Program to compare with others, e.g. new=./new; repeat
+    ///
+    /// Each program runs under every policy, and the first is what the others are compared with. CMD
+    /// is split into words as a shell does it, and no shell runs. What follows `--` is added to the
+    /// arguments of each. The report says which program is faster under each policy, and whether one
+    /// gains more from a policy than another.
+    #[arg(long, value_name = "NAME=CMD", value_parser = parse_program, help_heading = TRY)]
+    pub program: Vec<Program>,
 
     /// Policy that the others are compared with [default: the first]
     ///
@@ -129,6 +147,14 @@ pub struct Options {
 
     #[command(flatten)]
     pub limits: Limits,
+
+    /// Flags for a purpose: ci
+    ///
+    /// `ci`: --max-time 5m unless a limit is given, and --wait 10m. --fail-if stops the pipeline where
+    /// a whole interval is beyond its limit; what is not decided is named on stderr and passes, unless
+    /// --strict is given.
+    #[arg(long, value_name = "NAME", hide_possible_values = true, help_heading = STOP)]
+    pub preset: Option<Preset>,
 
     /// Warm-up rounds, not measured [default: 1]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]

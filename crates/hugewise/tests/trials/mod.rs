@@ -3,6 +3,7 @@
 mod conduct;
 mod gaps;
 mod own_acts;
+mod programs;
 mod traced;
 
 use predicates::prelude::*;

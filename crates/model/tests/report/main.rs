@@ -12,6 +12,7 @@ mod checked;
 mod conclusions;
 mod documented;
 mod incomplete;
+mod programs;
 mod recommended;
 mod records;
 #[path = "../sample/mod.rs"]

@@ -55,7 +55,12 @@ impl IdlePolicies {
         let plan = &header.plan;
         let program = plan.program_of(&trial.policy);
         let same = |it: &&Policy| plan.program_of(&it.name) == program;
-        for policy in plan.policies.iter().filter(|it| sets_program(it)).filter(same) {
+        for policy in plan
+            .policies
+            .iter()
+            .filter(|it| sets_program(it))
+            .filter(same)
+        {
             if !self.has(&policy.name)
                 && let Some(why) = self.reason(header, trial, policy)
             {

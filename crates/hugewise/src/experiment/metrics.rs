@@ -14,11 +14,7 @@ pub(super) fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
 }
 
 /// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
-pub fn check_gates(
-    gates: &[Gate],
-    printed: &[PrintedMetric],
-    programs: &[Program],
-) -> Result<()> {
+pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric], programs: &[Program]) -> Result<()> {
     let exists = |gate: &&Gate| match gate.subject {
         Subject::Metric => is_known(&gate.metric, printed),
         Subject::Interaction => !programs.is_empty(),

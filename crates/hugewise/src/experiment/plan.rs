@@ -12,7 +12,7 @@ use hugewise_model::base::host::Host;
 use hugewise_model::run::compare::fewest_rounds;
 use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::{
-    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, PrintedMetric, Program, arms,
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, arms,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Omission, Policy, Settings, cross, defaults, omission};

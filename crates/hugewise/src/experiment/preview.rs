@@ -54,7 +54,9 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
     }
     let controls = plan.controls();
     if !controls.is_empty() {
-        let names = controls.iter().map(|&index| plain(&plan.policies[index].name));
+        let names = controls
+            .iter()
+            .map(|&index| plain(&plan.policies[index].name));
         let names: Vec<String> = names.collect();
         let control = format!("{} once more in each round", names.join(", "));
         fields.push(Field::new("control", control));

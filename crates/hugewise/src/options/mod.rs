@@ -7,9 +7,7 @@ use std::time::Duration;
 use crate::turn::Wait;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::run::plan::{
-    Criterion, HostMemory, LatencySource, PrintedMetric, Program,
-};
+use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric, Program};
 use hugewise_model::run::policy::{Policy, offered_keys};
 
 mod check;
@@ -25,9 +23,9 @@ pub use check::check_workload;
 pub use choices::{InterleaveChoice, LoadUnder, Processors, StallChoice, Streams, Switch};
 pub use demands::Demands;
 pub use file::with_file;
+pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use preset::Preset;
 pub use programs::{Factor, parse_program};
-pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
 pub use server::ServerOptions;
 
 /// The headings of the help.

@@ -35,7 +35,9 @@ impl FromStr for Factor {
                 Ok(Self::Programs(commands.collect::<Result<_, _>>()?))
             }
             _ => {
-                let axis: Axis = text.parse().map_err(|error: ParseError| error.to_string())?;
+                let axis: Axis = text
+                    .parse()
+                    .map_err(|error: ParseError| error.to_string())?;
                 Ok(Self::Policies(axis))
             }
         }
@@ -45,7 +47,9 @@ impl FromStr for Factor {
 /// `NAME=CMD`.
 pub fn parse_program(text: &str) -> Result<Program, String> {
     let Some((name, line)) = text.split_once('=') else {
-        return Err(format!("`{text}` has no name; write NAME=CMD, as new=./new"));
+        return Err(format!(
+            "`{text}` has no name; write NAME=CMD, as new=./new"
+        ));
     };
     let name = name.trim();
     if name.is_empty() || name.contains(|c: char| c == ':' || c.is_control()) {
@@ -88,7 +92,9 @@ impl Options {
         }
         self.check_programs(&programs)?;
         let arguments = self.command.iter();
-        let arguments: Vec<String> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
+        let arguments: Vec<String> = arguments
+            .map(|it| it.to_string_lossy().into_owned())
+            .collect();
         for program in &mut programs {
             program.command.extend(arguments.iter().cloned());
         }

@@ -48,7 +48,10 @@ fn a_program_that_gains_less_from_huge_pages_is_found() {
     assert_eq!(found["program"], "new");
     let answers = report["answers"].as_array().expect("answers");
     let said = answers[1].as_str().expect("text");
-    assert!(said.starts_with("new gains less from huge pages: −"), "{said}");
+    assert!(
+        said.starts_with("new gains less from huge pages: −"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -76,9 +79,27 @@ fn a_condition_can_be_about_programs() {
     let case = Case::new();
     let run = |condition: &str| {
         let mut run = case.hugewise();
-        run.args(["run", "--policy", "as-is", "--preset", "ci", "--max-rounds", "8"]);
-        run.args(["--program", "old=sh -c 'echo 100'", "--program", "new=sh -c 'echo 90'"]);
-        run.args(["--metric", "speed:1/s:higher=([0-9]+)", "--judge-by", "speed"]);
+        run.args([
+            "run",
+            "--policy",
+            "as-is",
+            "--preset",
+            "ci",
+            "--max-rounds",
+            "8",
+        ]);
+        run.args([
+            "--program",
+            "old=sh -c 'echo 100'",
+            "--program",
+            "new=sh -c 'echo 90'",
+        ]);
+        run.args([
+            "--metric",
+            "speed:1/s:higher=([0-9]+)",
+            "--judge-by",
+            "speed",
+        ]);
         run.args(["--fail-if", condition]).assert()
     };
     run("speed < -5%")
@@ -98,15 +119,25 @@ fn what_cannot_go_with_programs_is_refused() {
             _ => [&both, flags].concat(),
         };
         let mut run = case.hugewise();
-        run.arg("run").args(&flags).assert().code(2).stderr(contains(why));
+        run.arg("run")
+            .args(&flags)
+            .assert()
+            .code(2)
+            .stderr(contains(why));
     };
-    refused(&["ALONE", "--program", "a=true"], "nothing to be compared with");
+    refused(
+        &["ALONE", "--program", "a=true"],
+        "nothing to be compared with",
+    );
     refused(&["--shell"], "--shell takes one line");
     refused(&["--program", "a=false"], "two programs are called `a`");
     refused(&["--matrix", "program=true,false"], "named twice");
     refused(&["--program", "c=no-such-program"], "there is no program");
     refused(&["--", "/bin/true"], "is a program itself");
-    refused(&["ALONE", "--fail-if", "interaction < -2%", "true"], "name the programs");
+    refused(
+        &["ALONE", "--fail-if", "interaction < -2%", "true"],
+        "name the programs",
+    );
     refused(&["ALONE", "--program", "./new"], "write NAME=CMD");
 }
 

@@ -75,12 +75,21 @@ fn programs_are_named_in_every_format() {
     expect_file![golden("programs-interactions.json")].assert_eq(&part("interactions"));
     let programs = json["programs"].as_array().unwrap();
     let answers: Vec<&Value> = programs.iter().map(|it| &it["answers"][0]).collect();
-    assert!(answers[0].as_str().unwrap().starts_with("Huge pages help ./old"));
+    assert!(
+        answers[0]
+            .as_str()
+            .unwrap()
+            .starts_with("Huge pages help ./old")
+    );
     assert_eq!(programs[1]["command"][0], "./new");
     assert_eq!(programs[1]["verdict"]["policies"]["thp=always"], "better");
     let trials = json["trials"].as_array().unwrap();
     let of_new = trials.iter().filter(|it| it["program"] == "new");
-    assert_eq!(of_new.count(), 36, "two policies and the control in 12 rounds");
+    assert_eq!(
+        of_new.count(),
+        36,
+        "two policies and the control in 12 rounds"
+    );
     let csv = report.csv();
     let mut lines = csv.lines();
     assert!(lines.next().unwrap().ends_with(",missing,program"));

@@ -191,7 +191,11 @@ impl Judge<'_> {
     }
 
     /// Why no further round is needed, if so.
-    pub(super) fn settled(&self, pair: &Pair<'_>, rounds_left: Option<u32>) -> Option<RemovalReason> {
+    pub(super) fn settled(
+        &self,
+        pair: &Pair<'_>,
+        rounds_left: Option<u32>,
+    ) -> Option<RemovalReason> {
         let Some(draws) = pair.draws(self.rounds, self.metric) else {
             return Some(RemovalReason::OutOfReach);
         };

@@ -97,11 +97,7 @@ fn under<'a>(plan: &'a Plan, policy: &str) -> Option<(&'a Policy, Vec<&'a Policy
     Some(((*first)?, others)).filter(|(_, others)| !others.is_empty())
 }
 
-fn interactions(
-    record: &Record,
-    options: &Options,
-    contests: &[Contest<'_>],
-) -> Vec<Interaction> {
+fn interactions(record: &Record, options: &Options, contests: &[Contest<'_>]) -> Vec<Interaction> {
     let pairs = Pair::all(&record.header.plan, baseline(&record.header.plan, options));
     let judge = contests.first().map(|it| judge(&it.judged, &pairs));
     let judged = judge.map(|judge| pairs.iter().map(|pair| judge.judge(pair)).collect());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
-use crate::run::compare::{Scale, Warning};
 use crate::run::compare::effect::Draws;
+use crate::run::compare::{Scale, Warning};
 use crate::run::record::Record;
 use crate::run::stats::tail::Round;
 use crate::run::stats::{Draw, Sample};

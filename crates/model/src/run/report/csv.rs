@@ -17,7 +17,10 @@ pub(super) fn csv(report: &Report<'_>) -> String {
         .collect();
     let mut programs = records.iter().map(|it| &it.header.plan.programs);
     let named = programs.any(|it| !it.is_empty());
-    let heading: Vec<&str> = HEADING.into_iter().chain(named.then_some(PROGRAM)).collect();
+    let heading: Vec<&str> = HEADING
+        .into_iter()
+        .chain(named.then_some(PROGRAM))
+        .collect();
     let mut csv = Csv::new(&heading);
     for (number, record) in (1..).zip(&records) {
         for trial in &record.trials {

@@ -88,7 +88,9 @@ fn best(parts: &[Part<'_>]) -> Option<(Level, Block)> {
         let best = best.map_or_else(|| "not decided".to_owned(), plain);
         format!("{best} for {}", plain(&part.program.name))
     };
-    let compared = parts.iter().filter(|it| !it.table.verdict.policies.is_empty());
+    let compared = parts
+        .iter()
+        .filter(|it| !it.table.verdict.policies.is_empty());
     let words: Vec<String> = compared.map(word).collect();
     let text = format!("Best policy: {}.", words.join(", "));
     (!words.is_empty()).then(|| (Level::First, Paragraph::new(text).hang(4).into()))

@@ -221,7 +221,11 @@ fn is_counted(record: &Record, metric: &str) -> bool {
 impl MetricRow<'_> {
     /// Whether it is shown where several programs share the first screen.
     fn is_brief(&self, judged: &str) -> bool {
-        let shown = [judged, MetricId::PeakRssBytes.name(), MetricId::HugeAnonPeakBytes.name()];
+        let shown = [
+            judged,
+            MetricId::PeakRssBytes.name(),
+            MetricId::HugeAnonPeakBytes.name(),
+        ];
         self.statistic == Statistic::Center && shown.contains(&&*self.metric.name)
     }
 

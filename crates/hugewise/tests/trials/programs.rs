@@ -14,12 +14,19 @@ fn mode_is_never() -> bool {
     mode.is_ok_and(|text| text.contains("[never]"))
 }
 
-/// Runs programs under `thp=never` and the machine as it is, with these flags.
+/// Runs programs with these flags.
 fn report(case: &Case, flags: &[&str]) -> Value {
     let json = case.path("report.json");
     case.hugewise()
-        .args(["run", "--policy", "thp=never", "--policy", "as-is"])
-        .args(["--host-memory", "as-is", "--max-time", "40s"])
+        .args([
+            "run",
+            "--host-memory",
+            "as-is",
+            "--wait",
+            "2m",
+            "--max-time",
+            "90s",
+        ])
         .arg("--json")
         .arg(&json)
         .args(flags)
@@ -27,6 +34,9 @@ fn report(case: &Case, flags: &[&str]) -> Value {
         .success();
     case.json(&json)
 }
+
+/// Pages that are brought in: huge ones where the machine allows it.
+const PAGES: [&str; 4] = ["--policy", "thp=never", "--policy", "as-is"];
 
 #[test]
 fn a_program_that_gains_less_from_huge_pages_is_found() {
@@ -41,7 +51,16 @@ fn a_program_that_gains_less_from_huge_pages_is_found() {
     let lab = lab();
     let program = |name: &str, advice: &str| format!("{name}={} {TOUCH} {advice}", lab.display());
     let (old, new) = (program("old", "--huge"), program("new", "--small"));
-    let report = report(&case, &["--program", &old, "--program", &new]);
+    // What else runs on the machine changes times, and no faults.
+    let flags = [
+        "--judge-by",
+        "minor_faults_total",
+        "--program",
+        &old,
+        "--program",
+        &new,
+    ];
+    let report = report(&case, &[&PAGES[..], &flags].concat());
     let found = &report["interactions"][0];
     assert_eq!(found["gain"], "less", "{found}");
     assert!(found["high"].as_f64().expect("an end") < -3.0, "{found}");
@@ -50,6 +69,46 @@ fn a_program_that_gains_less_from_huge_pages_is_found() {
     let said = answers[1].as_str().expect("text");
     assert!(
         said.starts_with("new gains less from huge pages: −"),
+        "{said}"
+    );
+}
+
+/// A program that prints a number with noise of 2 %, and under a policy 0.9 of it times `gain`.
+fn printing(name: &str, gain: &str) -> String {
+    let number = format!(
+        "\"echo $$\" | getline seed; srand(seed * 7919); for (i = 0; i < 24; i++) sum += rand(); \
+         print 100 * exp(0.02 * (sum - 12) / sqrt(2)) * (ENVIRON[\"TRY\"] ? 0.9 * {gain} : 1)"
+    );
+    format!("{name}=awk 'BEGIN {{ {number} }}'")
+}
+
+#[test]
+fn a_planted_interaction_of_3_percent_is_found() {
+    let _turn = one_at_a_time();
+    let case = Case::new();
+    let (old, new) = (printing("old", "1"), printing("new", "1.03"));
+    let flags = [
+        "--policy",
+        "as-is",
+        "--policy",
+        "try:env.TRY=1",
+        "--metric",
+        "n::lower=([0-9.]+)",
+        "--judge-by",
+        "n",
+        "--max-rounds",
+        "100",
+        "--program",
+        &old,
+        "--program",
+        &new,
+    ];
+    let report = report(&case, &flags);
+    let found = &report["interactions"][0];
+    assert_eq!(found["gain"], "less", "{found}");
+    let said = report["answers"][1].as_str().expect("text");
+    assert!(
+        said.starts_with("new gains less from try than old: −"),
         "{said}"
     );
 }
@@ -63,7 +122,7 @@ fn the_same_program_twice_has_no_interaction() {
     let matrix = format!("program={lab},{lab}");
     let words: Vec<&str> = TOUCH.split(' ').collect();
     let flags = ["--max-rounds", "12", "--matrix", &matrix, "--"];
-    let report = report(&case, &[&flags[..], &words, &["--huge"]].concat());
+    let report = report(&case, &[&PAGES[..], &flags, &words, &["--huge"]].concat());
     let names = report["programs"].as_array().expect("programs");
     let names: Vec<&Value> = names.iter().map(|it| &it["name"]).collect();
     assert_eq!(names, ["hugewise-lab", "hugewise-lab #2"]);
@@ -147,7 +206,16 @@ fn rounds_are_added_to_a_record_of_programs() {
     let case = Case::new();
     let record = case.path("run.jsonl");
     case.hugewise()
-        .args(["run", "--policy", "as-is", "--max-rounds", "2", "--out"])
+        .args([
+            "run",
+            "--wait",
+            "2m",
+            "--policy",
+            "as-is",
+            "--max-rounds",
+            "2",
+            "--out",
+        ])
         .arg(&record)
         .args(["--program", "a=sh -c 'exit 0'", "--program", "b=true"])
         .assert()

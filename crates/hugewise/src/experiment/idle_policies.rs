@@ -118,8 +118,13 @@ impl IdlePolicies {
             let removal = Removal { round, policy, why };
             let plan = &recorder.record().header.plan;
             if plan.is_baseline(&removal.policy) {
-                let fix = "begin with another policy, such as --policy as-is";
-                return Err(exit::refused(format!("the baseline {removal}; {fix}")));
+                let refusal = match plan.programs.is_empty() {
+                    true => format!(
+                        "the baseline {removal}; begin with another policy, such as --policy as-is"
+                    ),
+                    false => format!("{removal}; mend that program or leave it out"),
+                };
+                return Err(exit::refused(refusal));
             }
             recorder.remove(removal);
         }

@@ -93,7 +93,7 @@ fn a_planted_interaction_of_3_percent_is_found() {
         "--policy",
         "try:env.TRY=1",
         "--metric",
-        "n::lower=([0-9.]+)",
+        "n:lower=([0-9.]+)",
         "--judge-by",
         "n",
         "--max-rounds",

@@ -69,6 +69,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
     let parts = parts(report);
     let reports: Vec<Report<'_>> = parts.iter().map(Part::report).collect();
     let mut lead = conclusion(report);
+    leave_out_policies(report, &mut lead);
     lead.blocks.extend(best(&parts));
     let mut document = Document::new([lead]);
     document
@@ -79,6 +80,20 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
         document.sections.extend(details(part, report, width));
     }
     document
+}
+
+/// Where there are many policies, the first screen has the programs under the policy of the baseline
+/// and what they gain from the others; under these they are a detail.
+fn leave_out_policies(report: &Report<'_>, lead: &mut Section) {
+    let plan = &report.record.header.plan;
+    let interactions = report.table.interactions.len();
+    let told = plan.programs.len().saturating_sub(1) + interactions;
+    let answers = report.answers().len();
+    if plan.own_policies().len() > 2 {
+        for (level, _) in lead.blocks.iter_mut().take(answers).skip(told) {
+            *level = Level::Detail;
+        }
+    }
 }
 
 /// The best policy of each program.

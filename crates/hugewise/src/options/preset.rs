@@ -30,3 +30,22 @@ impl Options {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipeline_has_a_budget_unless_it_names_one() {
+        let ci = || Options {
+            preset: Some(Preset::Ci),
+            ..Options::default()
+        };
+        assert_eq!(ci().preset().limits.max_time, Some(CI_TIME));
+        let mut rounds = ci();
+        rounds.limits.max_rounds = Some(20);
+        assert_eq!(rounds.preset().limits.max_time, None);
+        assert_eq!(ci().preset().wait, Some(Wait::UpTo(CI_WAIT)));
+        assert_eq!(Options::default().preset().limits.max_time, None);
+    }
+}

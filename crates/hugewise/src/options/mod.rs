@@ -151,7 +151,7 @@ pub struct Options {
     /// `ci`: --max-time 5m unless a limit is given, and --wait 10m. --fail-if stops the pipeline where
     /// a whole interval is beyond its limit; what is not decided is named on stderr and passes, unless
     /// --strict is given.
-    #[arg(long, value_name = "NAME", hide_possible_values = true, help_heading = STOP)]
+    #[arg(long, hide_short_help = true, value_name = "NAME", hide_possible_values = true, help_heading = STOP)]
     pub preset: Option<Preset>,
 
     /// Warm-up rounds, not measured [default: 1]

@@ -90,7 +90,7 @@ pub struct Options {
     #[arg(long, hide_short_help = true, value_name = "KEY=V,V", help_heading = TRY)]
     pub matrix: Vec<Factor>,
 
-    /// Program to compare with others, e.g. new=./new; repeat
+    /// Program to compare, e.g. new=./new; repeat for more
     ///
     /// Each program runs under every policy, and the first is what the others are compared with. CMD
     /// is split into words as a shell does it, and no shell runs. What follows `--` is added to the

@@ -98,6 +98,28 @@ fn where_there_is_no_interaction_one_is_called_in_5_percent_at_the_most() {
     assert!(wrong <= 10, "{wrong} of 200");
 }
 
+/// The runs of `new` are late now and then, under both policies alike; those of `old` never are.
+#[test]
+fn a_noisier_program_is_no_interaction() {
+    let noisy = |seed: u64| {
+        let mut plan = programs();
+        plan.seed = seed;
+        record_of(plan, 60, |trial, slot| {
+            let mut random = fastrand::Rng::with_seed(seed << 20 | u64::from(trial.index));
+            random.f64();
+            let late = -0.1 * random.f64().max(1e-9).ln();
+            let seconds = if slot.policy >= 2 { 1.2 + late } else { 1.0 };
+            read(trial, "wall_seconds", seconds + 0.005 * normal(&mut random));
+        })
+    };
+    let wrong = (0..100).filter(|&seed| {
+        let found = interaction(&noisy(3000 + seed));
+        matches!(found.gain, Gain::More | Gain::Less)
+    });
+    let wrong = wrong.count();
+    assert!(wrong <= 5, "{wrong} of 100");
+}
+
 #[test]
 fn the_interval_holds_what_was_planted() {
     let found = interaction(&rounds(60, 7, 1.05, 1.03));

@@ -16,7 +16,7 @@ use crate::text::grid::{Cell, Grid};
 use crate::text::wrap::{plain, shortened};
 
 /// Longer command lines are cut.
-const COMMAND_WIDTH: usize = 60;
+const COMMAND_WIDTH: usize = 68;
 
 /// One program of a record, as a record of its own.
 pub(super) struct Part<'a> {

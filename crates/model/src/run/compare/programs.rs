@@ -135,24 +135,16 @@ pub(super) fn progress(record: &Record, rounds_left: u32) -> Result<Progress, Co
     };
     let rounds = first.judged.rounds.whole;
     let plan = &record.header.plan;
-    let baseline = plan.policy_of(&plan.baseline);
-    let may_decide = rounds >= plan.bounds.min_rounds;
     let mut fates = Vec::new();
     let mut drops = Vec::new();
     for policy in plan.own_policies() {
-        let running = inquiry.running(policy);
-        let fate = match running.first() {
-            None => Some(RemovalReason::Decided),
-            Some(_) if may_decide => inquiry.fate(policy)?,
-            Some(_) => None,
+        let fate = match inquiry.running(policy).is_empty() {
+            true => Some(RemovalReason::Decided),
+            false if rounds >= plan.bounds.min_rounds => inquiry.fate(policy)?,
+            false => None,
         };
-        if let Some(why) = fate.clone().filter(|_| policy != baseline) {
-            drops.extend(running.into_iter().map(|arm| Removal {
-                round: record.next_round(),
-                policy: arm.to_owned(),
-                why: why.clone(),
-            }));
-        }
+        let dropped = fate.iter().filter(|_| !plan.is_baseline(policy));
+        drops.extend(dropped.flat_map(|why| inquiry.drops(policy, why)));
         fates.push(fate);
     }
     let stop = inquiry.stop(rounds, fates);
@@ -185,6 +177,17 @@ impl Inquiry<'_> {
         let arms = plan.policies.iter().map(|arm| arm.name.as_str());
         arms.filter(|arm| plan.policy_of(arm) == policy && self.record.is_run(arm, next))
             .collect()
+    }
+
+    /// The ends of a policy.
+    fn drops(&self, policy: &str, why: &RemovalReason) -> Vec<Removal> {
+        let running = self.running(policy).into_iter();
+        let removal = |arm: &str| Removal {
+            round: self.record.next_round(),
+            policy: arm.to_owned(),
+            why: why.clone(),
+        };
+        running.map(removal).collect()
     }
 
     /// Why a policy need not run any more; `None` while any of its questions is open.

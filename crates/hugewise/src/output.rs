@@ -18,7 +18,7 @@ use crate::file::first_line;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Output format: text, json, csv, markdown
+    /// Format: text, json, csv, markdown
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "FORM")]
     pub format: Format,
     /// Also write the JSON report to FILE

@@ -110,6 +110,7 @@ impl Scenario {
                 not_tried: None,
                 command: vec!["simulated".to_owned()],
                 shell: false,
+                programs: Vec::new(),
                 policies: (0..self.policies).map(policy).collect(),
                 baseline: "policy 0".to_owned(),
                 seed,

@@ -14,6 +14,8 @@ const EXAMPLES: [(&str, &str); 22] = [
   # Two policies, judged by what the program prints
   hugewise run --policy as-is --policy malloc=thp \\
     --metric 'tps:1/s:higher=tps = ([0-9.]+)' -- ./prog
+  # Old against new, with and without huge pages
+  hugewise run --matrix program=./old,./new --matrix thp=never,always -- --size 10
   # A server under load
   hugewise run --service 'redis-server --port {port}' --ready tcp:{port} \\
     --load 'redis-benchmark -p {port} -t set' --latency redis-benchmark",

@@ -15,7 +15,7 @@ use hugewise_model::run::{compare, timeline};
 use hugewise_model::text::to_text;
 
 use crate::exit::{self, Exit};
-use crate::experiment::plan::check_gates;
+use crate::experiment::metrics::check_gates;
 use crate::experiment::report::{self, Besides};
 use crate::options::{Demands, Exports, parse_share};
 use crate::output::{self, Format, Output};
@@ -120,7 +120,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return each_trial(&records, arguments);
     }
     for record in &records {
-        check_gates(&arguments.demands.fail_if, &record.header.plan.printed)?;
+        let plan = &record.header.plan;
+        check_gates(&arguments.demands.fail_if, &plan.printed, &plan.programs)?;
     }
     let report = compared(&records, &paths, arguments)?;
     let besides = Besides {

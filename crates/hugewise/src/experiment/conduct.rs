@@ -251,18 +251,24 @@ fn announce(header: &Header, options: &Options, output: &Output) {
     if output.quiet {
         return;
     }
-    for policy in &header.plan.policies {
+    let plan = &header.plan;
+    // What is doubtful under one program is doubtful under all.
+    let policies = || {
+        let arms = plan.policies.iter();
+        arms.filter(|arm| plan.program_of(&arm.name) == plan.programs.first())
+    };
+    for policy in policies() {
         for doubt in warnings(policy, &header.host) {
-            message(format_args!("{}: {doubt}", policy.name));
+            message(format_args!("{}: {doubt}", plan.policy_of(&policy.name)));
         }
     }
-    if options.policy.is_empty() && options.matrix.is_empty() {
+    if !options.names_policies() {
         return;
     }
     // `doctor` says it of the policies that nobody named.
-    for policy in &header.plan.policies {
+    for policy in policies() {
         if let Some(doubt) = advice_by_chance(policy, &header.host) {
-            message(format_args!("{}: {doubt}", policy.name));
+            message(format_args!("{}: {doubt}", plan.policy_of(&policy.name)));
         }
     }
 }

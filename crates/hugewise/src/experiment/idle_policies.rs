@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use hugewise_linux::apply::executable::read_executable;
+use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::cannot_act::not_preloaded;
 use hugewise_model::run::policy::realise::Realisation;
 use hugewise_model::run::policy::{Executable, Policy, Program, cannot_act};
@@ -53,7 +54,10 @@ impl IdlePolicies {
             return;
         }
         let may_be_ignored = |policy: &&Policy| sets_program(policy) || preloads(header, policy);
-        for policy in header.plan.policies.iter().filter(may_be_ignored) {
+        let plan = &header.plan;
+        let program = plan.program_of(&trial.policy);
+        let same = |it: &&Policy| plan.program_of(&it.name) == program;
+        for policy in plan.policies.iter().filter(may_be_ignored).filter(same) {
             if !self.has(&policy.name)
                 && let Some(why) = self.reason(header, trial, policy)
             {
@@ -65,9 +69,9 @@ impl IdlePolicies {
 
     /// The first round is over: the policies under which every trial failed are dropped, where the
     /// baseline is no such one.
-    pub fn judge_failures(&self, baseline: &str) {
+    pub fn judge_failures(&self, plan: &Plan) {
         let failures = self.failures.take();
-        if failures.get(baseline).is_some_and(Option::is_some) {
+        if failures.get(&plan.baseline).is_some_and(Option::is_some) {
             return;
         }
         let failed = failures
@@ -114,9 +118,14 @@ impl IdlePolicies {
         for (policy, why) in self.reasons.take() {
             let removal = Removal { round, policy, why };
             let plan = &recorder.record().header.plan;
-            if removal.policy == plan.baseline {
-                let fix = "begin with another policy, such as --policy as-is";
-                return Err(exit::refused(format!("the baseline {removal}; {fix}")));
+            if plan.is_baseline(&removal.policy) {
+                let refusal = match plan.programs.is_empty() {
+                    true => format!(
+                        "the baseline {removal}; begin with another policy, such as --policy as-is"
+                    ),
+                    false => format!("{removal}; mend that program or leave it out"),
+                };
+                return Err(exit::refused(refusal));
             }
             recorder.remove(removal);
         }

@@ -3,6 +3,9 @@
 /// The plan: options on a host, checked.
 pub mod plan;
 
+/// Metrics that the user names.
+pub mod metrics;
+
 /// What runtimes make of the settings of a policy.
 pub mod runtimes;
 

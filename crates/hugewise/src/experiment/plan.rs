@@ -1,6 +1,8 @@
 //! From options to an experiment: the one place where words become a plan.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use std::time::Duration;
 
@@ -8,19 +10,19 @@ use anyhow::Result;
 use hugewise_linux::machine::turn::Purpose;
 use hugewise_model::base::host::Host;
 use hugewise_model::run::compare::fewest_rounds;
-use hugewise_model::run::gate::Gate;
-use hugewise_model::run::metric::{self, MetricId};
+use hugewise_model::run::metric::MetricId;
 use hugewise_model::run::plan::{
-    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, PrintedMetric,
+    Bounds, Criterion, HostMemory, LatencySource, Place, Plan, Program, arms,
 };
 use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
 use hugewise_model::run::policy::{Omission, Policy, Settings, cross, defaults, omission};
 
 use crate::exit;
 use crate::experiment::latency_files::FOLDER;
+use crate::experiment::metrics::{check_gates, is_known, metric_hint};
 use crate::experiment::runtimes;
 use crate::options::{Options, Streams, check_workload};
-use hugewise_model::text::suggest::{hint, nearest};
+use hugewise_model::text::suggest::hint;
 
 /// No new round begins after it, unless the user says otherwise.
 pub(super) const USUAL_TIME: Duration = Duration::from_secs(90);
@@ -49,24 +51,22 @@ impl Options {
 
     /// The plan on this host; `clock_seed` is used when no seed was given.
     pub fn plan(&self, host: &Host, clock_seed: u64) -> Result<Plan> {
-        check_workload(self)?;
+        let programs = self.programs()?;
+        check_workload(self, &programs)?;
         self.check_latency()?;
-        let policies = self.policies(host)?;
-        runtimes::check_placeholders(&self.words(), &policies)?;
+        let (policies, baseline) = self.arms(host, &programs)?;
+        let first = programs.first();
         Ok(Plan {
-            command: self
-                .command
-                .iter()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect(),
+            command: first.map_or_else(|| texts(&self.command), |it| it.command.clone()),
             shell: self.shell,
-            baseline: baseline(self.baseline.as_deref(), &policies)?,
+            baseline,
             service: self.driven(&policies)?,
             seed: self.seed.unwrap_or(clock_seed),
             bounds: self.bounds(policies.len())?,
             not_tried: self.not_tried(host),
             policies,
-            verdict_metric: self.checked_verdict_metric()?,
+            verdict_metric: self.checked_verdict_metric(&programs)?,
+            programs,
             judge_by: self
                 .judge_by
                 .as_ref()
@@ -80,10 +80,25 @@ impl Options {
         })
     }
 
+    /// The policies, or every program under every policy; and the name of the baseline.
+    fn arms(&self, host: &Host, programs: &[Program]) -> Result<(Vec<Policy>, String)> {
+        let policies = self.policies(host)?;
+        self.check_places(programs, &policies)?;
+        let baseline = baseline(self.baseline.as_deref(), &policies)?;
+        match programs.first() {
+            None => Ok((policies, baseline)),
+            Some(first) => {
+                let arms = arms(programs, &policies).map_err(exit::usage)?;
+                Ok((arms, first.under(&baseline)))
+            }
+        }
+    }
+
     fn policies(&self, host: &Host) -> Result<Vec<Policy>> {
         let mut policies = self.policy.clone();
-        if !self.matrix.is_empty() {
-            policies.extend(cross(&self.matrix).map_err(exit::usage)?);
+        let axes = self.axes();
+        if !axes.is_empty() {
+            policies.extend(cross(&axes).map_err(exit::usage)?);
         }
         if policies.is_empty() {
             policies = defaults(host, self.reach());
@@ -99,9 +114,24 @@ impl Options {
         Ok(policies)
     }
 
+    /// Whether policies were chosen.
+    pub(super) fn names_policies(&self) -> bool {
+        !self.policy.is_empty() || !self.axes().is_empty()
+    }
+
+    /// Refuses places in a command without a value, and values without a place.
+    fn check_places(&self, programs: &[Program], policies: &[Policy]) -> Result<()> {
+        if programs.is_empty() {
+            return runtimes::check_placeholders(&self.words(), policies);
+        }
+        programs
+            .iter()
+            .try_for_each(|it| runtimes::check_placeholders(&self.words_of(Some(it)), policies))
+    }
+
     /// What the usual policies leave out; nothing where policies were chosen.
     fn not_tried(&self, host: &Host) -> Option<Omission> {
-        let is_usual = self.policy.is_empty() && self.matrix.is_empty();
+        let is_usual = !self.names_policies();
         is_usual.then(|| omission(host, self.reach())).flatten()
     }
 
@@ -208,8 +238,8 @@ impl Options {
         }
     }
 
-    fn checked_verdict_metric(&self) -> Result<String> {
-        check_gates(&self.demands.fail_if, &self.metric)?;
+    fn checked_verdict_metric(&self, programs: &[Program]) -> Result<String> {
+        check_gates(&self.demands.fail_if, &self.metric, programs)?;
         let of_latency = self
             .latency
             .as_ref()
@@ -226,33 +256,6 @@ impl Options {
         }
     }
 }
-/// Whether a metric is one of the table or of those that the workload prints.
-fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
-    metric::find(name).is_some() || printed.iter().any(|printed| printed.name == name)
-}
-
-/// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
-pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric]) -> Result<()> {
-    match gates.iter().find(|gate| !is_known(&gate.metric, printed)) {
-        None => Ok(()),
-        Some(gate) => Err(exit::usage(format!(
-            "--fail-if '{gate}': there is no metric `{}`; {}",
-            gate.metric,
-            metric_hint(&gate.metric, printed)
-        ))),
-    }
-}
-
-/// A hint for a metric that does not exist.
-fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
-    let printed = printed.iter().map(|printed| printed.name.as_str());
-    let known = MetricId::ALL.iter().map(|id| id.name());
-    match nearest(name, known.chain(printed)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
-    }
-}
-
 fn baseline(asked: Option<&str>, policies: &[Policy]) -> Result<String> {
     let Some(asked) = asked else {
         return Ok(policies
@@ -267,6 +270,12 @@ fn baseline(asked: Option<&str>, policies: &[Policy]) -> Result<String> {
         "--baseline {asked}: no policy has that name; {}",
         hint(asked, names)
     )))
+}
+
+/// A command line as it can be written down.
+fn texts(words: &[OsString]) -> Vec<String> {
+    let words = words.iter().map(|word| word.to_string_lossy());
+    words.map(Cow::into_owned).collect()
 }
 
 /// The same policy given twice is a fair question (an A/A test): the second gets a number.
@@ -303,6 +312,8 @@ pub fn realise_all(
             Ok(realisation) => {
                 realisations.insert(policy.name.clone(), realisation);
             }
+            // Those of one program are those of all.
+            Err(_) if plan.program_of(&policy.name) != plan.programs.first() => {}
             Err(unreachable) => {
                 obstacles.extend(unreachable.iter().map(|obstacle| format!("  {obstacle}")));
             }

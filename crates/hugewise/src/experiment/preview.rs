@@ -36,22 +36,29 @@ pub fn show(
 }
 
 fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Document {
-    let mut fields = vec![Field::new("command", one_line(&plan.command.join(" ")))];
+    let mut fields = commands(plan);
     fields.extend(plan.service.iter().flat_map(service));
-    for policy in &plan.policies {
-        let means = realisations.get(&policy.name).map(describe);
+    for name in plan.own_policies() {
+        let arm = plan.programs.first();
+        let arm = arm.map_or_else(|| name.to_owned(), |program| program.under(name));
+        let means = realisations.get(&arm).map(describe);
         let means = means
             .filter(|means| !means.is_empty())
             .map_or_else(|| "sets nothing".to_owned(), |means| means.join("; "));
-        let baseline = if policy.name == plan.baseline {
+        let baseline = if plan.is_baseline(name) {
             " (baseline)"
         } else {
             ""
         };
-        fields.push(Field::new(plain(&policy.name), means + baseline));
+        fields.push(Field::new(plain(name), means + baseline));
     }
-    if plan.policies.len() > 1 {
-        let control = format!("{} once more in each round", plain(&plan.baseline));
+    let controls = plan.controls();
+    if !controls.is_empty() {
+        let names = controls
+            .iter()
+            .map(|&index| plain(&plan.policies[index].name));
+        let names: Vec<String> = names.collect();
+        let control = format!("{} once more in each round", names.join(", "));
         fields.push(Field::new("control", control));
     }
     fields.extend(not_tried(plan));
@@ -67,6 +74,19 @@ fn document(plan: &Plan, realisations: &BTreeMap<String, Realisation>) -> Docume
     fields.push(Field::new("decided by", verdict));
     let lead = "Dry run: nothing was run or set.";
     Document::new([Section::default().with(lead).with(fields)])
+}
+
+/// The command, or those of the programs that are compared.
+fn commands(plan: &Plan) -> Vec<Field> {
+    let command = |words: &[String]| one_line(&words.join(" "));
+    let programs = plan.programs.iter();
+    let mut fields: Vec<Field> = programs
+        .map(|it| Field::new(plain(&it.name), command(&it.command)))
+        .collect();
+    if fields.is_empty() {
+        fields.push(Field::new("command", command(&plan.command)));
+    }
+    fields
 }
 
 /// What would be tried with another right, and the command for it.

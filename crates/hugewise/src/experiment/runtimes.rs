@@ -23,11 +23,12 @@ use crate::options::Options;
 pub struct Runtimes(RefCell<BTreeMap<String, Answers>>);
 
 impl Runtimes {
-    /// What the runtimes that a policy speaks to make of it. They are asked while it is in
+    /// What the runtimes of a command that a policy speaks to make of it. They are asked while it is in
     /// force, and once, because they would say the same again.
     pub fn ask(
         &self,
         options: &Options,
+        words: Vec<OsString>,
         policy: &Policy,
         realisation: &Realisation,
         identity: Option<&Identity>,
@@ -37,7 +38,7 @@ impl Runtimes {
         }
         let environment = environment(&realisation.environment, |name| std::env::var(name).ok());
         let start = Start {
-            words: &filled_words(options, &policy.settings),
+            words: &filled(words, &policy.settings),
             environment: &environment,
             identity,
             directory: options.directory.as_deref(),
@@ -49,12 +50,7 @@ impl Runtimes {
     }
 }
 
-/// The words that are executed under a policy: its values stand where the command has places.
-pub fn filled_words(options: &Options, settings: &Settings) -> Vec<OsString> {
-    filled(options.words(), settings)
-}
-
-/// The words of a command with its places filled; [`check_placeholders`] came before.
+/// The words of a command with its places filled by the values of a policy; [`check_placeholders`] came before.
 pub fn filled(words: Vec<OsString>, settings: &Settings) -> Vec<OsString> {
     words
         .into_iter()

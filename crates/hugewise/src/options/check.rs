@@ -5,12 +5,26 @@ use std::fs::File;
 use std::time::Duration;
 
 use anyhow::Result;
+use hugewise_model::run::plan::Program;
 
 use super::Options;
 use crate::{exit, program};
 
 /// Refuses what cannot work.
-pub fn check_workload(options: &Options) -> Result<()> {
+pub fn check_workload(options: &Options, programs: &[Program]) -> Result<()> {
+    if options.timeout == Some(Duration::ZERO) {
+        return Err(exit::usage(
+            "--timeout 0 would kill every trial at once; leave it out for no limit",
+        ));
+    }
+    check_paths(options)?;
+    match programs.is_empty() {
+        true => check_command(options),
+        false => options.check_found(programs),
+    }
+}
+
+fn check_command(options: &Options) -> Result<()> {
     let Some(program) = options.command.first() else {
         return Err(exit::usage(
             "no command to run; write: hugewise run -- COMMAND [ARGUMENTS]",
@@ -21,12 +35,6 @@ pub fn check_workload(options: &Options) -> Result<()> {
             "the command is empty; write: hugewise run -- COMMAND [ARGUMENTS]",
         ));
     }
-    if options.timeout == Some(Duration::ZERO) {
-        return Err(exit::usage(
-            "--timeout 0 would kill every trial at once; leave it out for no limit",
-        ));
-    }
-    check_paths(options)?;
     match (options.shell, options.command.len()) {
         (true, 1) => Ok(()),
         (true, _) => Err(exit::usage(

@@ -10,7 +10,9 @@ use super::JUDGE;
 pub struct Demands {
     /// Exit with code 5 if this holds: 'wall_seconds > +2%'
     ///
-    /// It holds if the whole confidence interval of a policy is beyond the limit. Repeat for more.
+    /// It holds if the whole confidence interval of a policy is beyond the limit. With programs it is
+    /// about each of them against the first, under each policy; 'interaction < -2%' is about what they
+    /// gain. Repeat for more.
     #[arg(long, value_name = "COND", help_heading = JUDGE)]
     pub fail_if: Vec<Gate>,
 

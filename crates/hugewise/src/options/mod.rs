@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::turn::Wait;
 use clap::Args;
 use hugewise_model::base::units::parse_duration;
-use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric};
-use hugewise_model::run::policy::{Axis, Policy, offered_keys};
+use hugewise_model::run::plan::{Criterion, HostMemory, LatencySource, PrintedMetric, Program};
+use hugewise_model::run::policy::{Policy, offered_keys};
 
 mod check;
 mod choices;
@@ -16,6 +16,8 @@ mod demands;
 mod exports;
 mod file;
 mod parse;
+mod preset;
+mod programs;
 mod server;
 
 pub use check::check_workload;
@@ -24,6 +26,8 @@ pub use demands::Demands;
 pub use exports::{ExportFile, Exports};
 pub use file::with_file;
 pub use parse::{parse_fragment, parse_interval, parse_share, parse_time};
+pub use preset::Preset;
+pub use programs::{Factor, parse_program};
 pub use server::ServerOptions;
 
 /// The headings of the help.
@@ -83,8 +87,20 @@ pub struct Options {
     pub policy: Vec<Policy>,
 
     /// Try all combinations, e.g. thp=always,never; repeat for more keys
+    ///
+    /// `program=./old,./new` crosses programs with the policies. They are called by the last parts of
+    /// their paths; see --program.
     #[arg(long, hide_short_help = true, value_name = "KEY=V,V", help_heading = TRY)]
-    pub matrix: Vec<Axis>,
+    pub matrix: Vec<Factor>,
+
+    /// Program to compare, e.g. new=./new; repeat for more
+    ///
+    /// Each program runs under every policy, and the first is what the others are compared with. CMD
+    /// is split into words as a shell does it, and no shell runs. What follows `--` is added to the
+    /// arguments of each. The report says which program is faster under each policy, and whether one
+    /// gains more from a policy than another.
+    #[arg(long, value_name = "NAME=CMD", value_parser = parse_program, help_heading = TRY)]
+    pub program: Vec<Program>,
 
     /// Policy that the others are compared with [default: the first]
     ///
@@ -132,6 +148,14 @@ pub struct Options {
 
     #[command(flatten)]
     pub limits: Limits,
+
+    /// Flags for a purpose: ci
+    ///
+    /// `ci`: --max-time 5m unless a limit is given, and --wait 10m. --fail-if stops the pipeline where
+    /// a whole interval is beyond its limit; what is not decided is named on stderr and passes, unless
+    /// --strict is given.
+    #[arg(long, hide_short_help = true, value_name = "NAME", hide_possible_values = true, help_heading = STOP)]
+    pub preset: Option<Preset>,
 
     /// Warm-up rounds, not measured [default: 1]
     #[arg(long, hide_short_help = true, value_name = "N", help_heading = WORKLOAD)]

@@ -97,12 +97,17 @@ pub struct ServerOptions {
 }
 
 impl Options {
-    /// The options with the server in the place of the command, where there is one.
+    /// The options with those of their preset, and with the server in the place of the command where
+    /// there is one.
     ///
     /// # Errors
     ///
     /// A command beside a server, or what only a server could have.
-    pub fn complete(mut self) -> Result<Self> {
+    pub fn complete(self) -> Result<Self> {
+        self.preset().with_service()
+    }
+
+    fn with_service(mut self) -> Result<Self> {
         let Some(service) = self.server.service.clone() else {
             return self.without_service();
         };

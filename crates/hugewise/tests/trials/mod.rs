@@ -4,6 +4,7 @@ mod conduct;
 mod gaps;
 mod own_acts;
 mod preloaded;
+mod programs;
 mod traced;
 mod treatments;
 

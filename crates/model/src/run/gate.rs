@@ -11,8 +11,10 @@ use crate::run::stats::Quantile;
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The metric.
+    /// The metric; of [`Subject::Interaction`] the word for it.
     pub metric: String,
+    /// What it is about.
+    pub subject: Subject,
     /// Which property of it: its centre, or the percentile that is named behind a dot, as in
     /// `latency_seconds.p99`.
     pub statistic: Statistic,
@@ -22,6 +24,18 @@ pub struct Gate {
     pub allowed: f64,
     text: String,
 }
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A metric of each policy against the baseline, or of each program against the first.
+    Metric,
+    /// How many points more a program gains from a policy than the first program does.
+    Interaction,
+}
+
+/// The word for [`Subject::Interaction`].
+const INTERACTION: &str = "interaction";
 
 /// Which change fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +58,16 @@ pub enum Judgement {
 }
 
 impl Gate {
-    /// Judges every policy of the table.
+    /// Judges every policy of the table, or every interaction.
     #[must_use]
     pub fn judge(&self, table: &Table) -> Judgement {
-        let rows = table
-            .comparisons
-            .iter()
-            .filter(|row| row.metric == self.metric && row.statistic == self.statistic);
         let (mut closed, mut unknown, mut seen) = (Vec::new(), Vec::new(), false);
-        for row in rows {
+        for (name, crossed) in self.verdicts(table) {
             seen = true;
-            match self.crossed(row) {
-                Some(true) => closed.push(row.policy.clone()),
+            match crossed {
+                Some(true) => closed.push(name),
                 Some(false) => {}
-                None => unknown.push(row.policy.clone()),
+                None => unknown.push(name),
             }
         }
         if !closed.is_empty() {
@@ -69,13 +79,35 @@ impl Gate {
         }
     }
 
-    /// Whether the whole interval is across the limit (yes), or none of it is (no).
+    /// What it is about in the table by name, each with whether it is across.
+    fn verdicts(&self, table: &Table) -> Vec<(String, Option<bool>)> {
+        let interactions = table.interactions.iter().map(|it| {
+            let name = format!("{} with {}", it.program, it.policy);
+            let ends = it.low.zip(it.high);
+            (name, self.beyond(ends, 100.0 * self.allowed))
+        });
+        let rows = table
+            .comparisons
+            .iter()
+            .filter(|row| row.metric == self.metric && row.statistic == self.statistic);
+        let rows = rows.map(|row| (row.policy.clone(), self.crossed(row)));
+        match self.subject {
+            Subject::Interaction => interactions.collect(),
+            Subject::Metric => rows.collect(),
+        }
+    }
+
     fn crossed(&self, row: &Comparison) -> Option<bool> {
-        let (low, high) = (row.low?, row.high?);
         let limit = match row.scale {
             Scale::Ratio => 1.0 + self.allowed,
             Scale::Difference => self.allowed * row.baseline_value?,
         };
+        self.beyond(row.low.zip(row.high), limit)
+    }
+
+    /// Whether the whole interval is across the limit (yes), or none of it is (no).
+    fn beyond(&self, interval: Option<(f64, f64)>, limit: f64) -> Option<bool> {
+        let (low, high) = interval?;
         let (certainly, possibly) = match self.direction {
             Direction::Above => (low > limit, high > limit),
             Direction::Below => (high < limit, low < limit),
@@ -115,6 +147,10 @@ impl FromStr for Gate {
             Direction::Below
         };
         let (metric, statistic) = property(text[..at].trim());
+        let subject = match metric {
+            INTERACTION => Subject::Interaction,
+            _ => Subject::Metric,
+        };
         let percent = text[at + 1..].trim().strip_suffix('%').ok_or_else(fault)?;
         let allowed: f64 = percent
             .trim()
@@ -126,6 +162,7 @@ impl FromStr for Gate {
         }
         Ok(Self {
             metric: metric.to_owned(),
+            subject,
             statistic,
             direction,
             allowed: allowed / 100.0,
@@ -137,7 +174,7 @@ impl FromStr for Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::compare::{Change, Verdict};
+    use crate::run::compare::{Change, Gain, Interaction, Verdict};
 
     fn table(low: f64, high: f64) -> Table {
         Table {
@@ -159,6 +196,7 @@ mod tests {
                 warnings: Vec::new(),
             }],
             control: None,
+            interactions: Vec::new(),
             verdict: Verdict {
                 metric: "wall_seconds".to_owned(),
                 baseline: "as-is".to_owned(),
@@ -198,6 +236,34 @@ mod tests {
         let gate: Gate = "minor_faults_total > 0%".parse().expect("a gate");
         assert_eq!(
             gate.judge(&table(1.0, 1.0)),
+            Judgement::CannotTell(Vec::new())
+        );
+    }
+
+    #[test]
+    fn an_interaction_is_judged_in_points() {
+        let gate: Gate = "interaction < -2%".parse().expect("a gate");
+        let judged = |low: f64, high: f64| {
+            let mut table = table(0.8, 0.9);
+            table.interactions = vec![Interaction {
+                program: "new".to_owned(),
+                baseline_program: "old".to_owned(),
+                policy: "thp=always".to_owned(),
+                baseline: "as-is".to_owned(),
+                gain: Gain::NotDecided,
+                points: Some(low.midpoint(high)),
+                low: Some(low),
+                high: Some(high),
+                n: 12,
+            }];
+            gate.judge(&table)
+        };
+        let named = vec!["new with thp=always".to_owned()];
+        assert_eq!(judged(-4.4, -2.1), Judgement::Closed(named.clone()));
+        assert_eq!(judged(-4.4, -1.9), Judgement::CannotTell(named));
+        assert_eq!(judged(-1.5, 3.0), Judgement::Open);
+        assert_eq!(
+            gate.judge(&table(0.8, 0.9)),
             Judgement::CannotTell(Vec::new())
         );
     }

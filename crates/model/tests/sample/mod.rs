@@ -96,6 +96,7 @@ pub fn plan(policies: Vec<Policy>) -> Plan {
     Plan {
         command: ["sort", "-n", "numbers.txt"].map(str::to_owned).to_vec(),
         shell: false,
+        programs: Vec::new(),
         not_tried: None,
         baseline: policies[0].name.clone(),
         policies,
@@ -190,6 +191,11 @@ pub fn with(figures: &Figures, other: &[(&'static str, f64)]) -> Figures {
 /// A finished record of `rounds` rounds; the times wobble by up to 0.6 % from round to round.
 pub fn record(arms: &[(Policy, Figures)], rounds: u32) -> Record {
     let plan = plan(arms.iter().map(|(policy, _)| policy.clone()).collect());
+    record_of(plan, arms, rounds)
+}
+
+/// The same of any plan of these arms.
+pub fn record_of(plan: Plan, arms: &[(Policy, Figures)], rounds: u32) -> Record {
     let mut trials = Vec::new();
     for round in 0..rounds {
         for slot in plan.round(round, |_| true) {
@@ -414,6 +420,7 @@ pub fn table(record: &Record, half: f64) -> Table {
     let best = best(record, &comparisons, &answers);
     Table {
         control: (plan.policies.len() > 1).then(|| control(record, half)),
+        interactions: Vec::new(),
         verdict: Verdict {
             metric: "wall_seconds".to_owned(),
             baseline: plan.baseline.clone(),
@@ -456,6 +463,7 @@ pub fn table_between(first: &Record, second: &Record) -> Table {
     Table {
         comparisons,
         control: None,
+        interactions: Vec::new(),
         verdict: Verdict {
             metric: "wall_seconds".to_owned(),
             baseline: second.header.plan.baseline.clone(),

@@ -43,31 +43,32 @@ impl Forecast {
     }
 }
 
-/// What is to come, before the first round; `fewest` rounds can decide.
+/// What is to come, before the first round, of which `arms` says what it compares; `fewest` rounds can
+/// decide.
 pub(super) fn plan_text(
     forecast: &Forecast,
-    policies: usize,
+    arms: Option<&str>,
     bounds: &Bounds,
     fewest: u32,
 ) -> String {
     let trial = brief(forecast.trial);
     let longest = brief(forecast.longest(bounds, 0));
-    if policies < 2 {
+    let Some(arms) = arms else {
         return format!("1 policy, {trial} a trial: {longest} at most");
-    }
+    };
     let needed = forecast.after(fewest);
     if let Some(short) = too_short(forecast, bounds, fewest) {
         return short;
     }
     if bounds.least_rounds.is_some() && bounds.max_time.is_some_and(|usual| needed > usual) {
         return format!(
-            "{policies} policies and the control, {trial} a trial: {fewest} rounds are the fewest \
+            "{arms}, {trial} a trial: {fewest} rounds are the fewest \
              that can decide, {}; --max-time stops earlier, without an answer",
             rough(needed)
         );
     }
     format!(
-        "{policies} policies and the control, {trial} a trial: an answer from {} on, at most \
+        "{arms}, {trial} a trial: an answer from {} on, at most \
          {longest}",
         rough(needed)
     )
@@ -133,6 +134,8 @@ fn brief(time: Duration) -> String {
 mod tests {
     use super::*;
 
+    const FOUR: Option<&str> = Some("4 policies and the control");
+
     fn bounds(max_time: u64, least_rounds: Option<u32>) -> Bounds {
         Bounds {
             threshold: 0.01,
@@ -156,12 +159,12 @@ mod tests {
 
     #[test]
     fn the_plan_says_when_there_is_an_answer_and_when_it_ends() {
-        let text = plan_text(&forecast(1200), 4, &bounds(90, Some(6)), 6);
+        let text = plan_text(&forecast(1200), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
             "4 policies and the control, 1.2 s a trial: an answer from 41 s on, at most 90 s"
         );
-        let text = plan_text(&forecast(15_000), 4, &bounds(90, Some(6)), 6);
+        let text = plan_text(&forecast(15_000), FOUR, &bounds(90, Some(6)), 6);
         assert_eq!(
             text,
             "4 policies and the control, 15 s a trial: 6 rounds are the fewest that can decide, \
@@ -171,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_time_that_decides_nothing_names_one_that_would_do() {
-        let text = plan_text(&forecast(4000), 4, &bounds(80, None), 6);
+        let text = plan_text(&forecast(4000), FOUR, &bounds(80, None), 6);
         assert_eq!(
             text,
             "80 s allow 3 rounds; 6 can decide, in 2 min 20 s: --max-time 150s, or drop a policy"

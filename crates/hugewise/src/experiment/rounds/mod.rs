@@ -207,7 +207,7 @@ impl<'a> Rounds<'a> {
                 Flow::TimeOver => return Ok(StopReason::MaxTime),
             }
             if round == first {
-                self.idle.judge_failures(&plan.baseline);
+                self.idle.judge_failures(plan);
             }
             self.drop_idle(round + 1, recorder, progress)?;
             self.tell_plan(recorder.record(), progress);

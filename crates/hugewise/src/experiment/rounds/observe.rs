@@ -34,8 +34,9 @@ impl Rounds<'_> {
         let policy = &header.plan.policies[place.slot.policy];
         let realisation = &header.realisations[&policy.name];
         let launch = self.surroundings(&header.plan).under(realisation);
+        let words = self.options.words_of(header.plan.program_of(&policy.name));
         let launch = Launch {
-            command: runtimes::filled_words(self.options, &policy.settings),
+            command: runtimes::filled(words, &policy.settings),
             ..launch
         };
         let watch = self.instruments(header, place);

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hugewise_model::run::compare::fewest_rounds;
-use hugewise_model::run::plan::Bounds;
+use hugewise_model::run::plan::{Bounds, Plan};
 use hugewise_model::run::record::Record;
+use hugewise_model::text::number::counted;
 
 use super::Rounds;
 use super::forecast::plan_text;
@@ -73,7 +74,7 @@ impl Rounds<'_> {
         };
         progress.say(&plan_text(
             &forecast,
-            plan.policies.len(),
+            arms(plan).as_deref(),
             &bounds,
             fewest(record),
         ));
@@ -90,6 +91,23 @@ impl Rounds<'_> {
         self.tell_plan(record, progress);
         Ok(())
     }
+}
+
+/// What a round compares; `None` where one policy is measured.
+fn arms(plan: &Plan) -> Option<String> {
+    let policies = plan.own_policies().len();
+    let policies = match policies {
+        1 => "1 policy".to_owned(),
+        more => format!("{more} policies"),
+    };
+    let programs = plan.programs.len();
+    (plan.policies.len() > 1).then(|| match programs {
+        0 => format!("{policies} and the control"),
+        _ => format!(
+            "{programs} programs under {policies}, with {}",
+            counted(plan.controls().len() as u64, "control")
+        ),
+    })
 }
 
 /// The fewest rounds that are missing for an answer.

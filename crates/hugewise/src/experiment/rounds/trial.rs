@@ -69,9 +69,10 @@ impl Rounds<'_> {
             exit::refused(format!("applying policy `{}`: {error}", policy.name))
         })?;
         let identity = self.identity.as_ref();
+        let words = self.options.words_of(header.plan.program_of(&policy.name));
         let answers = self
             .runtimes
-            .ask(self.options, policy, realisation, identity);
+            .ask(self.options, words, policy, realisation, identity);
         let mut observed = self.observe(header, place, &files)?;
         drop(applied);
         let (pacing, times) = self.read_latencies(&mut observed, files);

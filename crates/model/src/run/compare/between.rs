@@ -52,6 +52,7 @@ pub fn between(a: &Record, b: &Record, across: Across) -> Result<Table, CompareE
         comparisons,
         control: None,
         verdict,
+        interactions: Vec::new(),
     })
 }
 

@@ -140,7 +140,9 @@ pub(super) fn is_within_reach(draws: &Draws, question: Question, rounds: u32) ->
         return true;
     };
     // What is half shown of single runs may still be shown.
-    if case.shape.larger.max(case.shape.smaller) >= needed(question.claims) / 2.0 {
+    if question.judge_by == JudgeBy::Shape
+        && case.shape.larger.max(case.shape.smaller) >= needed(question.claims) / 2.0
+    {
         return true;
     }
     let bets = Bets::on(&draws.scaled);

@@ -16,12 +16,14 @@ mod columns;
 pub(crate) mod coverage;
 mod decision;
 mod effect;
+mod interaction;
 /// What comparisons and metrics are called.
 pub(crate) mod labels;
 /// The middle reading of every metric under every policy.
 pub mod medians;
 mod order;
 mod percentiles;
+mod programs;
 mod progress;
 mod provisional;
 mod rounds;
@@ -38,6 +40,7 @@ mod windows;
 pub use best::{Preference, Rival};
 pub use between::{Across, between, host_differences};
 pub use decision::{Runs, fewest_rounds};
+pub use interaction::{Gain, Interaction};
 pub use order::{Order, Stratum};
 pub use percentiles::{PERCENTILES, percentile, percentile_of_each};
 pub use progress::{Progress, progress, running};
@@ -83,6 +86,9 @@ pub enum CompareError {
         /// Each field with both values.
         differences: String,
     },
+    /// No policy under which the first program and another ran.
+    #[error("no two programs ran under the same policy")]
+    NoPrograms,
     /// Two records without a policy in common.
     #[error("the two records have no policy in common; run both with the same policies")]
     NothingInCommon,
@@ -98,6 +104,10 @@ pub struct Table {
     pub control: Option<Control>,
     /// The answer.
     pub verdict: Verdict,
+    /// Of programs, whether they gain alike from each policy; the comparisons are then those of
+    /// each program with the first under the same policy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interactions: Vec<Interaction>,
 }
 
 /// One metric under one policy against the same metric under the baseline.

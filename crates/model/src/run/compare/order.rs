@@ -76,8 +76,11 @@ struct Run {
 }
 
 /// Tests the order of a record in one metric. `None` where all policies use huge pages or none
-/// does, or where too little was measured.
+/// does, where too little was measured, and for programs, which differ by more than what ran before.
 pub(super) fn order(record: &Record, metric: &str) -> Option<Order> {
+    if !record.header.plan.programs.is_empty() {
+        return None;
+    }
     let huge = policies_with_huge_pages(record);
     let arms: Vec<(&str, Role)> = arms(record);
     let is_huge: Vec<bool> = arms.iter().map(|(name, _)| huge.contains(name)).collect();

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::run::compare::effect::Effect;
 use crate::run::compare::verdict::Judgement;
-use crate::run::compare::{Answer, CompareError, Comparison, Judged};
+use crate::run::compare::{Answer, CompareError, Comparison, Judged, programs};
+use crate::run::plan::Bounds;
 use crate::run::record::{Record, Removal, RemovalReason, StopReason};
 
 /// How far an experiment has come.
@@ -19,7 +20,7 @@ pub struct Progress {
 }
 
 /// Fewer rounds foretell nothing.
-const FORETELLING: u32 = 8;
+pub(super) const FORETELLING: u32 = 8;
 
 /// Which policies have their answer after the rounds that `record` holds, and whether the
 /// experiment may stop. It may be asked after every round, and what it says may be acted on.
@@ -30,6 +31,9 @@ const FORETELLING: u32 = 8;
 /// # Errors
 /// When the plan names a baseline or a metric that does not exist.
 pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareError> {
+    if !record.header.plan.programs.is_empty() {
+        return programs::progress(record, rounds_left);
+    }
     let judged = Judged::as_planned(record)?;
     let rounds = judged.rounds.whole;
     let next = record.next_round();
@@ -63,6 +67,9 @@ pub fn progress(record: &Record, rounds_left: u32) -> Result<Progress, CompareEr
 /// # Errors
 /// When the plan names a baseline or a metric that does not exist.
 pub fn running(record: &Record) -> Result<Vec<Comparison>, CompareError> {
+    if !record.header.plan.programs.is_empty() {
+        return programs::running(record);
+    }
     Ok(Judged::as_planned(record)?.deciding_rows())
 }
 
@@ -76,7 +83,8 @@ fn has_starts_enough(record: &Record, policy: &str) -> bool {
     starts.is_none_or(|starts| starts.len() >= FEWEST_STARTS)
 }
 
-fn reason_to_drop(
+/// Why a policy need not run any more; `None` while it is open and within reach.
+pub(super) fn reason_to_drop(
     judged: &Judged,
     policy: &str,
     judgement: &Judgement,
@@ -110,7 +118,16 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
             false => StopReason::Decided,
         });
     }
-    let is_precise = |precision| rounds >= bounds.min_rounds && judged.is_precise(precision);
+    stop_reason(bounds, rounds, |precision| judged.is_precise(precision))
+}
+
+/// Why an experiment whose questions are open ends after so many rounds, if it does.
+pub(super) fn stop_reason(
+    bounds: &Bounds,
+    rounds: u32,
+    is_precise: impl Fn(f64) -> bool,
+) -> Option<StopReason> {
+    let is_precise = |precision| rounds >= bounds.min_rounds && is_precise(precision);
     if bounds.precision.is_some_and(is_precise) {
         return Some(StopReason::Precise);
     }
@@ -119,7 +136,7 @@ fn stop(judged: &Judged, rounds: u32, drops: &[Removal]) -> Option<StopReason> {
 
 impl Judged<'_> {
     /// Whether no interval of the verdict metric is wider than ± `precision`.
-    fn is_precise(&self, precision: f64) -> bool {
+    pub(super) fn is_precise(&self, precision: f64) -> bool {
         let evidence = self.evidence();
         self.policies().all(|policy| {
             Effect::of_draws(&evidence.draws(&policy.name), evidence.question.claims)

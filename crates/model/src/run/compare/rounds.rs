@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::missing::Missing;
-use crate::run::compare::Warning;
 use crate::run::compare::effect::Draws;
+use crate::run::compare::{Scale, Warning};
 use crate::run::record::Record;
 use crate::run::stats::tail::Round;
 use crate::run::stats::{Draw, Sample};
@@ -15,17 +15,16 @@ use crate::run::trial::{Mark, Outcome, Reading, Role, Trial};
 pub(super) enum Arm<'a> {
     /// A policy's own trials.
     Policy(&'a str),
-    /// The second run of the baseline.
-    Control,
+    /// The second run of a baseline.
+    Control(&'a str),
 }
 
 /// The trials of the whole rounds of a record, by arm and round.
 #[derive(Debug)]
 pub(super) struct Rounds<'a> {
     arms: BTreeMap<&'a str, BTreeMap<u32, &'a Trial>>,
-    control: BTreeMap<u32, &'a Trial>,
-    /// The policy whose second run the control is.
-    planned_baseline: &'a str,
+    /// By the policy that ran a second time.
+    controls: BTreeMap<&'a str, BTreeMap<u32, &'a Trial>>,
     /// How many rounds are whole.
     pub(super) whole: u32,
     /// Rounds in which some trial never ran: cut off by a signal, a crash or a full disk. They
@@ -46,8 +45,7 @@ impl<'a> Rounds<'a> {
         let slots = |round: u32| record.slots(round);
         let mut rounds = Self {
             arms: BTreeMap::new(),
-            control: BTreeMap::new(),
-            planned_baseline: &record.header.plan.baseline,
+            controls: BTreeMap::new(),
             whole: sizes
                 .iter()
                 .filter(|&(&at, &size)| size >= slots(at))
@@ -64,7 +62,7 @@ impl<'a> Rounds<'a> {
         }) {
             let arm = match trial.role {
                 Role::Arm => rounds.arms.entry(&trial.policy).or_default(),
-                Role::Control => &mut rounds.control,
+                Role::Control => rounds.controls.entry(&trial.policy).or_default(),
                 Role::Cold => continue,
             };
             arm.insert(trial.round, trial);
@@ -81,20 +79,19 @@ impl<'a> Rounds<'a> {
     fn column(&self, arm: Arm) -> Option<&BTreeMap<u32, &'a Trial>> {
         match arm {
             Arm::Policy(name) => self.arms.get(name),
-            Arm::Control => Some(&self.control),
+            Arm::Control(name) => self.controls.get(name),
         }
     }
 
     /// The rounds in which `metric` was read in both arms of trials that succeeded, with the
-    /// second run of the baseline where it is the plan's, and what a reader should know of the
-    /// others.
+    /// second run of the baseline where it has one, and what a reader should know of the others.
     pub(super) fn draws(&self, metric: &str, baseline: &str, policy: &str) -> Pairs<'a> {
         let mut pairs = self.pairs(metric, Arm::Policy(baseline), Arm::Policy(policy));
-        if baseline != self.planned_baseline {
+        let Some(control) = self.column(Arm::Control(baseline)) else {
             return pairs;
-        }
+        };
         let read = |round: &u32| {
-            let trial = self.control.get(round).filter(|trial| trial.succeeded())?;
+            let trial = control.get(round).filter(|trial| trial.succeeded())?;
             numbers(trial, metric).ok()
         };
         pairs.controls = pairs.numbers.iter().map(read).collect();
@@ -200,6 +197,13 @@ impl<'a> Pairs<'a> {
     pub(super) fn centers(&self) -> Draws {
         self.draws_of(Sample::middle)
             .unwrap_or_else(|| Draws::of(Vec::new()))
+    }
+
+    /// The same by the number of the round.
+    pub(super) fn by_round(&self) -> (Scale, BTreeMap<u32, Draw>) {
+        let draws = self.centers();
+        let numbers = self.numbers.iter().copied();
+        (draws.scale, numbers.zip(draws.scaled).collect())
     }
 
     /// The largest value of each trial.

@@ -7,7 +7,7 @@ use crate::run::compare::percentiles::percentiles;
 use crate::run::compare::rounds::{Arm, Pairs, Rounds};
 use crate::run::compare::rows::{Estimate, tails};
 use crate::run::compare::verdict::Evidence;
-use crate::run::compare::{CompareError, Comparison, Control, Statistic, Table, columns};
+use crate::run::compare::{CompareError, Comparison, Control, Statistic, Table, columns, programs};
 use crate::run::metric::Better;
 use crate::run::plan::JudgeBy;
 use crate::run::policy::Policy;
@@ -35,13 +35,11 @@ pub struct Options {
 /// When `options` or the plan name a policy or a metric that does not exist, or a threshold
 /// that is no share.
 pub fn table(record: &Record, options: &Options) -> Result<Table, CompareError> {
+    if !record.header.plan.programs.is_empty() {
+        return programs::table(record, options);
+    }
     let judged = Judged::of(record, options)?;
-    let rows = columns::names(&[record])
-        .iter()
-        .map(String::as_str)
-        .chain(judged.unread_verdict_metric())
-        .flat_map(|metric| judged.rows(metric))
-        .collect();
+    let rows = judged.all_rows();
     Ok(judged.conclude(rows))
 }
 
@@ -54,13 +52,15 @@ pub(super) struct Judged<'a> {
     pub(super) better: Better,
     pub(super) threshold: f64,
     judge_by: JudgeBy,
+    /// The policies that are compared with the baseline.
+    others: Vec<&'a Policy>,
     /// How many policies share the error of the verdict: those that changed the program's pages,
     /// or may have. About the others nothing is claimed that the clock could get wrong.
-    claims: u32,
+    pub(super) claims: u32,
 }
 
 /// Everything as the plan had it.
-static AS_PLANNED: Options = Options {
+pub(super) static AS_PLANNED: Options = Options {
     baseline: None,
     verdict_metric: None,
     threshold: None,
@@ -77,6 +77,18 @@ impl<'a> Judged<'a> {
         let name = options.baseline.as_ref().unwrap_or(&plan.baseline);
         let baseline = plan.policies.iter().find(|policy| policy.name == *name);
         let baseline = baseline.ok_or_else(|| unknown_policy(record, name))?;
+        let others = plan.policies.iter().filter(|it| it.name != baseline.name);
+        Self::against(record, options, baseline, others.collect())
+    }
+
+    /// These policies against a baseline of their own.
+    pub(super) fn against(
+        record: &'a Record,
+        options: &'a Options,
+        baseline: &'a Policy,
+        others: Vec<&'a Policy>,
+    ) -> Result<Self, CompareError> {
+        let plan = &record.header.plan;
         let metric = options
             .verdict_metric
             .as_ref()
@@ -89,10 +101,11 @@ impl<'a> Judged<'a> {
             return Err(CompareError::BadThreshold { threshold });
         }
         let rounds = Rounds::of(record);
-        let others = plan.policies.iter().filter(|it| it.name != baseline.name);
-        let judged = others.filter(|it| no_effect(record, &rounds, baseline, it).is_none());
+        let judged = others.iter();
+        let judged = judged.filter(|it| no_effect(record, &rounds, baseline, it).is_none());
         Ok(Self {
             claims: judged.count().max(1) as u32,
+            others,
             record,
             rounds,
             baseline,
@@ -123,9 +136,7 @@ impl<'a> Judged<'a> {
     }
 
     pub(super) fn policies(&self) -> impl Iterator<Item = &'a Policy> {
-        let baseline = self.baseline;
-        let policies = self.record.header.plan.policies.iter();
-        policies.filter(move |policy| policy.name != baseline.name)
+        self.others.iter().copied()
     }
 
     /// The verdict metric, when no trial has an entry for it: it still gets its rows.
@@ -135,6 +146,16 @@ impl<'a> Judged<'a> {
             .iter()
             .any(|trial| trial.readings.contains_key(self.metric));
         (!is_read).then_some(self.metric)
+    }
+
+    /// The rows about all metrics.
+    pub(super) fn all_rows(&self) -> Vec<Estimate> {
+        columns::names(&[self.record])
+            .iter()
+            .map(String::as_str)
+            .chain(self.unread_verdict_metric())
+            .flat_map(|metric| self.rows(metric))
+            .collect()
     }
 
     /// All rows about one metric.
@@ -203,9 +224,8 @@ impl<'a> Judged<'a> {
         if plan.policies.len() < 2 {
             return None;
         }
-        let pairs = self
-            .rounds
-            .pairs(self.metric, Arm::Policy(&plan.baseline), Arm::Control);
+        let (first, second) = (Arm::Policy(&plan.baseline), Arm::Control(&plan.baseline));
+        let pairs = self.rounds.pairs(self.metric, first, second);
         let row = Estimate {
             metric: self.metric.to_owned(),
             statistic: Statistic::Center,
@@ -234,7 +254,7 @@ impl<'a> Judged<'a> {
         self.policies().map(row).collect()
     }
 
-    fn conclude(&self, rows: Vec<Estimate>) -> Table {
+    pub(super) fn conclude(&self, rows: Vec<Estimate>) -> Table {
         let rows = rows.into_iter();
         let comparisons: Vec<Comparison> = rows.map(|row| row.finish(self.threshold)).collect();
         let mut verdict = self.evidence().verdict(&comparisons);
@@ -243,12 +263,13 @@ impl<'a> Judged<'a> {
             control: self.control(),
             verdict,
             comparisons,
+            interactions: Vec::new(),
         }
     }
 
     fn is_as_planned(&self) -> bool {
         let plan = &self.record.header.plan;
-        self.baseline.name == plan.baseline
+        plan.is_baseline(&self.baseline.name)
             && self.metric == plan.verdict_metric
             && self.threshold.total_cmp(&plan.bounds.threshold).is_eq()
             && self.judge_by == plan.judge_by

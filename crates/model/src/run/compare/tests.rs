@@ -4,6 +4,7 @@ mod any;
 mod best;
 mod experiment;
 mod pages;
+mod programs;
 mod records;
 mod requests;
 mod spoilt;

@@ -50,9 +50,9 @@ impl Cost {
                 "{policy}: {means} alone costs {ratio}, which the change includes. It was reached \
                  by {how}"
             ),
-            Some(ratio) if ratio.is_open() => format!(
-                "{policy}: reached by {how}. What that costs is not decided: {ratio}"
-            ),
+            Some(ratio) if ratio.is_open() => {
+                format!("{policy}: reached by {how}. What that costs is not decided: {ratio}")
+            }
             Some(ratio) => format!("{policy}: reached by {how}. That costs {ratio}"),
         }
     }

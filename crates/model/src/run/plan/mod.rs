@@ -14,6 +14,7 @@ use service::Service;
 mod host_memory;
 mod latency_source;
 mod printed;
+mod program;
 /// A workload that is a server under a load.
 pub mod service;
 mod stamp;
@@ -22,6 +23,7 @@ mod time_unit;
 pub use host_memory::HostMemory;
 pub use latency_source::{LatencySource, Place, Reader};
 pub use printed::PrintedMetric;
+pub use program::{Program, arms};
 pub use stamp::{Edge, Stamp};
 pub use time_unit::TimeUnit;
 
@@ -34,7 +36,11 @@ pub struct Plan {
     /// Whether `command` is one line for `/bin/sh -c`.
     #[serde(default)]
     pub shell: bool,
-    /// The policies, in the order in which they are reported.
+    /// The programs that are compared, each under every policy; the first is what the others are
+    /// compared with, and `command` is its command. None where one command is run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Program>,
+    /// The policies, in the order in which they are reported; of programs, their arms.
     pub policies: Vec<Policy>,
     /// Policies that would have been tried too, but for a right that was not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,7 +184,7 @@ impl Plan {
     }
 
     /// The order of one round: every policy that `is_run` once and, when policies are compared,
-    /// the baseline a second time as the control, shuffled from the seed and the number of the
+    /// the baseline a second time as the control ([`Plan::controls`]), shuffled from the seed and the number of the
     /// round.
     ///
     /// The shuffle is what makes the comparison valid: whatever drifts on the machine, each
@@ -193,12 +199,10 @@ impl Plan {
                 role: Role::Arm,
             })
             .collect();
-        if self.policies.len() > 1 {
-            slots.push(Slot {
-                policy: self.baseline_index(),
-                role: Role::Control,
-            });
-        }
+        slots.extend(self.controls().into_iter().map(|policy| Slot {
+            policy,
+            role: Role::Control,
+        }));
         let mut random = fastrand::Rng::with_seed(
             self.seed ^ (u64::from(round) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
         );
@@ -238,6 +242,7 @@ mod tests {
         Plan {
             command: vec!["true".to_owned()],
             shell: false,
+            programs: Vec::new(),
             policies: (0..policies)
                 .map(|index| Policy {
                     name: format!("p{index}"),

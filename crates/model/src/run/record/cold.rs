@@ -27,9 +27,9 @@ impl Record {
     #[must_use]
     pub fn cold_trials_due(&self, spent: Duration) -> Vec<usize> {
         let plan = &self.header.plan;
-        let is_program = plan.service.is_none() && plan.bench.is_none();
+        let is_one = plan.programs.is_empty() && plan.service.is_none() && plan.bench.is_none();
         let warmed = plan.host_memory == HostMemory::Warm;
-        if !(is_program && warmed && self.header.host.taken_back_bytes().is_some()) {
+        if !(is_one && warmed && self.header.host.taken_back_bytes().is_some()) {
             return Vec::new();
         }
         let Some(huge) = self.most_huge_policy() else {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod cold;
 mod continuation;
+mod program;
 mod read;
 mod redact;
 mod removal;
@@ -85,7 +86,7 @@ impl Record {
         let plan = &self.header.plan;
         let policies = plan.policies.iter();
         let run = policies.filter(|policy| self.is_run(&policy.name, round));
-        run.count() + usize::from(plan.policies.len() > 1)
+        run.count() + plan.controls().len()
     }
 
     /// The number of the round after all that were begun.

@@ -39,6 +39,9 @@ pub fn advice(report: &Report<'_>) -> Vec<Advice> {
     if verdict.policies.is_empty() || report.other.is_some() {
         return Vec::new();
     }
+    if report.compares_programs() {
+        return not_tried(report);
+    }
     // What is best for one loop is no advice for a program.
     let is_bench = report.record.header.plan.bench.is_some();
     let mut lines = match best(report) {

@@ -20,6 +20,7 @@ mod certainty;
 mod effect;
 mod headline;
 mod others;
+mod programs;
 mod provisional;
 mod sentence;
 mod shape;
@@ -34,6 +35,9 @@ pub(super) use sentence::{Sign, interval};
 const COMMAND_WIDTH: usize = 48;
 
 pub(super) fn answers(report: &Report<'_>) -> Vec<String> {
+    if report.compares_programs() {
+        return programs::answers(report);
+    }
     match conclude(report) {
         Some(conclusion) => {
             let mut answers = vec![headline::headline(report, &conclusion)];

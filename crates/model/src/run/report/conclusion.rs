@@ -55,9 +55,10 @@ struct Arm<'a> {
 }
 
 /// The conclusion of a report; `None` where no policy is about huge pages, where nothing is
-/// compared, for two records, and for a bench, whose answer is about its cells.
+/// compared, for two records, for several programs, and for a bench, whose answer is about its cells.
 pub(super) fn conclude(report: &Report<'_>) -> Option<Conclusion> {
-    if report.other.is_some() || report.record.header.plan.bench.is_some() {
+    let is_bench = report.record.header.plan.bench.is_some();
+    if report.other.is_some() || report.compares_programs() || is_bench {
         return None;
     }
     let context = Context::new(report.record, &report.table);

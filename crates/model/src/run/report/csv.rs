@@ -1,30 +1,50 @@
 //! For spreadsheets and statistics programs: one row per trial and metric.
 
 use super::Report;
+use crate::run::record::Record;
 use crate::run::trial::{Reading, Role, Trial};
 use crate::text::csv::{Csv, number};
 
 const HEADING: [&str; 9] = [
     "record", "trial", "round", "policy", "role", "outcome", "metric", "value", "missing",
 ];
+/// The last column, of records that compare programs.
+const PROGRAM: &str = "program";
 
 pub(super) fn csv(report: &Report<'_>) -> String {
-    let mut csv = Csv::new(&HEADING);
-    let others = report.other.iter();
-    let others = others.flat_map(|other| other.record.trials.iter().map(|trial| (2, trial)));
-    let own = report.record.trials.iter().map(|trial| (1, trial));
-    for (record, trial) in own.chain(others) {
-        let lead = lead(record, trial);
-        for (metric, reading) in &trial.readings {
-            for end in ends(metric, reading) {
-                csv.row(lead.iter().cloned().chain(end));
-            }
+    let records: Vec<&Record> = std::iter::once(report.record)
+        .chain(report.other.iter().map(|other| other.record))
+        .collect();
+    let mut programs = records.iter().map(|it| &it.header.plan.programs);
+    let named = programs.any(|it| !it.is_empty());
+    let heading: Vec<&str> = HEADING
+        .into_iter()
+        .chain(named.then_some(PROGRAM))
+        .collect();
+    let mut csv = Csv::new(&heading);
+    for (number, record) in (1..).zip(&records) {
+        for trial in &record.trials {
+            add(&mut csv, (number, record), trial, named);
         }
     }
     csv.into_text()
 }
 
-fn lead(record: u32, trial: &Trial) -> [String; 6] {
+/// The rows of a trial.
+fn add(csv: &mut Csv, (number, record): (u32, &Record), trial: &Trial, named: bool) {
+    let plan = &record.header.plan;
+    let lead = lead(number, plan.policy_of(&trial.policy), trial);
+    let program = plan.program_of(&trial.policy);
+    let program = program.map_or_else(String::new, |it| it.name.clone());
+    for (metric, reading) in &trial.readings {
+        for end in ends(metric, reading) {
+            let program = named.then(|| program.clone());
+            csv.row(lead.iter().cloned().chain(end).chain(program));
+        }
+    }
+}
+
+fn lead(record: u32, policy: &str, trial: &Trial) -> [String; 6] {
     let role = match trial.role {
         Role::Arm => "arm",
         Role::Control => "control",
@@ -34,7 +54,7 @@ fn lead(record: u32, trial: &Trial) -> [String; 6] {
         record.to_string(),
         trial.index.to_string(),
         trial.round.to_string(),
-        trial.policy.clone(),
+        policy.to_owned(),
         role.to_owned(),
         trial.outcome.to_string(),
     ]

@@ -58,7 +58,7 @@ pub(super) fn document(report: &Report<'_>, width: usize) -> Document {
 }
 
 /// The signs need no line each: all of them are short.
-fn one_line(signs: &[String]) -> Vec<String> {
+pub(super) fn one_line(signs: &[String]) -> Vec<String> {
     let line = signs.join("; ");
     if line.is_empty() {
         Vec::new()
@@ -68,7 +68,7 @@ fn one_line(signs: &[String]) -> Vec<String> {
 }
 
 /// The answers, what to set, and how sure that is.
-fn conclusion(report: &Report<'_>) -> Section {
+pub(super) fn conclusion(report: &Report<'_>) -> Section {
     let mut section = Section::default();
     for answer in report.answers() {
         section.push(Paragraph::new(answer).tone(Tone::Strong));
@@ -100,14 +100,18 @@ fn cold_start<'a>(report: &'a Report<'_>) -> Option<&'a Finding> {
 }
 
 /// A table with what it is about and the names that it shortens.
-struct Table {
+pub(super) struct Table {
     heading: Option<String>,
     grid: Grid,
     legend: Vec<String>,
 }
 
 impl Table {
-    fn section(self, level: Level) -> Section {
+    pub(super) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    pub(super) fn section(self, level: Level) -> Section {
         Section {
             heading: self.heading,
             blocks: vec![
@@ -118,11 +122,11 @@ impl Table {
     }
 }
 
-fn grids(tables: &[Table]) -> Vec<Grid> {
+pub(super) fn grids(tables: &[Table]) -> Vec<Grid> {
     tables.iter().map(|table| table.grid.clone()).collect()
 }
 
-fn tables(report: &Report<'_>, width: usize, level: Level, notes: &Notes) -> Vec<Table> {
+pub(super) fn tables(report: &Report<'_>, width: usize, level: Level, notes: &Notes) -> Vec<Table> {
     let mut tables = Vec::new();
     for section in sections(report) {
         let grids = blocks(report, &section, width, level, notes);
@@ -157,7 +161,7 @@ fn bench_legend(report: &Report<'_>) -> Vec<String> {
 }
 
 /// The causes in a line each, the doubts, and where and how it was measured.
-fn remarks(report: &Report<'_>) -> Section {
+pub(super) fn remarks(report: &Report<'_>) -> Section {
     let mut section = Section::default();
     section.push(Block::Notes(headlines(report)));
     let lines = notes::doubts(report)
@@ -218,7 +222,7 @@ fn is_told(report: &Report<'_>, conclusion: Option<&Conclusion>, finding: &Findi
 }
 
 /// What each rule found, with what it rests on and what would refute it.
-fn evidence(report: &Report<'_>) -> Section {
+pub(super) fn evidence(report: &Report<'_>) -> Section {
     let mut section = Section::titled("Findings");
     let mut fields: Vec<Field> = Vec::new();
     for (index, finding) in report.findings.iter().enumerate() {

@@ -16,7 +16,7 @@ pub(super) fn history(record: &Record) -> Vec<String> {
 /// The program that did the work, where the command names another: a wrapper starts it.
 fn executed(record: &Record) -> Option<String> {
     let plan = &record.header.plan;
-    if plan.bench.is_some() {
+    if plan.bench.is_some() || !plan.programs.is_empty() {
         return None;
     }
     let command = plan.command.first()?.split_whitespace().next()?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Report;
+use super::{Report, programs};
 use crate::run::compare::{starts, summary};
 use crate::run::findings::Finding;
 use crate::run::record::Record;
@@ -20,7 +20,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
         "host": value(&header.host),
         "policies": policies(report.record),
         "baseline": report.table.verdict.baseline,
-        "trials": trials(&report.record.trials),
+        "trials": trials(report.record, &report.record.trials),
         "comparisons": value(&report.table.comparisons),
         "control": value(&report.table.control),
         "verdict": value(&report.table.verdict),
@@ -46,7 +46,7 @@ pub(super) fn json(report: &Report<'_>) -> String {
         });
     }
     if !report.record.cold.is_empty() {
-        object["cold_trials"] = json!(trials(&report.record.cold));
+        object["cold_trials"] = json!(trials(report.record, &report.record.cold));
     }
     let verdict = &report.table.verdict;
     let starts = starts(report.record, &verdict.baseline, &verdict.metric);
@@ -56,6 +56,10 @@ pub(super) fn json(report: &Report<'_>) -> String {
     if let Some((key, part)) = report.cells.as_ref().and_then(|cells| cells.json()) {
         object[key] = part;
     }
+    if report.compares_programs() {
+        object["programs"] = json!(programs::json(report));
+        object["interactions"] = value(&report.table.interactions);
+    }
     if !report.record.removals.is_empty() {
         object["dropped"] = value(&report.record.removals);
     }
@@ -64,14 +68,18 @@ pub(super) fn json(report: &Report<'_>) -> String {
 }
 
 /// Infinities and NaN become `null` on the way.
-fn value(part: &impl serde::Serialize) -> Value {
+pub(super) fn value(part: &impl serde::Serialize) -> Value {
     serde_json::to_value(part).expect("all keys are strings or numbers, and no part can fail")
 }
 
-/// The trials as in the record; what is missing says so in words too.
-fn trials(trials: &[Trial]) -> Vec<Value> {
+/// The trials as in the record, with the name of their program where several are compared; what is
+/// missing says so in words too.
+fn trials(record: &Record, trials: &[Trial]) -> Vec<Value> {
     let trial = |trial: &Trial| {
         let mut object = value(trial);
+        if let Some(program) = record.header.plan.program_of(&trial.policy) {
+            object["program"] = json!(program.name);
+        }
         for (name, reading) in &trial.readings {
             if let Reading::Missing { missing } = reading {
                 object["readings"][name]["missing"]["text"] = json!(missing.to_string());
@@ -83,7 +91,7 @@ fn trials(trials: &[Trial]) -> Vec<Value> {
 }
 
 /// The findings, each with what its rule claims and what would refute it.
-fn findings(report: &Report<'_>) -> Vec<Value> {
+pub(super) fn findings(report: &Report<'_>) -> Vec<Value> {
     let finding = |finding: &Finding| {
         let mut object = value(finding);
         object["explain"] = json!(finding.explanation);
@@ -93,7 +101,7 @@ fn findings(report: &Report<'_>) -> Vec<Value> {
 }
 
 /// Every metric that was read under each policy, by itself.
-fn summaries(record: &Record) -> Vec<Value> {
+pub(super) fn summaries(record: &Record) -> Vec<Value> {
     let trials = record.trials.iter();
     let metrics: BTreeSet<&str> = trials
         .flat_map(|trial| trial.readings.keys().map(String::as_str))
@@ -135,7 +143,7 @@ fn other(record: &Record) -> Value {
         "host": value(&record.header.host),
         "plan": value(&record.header.plan),
         "policies": policies(record),
-        "trials": trials(&record.trials),
+        "trials": trials(record, &record.trials),
         "summaries": summaries(record),
         "end": value(&record.end),
         "warnings": record.warnings,

@@ -25,6 +25,7 @@ mod failures;
 mod json;
 mod notes;
 mod pages;
+mod programs;
 mod requests;
 mod rows;
 mod section;
@@ -56,6 +57,8 @@ pub struct Report<'a> {
     pub record_path: Option<String>,
     /// Of a bench: what is drawn of its cells.
     pub cells: Option<Box<dyn CellView + 'a>>,
+    /// Whether it stands beside those of other programs, and has little room.
+    is_part: bool,
 }
 
 /// The cells of a bench, as its report shows them. The spine knows that a trial may have cells;
@@ -112,6 +115,7 @@ impl<'a> Report<'a> {
             findings,
             record_path,
             cells: None,
+            is_part: false,
         }
     }
 
@@ -130,6 +134,11 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn with_cells(self, cells: Option<Box<dyn CellView + 'a>>) -> Self {
         Self { cells, ..self }
+    }
+
+    /// Whether it is about several programs.
+    fn compares_programs(&self) -> bool {
+        self.other.is_none() && !self.record.header.plan.programs.is_empty()
     }
 
     /// The lines below the table of a bench.
@@ -155,7 +164,8 @@ impl<'a> Report<'a> {
         cells.map_or_else(Vec::new, |cells| cells.drawings())
     }
 
-    /// Whether huge pages help; `None` where no policy is about them, for two records and a bench.
+    /// Whether huge pages help; `None` where no policy is about them, for two records, several
+    /// programs and a bench.
     #[must_use]
     pub fn conclusion(&self) -> Option<Conclusion> {
         conclusion::conclude(self)
@@ -182,7 +192,10 @@ impl<'a> Report<'a> {
     /// The report for people, its tables laid out for so many columns of text.
     #[must_use]
     pub fn document(&self, width: usize) -> Document {
-        document::document(self, width)
+        match self.compares_programs() {
+            true => programs::document(self, width),
+            false => document::document(self, width),
+        }
     }
 
     /// One row per trial and metric, in long form: a trial that printed many values of a metric

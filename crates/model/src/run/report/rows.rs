@@ -75,6 +75,9 @@ pub(super) fn rows<'a>(
     if level == Level::First {
         leave_out_faults(&mut rows);
     }
+    if level == Level::First && report.is_part {
+        rows.retain(|row| row.is_brief(&report.table.verdict.metric));
+    }
     rows
 }
 
@@ -223,6 +226,16 @@ fn is_counted(record: &Record, metric: &str) -> bool {
 }
 
 impl MetricRow<'_> {
+    /// Whether it is shown where several programs share the first screen.
+    fn is_brief(&self, judged: &str) -> bool {
+        let shown = [
+            judged,
+            MetricId::PeakRssBytes.name(),
+            MetricId::HugeAnonPeakBytes.name(),
+        ];
+        self.statistic == Statistic::Center && shown.contains(&&*self.metric.name)
+    }
+
     /// Whether any policy should have a value.
     fn is_requested(&self) -> bool {
         let requested = |value: &Result<f64, Missing>| {

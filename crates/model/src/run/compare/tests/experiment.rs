@@ -28,6 +28,7 @@ pub(super) fn plan() -> Plan {
     Plan {
         command: vec!["true".to_owned()],
         shell: false,
+        programs: Vec::new(),
         policies: vec![
             policy("never", Some(Thp::Never)),
             policy("always", Some(Thp::Always)),

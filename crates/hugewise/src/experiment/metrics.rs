@@ -1,0 +1,44 @@
+//! Metrics that the user names: those that do not exist are refused before anything runs.
+
+use anyhow::Result;
+use hugewise_model::run::gate::{Gate, Subject};
+use hugewise_model::run::metric::{self, MetricId};
+use hugewise_model::run::plan::{PrintedMetric, Program};
+use hugewise_model::text::suggest::nearest;
+
+use crate::exit;
+
+/// Whether a metric is one of the table or of those that the workload prints.
+pub(super) fn is_known(name: &str, printed: &[PrintedMetric]) -> bool {
+    metric::find(name).is_some() || printed.iter().any(|printed| printed.name == name)
+}
+
+/// Refuses conditions on metrics that do not exist: a gate with a typing error never closes.
+pub fn check_gates(gates: &[Gate], printed: &[PrintedMetric], programs: &[Program]) -> Result<()> {
+    let exists = |gate: &&Gate| match gate.subject {
+        Subject::Metric => is_known(&gate.metric, printed),
+        Subject::Interaction => !programs.is_empty(),
+    };
+    match gates.iter().find(|gate| !exists(gate)) {
+        None => Ok(()),
+        Some(gate) if gate.subject == Subject::Interaction => Err(exit::usage(format!(
+            "--fail-if '{gate}': an interaction is one of programs and policies; name the programs \
+             with --program"
+        ))),
+        Some(gate) => Err(exit::usage(format!(
+            "--fail-if '{gate}': there is no metric `{}`; {}",
+            gate.metric,
+            metric_hint(&gate.metric, printed)
+        ))),
+    }
+}
+
+/// A hint for a metric that does not exist.
+pub(super) fn metric_hint(name: &str, printed: &[PrintedMetric]) -> String {
+    let printed = printed.iter().map(|printed| printed.name.as_str());
+    let known = MetricId::ALL.iter().map(|id| id.name());
+    match nearest(name, known.chain(printed)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "for example wall_seconds, minor_faults_total, peak_rss_bytes".to_owned(),
+    }
+}

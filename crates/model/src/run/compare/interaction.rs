@@ -1,0 +1,200 @@
+//! Whether two programs gain alike from a policy.
+//!
+//! In each round a program's gain is the logarithm of its value under the policy less that under the
+//! baseline. If the gain of one program exceeds that of the other by exactly θ, then the difference of
+//! the two less θ is as likely to be positive as negative: to swap the programs turns its sign, and so
+//! does swapping the policies, which is enough where one program is noisier than the other. So the bets
+//! on pairs hold for it as they do for a policy, at any time of stopping. The second run of the
+//! baseline is left out: a value less the middle of two is skewed where the noise is.
+
+use serde::{Deserialize, Serialize};
+
+use super::decision::{Decision, Question, decide, is_within_reach};
+use super::effect::{Draws, Effect};
+use super::rounds::Rounds;
+use super::{Answer, Scale};
+use crate::run::metric::Better;
+use crate::run::plan::{JudgeBy, Plan, Program};
+use crate::run::record::RemovalReason;
+use crate::run::stats::Draw;
+
+/// How much more a program gains from a policy than the first program does.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Interaction {
+    /// Name of the program.
+    pub program: String,
+    /// The program that it is compared with.
+    pub baseline_program: String,
+    /// Name of the policy.
+    pub policy: String,
+    /// The policy that it is compared with.
+    pub baseline: String,
+    /// What was shown.
+    pub gain: Gain,
+    /// By how many percent the program is better under the policy than it would be with the gain of
+    /// the first program; negative where it gains less. `None` where nothing was compared.
+    pub points: Option<f64>,
+    /// Lower end of its interval, which holds at any time of stopping and counts all interactions of
+    /// the experiment; `None` with too few rounds.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Rounds in which all four were read.
+    pub n: u32,
+}
+
+/// What was shown of an interaction.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Gain {
+    /// The program gains more than the first.
+    More,
+    /// It gains less.
+    Less,
+    /// The two gains differ by less than the threshold.
+    Alike,
+    /// The rounds do not tell.
+    NotDecided,
+}
+
+/// Two programs and two policies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair<'a> {
+    pub(super) program: &'a Program,
+    pub(super) baseline_program: &'a Program,
+    pub(super) policy: &'a str,
+    pub(super) baseline: &'a str,
+}
+
+impl<'a> Pair<'a> {
+    /// The interactions that a plan asks about, where its policies are compared with `baseline`.
+    pub(super) fn all(plan: &'a Plan, baseline: &'a str) -> Vec<Self> {
+        let Some((first, others)) = plan.programs.split_first() else {
+            return Vec::new();
+        };
+        let is_there = |arm: &str| plan.policies.iter().any(|it| it.name == arm);
+        let policies = plan.own_policies().into_iter();
+        let pairs = policies
+            .filter(|policy| *policy != baseline)
+            .flat_map(|policy| {
+                others.iter().map(move |program| Self {
+                    program,
+                    baseline_program: first,
+                    policy,
+                    baseline,
+                })
+            });
+        pairs
+            .filter(|pair| pair.arms().iter().all(|arm| is_there(arm)))
+            .collect()
+    }
+
+    fn arms(&self) -> [String; 4] {
+        let (new, old) = (self.program, self.baseline_program);
+        [
+            new.under(self.policy),
+            new.under(self.baseline),
+            old.under(self.policy),
+            old.under(self.baseline),
+        ]
+    }
+
+    /// The differences of the two gains as ratios, one a round; `None` where a zero forbids that.
+    fn draws(&self, rounds: &Rounds<'_>, metric: &str) -> Option<Draws> {
+        let [new, new_baseline, old, old_baseline] = self.arms();
+        let (scale, new) = rounds.draws(metric, &new_baseline, &new).by_round();
+        let (old_scale, old) = rounds.draws(metric, &old_baseline, &old).by_round();
+        if [scale, old_scale].contains(&Scale::Difference) {
+            return None;
+        }
+        let draws = new.into_iter().filter_map(|(round, new)| {
+            let gain = |draw: &Draw| draw.policy - draw.baseline;
+            let difference = gain(&new) - gain(old.get(&round)?);
+            Some(Draw {
+                policy: difference.exp(),
+                baseline: 1.0,
+                control: None,
+            })
+        });
+        Some(Draws::of(draws.collect()))
+    }
+}
+
+/// What the interactions of an experiment are judged by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judge<'a> {
+    pub(super) rounds: &'a Rounds<'a>,
+    pub(super) metric: &'a str,
+    pub(super) better: Better,
+    pub(super) threshold: f64,
+    /// How many interactions share the error.
+    pub(super) claims: u32,
+}
+
+impl Judge<'_> {
+    fn question(&self) -> Question {
+        Question {
+            better: self.better,
+            threshold: self.threshold,
+            claims: self.claims,
+            judge_by: JudgeBy::Typical,
+        }
+    }
+
+    fn decision(&self, draws: &Draws) -> Option<Decision> {
+        let is_directed = self.better != Better::Neither;
+        is_directed.then(|| decide(draws, self.question()))?
+    }
+
+    /// What the rounds say of one interaction.
+    pub(super) fn judge(&self, pair: &Pair<'_>) -> Interaction {
+        let draws = pair.draws(self.rounds, self.metric);
+        let effect = draws
+            .as_ref()
+            .and_then(|draws| Effect::of_draws(draws, self.claims));
+        let answer = draws.as_ref().and_then(|draws| self.decision(draws));
+        let ends = effect.and_then(|effect| effect.interval);
+        let ends = ends.map(|(low, high)| [low, high].map(|end| self.points(end)));
+        Interaction {
+            program: pair.program.name.clone(),
+            baseline_program: pair.baseline_program.name.clone(),
+            policy: pair.policy.to_owned(),
+            baseline: pair.baseline.to_owned(),
+            gain: match answer.map(|decision| decision.answer) {
+                Some(Answer::Better) => Gain::More,
+                Some(Answer::Worse) => Gain::Less,
+                Some(Answer::NoDifference) => Gain::Alike,
+                _ => Gain::NotDecided,
+            },
+            points: effect.map(|effect| self.points(effect.estimate)),
+            low: ends.map(|[one, other]| one.min(other)),
+            high: ends.map(|[one, other]| one.max(other)),
+            n: draws.map_or(0, |draws| draws.values.len() as u32),
+        }
+    }
+
+    /// A difference of logarithms in percent, positive where the program gains more.
+    fn points(&self, difference: f64) -> f64 {
+        let change = 100.0 * difference.exp_m1();
+        match self.better {
+            Better::Higher => change,
+            _ => -change,
+        }
+    }
+
+    /// Why no further round is needed, if so.
+    pub(super) fn settled(
+        &self,
+        pair: &Pair<'_>,
+        rounds_left: Option<u32>,
+    ) -> Option<RemovalReason> {
+        let Some(draws) = pair.draws(self.rounds, self.metric) else {
+            return Some(RemovalReason::OutOfReach);
+        };
+        if self.decision(&draws).is_some_and(|it| it.is_settled) {
+            return Some(RemovalReason::Decided);
+        }
+        let is_hopeless = !is_within_reach(&draws, self.question(), rounds_left?);
+        is_hopeless.then_some(RemovalReason::OutOfReach)
+    }
+}

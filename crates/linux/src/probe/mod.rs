@@ -73,11 +73,11 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         page_bytes: answers.page_bytes,
         hypervisor: hypervisor::read_hypervisor(root, &processor, signature),
         governor: cpu::read_governor(root),
-        thp,
         hugetlb: hugetlb::read_pools(root)?,
         thp_disable: thp_disable(answers),
         except_advised: answers.except_advised.is_ok(),
         can_trace: answers.trace.is_ok(),
+        can_collapse: thp.is_ok() && answers.collapse.is_ok(),
         cgroup: cgroup::read_memory_group(root)?.cgroup,
         user: user(answers),
         glibc: libraries::find_glibc(root, &answers.arch),
@@ -86,6 +86,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         free_blocks: free_blocks(root)?,
         balloon: balloon::read_balloon(root, answers.page_bytes, block_bytes),
         cpu_model: processor.model,
+        thp,
     })
 }
 

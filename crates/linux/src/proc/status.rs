@@ -19,6 +19,8 @@ pub struct Status {
     pub page_table_bytes: Option<u64>,
     /// `THP_enabled`: whether prctl(2) allows huge pages; absent before Linux 5.0.
     pub thp_enabled: Option<bool>,
+    /// `Seccomp_filters`: how many filters its calls pass; absent before Linux 5.9.
+    pub seccomp_filters: Option<u64>,
 }
 
 /// Parses `/proc/PID/status`. `Uid` must be there; kernel threads have no `VmHWM`.
@@ -44,6 +46,7 @@ pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
             "VmHWM" => status.peak_rss_bytes = Some(kib(at, field, value)?),
             "VmPTE" => status.page_table_bytes = Some(kib(at, field, value)?),
             "THP_enabled" => status.thp_enabled = Some(number(at, field, value)? != 0),
+            "Seccomp_filters" => status.seccomp_filters = Some(number(at, field, value)?),
             _ => {}
         }
     }
@@ -68,7 +71,7 @@ mod tests {
     fn a_real_one() {
         let text = b"Name:\tsort\nUmask:\t0022\nState:\tt (tracing stop)\nPid:\t77\nPPid:\t76\n\
             Uid:\t1000\t0\t0\t0\nVmPeak:\t  190000 kB\nVmHWM:\t   93516 kB\nVmPTE:\t    1012 kB\n\
-            Threads:\t2\nTHP_enabled:\t0\n";
+            Threads:\t2\nSeccomp_filters:\t1\nTHP_enabled:\t0\n";
         let wanted = Status {
             process: None,
             parent: Some(76),
@@ -77,6 +80,7 @@ mod tests {
             peak_rss_bytes: Some(93_516 << 10),
             page_table_bytes: Some(1012 << 10),
             thp_enabled: Some(false),
+            seccomp_filters: Some(1),
         };
         assert_eq!(parse_status(text), Ok(wanted));
         let bare = parse_status(b"Uid:\t1\t2\t3\t4\n").unwrap();

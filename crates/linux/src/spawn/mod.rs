@@ -21,6 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hugewise_model::run::policy::Collapse;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use serde::{Deserialize, Serialize};
 
@@ -28,15 +29,18 @@ use crate::machine::identity::Identity;
 
 mod calls;
 mod child;
+mod collapser;
 mod drain;
 mod entry;
 mod exit_reading;
 pub(crate) mod folios;
 mod hook;
 mod image;
+mod injector;
 mod keeper;
 pub(crate) mod page_scan;
 mod plain;
+mod registers;
 mod running;
 mod sacrifice;
 mod scratch;
@@ -77,6 +81,8 @@ pub struct Launch {
     pub prctl: ThpPrctl,
     /// Whether its tree is traced to advise its memory.
     pub tracer: Tracer,
+    /// When the memory that its tree has in use is made huge; not together with a tracer.
+    pub collapse: Option<Collapse>,
     /// Its user; `None` is the user of this process.
     pub identity: Option<Identity>,
     /// Where it runs; `None` is here.
@@ -107,6 +113,7 @@ impl Launch {
             environment: Vec::new(),
             prctl: ThpPrctl::Leave,
             tracer: Tracer::None,
+            collapse: None,
             identity: None,
             directory: None,
             stdin: None,
@@ -117,6 +124,12 @@ impl Launch {
             cpus: None,
             scratch: None,
         }
+    }
+
+    /// Whether calls are made in its tree, so that this process has to stay.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        !self.tracer.is_none() || self.collapse.is_some()
     }
 
     /// The program, as the user wrote it.

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
+use hugewise_model::run::policy::Collapse;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 use hugewise_model::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
@@ -39,6 +40,7 @@ pub(super) struct Order {
     pub(super) environment: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) prctl: ThpPrctl,
     pub(super) tracer: Tracer,
+    pub(super) collapse: Option<Collapse>,
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
@@ -60,6 +62,7 @@ impl Order {
             environment: environment(launch),
             prctl: launch.prctl,
             tracer: launch.tracer,
+            collapse: launch.collapse,
             identity: launch.identity.clone(),
             directory: launch
                 .directory

@@ -168,6 +168,7 @@ pub(super) fn host() -> Host {
         hugetlb: BTreeMap::new(),
         thp_disable: ThpDisable::Off,
         can_trace: false,
+        can_collapse: false,
         except_advised: false,
         cgroup: Cgroup {
             version: 0,

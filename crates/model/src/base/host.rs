@@ -55,6 +55,9 @@ pub struct Host {
     /// Whether workloads may be traced and their calls filtered (tried, not guessed).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_trace: bool,
+    /// Whether the kernel knows `MADV_COLLAPSE` (tried, not guessed; 6.1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_collapse: bool,
     /// The memory cgroup of this process.
     pub cgroup: Cgroup,
     /// Who runs the program, and as whom workloads run.

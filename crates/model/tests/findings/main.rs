@@ -1,6 +1,7 @@
 //! Each rule on a record in which its cause is planted, and on one in which it is not.
 
 mod bloat;
+mod collapsing;
 mod faults;
 mod host_memory;
 mod judged;

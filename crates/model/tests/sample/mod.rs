@@ -61,6 +61,7 @@ pub fn host() -> Host {
         thp_disable: ThpDisable::Off,
         except_advised: true,
         can_trace: false,
+        can_collapse: false,
         cgroup: Cgroup {
             version: 1,
             path: "/".to_owned(),

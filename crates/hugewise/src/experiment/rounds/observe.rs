@@ -182,6 +182,7 @@ impl Rounds<'_> {
             environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
             prctl: realisation.prctl,
             tracer: realisation.tracer,
+            collapse: realisation.collapse,
             ..launch
         }
     }

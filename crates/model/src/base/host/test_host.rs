@@ -25,6 +25,7 @@ pub(crate) fn host(enabled: &str) -> Host {
         thp_disable: ThpDisable::Off,
         except_advised: true,
         can_trace: false,
+        can_collapse: true,
         cgroup: Cgroup {
             version: 2,
             path: "/".into(),

@@ -16,6 +16,7 @@ pub(crate) mod context;
 mod coverage;
 
 mod cheaper_walks;
+mod collapsed_later;
 mod copy_on_write_after_fork;
 mod cost_moved_to_the_start;
 mod equal_coverage;
@@ -55,6 +56,7 @@ pub static RULES: &[&dyn Rule] = &[
     &load_was_the_limit::LoadWasTheLimit,
     &policy_not_applied::PolicyNotApplied,
     &reached_by_tracing::ReachedByTracing,
+    &collapsed_later::CollapsedLater,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

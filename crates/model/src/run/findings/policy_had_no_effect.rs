@@ -1,7 +1,7 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
-use super::coverage;
+use super::{collapsed_later, coverage};
 use super::{Finding, Rule};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
@@ -78,6 +78,9 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
 /// not either.
 fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     let context = view.context;
+    if let Some(why) = collapsed_later::why_nothing(view) {
+        return Ok(why);
+    }
     let baseline = context.baseline();
     let wider = if context.rank(baseline) > context.rank(view.policy) {
         baseline

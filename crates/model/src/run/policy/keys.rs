@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry as Place;
 
 use serde::{Deserialize, Serialize};
 
+use super::collapse::{self, Collapse};
 use super::key::{Acts, File, Key, Value};
 use super::parse::{mthp_text, parse_mthp, parse_number, parse_word};
 use super::runtime::{Runtime, RuntimeSettings};
@@ -38,6 +39,9 @@ pub struct Settings {
     /// `tracer=`: the tracer of `thp=always` without its advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracer: Option<Tracer>,
+    /// `collapse=`: memory that the program has in use is made huge, by tracing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collapse: Option<Collapse>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
@@ -99,6 +103,8 @@ pub static KEYS: &[Key] = &[
         doc: "the allocator, or what glibc's allocator is told" },
     Key { name: "tracer", acts: Acts::Program, file: None, value: words!(tracer: Tracer),
         doc: "the stops of thp=always by tracing, without its advice: what tracing costs" },
+    Key { name: "collapse", acts: Acts::Pages, file: None, value: COLLAPSE,
+        doc: "memory in use is made huge by MADV_COLLAPSE: once, or again and again" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
     runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),
@@ -125,6 +131,19 @@ const SIZES: Value = Value {
     get: |settings, _| match settings.mthp.is_empty() {
         true => Vec::new(),
         false => vec![(String::new(), mthp_text(&settings.mthp))],
+    },
+};
+
+const COLLAPSE: Value = Value {
+    offered: || collapse::OFFERED.to_owned(),
+    is_name: str::is_empty,
+    set: |settings, pair| match settings.collapse.replace(pair.value.parse()?) {
+        None => Ok(()),
+        Some(_) => Err(twice(pair.key)),
+    },
+    get: |settings, _| {
+        let set = settings.collapse.iter();
+        set.map(|value| (String::new(), value.to_string())).collect()
     },
 };
 

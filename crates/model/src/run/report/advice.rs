@@ -8,6 +8,7 @@ use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::policy::environment;
+use crate::run::policy::Collapse;
 use crate::run::policy::realise::{EnvChange, FileWrite, Realisation, ThpPrctl, Tracer};
 use crate::text::wrap::{plain, quoted};
 
@@ -220,6 +221,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .chain(tracer(realisation.tracer))
         .map(str::to_owned)
         .collect();
+    means.extend(realisation.collapse.map(collapse));
     means.extend(realisation.environment.iter().map(variable));
     let files = realisation.files.iter();
     means.extend(files.map(|file| format!("{} (as root)", write(file))));
@@ -247,6 +249,11 @@ fn tracer(tracer: Tracer) -> Option<&'static str> {
             Some("madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer")
         }
     }
+}
+
+fn collapse(collapse: Collapse) -> String {
+    let when = collapse.clause();
+    format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
 }
 
 fn variable(change: &EnvChange) -> String {
@@ -285,6 +292,7 @@ mod tests {
                 },
             ],
             tracer: Tracer::Huge,
+            collapse: Some(Collapse::After(std::time::Duration::from_secs(2))),
             files: vec![FileWrite {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
@@ -294,6 +302,7 @@ mod tests {
         let expected = [
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
             "madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer",
+            "madvise(MADV_COLLAPSE) of memory in use after 2s: in the program, or by a tracer",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
             "echo always > /sys/x (as root)",

@@ -1,7 +1,8 @@
 //! Policies that make memory huge while the program has it in use.
 
 use expect_test::expect;
-use hugewise_model::run::findings::Outcome;
+use hugewise_model::run::compare::Answer;
+use hugewise_model::run::findings::{self, Finding, Outcome};
 use hugewise_model::run::policy::Policy;
 use hugewise_model::run::record::Record;
 use hugewise_model::run::trial::{Collapsing, Tracing};
@@ -47,9 +48,19 @@ fn what_became_huge_is_said_with_its_stops() {
         )),
         "collapsed-later",
         Outcome::Shown,
-        &expect![[""]],
+        &expect![[r#"
+            collapse=after:2s: made 412 MiB huge that the program had in use. 7 calls a run, for which one thread at a time stood 96.0 ms in all, 21.0 ms at the longest. Refused: EINVAL for 4 MiB. Not reached: /bin/x runs 32-bit code, which is not traced
+        "#]],
     );
     assert!(of(&judge(&record(&[], &did, &[])), "policy-had-no-effect").is_none());
+}
+
+fn without_effect(did: &Collapsing) -> Vec<Finding> {
+    let record = record(&[], did, &[]);
+    let mut table = sample::table(&record, 0.005);
+    let policy = "collapse=after:2s".to_owned();
+    table.verdict.policies.insert(policy, Answer::NoEffect);
+    findings::judge(&record, &table)
 }
 
 #[test]
@@ -69,18 +80,24 @@ fn that_nothing_became_huge_is_said_with_the_reason() {
         &judge(&record(&[], &refused, &[])),
         "collapsed-later",
         Outcome::NotShown,
-        &expect![[""]],
+        &expect![[r#"
+            collapse=after:2s: made nothing huge, because the kernel refused it (ENOMEM)
+        "#]],
     );
     says(
-        &judge(&record(&[], &none, &[])),
+        &without_effect(&none),
         "policy-had-no-effect",
         Outcome::Shown,
-        &expect![[""]],
+        &expect![[r#"
+            collapse=after:2s: no page was huge, because no small page was in use in a private anonymous range of at least one huge page. 51,200 and 51,200 minor faults
+        "#]],
     );
     says(
-        &judge(&record(&[], &early, &[])),
+        &without_effect(&early),
         "policy-had-no-effect",
         Outcome::Shown,
-        &expect![[""]],
+        &expect![[r#"
+            collapse=after:2s: no page was huge, because the program ended before that time. 51,200 and 51,200 minor faults
+        "#]],
     );
 }

@@ -92,7 +92,7 @@ pub(super) fn why_nothing(view: &PolicyView<'_, '_>) -> Option<String> {
 /// Why nothing became huge.
 fn nothing(seen: &[&Collapsing]) -> String {
     if seen.iter().all(|it| it.passes == 0) {
-        "the program ended before".to_owned()
+        "the program ended before that time".to_owned()
     } else if seen.iter().all(|it| it.calls == 0) {
         "no small page was in use in a private anonymous range of at least one huge page".to_owned()
     } else {

@@ -15,17 +15,17 @@ pub(super) enum Injector {
     /// Nobody.
     None,
     /// Advises memory when it is mapped.
-    Advice(Tracer),
+    Advice(Box<Tracer>),
     /// Makes memory huge that is in use.
-    Collapse(Collapser),
+    Collapse(Box<Collapser>),
 }
 
 impl Injector {
     /// For the tree of `main`.
     pub(super) fn new(order: &Order, main: i32) -> Self {
         match (Tracer::new(order.tracer, main), order.collapse) {
-            (Some(tracer), _) => Self::Advice(tracer),
-            (None, Some(when)) => Self::Collapse(Collapser::new(when, main)),
+            (Some(tracer), _) => Self::Advice(Box::new(tracer)),
+            (None, Some(when)) => Self::Collapse(Box::new(Collapser::new(when, main))),
             (None, None) => Self::None,
         }
     }

@@ -31,7 +31,7 @@ enum Step {
 }
 
 /// How an injection ended.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum End {
     /// The call was made; its error.
     Made(Result<(), i32>),

@@ -20,19 +20,20 @@ use super::tracer::{block_bytes, program_of};
 use crate::machine::clock::nanoseconds;
 use crate::machine::error::name_of_number;
 use crate::machine::root::Root;
+use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
 use crate::proc::tree;
 
 mod injection;
+mod pace;
 mod space;
 mod threads;
 
 use injection::{End, Injection};
-use space::{Identity, Space};
+use pace::Pace;
+use space::{Identity, Space, filters_of};
 use threads::{Choice, Thread};
 
-/// How long is waited for a better moment.
-const PAUSE: Duration = Duration::from_millis(10);
 /// So many bad moments in a row are enough for one process.
 const ENOUGH_FAILURES: u32 = 50;
 
@@ -42,8 +43,7 @@ pub(super) struct Collapser {
     when: Collapse,
     /// When the next pass begins; `None` before the start and after the last.
     due: Option<Instant>,
-    /// When something may be done again.
-    not_before: Instant,
+    pace: Pace,
     /// The process below which the tree is.
     root: u32,
     /// What was below it before, which is no part of the tree.
@@ -71,7 +71,7 @@ impl Collapser {
         Self {
             when,
             due: None,
-            not_before: Instant::now(),
+            pace: Pace::new(),
             root,
             strangers,
             resident: None,
@@ -118,7 +118,7 @@ impl Collapser {
         let now = Instant::now();
         match &self.injection {
             Some(injection) => injection.patience(),
-            None if !self.is_idle() => Some(self.not_before.saturating_duration_since(now)),
+            None if !self.is_idle() => Some(self.pace.rest()),
             None => Some(self.due?.saturating_duration_since(now)),
         }
     }
@@ -135,7 +135,7 @@ impl Collapser {
         if self.is_idle() && self.due.is_some_and(|due| due <= now) {
             self.begin_pass(now);
         }
-        if !self.is_idle() && self.not_before <= now {
+        if !self.is_idle() && self.pace.rest().is_zero() {
             self.inject_next();
         }
     }
@@ -166,7 +166,7 @@ impl Collapser {
     /// Begins the next call, in this process or the next that has something to be made huge.
     fn inject_next(&mut self) {
         while self.injection.is_none() {
-            let piece = self.space.as_mut().and_then(|it| it.pieces.pop_front());
+            let piece = self.space.as_mut().and_then(|it| it.take(self.pace.most));
             let Some(piece) = piece else {
                 self.space = None;
                 match self.todo.pop_front() {
@@ -183,7 +183,7 @@ impl Collapser {
 
     fn space_of(&mut self, pid: u32) -> Option<Space> {
         let identity = Identity::of(pid)?;
-        if filters_of(pid) != self.filters {
+        if filters_of(pid) > self.filters {
             let program = program_of(pid.cast_signed());
             self.tracing
                 .say(format!("{program} filters its own system calls (seccomp)"));
@@ -200,8 +200,14 @@ impl Collapser {
         }
     }
 
+    /// One that is about to end has no memory any more, and may not be read either.
     fn say_refused(&mut self, pid: u32) {
-        let program = program_of(pid.cast_signed());
+        let status = read_status(&Root::real(), pid).ok();
+        if status.and_then(|status| status.peak_rss_bytes).is_none() {
+            return;
+        }
+        let stat = read_pid_stat(&Root::real(), pid).ok();
+        let program = stat.map_or_else(String::new, |stat| stat.command);
         self.tracing.say(format!(
             "{program} may not be traced, as a set-user-ID program"
         ));
@@ -254,13 +260,13 @@ impl Collapser {
     }
 
     fn try_later(&mut self, piece: Range<u64>) {
-        self.not_before = Instant::now() + PAUSE;
+        self.pace.pause();
         let Some(space) = &mut self.space else { return };
         space.failures += 1;
         if space.failures > ENOUGH_FAILURES {
             return self.leave_process("stood in no call that a stop leaves as it is");
         }
-        space.pieces.push_front(piece);
+        space.give_back(piece);
     }
 
     /// Leaves the rest of a process for this pass.
@@ -316,7 +322,7 @@ impl Collapser {
     /// stood.
     fn made(&mut self, injection: &Injection, result: Result<(), i32>) {
         let held = injection.held();
-        self.not_before = Instant::now() + held;
+        self.pace.stood(held);
         let Some(space) = &mut self.space else { return };
         space.failures = 0;
         let range = injection.range.clone();
@@ -342,10 +348,4 @@ impl Collapser {
             *counted.refused.entry(name).or_default() += refused;
         }
     }
-}
-
-/// How many filters of system calls a process has; `None` where the kernel does not say it.
-fn filters_of(pid: u32) -> Option<u64> {
-    let status = read_status(&Root::real(), pid).ok()?;
-    status.seccomp_filters
 }

@@ -13,10 +13,8 @@ use super::threads;
 use crate::machine::root::Root;
 use crate::proc::maps;
 use crate::proc::pid_stat::read_pid_stat;
+use crate::proc::status::read_status;
 use crate::spawn::page_scan::{self, HUGE, PRESENT, PageFilter, ZERO};
-
-/// About so much is made huge by one call, so that a thread stands for some 20 ms.
-const PIECE_BYTES: u64 = 64 << 20;
 
 /// An address space: another process, or another program in it, has another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,13 +37,19 @@ impl Identity {
     }
 }
 
+/// How many filters of system calls a process has; `None` where the kernel does not say it.
+pub(super) fn filters_of(pid: u32) -> Option<u64> {
+    let status = read_status(&Root::real(), pid).ok()?;
+    status.seccomp_filters
+}
+
 /// An address space of which something is still to be made huge.
 #[derive(Debug)]
 pub(super) struct Space {
     pub(super) identity: Identity,
     /// Where an instruction of a call stands.
     pub(super) call: Option<u64>,
-    pub(super) pieces: VecDeque<Range<u64>>,
+    pieces: VecDeque<Range<u64>>,
     /// How often no thread could be stopped.
     pub(super) failures: u32,
     /// Whether the kernel says which blocks are huge.
@@ -82,8 +86,24 @@ impl Space {
             small.append(&mut space.small(whole)?);
         }
         let left: Vec<u64> = small.difference(done).copied().collect();
-        space.pieces = pieces(&left, block).collect();
+        space.pieces = stretches(&left, block).collect();
         Ok(space)
+    }
+
+    /// What one call takes, `most` bytes of it.
+    pub(super) fn take(&mut self, most: u64) -> Option<Range<u64>> {
+        let stretch = self.pieces.pop_front()?;
+        let most = (most - most % self.block).max(self.block);
+        let end = stretch.end.min(stretch.start + most);
+        if end < stretch.end {
+            self.pieces.push_front(end..stretch.end);
+        }
+        Some(stretch.start..end)
+    }
+
+    /// What a call could not be made for.
+    pub(super) fn give_back(&mut self, piece: Range<u64>) {
+        self.pieces.push_front(piece);
     }
 
     /// The blocks of a range, from block to block, that hold memory and are not huge.
@@ -153,12 +173,10 @@ fn tells_huge(pagemap: &File, block: u64) -> bool {
     !matches!(scanned, Err(Missing::NotSupported { .. }))
 }
 
-/// Neighbouring blocks together, as many as one call takes.
-fn pieces(blocks: &[u64], block: u64) -> impl Iterator<Item = Range<u64>> {
-    let most = (PIECE_BYTES / block).max(1) as usize;
+/// Neighbouring blocks together.
+fn stretches(blocks: &[u64], block: u64) -> impl Iterator<Item = Range<u64>> {
     blocks
         .chunk_by(move |a, b| a + block == *b)
-        .flat_map(move |neighbours| neighbours.chunks(most))
         .filter_map(move |few| Some(*few.first()?..few.last()? + block))
 }
 
@@ -226,15 +244,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_takes_neighbours() {
+    fn neighbours_lie_together() {
         let block = 2 << 20;
         let blocks: Vec<u64> = (0..40).chain([50]).map(|at| at * block).collect();
-        let ranges: Vec<Range<u64>> = pieces(&blocks, block).collect();
-        let wanted = [
-            0..32 * block,
-            32 * block..40 * block,
-            50 * block..51 * block,
-        ];
-        assert_eq!(ranges, wanted);
+        let ranges: Vec<Range<u64>> = stretches(&blocks, block).collect();
+        assert_eq!(ranges, [0..40 * block, 50 * block..51 * block]);
     }
 }

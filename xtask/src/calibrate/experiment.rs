@@ -225,6 +225,7 @@ fn nowhere() -> Host {
         thp_disable: ThpDisable::Off,
         except_advised: false,
         can_trace: false,
+        can_collapse: false,
         cgroup: Cgroup {
             version: 0,
             path: String::new(),

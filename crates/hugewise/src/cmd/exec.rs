@@ -144,7 +144,7 @@ fn launch(arguments: &Arguments, realisation: &Realisation) -> Result<Launch> {
         environment: environment(&realisation.environment, |name| std::env::var(name).ok()),
         prctl: realisation.prctl,
         tracer: realisation.tracer,
-            collapse: realisation.collapse,
+        collapse: realisation.collapse,
         identity: invoker::identity()?,
         ..Launch::new(runtimes::filled(
             arguments.command.clone(),

@@ -107,7 +107,9 @@ pub fn made_huge_later(ground: &Ground) {
         "later:thp=madvise,collapse=after:3s",
     ];
     // A guest may be emulated, and slow.
-    let held = touch(ground).into_iter().chain(["--hold", "6000"].map(str::to_owned));
+    let held = touch(ground)
+        .into_iter()
+        .chain(["--hold", "6000"].map(str::to_owned));
     let held: Vec<String> = held.collect();
     let report = experiment(ground, &flags, &held);
     assert_complete(&report);

@@ -29,8 +29,8 @@ use heap::Heap;
 use thread::{Step, Thread};
 
 pub(super) use filter::Filter;
-pub(super) use heap::program_of;
 pub use filter::try_tracing;
+pub(super) use heap::program_of;
 
 /// After exec(2) there is its own end, behind which stands no instruction that could be repeated,
 /// then the entry of the program's first call.

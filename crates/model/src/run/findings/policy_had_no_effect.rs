@@ -1,8 +1,8 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
-use super::{collapsed_later, coverage};
 use super::{Finding, Rule};
+use super::{collapsed_later, coverage};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;

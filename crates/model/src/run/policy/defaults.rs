@@ -159,7 +159,9 @@ mod tests {
                 "as-is thp=madvise thp=always",
             ),
             (
-                host("never").traceable().with(|host| host.can_collapse = false),
+                host("never")
+                    .traceable()
+                    .with(|host| host.can_collapse = false),
                 Process,
                 "as-is",
             ),

@@ -143,7 +143,8 @@ const COLLAPSE: Value = Value {
     },
     get: |settings, _| {
         let set = settings.collapse.iter();
-        set.map(|value| (String::new(), value.to_string())).collect()
+        set.map(|value| (String::new(), value.to_string()))
+            .collect()
     },
 };
 

@@ -7,8 +7,8 @@ use super::conclusion::{HugePages, conclude};
 use super::equals;
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
-use crate::run::policy::environment;
 use crate::run::policy::Collapse;
+use crate::run::policy::environment;
 use crate::run::policy::realise::{EnvChange, FileWrite, Realisation, ThpPrctl, Tracer};
 use crate::text::wrap::{plain, quoted};
 

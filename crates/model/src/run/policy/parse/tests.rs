@@ -79,7 +79,10 @@ fn faults_say_what_was_expected() {
         ("env.A=1,env.A=2", "`env.A` is set twice"),
         ("mthp=64k:always,mthp=32k:always", "`mthp` is set twice"),
         ("collapse=2s", "expected after:TIME or every:TIME"),
-        ("collapse=after:1s,collapse=every:1s", "`collapse` is set twice"),
+        (
+            "collapse=after:1s,collapse=every:1s",
+            "`collapse` is set twice",
+        ),
         ("mthp=64k:always+65536:never", "is set twice"),
         ("mthp=", "SIZE:MODE"),
         ("mthp=48k:always", "power of two"),

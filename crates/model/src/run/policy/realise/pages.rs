@@ -135,8 +135,7 @@ fn check_switch(draft: &mut Draft<'_>) {
     };
     let advises =
         settings.malloc == Some(Malloc::Thp) && draft.host.thp_disable == ThpDisable::Disabled;
-    let collapses =
-        settings.collapse.is_some() && draft.host.thp_disable == ThpDisable::Disabled;
+    let collapses = settings.collapse.is_some() && draft.host.thp_disable == ThpDisable::Disabled;
     if advises || collapses || settings.mthp.values().any(asks) {
         draft.obstacle(
             "this process inherited PR_SET_THP_DISABLE, which keeps these pages from it",
@@ -308,7 +307,11 @@ fn what_would_change(wanted: &[Wanted]) -> String {
 /// What else would do, where `thp=always` alone is wanted and only tracing is refused.
 fn how_to_trace(draft: &Draft<'_>, wanted: &[Wanted]) -> &'static str {
     let mode_alone = wanted.len() == 1 && draft.policy.settings.thp == Some(Thp::Always);
-    let advised = draft.host.thp.as_ref().is_ok_and(|thp| pmd_mode(draft, thp) == "madvise");
+    let advised = draft
+        .host
+        .thp
+        .as_ref()
+        .is_ok_and(|thp| pmd_mode(draft, thp) == "madvise");
     match mode_alone && advised && !draft.host.can_trace {
         true => {
             "; or allow tracing, which needs no root: kernel.yama.ptrace_scope below 2, and a \

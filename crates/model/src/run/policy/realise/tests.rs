@@ -113,8 +113,16 @@ fn memory_is_made_huge_later_wherever_it_may_be_traced() {
 
 #[test]
 fn a_refusal_of_tracing_is_named_beside_root() {
-    let said = done("thp=always", &host("madvise").unprivileged(), Reach::Process).unwrap_err();
-    assert!(said.contains("run as root with --system; or allow tracing"), "{said}");
+    let said = done(
+        "thp=always",
+        &host("madvise").unprivileged(),
+        Reach::Process,
+    )
+    .unwrap_err();
+    assert!(
+        said.contains("run as root with --system; or allow tracing"),
+        "{said}"
+    );
     assert!(said.contains("kernel.yama.ptrace_scope below 2"), "{said}");
     let said = done("thp=always", &host("never").unprivileged(), Reach::Process).unwrap_err();
     assert!(!said.contains("tracing"), "{said}");

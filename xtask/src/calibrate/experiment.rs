@@ -227,6 +227,7 @@ fn nowhere() -> Host {
         except_advised: false,
         can_trace: false,
         library: None,
+        can_collapse: false,
         cgroup: Cgroup {
             version: 0,
             path: String::new(),

@@ -175,6 +175,8 @@ const EXAMPLES: [(&str, &str); 22] = [
         "
   # malloc with huge pages
   hugewise exec --policy malloc=thp -- ./prog
+  # Memory in use becomes huge 10 s after the start, without root
+  hugewise exec --policy collapse=after:10s -- ./prog
   # A system setting for the time of the command
   sudo hugewise exec --system --policy thp=always -- ./prog",
     ),

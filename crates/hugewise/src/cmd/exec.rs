@@ -24,7 +24,9 @@ use crate::{exit, invoker, paths, program};
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
+    after_help = "With collapse=after:TIME this process only waits once that time is over, and the command\n\
+                  outlives it. With thp=always by tracing it never leaves, and the command dies with it.\n\n\
+                  Exit codes:  that of the command; 128 + N if signal N ended it; 126 if it could\n\
                   \x20            not be run, 127 if there is none; 4 if the policy is not possible\n\
                   \x20            on this machine, 6 if another experiment has it"
 )]
@@ -69,15 +71,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(reason) = unreached(&realisation, launch.program()) {
         message(reason);
     }
-    if !realisation.tracer.is_none() {
-        let relay = Relay::catch()?;
-        let ran = spawn::run_traced(&launch, || relay.next());
-        return exit_code(ran.map(|(outcome, tracing)| {
-            for sentence in &tracing.beyond {
-                message(sentence);
-            }
-            outcome
-        }));
+    if realisation.files.is_empty() && launch.is_traced() {
+        return exit_code(run_beside(&launch, &Relay::catch()?));
     }
     if realisation.files.is_empty() && !realisation.limits.is_none() {
         let relay = Relay::catch()?;
@@ -140,12 +135,24 @@ fn while_applied(
     let outcome = {
         let _applied = machine.apply(realisation)?;
         drop(turn.measuring);
-        spawn::run_plain(launch, || relay.next())
+        run_beside(launch, &relay)
     };
     for left in machine.finish()? {
         message(left);
     }
     exit_code(outcome)
+}
+
+/// Runs the command below this process, which passes signals on.
+fn run_beside(launch: &Launch, relay: &Relay) -> machine::error::Result<Outcome> {
+    if !launch.is_traced() {
+        return spawn::run_plain(launch, || relay.next());
+    }
+    let (outcome, tracing) = spawn::run_traced(launch, || relay.next())?;
+    for sentence in &tracing.beyond {
+        message(sentence);
+    }
+    Ok(outcome)
 }
 
 fn exit_code(outcome: machine::error::Result<Outcome>) -> Result<ExitCode> {

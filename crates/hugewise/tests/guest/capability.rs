@@ -18,6 +18,8 @@ pub enum Capability {
     Mthp,
     /// `PAGEMAP_SCAN` (6.7).
     PageScan,
+    /// `MADV_COLLAPSE` (6.1), and children that may be traced.
+    Collapse,
     /// `/sys/kernel/btf/vmlinux`.
     Btf,
     /// A tracing program loads.
@@ -41,11 +43,12 @@ const LITTLE_KIB: u64 = 4 << 20;
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Root,
         Self::Thp,
         Self::Mthp,
         Self::PageScan,
+        Self::Collapse,
         Self::Btf,
         Self::Bpf,
         Self::Kprobe,
@@ -63,6 +66,7 @@ impl Capability {
             Self::Thp => "thp",
             Self::Mthp => "mthp",
             Self::PageScan => "page-scan",
+            Self::Collapse => "collapse",
             Self::Btf => "btf",
             Self::Bpf => "bpf",
             Self::Kprobe => "kprobe",
@@ -85,6 +89,7 @@ impl Capability {
                 _ => Ok(()),
             },
             Self::PageScan => accepted(answers.pagemap_scan),
+            Self::Collapse => accepted(answers.collapse).and(accepted(answers.trace)),
             Self::Btf => accepted(answers.btf),
             Self::Bpf => accepted(answers.bpf_program),
             Self::Kprobe => accepted(answers.kprobe),

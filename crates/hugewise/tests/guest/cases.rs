@@ -86,6 +86,11 @@ const CASES: &[Case] = &[
         test: run::policies_of_a_process,
     },
     Case {
+        name: "run: memory made huge later",
+        needs: &[Capability::Thp, Capability::Collapse, Capability::Root],
+        test: run::made_huge_later,
+    },
+    Case {
         name: "run: the system's policies, undone",
         needs: &[Capability::Thp, Capability::Root],
         test: run::policies_of_the_system,

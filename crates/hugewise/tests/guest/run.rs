@@ -97,6 +97,30 @@ pub fn policies_of_the_system(ground: &Ground) {
     }
 }
 
+/// Memory that faults left small is huge at the end, made so from outside.
+pub fn made_huge_later(ground: &Ground) {
+    let flags = [
+        "--system",
+        "--policy",
+        "small:thp=madvise",
+        "--policy",
+        "later:thp=madvise,collapse=after:3s",
+    ];
+    // A guest may be emulated, and slow.
+    let held = touch(ground)
+        .into_iter()
+        .chain(["--hold", "6000"].map(str::to_owned));
+    let held: Vec<String> = held.collect();
+    let report = experiment(ground, &flags, &held);
+    assert_complete(&report);
+    let huge = |policy: &str| values(&report, policy, "huge_anon_exit_bytes");
+    let (small, later) = (huge("small"), huge("later"));
+    let most = (ground.pages_each() * ground.answers.page_bytes) as f64;
+    assert!(small.iter().all(|&bytes| bytes <= most), "{small:?}");
+    let right = later.iter().all(|&bytes| bytes >= BYTES as f64);
+    assert!(right && !later.is_empty(), "{later:?}");
+}
+
 /// Each size alone: folios of it were allocated, where the kernel counts them.
 pub fn smaller_sizes(ground: &Ground) {
     let before = settings();

@@ -98,3 +98,18 @@ impl fmt::Display for Error {
         }
     }
 }
+
+/// The name of an error number that madvise(2) can give; of others the number.
+pub(crate) fn name_of_number(error: i32) -> String {
+    let name = match error {
+        libc::EAGAIN => "EAGAIN",
+        libc::EBUSY => "EBUSY",
+        libc::EFAULT => "EFAULT",
+        libc::EINTR => "EINTR",
+        libc::EINVAL => "EINVAL",
+        libc::EIO => "EIO",
+        libc::ENOMEM => "ENOMEM",
+        other => return format!("error {other}"),
+    };
+    name.to_owned()
+}

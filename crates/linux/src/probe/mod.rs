@@ -74,12 +74,12 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         page_bytes: answers.page_bytes,
         hypervisor: hypervisor::read_hypervisor(root, &processor, signature),
         governor: cpu::read_governor(root),
-        thp,
         hugetlb: hugetlb::read_pools(root)?,
         thp_disable: thp_disable(answers),
         except_advised: answers.except_advised.is_ok(),
         can_trace: answers.trace.is_ok(),
         library: answers.library.clone().filter(|path| !path.is_empty()),
+        can_collapse: thp.is_ok() && answers.collapse.is_ok(),
         cgroup: Cgroup {
             can_make: answers.cgroup_write.is_ok(),
             ..cgroup::read_memory_group(root)?.cgroup
@@ -91,6 +91,7 @@ pub fn host(root: &Root, answers: &Answers) -> Result<Host> {
         free_blocks: free_blocks(root)?,
         balloon: balloon::read_balloon(root, answers.page_bytes, block_bytes),
         cpu_model: processor.model,
+        thp,
     })
 }
 

@@ -21,6 +21,8 @@ pub struct Status {
     pub thp_enabled: Option<bool>,
     /// `NoNewPrivs`: whether executing a file gives it no more rights, by its owner or capabilities.
     pub no_new_privileges: bool,
+    /// `Seccomp_filters`: how many filters its calls pass; absent before Linux 5.9.
+    pub seccomp_filters: Option<u64>,
 }
 
 /// Parses `/proc/PID/status`. `Uid` must be there; kernel threads have no `VmHWM`.
@@ -47,6 +49,7 @@ pub fn parse_status(bytes: &[u8]) -> Parsed<Status> {
             "VmPTE" => status.page_table_bytes = Some(kib(at, field, value)?),
             "THP_enabled" => status.thp_enabled = Some(number(at, field, value)? != 0),
             "NoNewPrivs" => status.no_new_privileges = number(at, field, value)? != 0,
+            "Seccomp_filters" => status.seccomp_filters = Some(number(at, field, value)?),
             _ => {}
         }
     }
@@ -71,7 +74,7 @@ mod tests {
     fn a_real_one() {
         let text = b"Name:\tsort\nUmask:\t0022\nState:\tt (tracing stop)\nPid:\t77\nPPid:\t76\n\
             Uid:\t1000\t0\t0\t0\nVmPeak:\t  190000 kB\nVmHWM:\t   93516 kB\nVmPTE:\t    1012 kB\n\
-            Threads:\t2\nTHP_enabled:\t0\nNoNewPrivs:\t1\n";
+            Threads:\t2\nSeccomp_filters:\t1\nTHP_enabled:\t0\nNoNewPrivs:\t1\n";
         let wanted = Status {
             process: None,
             parent: Some(76),
@@ -81,6 +84,7 @@ mod tests {
             page_table_bytes: Some(1012 << 10),
             thp_enabled: Some(false),
             no_new_privileges: true,
+            seccomp_filters: Some(1),
         };
         assert_eq!(parse_status(text), Ok(wanted));
         let bare = parse_status(b"Uid:\t1\t2\t3\t4\n").unwrap();

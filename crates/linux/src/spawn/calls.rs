@@ -180,7 +180,8 @@ pub(super) fn next_change() -> Change {
 fn peek_change() -> io::Result<Option<(i32, bool)>> {
     // SAFETY: siginfo_t is a plain structure, for which zeroes are valid.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let options = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // Stops of tracees are seen whatever is asked for; those of other children are their own affair.
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: the place is valid for the answer.
     checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, options) })?;
     // SAFETY: waitid fills the number of a child in, or leaves the zero.

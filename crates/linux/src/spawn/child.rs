@@ -117,6 +117,12 @@ impl Settings {
         Step::Cgroup.check(if written == 1 { 0 } else { -1 })
     }
 
+    /// Whether it cannot go on without its parent. With a filter its calls would fail; one that
+    /// is measured is of no use any more.
+    fn dies_with_parent(&self, streams: Streams) -> bool {
+        streams == Streams::Fresh || self.filter.is_some()
+    }
+
     /// Groups first: once the user is changed, they could not be.
     fn become_user(&self) -> Result<(), Failure> {
         let Some((uid, gid, groups)) = &self.identity else {
@@ -289,7 +295,9 @@ fn live(
             give_up(note, failure);
         }
         // Only now: a change of user clears it.
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if settings.dies_with_parent(streams) {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        }
         if libc::getppid().unsigned_abs() != keeper {
             libc::_exit(127);
         }

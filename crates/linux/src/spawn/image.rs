@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::ptr;
 
 use super::wire::Order;
+use crate::machine::identity::is_root;
 
 /// Program, arguments and environment as the kernel wants them.
 #[derive(Debug)]
@@ -49,6 +51,16 @@ impl Image {
             .iter()
             .map(|path| OsStr::from_bytes(path.to_bytes()))
             .find(|path| std::path::Path::new(path).is_file())
+    }
+
+    /// Whether the command is a set-user-id or set-group-id program and we are not root
+    /// (`LSM_UNSAFE_PTRACE`, security/commoncap.c).
+    pub(super) fn would_lose_privilege(order: &Order) -> bool {
+        const SET_ID: u32 = 0o6000;
+        let image = Self::prepare(order).ok();
+        let path = image.as_ref().and_then(Self::likely_path);
+        let mode = path.and_then(|path| std::fs::metadata(path).ok());
+        !is_root() && mode.is_some_and(|file| file.permissions().mode() & SET_ID != 0)
     }
 
     /// Becomes the program; returns the error number when no candidate could be run. As with

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -15,8 +14,8 @@ use super::calls::{self, Change};
 use super::child::Child;
 use super::exit_reading::{self, ExitReading};
 use super::image::Image;
+use super::injector::Injector;
 use super::tracee::{self, Options, Stop};
-use super::tracer::Tracer;
 use super::usage::Usage;
 use super::wire::{self, End, Event, Order, Ready};
 use crate::machine::clock;
@@ -53,8 +52,8 @@ pub(super) struct Keeper {
     refused_since: Option<Instant>,
     usage: Usage,
     exit: Result<ExitReading, Missing>,
-    /// The tracer of the whole tree, where one was asked for.
-    tracer: Option<Tracer>,
+    /// Who has the tree make calls.
+    injector: Injector,
 }
 
 impl Keeper {
@@ -62,7 +61,7 @@ impl Keeper {
         Self {
             socket,
             signals,
-            tracer: Tracer::new(order.tracer, child.pid),
+            injector: Injector::new(&order, child.pid),
             order,
             child,
             begun: Instant::now(),
@@ -103,26 +102,30 @@ impl Keeper {
     pub(super) fn begin_tracing(&mut self) -> Result<(), String> {
         let may_hold = match self.order.at_exit {
             AtExit::Pass => Err(Missing::NotAsked),
-            AtExit::Hold if self.would_lose_privilege() => Err(Missing::NotPermitted {
-                grant: "root, because a traced set-user-id program would lose its privilege"
-                    .to_owned(),
-            }),
+            AtExit::Hold if Image::would_lose_privilege(&self.order) => {
+                Err(Missing::NotPermitted {
+                    grant: "root, because a traced set-user-id program would lose its privilege"
+                        .to_owned(),
+                })
+            }
             AtExit::Hold => Ok(()),
         };
-        let options = match (&self.tracer, &may_hold) {
-            (None, Err(missing)) => {
-                self.exit = Err(missing.clone());
-                return Ok(());
-            }
-            (None, Ok(())) => Options::END,
-            (Some(_), Ok(())) => Options::END.and(Options::TREE),
-            (Some(_), Err(_)) => Options::TREE,
+        let tree = self.injector.options();
+        let end = may_hold.is_ok().then_some(Options::END);
+        let Some(options) = tree.into_iter().chain(end).reduce(Options::and) else {
+            self.exit = Err(may_hold.err().unwrap_or(Missing::NotAsked));
+            return Ok(());
         };
+        let options = options.and(Options::TOLD_APART);
         let seized = tracee::seize(self.child.pid, options);
-        if let (Some(_), Err(error)) = (&self.tracer, &seized) {
-            return Err(format!(
-                "tracing the workload (thp=always without --system): {error}"
-            ));
+        match &seized {
+            Err(error) if tree.is_some() => {
+                return Err(format!(
+                    "tracing the workload (thp=always without --system): {error}"
+                ));
+            }
+            Err(_) => {}
+            Ok(()) => self.injector.share(self.child.pid, options),
         }
         let may_hold = may_hold.and(seized.map_err(|error| Missing::NotPermitted {
             grant: format!("CAP_SYS_PTRACE (tracing the workload: {error})"),
@@ -133,24 +136,13 @@ impl Keeper {
         Ok(())
     }
 
-    /// Whether the command is a set-user-id or set-group-id program and we are not root
-    /// (`LSM_UNSAFE_PTRACE`, security/commoncap.c).
-    fn would_lose_privilege(&self) -> bool {
-        const SET_ID: u32 = 0o6000;
-        // SAFETY: geteuid has no preconditions.
-        let root = unsafe { libc::geteuid() } == 0;
-        let image = Image::prepare(&self.order).ok();
-        let path = image.as_ref().and_then(Image::likely_path);
-        let mode = path.and_then(|path| std::fs::metadata(path).ok());
-        !root && mode.is_some_and(|file| file.permissions().mode() & SET_ID != 0)
-    }
-
     fn wait_for_release(&mut self) {
         let mut word = [0];
         match (&self.socket).read(&mut word) {
             Ok(1) if word[0] == wire::RELEASE => {
                 self.begun = Instant::now();
                 self.child.release();
+                self.injector.begin();
             }
             _ => self.kill(Cause::Stopped),
         }
@@ -159,7 +151,10 @@ impl Keeper {
     /// Sleeps until a child changes, the other side says something, or time is over.
     fn wait(&mut self) {
         match self.cause {
-            Cause::Itself => self.wait_for_anything(),
+            Cause::Itself => {
+                self.injector.work();
+                self.wait_for_anything();
+            }
             // Nothing that is said can change the end any more.
             cause => {
                 self.wait_for_child(Duration::from_millis(100));
@@ -171,6 +166,8 @@ impl Keeper {
     fn wait_for_anything(&mut self) {
         let limit = self.order.timeout_ns.map(Duration::from_nanos);
         let left = limit.map(|limit| limit.saturating_sub(self.begun.elapsed()));
+        let due = self.injector.patience();
+        let left = left.into_iter().chain(due).min();
         let descriptors = [self.signals.as_fd(), self.socket.as_fd()];
         let [changed, spoken] = calls::wait_readable(descriptors, left);
         if changed {
@@ -222,20 +219,14 @@ impl Keeper {
             match calls::next_change() {
                 Change::Stopped { pid, status } => self.answer(pid, status),
                 Change::Ended { pid, status, usage } => self.reaped(pid, status, usage),
-                Change::Left { pid } => self.forget(pid),
+                Change::Left { pid } => self.injector.forget(pid),
                 last @ (Change::None | Change::NoChild) => return last,
             }
         }
     }
 
-    fn forget(&mut self, pid: i32) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.forget(pid);
-        }
-    }
-
     fn reaped(&mut self, pid: i32, status: i32, usage: Usage) {
-        self.forget(pid);
+        self.injector.forget(pid);
         if pid == self.child.pid {
             self.over = Some((Instant::now(), status));
             let before = self.child.usage_before_exec();
@@ -251,8 +242,8 @@ impl Keeper {
         if stop == Stop::Exit && pid == self.child.pid {
             return self.hold(pid);
         }
-        if let Some(tracer) = &mut self.tracer {
-            return tracer.answer(pid, stop);
+        if self.injector.answer(pid, stop) {
+            return;
         }
         match stop {
             Stop::Group => tracee::leave_stopped(pid),
@@ -312,7 +303,7 @@ impl Keeper {
             usage: self.usage,
             floor_bytes,
             exit: self.exit.clone(),
-            tracing: self.tracer.as_ref().map(|tracer| tracer.tracing.clone()),
+            tracing: self.injector.tracing().cloned(),
             keeper_cpu_ns: calls::own_usage().cpu_ns(),
             outlived: 0,
             survivors: 0,

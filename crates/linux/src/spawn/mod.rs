@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, Tracer};
-use hugewise_model::run::policy::{Numa, environment};
+use hugewise_model::run::policy::{Collapse, Numa, environment};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::identity::Identity;
@@ -30,16 +30,19 @@ use crate::machine::identity::Identity;
 mod calls;
 mod cgroup;
 mod child;
+mod collapser;
 mod drain;
 mod entry;
 mod exit_reading;
 pub(crate) mod folios;
 mod hook;
 mod image;
+mod injector;
 mod keeper;
 pub(crate) mod page_scan;
 mod placement;
 mod plain;
+mod registers;
 mod running;
 mod sacrifice;
 mod scratch;
@@ -81,6 +84,8 @@ pub struct Launch {
     pub prctl: ThpPrctl,
     /// Whether its tree is traced to advise its memory.
     pub tracer: Tracer,
+    /// When the memory that its tree has in use is made huge; not together with a tracer.
+    pub collapse: Option<Collapse>,
     /// Its user; `None` is the user of this process.
     pub identity: Option<Identity>,
     /// Where it runs; `None` is here.
@@ -113,6 +118,7 @@ impl Launch {
             environment: Vec::new(),
             prctl: ThpPrctl::Leave,
             tracer: Tracer::None,
+            collapse: None,
             identity: None,
             directory: None,
             stdin: None,
@@ -133,6 +139,7 @@ impl Launch {
             environment: environment(&policy.environment, |name| std::env::var(name).ok()),
             prctl: policy.prctl,
             tracer: policy.tracer,
+            collapse: policy.collapse,
             numa: policy.numa.clone(),
             group: match policy.limits {
                 limits if limits.is_none() => self.group,
@@ -140,6 +147,12 @@ impl Launch {
             },
             ..self
         }
+    }
+
+    /// Whether calls are made in its tree, so that this process has to stay.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        !self.tracer.is_none() || self.collapse.is_some()
     }
 
     /// The program, as the user wrote it.

@@ -11,15 +11,16 @@ use super::calls::{self, Change};
 use super::cgroup;
 use super::child::{Child, Streams};
 use super::exit_reading::ExitRequest;
+use super::injector::Injector;
 use super::plain::outcome;
-use super::tracee::{self, Options};
-use super::tracer::Tracer;
+use super::tracee;
 use super::wire::{self, Order};
 use crate::machine::error::Result;
 
-/// Runs a workload whose tree is traced, and waits for the last process of it: the filter of its
-/// calls stays, and a filtered call without a tracer fails. `signal` is asked all the time for a
-/// signal that is to be passed on.
+/// Runs a workload in whose tree calls are made, and waits for it: for the last process of a tree
+/// whose calls are filtered, because the filter stays, and a filtered call without a tracer fails;
+/// else for the main process and for what is still due. `signal` is asked all the time for a signal
+/// that is to be passed on.
 ///
 /// # Errors
 /// It could not be started or traced.
@@ -30,40 +31,52 @@ pub fn run_traced(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<(
         cgroup: plan,
         ..Order::of(launch, &ExitRequest::default())?
     };
+    if launch.collapse.is_some() {
+        // What leaves the tree stays below this process, where it is found and may be traced.
+        calls::become_subreaper().map_err(|error| starting(error.to_string()))?;
+    }
     let child = Child::fork(&order, Streams::Inherited).map_err(starting)?;
-    let mut tracer = Tracer::new(launch.tracer, child.pid)
-        .ok_or_else(|| starting("no tracer was asked for".to_owned()))?;
-    tracee::seize(child.pid, Options::TREE)
-        .map_err(|error| starting(format!("tracing it: {error}")))?;
+    let mut injector = Injector::new(&order, child.pid);
+    if let Some(options) = injector.options() {
+        tracee::seize(child.pid, options)
+            .map_err(|error| starting(format!("tracing it: {error}")))?;
+    }
     child.release();
-    let status = wait(child.pid, &mut tracer, signal);
+    injector.begin();
+    let status = wait(child.pid, &mut injector, signal);
     if let Some(sentence) = child.failure(&order) {
         return Err(starting(sentence));
     }
-    Ok((outcome(ExitStatus::from_raw(status)), tracer.tracing))
+    let outcome = outcome(ExitStatus::from_raw(status));
+    Ok((outcome, injector.tracing().cloned().unwrap_or_default()))
 }
 
-/// Waits until nobody is left; the status of the main process.
-fn wait(main: i32, tracer: &mut Tracer, signal: impl Fn() -> Option<i32>) -> i32 {
+/// Waits until nobody is left, or nothing can come; the status of the main process.
+fn wait(main: i32, injector: &mut Injector, signal: impl Fn() -> Option<i32>) -> i32 {
     // A stop is answered at once by waiting for it; a signal is passed on by then.
     const PATIENCE: Duration = Duration::from_millis(10);
-    let mut status = 0;
+    let mut over = None;
     let changes = calls::ChildSignals::begin();
     loop {
         match calls::next_change() {
-            Change::Stopped { pid, status } => tracer.answer(pid, tracee::reason(status)),
-            Change::Ended {
-                pid, status: last, ..
-            } => {
-                tracer.forget(pid);
-                if pid == main {
-                    status = last;
+            Change::Stopped { pid, status } => {
+                if !injector.answer(pid, tracee::reason(status)) {
+                    tracee::resume(pid, 0);
                 }
             }
-            Change::Left { pid } => tracer.forget(pid),
-            Change::NoChild => return status,
+            Change::Ended { pid, status, .. } => {
+                injector.forget(pid);
+                over = over.or((pid == main).then_some(status));
+            }
+            Change::Left { pid } => injector.forget(pid),
+            Change::NoChild => return over.unwrap_or_default(),
             Change::None => {
-                changes.wait(PATIENCE);
+                if let Some(status) = over.filter(|_| injector.is_over()) {
+                    return status;
+                }
+                injector.work();
+                let patience = injector.patience().unwrap_or(PATIENCE);
+                changes.wait(patience.min(PATIENCE));
                 if let Some(number) = signal().and_then(|number| u8::try_from(number).ok()) {
                     calls::signal(main, number);
                 }

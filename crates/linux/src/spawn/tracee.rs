@@ -1,6 +1,9 @@
-//! The main process as a tracee: passed on faithfully, held at its end.
+//! A tracee: why it stops, and what a tracer can have it do.
 
+use std::fs::File;
 use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
 /// Why a tracee stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,13 @@ impl Options {
             | libc::PTRACE_O_EXITKILL,
     );
 
+    /// The calls of one thread, which need not be traced for anything else.
+    pub(super) const CALLS: Self = Self(libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD);
+    /// That a stop at a call is told from the signal SIGTRAP.
+    pub(super) const TOLD_APART: Self = Self(libc::PTRACE_O_TRACESYSGOOD);
+    /// The end of the tracer ends the tracee.
+    pub(super) const DIES: Self = Self(libc::PTRACE_O_EXITKILL);
+
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -72,6 +82,16 @@ pub(super) fn seize(pid: i32, options: Options) -> io::Result<()> {
 /// Changes what is told of a stopped tracee.
 pub(super) fn set_options(pid: i32, options: Options) {
     let _ = request(libc::PTRACE_SETOPTIONS, pid, options.0);
+}
+
+/// Stops a tracee at the next moment; one that is stopped stops once more when it goes on.
+pub(super) fn interrupt(pid: i32) {
+    let _ = request(libc::PTRACE_INTERRUPT, pid, 0);
+}
+
+/// Lets a stopped tracee go on without a tracer, delivering `signal` unless it is 0.
+pub(super) fn detach(pid: i32, signal: i32) {
+    let _ = request(libc::PTRACE_DETACH, pid, signal);
 }
 
 /// Lets a stopped tracee go on, delivering `signal` unless it is 0. That it has been killed
@@ -97,6 +117,46 @@ pub(super) fn message(pid: i32) -> Option<u64> {
     // SAFETY: the place is valid for the answer.
     let asked = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, nothing, &raw mut message) };
     (asked != -1).then_some(message)
+}
+
+/// A word of the memory of a stopped tracee.
+pub(super) fn word(pid: i32, address: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    memory(pid, address, &mut bytes)?;
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// Reads memory of a tracee.
+pub(super) fn memory(pid: i32, address: u64, into: &mut [u8]) -> Option<()> {
+    let file = File::open(format!("/proc/{pid}/mem")).ok()?;
+    file.read_exact_at(into, address).ok()
+}
+
+/// Whether a stopped tracee is in the middle of a sequence that the kernel starts again from its
+/// beginning when it is disturbed (rseq(2)).
+pub(super) fn is_in_sequence(pid: i32, place: u64) -> bool {
+    sequence(pid).is_some_and(|steps| steps.contains(&place))
+}
+
+/// The addresses of the sequence that a tracee has announced, in or outside of which it may be
+/// (`struct rseq` and `struct rseq_cs` of linux/rseq.h).
+fn sequence(pid: i32) -> Option<Range<u64>> {
+    const CONFIGURATION: libc::c_uint = 0x420f;
+    const BYTES: usize = 24;
+    const ANNOUNCED: u64 = 8;
+    const FIRST_STEP: u64 = 8;
+    let mut configuration = [0_u64; BYTES / 8];
+    let place = configuration.as_mut_ptr();
+    // SAFETY: the place has as many bytes as are asked for, and outlives the call.
+    let told = unsafe { libc::ptrace(CONFIGURATION, pid, BYTES, place) };
+    let area = configuration[0];
+    if told == -1 || area == 0 {
+        return None;
+    }
+    let steps = word(pid, area + ANNOUNCED).filter(|&steps| steps != 0)?;
+    let start = word(pid, steps + FIRST_STEP)?;
+    let bytes = word(pid, steps + FIRST_STEP + 8)?;
+    Some(start..start.saturating_add(bytes))
 }
 
 fn request(what: libc::c_uint, pid: i32, data: i32) -> io::Result<()> {

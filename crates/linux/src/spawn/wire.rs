@@ -11,8 +11,8 @@ use std::path::Path;
 
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::policy::Numa;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
+use hugewise_model::run::policy::{Collapse, Numa};
 use hugewise_model::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,7 @@ pub(super) struct Order {
     pub(super) tracer: Tracer,
     pub(super) numa: Option<Numa>,
     pub(super) cgroup: Option<CgroupPlan>,
+    pub(super) collapse: Option<Collapse>,
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
@@ -65,6 +66,7 @@ impl Order {
             tracer: launch.tracer,
             numa: launch.numa.clone(),
             cgroup: None,
+            collapse: launch.collapse,
             identity: launch.identity.clone(),
             directory: launch
                 .directory

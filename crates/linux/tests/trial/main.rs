@@ -11,6 +11,7 @@
     reason = "a test program may panic and print"
 )]
 
+mod collapsing;
 mod escape;
 mod faithful;
 mod memory;
@@ -178,6 +179,39 @@ const TESTS: &[(&str, fn())] = &[
     (
         "what_tracing_takes_is_said",
         tracing::what_tracing_takes_is_said,
+    ),
+    (
+        "memory_in_use_becomes_huge",
+        collapsing::memory_in_use_becomes_huge,
+    ),
+    (
+        "a_pass_with_nothing_to_do_stops_nobody",
+        collapsing::a_pass_with_nothing_to_do_stops_nobody,
+    ),
+    (
+        "whole_trees_are_collapsed",
+        collapsing::whole_trees_are_collapsed,
+    ),
+    (
+        "a_refusal_is_counted_by_its_error",
+        collapsing::a_refusal_is_counted_by_its_error,
+    ),
+    (
+        "a_running_program_is_not_disturbed",
+        collapsing::a_running_program_is_not_disturbed,
+    ),
+    ("waiting_calls_go_on", collapsing::waiting_calls_go_on),
+    (
+        "runtimes_are_not_disturbed",
+        collapsing::runtimes_are_not_disturbed,
+    ),
+    (
+        "a_program_with_a_filter_is_said",
+        collapsing::a_program_with_a_filter_is_said,
+    ),
+    (
+        "a_killed_collapser_leaves_nothing_stopped",
+        collapsing::a_killed_collapser_leaves_nothing_stopped,
     ),
 ];
 

@@ -170,6 +170,7 @@ pub(super) fn host() -> Host {
         thp_disable: ThpDisable::Off,
         can_trace: false,
         library: None,
+        can_collapse: false,
         except_advised: false,
         cgroup: Cgroup {
             version: 0,

@@ -132,7 +132,7 @@ pub(super) fn signals_do_not_disturb_the_advice() {
     }
 }
 
-const GO: &str = r#"package main
+pub(super) const GO: &str = r#"package main
 
 import "fmt"
 

@@ -59,6 +59,9 @@ pub struct Host {
     /// can be put.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
+    /// Whether the kernel knows `MADV_COLLAPSE` (tried, not guessed; 6.1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_collapse: bool,
     /// The memory cgroup of this process.
     pub cgroup: Cgroup,
     /// Who runs the program, and as whom workloads run.

@@ -42,6 +42,7 @@ fn record(slower: f64, beyond: &[&str]) -> Record {
                 bytes: 1 << 28,
                 stops: 52,
                 refused: 0,
+                collapsing: None,
                 beyond: beyond.iter().map(|&sentence| sentence.to_owned()).collect(),
             });
         }

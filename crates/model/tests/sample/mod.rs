@@ -63,6 +63,7 @@ pub fn host() -> Host {
         except_advised: true,
         can_trace: false,
         library: None,
+        can_collapse: false,
         cgroup: Cgroup {
             version: 1,
             path: "/".to_owned(),

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::observe::collapse::{Attempt, End, Plan, RangeOutcome, Refusal};
 
+use crate::machine::error::name_of_number;
+
 mod reasons;
 mod target;
 
@@ -175,7 +177,7 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
             (State::Unknown, None) => RangeOutcome::Claimed,
             _ if is_hole => RangeOutcome::Gone,
             (State::Small | State::Unknown, error) => RangeOutcome::Refused(Refusal {
-                error: error.map_or_else(|| "none".to_owned(), name_of),
+                error: error.map_or_else(|| "none".to_owned(), name_of_number),
                 status,
             }),
         })
@@ -210,21 +212,6 @@ impl<T: Advise + Reread + Covers + Lives, R: Reasons> Work<'_, T, R> {
             Err(error) => Ok(Some(error)),
         }
     }
-}
-
-/// The name of an error number that the call can give (process_madvise(2), madvise(2)).
-fn name_of(error: i32) -> String {
-    let name = match error {
-        libc::EAGAIN => "EAGAIN",
-        libc::EBUSY => "EBUSY",
-        libc::EFAULT => "EFAULT",
-        libc::EINTR => "EINTR",
-        libc::EINVAL => "EINVAL",
-        libc::EIO => "EIO",
-        libc::ENOMEM => "ENOMEM",
-        other => return format!("error {other}"),
-    };
-    name.to_owned()
 }
 
 #[cfg(test)]

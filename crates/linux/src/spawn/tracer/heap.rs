@@ -56,7 +56,7 @@ pub(super) fn process_of(thread: i32) -> i32 {
 }
 
 /// The file that a process executes.
-pub(super) fn program_of(process: i32) -> String {
+pub(in crate::spawn) fn program_of(process: i32) -> String {
     let link = Root::real().path(format!("proc/{process}/exe"));
     fs::read_link(link).map_or_else(
         |_| "a program of the tree".to_owned(),

@@ -15,22 +15,22 @@ use std::collections::hash_map::Entry;
 use hugewise_model::run::policy::realise::Tracer as Advice;
 use hugewise_model::run::trial::Tracing;
 
+use super::registers::{OwnState, Registers, SignalMask};
 use super::tracee::{self, Options, Stop};
 use crate::machine::root::Root;
 use crate::sys::thp;
 
 mod filter;
 mod heap;
-mod registers;
 mod thread;
 
 use filter::Call;
 use heap::Heap;
-use registers::{Registers, SignalMask};
-use thread::{OwnState, Step, Thread};
+use thread::{Step, Thread};
 
 pub(super) use filter::Filter;
 pub use filter::try_tracing;
+pub(super) use heap::program_of;
 
 /// After exec(2) there is its own end, behind which stands no instruction that could be repeated,
 /// then the entry of the program's first call.
@@ -174,20 +174,14 @@ impl Tracer {
 
     /// Says once what cannot be reached.
     fn note(&mut self, pid: i32, call: Call) {
-        let program = heap::program_of(pid);
+        let program = program_of(pid);
         let sentence = match call {
             Call::Foreign => format!("{program} runs 32-bit code, which is not traced"),
             Call::Filter => format!("{program} filters its own system calls (seccomp)"),
             Call::Trace => format!("{program} traces another process (ptrace)"),
             Call::Map | Call::Remap | Call::Break => return,
         };
-        self.say(sentence);
-    }
-
-    fn say(&mut self, sentence: String) {
-        if !self.tracing.beyond.contains(&sentence) {
-            self.tracing.beyond.push(sentence);
-        }
+        self.tracing.say(sentence);
     }
 
     /// A call has begun or ended.
@@ -300,7 +294,7 @@ impl Tracer {
             .retain(|&thread, it| thread == pid || it.process != pid);
         self.heaps.remove(&pid);
         if let Some(sentence) = heap::lost_privilege(pid) {
-            self.say(sentence);
+            self.tracing.say(sentence);
         }
         let ranges = heap::large_data(pid, self.block);
         if let Some(thread) = self.threads.get_mut(&pid) {

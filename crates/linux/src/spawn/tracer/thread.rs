@@ -1,10 +1,8 @@
-//! A thread of a traced tree, and what it had before it made a call of the tracer's.
-
-use std::io;
+//! A thread of a traced tree.
 
 use super::Range;
 use super::filter::Call;
-use super::registers::{Registers, SignalMask};
+use crate::spawn::registers::OwnState;
 
 /// Where a thread stands.
 #[derive(Debug)]
@@ -18,28 +16,6 @@ pub(super) enum Step {
     Executing(u8),
     /// It makes a call of ours.
     Advising { own: Box<OwnState>, entered: bool },
-}
-
-/// What a thread had before it made a call of ours.
-#[derive(Debug)]
-pub(super) struct OwnState {
-    pub(super) registers: Registers,
-    mask: SignalMask,
-}
-
-impl OwnState {
-    pub(super) fn read(thread: i32) -> io::Result<Self> {
-        Ok(Self {
-            registers: Registers::read(thread)?,
-            mask: SignalMask::read(thread)?,
-        })
-    }
-
-    /// A thread that was killed meanwhile has nothing to put back.
-    pub(super) fn put_back(self, thread: i32) {
-        let _ = self.registers.write(thread);
-        let _ = self.mask.write(thread);
-    }
 }
 
 /// A thread of a traced tree.

@@ -26,6 +26,7 @@ pub(crate) fn host(enabled: &str) -> Host {
         except_advised: true,
         can_trace: false,
         library: None,
+        can_collapse: true,
         cgroup: Cgroup {
             version: 2,
             path: "/".into(),

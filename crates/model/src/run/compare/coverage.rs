@@ -1,6 +1,7 @@
 //! Whether two policies gave the program the same pages: the proof of treatment.
 
 use crate::base::units::Unit;
+use crate::run::compare::medians::arm_trials;
 use crate::run::compare::rounds::{Arm, Rounds};
 use crate::run::metric;
 use crate::run::metric::MetricId;
@@ -54,12 +55,22 @@ pub(super) fn no_effect(
     if (policy_huge - huge).abs() * pmd > allowed {
         return None;
     }
+    if collapsed(record, &policy.name) > allowed {
+        return None;
+    }
     let farthest = read.iter().max_by(|x, y| apart(x).total_cmp(&apart(y)))?;
     (apart(farthest) <= allowed).then(|| {
         let pages = pages(&read, farthest, allowed);
         let faults = [policy_faults, faults].map(whole);
         format!("{pages}; {} against {} minor faults", faults[0], faults[1])
     })
+}
+
+/// What a policy itself made huge in a typical trial, in bytes; it may be gone at the end.
+fn collapsed(record: &Record, policy: &str) -> f64 {
+    let trials = arm_trials(record, policy).filter_map(|trial| trial.read_back.tracing.as_ref());
+    let bytes = trials.filter_map(|tracing| Some(tracing.collapsing.as_ref()?.bytes as f64));
+    median(&bytes.collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// The medians of one kind of huge page: its metric, the baseline's, the policy's.

@@ -16,6 +16,7 @@ pub(crate) mod context;
 mod coverage;
 
 mod cheaper_walks;
+mod collapsed_later;
 mod copy_on_write_after_fork;
 mod cost_moved_to_the_start;
 mod equal_coverage;
@@ -64,6 +65,7 @@ pub static RULES: &[&dyn Rule] = &[
     &pool_not_used::PoolNotUsed,
     &memory_limit_reached::MemoryLimitReached,
     &reached_by_preloading::ReachedByPreloading,
+    &collapsed_later::CollapsedLater,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

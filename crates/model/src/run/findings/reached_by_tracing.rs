@@ -60,15 +60,7 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
         counted(ranges.round() as u64, "range")
     );
     let mut text = cost.claim(policy, "tracing", &how, "tracer=idle");
-    let mut beyond: Vec<&str> = Vec::new();
-    for sentence in seen.iter().flat_map(|tracing| &tracing.beyond) {
-        if !beyond.contains(&sentence.as_str()) {
-            beyond.push(sentence);
-        }
-    }
-    if !beyond.is_empty() {
-        text.push_str(&format!(". Not reached: {}", beyond.join("; ")));
-    }
+    text.push_str(&not_reached(&seen));
     Some(Finding {
         id: rule.id().to_owned(),
         policy: Some(policy.to_owned()),
@@ -78,4 +70,18 @@ fn finding(rule: &ReachedByTracing, context: &Context<'_>, policy: &str) -> Opti
         explanation: rule.explain(),
         answers: rule.answers(),
     })
+}
+
+/// What tracing could not reach in any of these trials, as the end of a text.
+pub(super) fn not_reached(seen: &[&Tracing]) -> String {
+    let mut beyond: Vec<&str> = Vec::new();
+    for sentence in seen.iter().flat_map(|tracing| &tracing.beyond) {
+        if !beyond.contains(&sentence.as_str()) {
+            beyond.push(sentence);
+        }
+    }
+    match beyond.is_empty() {
+        true => String::new(),
+        false => format!(". Not reached: {}", beyond.join("; ")),
+    }
 }

@@ -1,11 +1,14 @@
+use std::time::Duration;
+
 use super::realise::{Reach, Realisation, Unreachable, realise};
 use super::words::{Preload, Tracer, Word};
-use super::{Malloc, Policy, Settings, Thp};
+use super::{Collapse, Malloc, Policy, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
 
 /// What is tried when the user names no policy: the machine as it is, then each mode of
 /// transparent huge pages that differs from it and can be reached, then glibc's advice to its
-/// heap where that would act. Arms that would be the machine as it is are left out.
+/// heap where that would act. Arms that would be the machine as it is are left out. Where the
+/// machine gives no huge page and its setting may not be written, memory is made huge later.
 #[must_use]
 pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
     let modes = [Thp::Never, Thp::Madvise, Thp::Always]
@@ -15,11 +18,26 @@ pub fn defaults(host: &Host, reach: Reach) -> Vec<Policy> {
     let mut policies = vec![Policy::as_is()];
     policies.extend(modes.chain(heap_advice(host)));
     policies.retain(|policy| realise(policy, host, reach).is_ok());
+    let is_always = |policy: &Policy| policy.settings.thp == Some(Thp::Always);
+    if mode_in_force(host) == "never" && !policies.iter().any(is_always) {
+        let later = collapsed_later();
+        policies.extend(realise(&later, host, reach).is_ok().then_some(later));
+    }
     let idle = policies
         .iter()
         .find_map(|policy| idle(&realise(policy, host, reach).ok()?));
     policies.extend(idle);
     policies
+}
+
+/// Again and again, because how long a program runs and when it uses its memory is not known
+/// before its first trial; so often that a program of a second shows an effect. What is huge
+/// already is not stopped for.
+fn collapsed_later() -> Policy {
+    named(Settings {
+        collapse: Some(Collapse::Every(Duration::from_millis(250))),
+        ..Settings::default()
+    })
 }
 
 /// The policies of huge pages that need no choice of the user's, and how each is reached.
@@ -163,7 +181,23 @@ mod tests {
                 System,
                 "as-is thp=never thp=always malloc=thp",
             ),
-            (host("never").traceable(), Process, "as-is"),
+            (
+                host("never").unprivileged().traceable(),
+                Process,
+                "as-is collapse=every:250ms",
+            ),
+            (
+                host("never").traceable(),
+                System,
+                "as-is thp=madvise thp=always",
+            ),
+            (
+                host("never")
+                    .traceable()
+                    .with(|host| host.can_collapse = false),
+                Process,
+                "as-is",
+            ),
             (host("x").without_thp(), System, "as-is"),
             (disabled, Process, "as-is thp=madvise thp=always"),
         ];

@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry as Place;
 
 use serde::{Deserialize, Serialize};
 
+use super::collapse::{self, Collapse};
 use super::key::{Acts, File, Key, Value};
 use super::numa::Numa;
 use super::parse::{
@@ -74,6 +75,9 @@ pub struct Settings {
     /// `preload=`: the library of `thp=always` without its advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preload: Option<Preload>,
+    /// `collapse=`: memory that the program has in use is made huge, by tracing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collapse: Option<Collapse>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
@@ -199,6 +203,8 @@ pub static KEYS: &[Key] = &[
         doc: "the stops of thp=always by tracing, without its advice: what tracing costs" },
     Key { name: "preload", acts: Acts::Program, file: None, value: words!(preload: Preload),
         doc: "the library of thp=always by preloading, without its advice: what preloading costs" },
+    Key { name: "collapse", acts: Acts::Pages, file: None, value: COLLAPSE,
+        doc: "memory in use is made huge by MADV_COLLAPSE: once, or again and again" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
     runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),
@@ -224,6 +230,20 @@ const NUMA: Value = Value {
     get: |settings, _| {
         let set = settings.numa.iter();
         set.map(|numa| (String::new(), numa.to_string())).collect()
+    },
+};
+
+const COLLAPSE: Value = Value {
+    offered: || collapse::OFFERED.to_owned(),
+    is_name: str::is_empty,
+    set: |settings, pair| match settings.collapse.replace(pair.value.parse()?) {
+        None => Ok(()),
+        Some(_) => Err(twice(pair.key)),
+    },
+    get: |settings, _| {
+        let set = settings.collapse.iter();
+        set.map(|value| (String::new(), value.to_string()))
+            .collect()
     },
 };
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 pub mod cannot_act;
+mod collapse;
 /// Which policies are tried when the user names none.
 pub mod defaults;
 /// The variables a workload is started with.
@@ -26,6 +27,7 @@ pub mod warnings;
 mod words;
 
 pub use cannot_act::{Executable, Program, cannot_act};
+pub use collapse::Collapse;
 pub use defaults::{candidates, defaults};
 pub use environment::environment;
 pub use key::{Acts, Key, offered_keys};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Malloc, Numa, Policy};
+use super::{Collapse, Malloc, Numa, Policy, Thp};
 use crate::base::host::Host;
 pub use crate::run::trial::MemoryLimits;
 
@@ -32,6 +32,9 @@ pub struct Realisation {
     /// Whether its memory is advised from outside, by tracing its calls.
     #[serde(default, skip_serializing_if = "Tracer::is_none")]
     pub tracer: Tracer,
+    /// When the memory that it has in use is made huge from outside, by tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collapse: Option<Collapse>,
     /// Changes to the environment, in order.
     pub environment: Vec<EnvChange>,
     /// Files of the machine that are written while the policy is in force, in order.
@@ -186,6 +189,7 @@ pub fn realise(
     memory::reach(&mut draft);
     malloc::reach(&mut draft);
     means::reach_idle(&mut draft);
+    draft.set_collapse();
     draft.set_runtimes();
     draft.set_variables();
     if draft.obstacles.is_empty() {
@@ -211,6 +215,37 @@ impl Draft<'_> {
             problem: problem.into(),
             remedy: remedy.into(),
         });
+    }
+
+    /// `collapse=`; the filter of another tracer would need one for each thread of the tree.
+    fn set_collapse(&mut self) {
+        let Some(collapse) = self.policy.settings.collapse else {
+            return;
+        };
+        if !self.host.can_collapse {
+            self.obstacle(
+                "this kernel has no MADV_COLLAPSE, which collapse needs",
+                "use Linux 6.1 or newer, with transparent huge pages",
+            );
+        }
+        if !self.host.can_trace {
+            self.obstacle(
+                "workloads may not be traced here, which collapse needs",
+                "see what `hugewise doctor` says about ptrace",
+            );
+        }
+        if self.policy.settings.thp == Some(Thp::Never) {
+            self.obstacle(
+                "thp=never keeps MADV_COLLAPSE from the program too",
+                "leave thp=never or collapse out",
+            );
+        } else if !self.realisation.tracer.is_none() {
+            self.obstacle(
+                "thp=always or tracer=idle traces the whole program here, which collapse cannot join",
+                "leave one of them out, or run as root with --system",
+            );
+        }
+        self.realisation.collapse = Some(collapse);
     }
 
     /// The variables of `env.NAME=`, after those of `malloc=`.

@@ -10,7 +10,7 @@ use crate::run::compare::Answer;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
-use crate::run::policy::{Numa, environment, rerun};
+use crate::run::policy::{Collapse, Numa, environment, rerun};
 use crate::text::wrap::{plain, quoted};
 
 mod more_time;
@@ -255,6 +255,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .map(str::to_owned)
         .collect();
     means.extend(surroundings(realisation));
+    means.extend(realisation.collapse.map(collapse));
     means.extend(realisation.environment.iter().map(variable));
     let files = realisation.files.iter();
     means.extend(files.map(|file| format!("{} (as root)", write(file))));
@@ -303,6 +304,11 @@ fn tracer(tracer: Tracer) -> Option<&'static str> {
     }
 }
 
+fn collapse(collapse: Collapse) -> String {
+    let when = collapse.clause();
+    format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
+}
+
 fn variable(change: &EnvChange) -> String {
     match change {
         EnvChange::Set { name, value } => format!("{}={}", plain(name), quoted(value)),
@@ -348,6 +354,7 @@ mod tests {
                 },
             ],
             tracer: Tracer::Huge,
+            collapse: Some(Collapse::After(std::time::Duration::from_secs(2))),
             files: vec![FileWrite {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
@@ -357,6 +364,7 @@ mod tests {
         let expected = [
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
             "madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer",
+            "madvise(MADV_COLLAPSE) of memory in use after 2s: in the program, or by a tracer",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
             "echo always > /sys/x (as root)",

@@ -26,7 +26,7 @@ pub use own_act::{OwnAct, remedy};
 pub use process_tree::{Advice, Process, ProcessTree};
 pub use read_back::{MemoryLimits, ReadBack, TrialCgroup};
 pub use requests::{Interval, Pacing, Timed, Times};
-pub use tracing::Tracing;
+pub use tracing::{Collapsing, Tracing};
 
 use timeline::Timeline;
 

@@ -1,5 +1,7 @@
 //! What tracing a tree of processes did to its memory.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What the tracer did to one tree.
@@ -14,7 +16,38 @@ pub struct Tracing {
     pub stops: u64,
     /// Ranges for which the kernel refused the advice.
     pub refused: u64,
+    /// What was made huge later, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collapsing: Option<Collapsing>,
     /// What it could not reach, and why: a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beyond: Vec<String>,
+}
+
+impl Tracing {
+    /// Notes once what could not be reached.
+    pub fn say(&mut self, sentence: String) {
+        if !self.beyond.contains(&sentence) {
+            self.beyond.push(sentence);
+        }
+    }
+}
+
+/// What was made huge while the program had it in use.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Collapsing {
+    /// Passes over all processes of the tree.
+    pub passes: u64,
+    /// Calls of `madvise(MADV_COLLAPSE)`, for each of which one thread was stopped.
+    pub calls: u64,
+    /// Bytes that became huge.
+    pub bytes: u64,
+    /// Bytes that did not, by the name of the error; those that are tried again count again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, u64>,
+    /// How long threads stood for it, in nanoseconds: one at a time.
+    pub held_ns: u64,
+    /// The longest stop of them, in nanoseconds.
+    pub longest_ns: u64,
 }

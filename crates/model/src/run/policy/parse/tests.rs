@@ -78,6 +78,11 @@ fn faults_say_what_was_expected() {
         ("thp=never,thp=always", "`thp` is set twice"),
         ("env.A=1,env.A=2", "`env.A` is set twice"),
         ("mthp=64k:always,mthp=32k:always", "`mthp` is set twice"),
+        ("collapse=2s", "expected after:TIME or every:TIME"),
+        (
+            "collapse=after:1s,collapse=every:1s",
+            "`collapse` is set twice",
+        ),
         ("mthp=64k:always+65536:never", "is set twice"),
         ("mthp=", "SIZE:MODE"),
         ("mthp=48k:always", "power of two"),
@@ -158,6 +163,7 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
                 .map(|word| (key.name, word.to_owned()))
                 .collect::<Vec<_>>()
         })
+        .chain(["after:2s", "every:250ms"].map(|value| ("collapse", value.to_owned())))
         .collect();
     (
         vec(select(words), 0..4),

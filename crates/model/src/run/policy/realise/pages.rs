@@ -146,7 +146,8 @@ fn check_switch(draft: &mut Draft<'_>) {
     };
     let advises =
         settings.malloc == Some(Malloc::Thp) && draft.host.thp_disable == ThpDisable::Disabled;
-    if advises || settings.mthp.values().any(asks) {
+    let collapses = settings.collapse.is_some() && draft.host.thp_disable == ThpDisable::Disabled;
+    if advises || collapses || settings.mthp.values().any(asks) {
         draft.obstacle(
             "this process inherited PR_SET_THP_DISABLE, which keeps these pages from it",
             "add thp=madvise or thp=always, which clears it, or start from a process without it",
@@ -283,7 +284,8 @@ pub(super) fn write_where_needed(draft: &mut Draft<'_>, mut wanted: Vec<Wanted>)
     wanted.retain(|file| file.current != file.write.value);
     let allowed = draft.reach == Reach::System && draft.host.user.can_write_thp;
     if !wanted.is_empty() && !allowed {
-        draft.obstacle(what_would_change(&wanted), how_to_write(draft));
+        let remedy = how_to_write(draft).to_owned() + how_to_trace(draft, &wanted);
+        draft.obstacle(what_would_change(&wanted), remedy);
     }
     let writes = wanted.into_iter().map(|file| file.write);
     draft.realisation.files.extend(writes);
@@ -300,6 +302,23 @@ fn what_would_change(wanted: &[Wanted]) -> String {
         })
         .collect();
     changes.join(", ")
+}
+
+/// What else would do, where `thp=always` alone is wanted and only tracing is refused.
+fn how_to_trace(draft: &Draft<'_>, wanted: &[Wanted]) -> &'static str {
+    let mode_alone = wanted.len() == 1 && draft.policy.settings.thp == Some(Thp::Always);
+    let advised = draft
+        .host
+        .thp
+        .as_ref()
+        .is_ok_and(|thp| pmd_mode(draft, thp) == "madvise");
+    match mode_alone && advised && !draft.host.can_trace {
+        true => {
+            "; or allow tracing, which needs no root: kernel.yama.ptrace_scope below 2, and a \
+             container whose seccomp profile allows ptrace and seccomp"
+        }
+        false => "",
+    }
 }
 
 fn how_to_write(draft: &Draft<'_>) -> &'static str {

@@ -25,6 +25,7 @@ fn done(policy: &str, host: &Host, reach: Reach) -> Result<String, String> {
 
 fn line(realisation: &Realisation) -> String {
     let mut parts = vec![format!("{:?}", realisation.prctl)];
+    parts.extend(realisation.collapse.map(|when| when.to_string()));
     for FileWrite { path, value } in &realisation.files {
         let short = format!("/{path}").replace(THP, "");
         parts.push(format!("{short}={value}"));
@@ -156,6 +157,49 @@ fn a_means_that_cannot_be_had_is_refused() {
         let error = done(policy, &host, Reach::Process).unwrap_err();
         assert!(error.contains(word), "{policy}: {error}");
     }
+}
+
+#[test]
+fn memory_is_made_huge_later_wherever_it_may_be_traced() {
+    use Reach::{Process, System};
+    let user = |mode| host(mode).unprivileged().traceable();
+    #[rustfmt::skip]
+    assert_done([
+        ("collapse=after:2s", user("never"), Process, "Leave; after:2s"),
+        ("collapse=every:500ms", user("always"), Process, "Leave; every:500ms"),
+        ("thp=madvise,collapse=after:2s", user("always"), Process, "ExceptAdvised; after:2s"),
+        ("thp=always,collapse=after:2s", host("madvise").traceable(), System,
+            "Leave; after:2s; enabled=always"),
+    ]);
+    let old = user("never").with(|host| host.can_collapse = false);
+    let disabled = user("always").with(|host| host.thp_disable = ThpDisable::Disabled);
+    #[rustfmt::skip]
+    assert_refused([
+        ("collapse=after:2s", old, Process, "Linux 6.1"),
+        ("collapse=after:2s", host("never"), Process, "may not be traced"),
+        ("collapse=after:2s", host("x").without_thp(), System, "no transparent huge pages"),
+        ("collapse=after:2s", disabled, Process, "inherited PR_SET_THP_DISABLE"),
+        ("thp=never,collapse=after:2s", user("always"), Process, "leave thp=never or collapse out"),
+        ("thp=always,collapse=after:2s", user("madvise"), Process, "leave one of them out"),
+        ("tracer=idle,collapse=after:2s", user("never"), Process, "leave one of them out"),
+    ]);
+}
+
+#[test]
+fn a_refusal_of_tracing_is_named_beside_root() {
+    let said = done(
+        "thp=always",
+        &host("madvise").unprivileged(),
+        Reach::Process,
+    )
+    .unwrap_err();
+    assert!(
+        said.contains("run as root with --system; or allow tracing"),
+        "{said}"
+    );
+    assert!(said.contains("kernel.yama.ptrace_scope below 2"), "{said}");
+    let said = done("thp=always", &host("never").unprivileged(), Reach::Process).unwrap_err();
+    assert!(!said.contains("tracing"), "{said}");
 }
 
 fn assert_done<const N: usize>(rows: [(&str, Host, Reach, &str); N]) {

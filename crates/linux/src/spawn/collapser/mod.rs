@@ -1,0 +1,351 @@
+//! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`.
+//!
+//! Nothing is traced until the time comes, and nobody is after it: then one thread of a process at
+//! a time is stopped and made to call `madvise(MADV_COLLAPSE)` on a piece of the memory that the
+//! process has in use. Its other threads run on meanwhile, and it does between two pieces.
+//!
+//! A tracer that dies takes the thread that it holds at that moment with it, whose registers are
+//! not its own; any other process of the tree runs on.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use hugewise_model::base::missing::Missing;
+use hugewise_model::run::policy::Collapse;
+use hugewise_model::run::trial::{Collapsing, Tracing};
+
+use super::tracee::{self, Options, Stop};
+use super::tracer::{block_bytes, program_of};
+use crate::machine::clock::nanoseconds;
+use crate::machine::error::name_of_number;
+use crate::machine::root::Root;
+use crate::proc::pid_stat::read_pid_stat;
+use crate::proc::status::read_status;
+use crate::proc::tree;
+
+mod injection;
+mod pace;
+mod space;
+mod threads;
+
+use injection::{End, Injection};
+use pace::Pace;
+use space::{Identity, Space, filters_of};
+use threads::{Choice, Thread};
+
+/// So many bad moments in a row are enough for one process.
+const ENOUGH_FAILURES: u32 = 50;
+
+/// What makes the memory of one tree huge.
+#[derive(Debug)]
+pub(super) struct Collapser {
+    when: Collapse,
+    /// When the next pass begins; `None` before the start and after the last.
+    due: Option<Instant>,
+    pace: Pace,
+    /// The process below which the tree is.
+    root: u32,
+    /// What was below it before, which is no part of the tree.
+    strangers: BTreeSet<u32>,
+    /// A thread that is traced for other reasons too, with these options.
+    resident: Option<(i32, Options)>,
+    block: u64,
+    /// Processes whose turn comes in this pass.
+    todo: VecDeque<u32>,
+    space: Option<Space>,
+    injection: Option<Injection>,
+    /// Blocks that need not be tried again, by address space.
+    done: HashMap<Identity, BTreeSet<u64>>,
+    /// Filters of this process, which every child has too.
+    filters: Option<u64>,
+    pub(super) tracing: Tracing,
+}
+
+impl Collapser {
+    /// For the tree below this process: `main`, and what is started later.
+    pub(super) fn new(when: Collapse, main: i32) -> Self {
+        let root = std::process::id();
+        let mut strangers = tree::read_descendants(&Root::real(), root);
+        strangers.remove(&main.unsigned_abs());
+        Self {
+            when,
+            due: None,
+            pace: Pace::new(),
+            root,
+            strangers,
+            resident: None,
+            block: block_bytes(),
+            todo: VecDeque::new(),
+            space: None,
+            injection: None,
+            done: HashMap::new(),
+            filters: filters_of(root),
+            tracing: Tracing {
+                collapsing: Some(Collapsing::default()),
+                ..Tracing::default()
+            },
+        }
+    }
+
+    /// The tree begins to run: its time counts from now on.
+    pub(super) fn begin(&mut self) {
+        self.due = Some(Instant::now() + self.when.time());
+    }
+
+    /// A thread is traced already, and stays so.
+    pub(super) fn share(&mut self, thread: i32, options: Options) {
+        self.resident = Some((thread, options));
+    }
+
+    /// Whether nothing will come any more.
+    pub(super) fn is_over(&self) -> bool {
+        (self.due.is_none() && self.is_idle()) || self.tree().next().is_none()
+    }
+
+    /// The processes of the tree.
+    fn tree(&self) -> impl Iterator<Item = u32> {
+        let below = tree::read_descendants(&Root::real(), self.root).into_iter();
+        below.filter(|pid| !self.strangers.contains(pid))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.todo.is_empty() && self.space.is_none() && self.injection.is_none()
+    }
+
+    /// How long nothing is to be done, unless a thread stops; `None` where only that can come.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        let now = Instant::now();
+        match &self.injection {
+            Some(injection) => injection.patience(),
+            None if !self.is_idle() => Some(self.pace.rest()),
+            None => Some(self.due?.saturating_duration_since(now)),
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn work(&mut self) {
+        if let Some(injection) = &self.injection {
+            if injection.patience().is_some_and(|left| left.is_zero()) {
+                self.give_up_waiting();
+            }
+            return;
+        }
+        let now = Instant::now();
+        if self.is_idle() && self.due.is_some_and(|due| due <= now) {
+            self.begin_pass(now);
+        }
+        if !self.is_idle() && self.pace.rest().is_zero() {
+            self.inject_next();
+        }
+    }
+
+    /// Whoever stops later is let go then.
+    fn give_up_waiting(&mut self) {
+        if let Some(injection) = self.injection.take() {
+            tracee::interrupt(injection.thread.number);
+            self.leave_process("did not stop within 2 s");
+        }
+    }
+
+    fn begin_pass(&mut self, now: Instant) {
+        self.due = match self.when {
+            Collapse::After(_) => None,
+            Collapse::Every(time) => Some(now + time),
+        };
+        self.todo = self.tree().collect();
+        let alive: HashSet<Identity> = self.todo.iter().copied().filter_map(Identity::of).collect();
+        self.done.retain(|identity, _| alive.contains(identity));
+        self.count().passes += 1;
+    }
+
+    fn count(&mut self) -> &mut Collapsing {
+        self.tracing.collapsing.get_or_insert_default()
+    }
+
+    /// Begins the next call, in this process or the next that has something to be made huge.
+    fn inject_next(&mut self) {
+        while self.injection.is_none() {
+            let piece = self.space.as_mut().and_then(|it| it.take(self.pace.most));
+            let Some(piece) = piece else {
+                self.space = None;
+                match self.todo.pop_front() {
+                    Some(pid) => self.space = self.space_of(pid),
+                    None => return,
+                }
+                continue;
+            };
+            if !self.inject(piece) {
+                return;
+            }
+        }
+    }
+
+    fn space_of(&mut self, pid: u32) -> Option<Space> {
+        let identity = Identity::of(pid)?;
+        if filters_of(pid) > self.filters {
+            let program = program_of(pid.cast_signed());
+            self.tracing
+                .say(format!("{program} filters its own system calls (seccomp)"));
+            return None;
+        }
+        let done = self.done.entry(identity).or_default();
+        match Space::read(identity, self.block, done) {
+            Ok(space) => Some(space),
+            Err(Missing::NotPermitted { .. }) => {
+                self.say_refused(pid);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// One that is about to end has no memory any more, and may not be read either.
+    fn say_refused(&mut self, pid: u32) {
+        let status = read_status(&Root::real(), pid).ok();
+        if status.and_then(|status| status.peak_rss_bytes).is_none() {
+            return;
+        }
+        let stat = read_pid_stat(&Root::real(), pid).ok();
+        let program = stat.map_or_else(String::new, |stat| stat.command);
+        self.tracing.say(format!(
+            "{program} may not be traced, as a set-user-ID program"
+        ));
+    }
+
+    /// Asks a thread to stop; whether that can go on at once, with this process or without it.
+    fn inject(&mut self, piece: Range<u64>) -> bool {
+        let Some(space) = &self.space else {
+            return true;
+        };
+        let (identity, call) = (space.identity, space.call);
+        if Identity::of(identity.pid) != Some(identity) {
+            self.space = None;
+            return true;
+        }
+        match threads::choose(identity.pid) {
+            Choice::Gone => self.space = None,
+            Choice::NotNow => {
+                self.try_later(piece);
+                return false;
+            }
+            Choice::Thread(thread) => match self.attach(thread) {
+                Ok(options) => {
+                    self.injection = Some(Injection::begin(thread, piece, call, options));
+                }
+                Err(libc::EPERM) => {
+                    self.say_refused(identity.pid);
+                    self.space = None;
+                }
+                // It has just ended.
+                Err(_) => {
+                    self.try_later(piece);
+                    return false;
+                }
+            },
+        }
+        true
+    }
+
+    /// Traces a thread; the options that it has while it makes a call of ours.
+    fn attach(&self, thread: Thread) -> Result<Options, i32> {
+        match self.resident {
+            Some((resident, options)) if resident == thread.number => Ok(options),
+            _ => {
+                let seized = tracee::seize(thread.number, Options::CALLS);
+                seized.map_err(|error| error.raw_os_error().unwrap_or(0))?;
+                Ok(Options::CALLS.and(Options::DIES))
+            }
+        }
+    }
+
+    fn try_later(&mut self, piece: Range<u64>) {
+        self.pace.pause();
+        let Some(space) = &mut self.space else { return };
+        space.failures += 1;
+        if space.failures > ENOUGH_FAILURES {
+            return self.leave_process("stood in no call that a stop leaves as it is");
+        }
+        space.give_back(piece);
+    }
+
+    /// Leaves the rest of a process for this pass.
+    fn leave_process(&mut self, why: &str) {
+        if let Some(space) = self.space.take() {
+            let program = program_of(space.identity.pid.cast_signed());
+            self.tracing.say(format!("{program} {why}"));
+        }
+    }
+
+    /// Answers the stop of a thread; `false` where that is for another to do.
+    pub(super) fn answer(&mut self, pid: i32, stop: Stop) -> bool {
+        let mine = self.injection.as_mut();
+        let mine = mine.filter(|injection| injection.thread.number == pid);
+        match mine.map(|injection| injection.answer(stop)) {
+            Some(None) => return true,
+            Some(Some(end)) => self.ended(end),
+            None => {}
+        }
+        if self.resident.is_some_and(|(resident, _)| resident == pid) {
+            return false;
+        }
+        match stop {
+            Stop::Signal(signal) => tracee::detach(pid, signal),
+            _ => tracee::detach(pid, 0),
+        }
+        true
+    }
+
+    /// Forgets a thread that has ended.
+    pub(super) fn forget(&mut self, pid: i32) {
+        let is_it = |injection: &Injection| injection.thread.number == pid;
+        if self.injection.as_ref().is_some_and(is_it)
+            && let Some(injection) = self.injection.take()
+        {
+            self.try_later(injection.range);
+        }
+    }
+
+    fn ended(&mut self, end: End) {
+        let Some(injection) = self.injection.take() else {
+            return;
+        };
+        match end {
+            End::Made(result) => self.made(&injection, result),
+            End::BadMoment => self.try_later(injection.range),
+            End::Replaced => self.space = None,
+            End::Foreign => self.leave_process("runs 32-bit code, which is not traced"),
+        }
+    }
+
+    /// Counts what a call has done, as the kernel shows it; the thread then runs as long as it
+    /// stood.
+    fn made(&mut self, injection: &Injection, result: Result<(), i32>) {
+        let held = injection.held();
+        self.pace.stood(held);
+        let Some(space) = &mut self.space else { return };
+        space.failures = 0;
+        let range = injection.range.clone();
+        let left = space.left(range.clone(), result);
+        let done = self.done.entry(space.identity).or_default();
+        match result {
+            _ if !space.tells_huge => done.extend(space.blocks(range.clone())),
+            // For the rest the next pass may be luckier.
+            Err(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => {}
+            _ => done.extend(&left),
+        }
+        let refused = left.len() as u64 * self.block;
+        let huge = range.end - range.start - refused;
+        let counted = self.count();
+        counted.calls += 1;
+        counted.bytes += huge;
+        counted.held_ns += nanoseconds(held);
+        counted.longest_ns = counted.longest_ns.max(nanoseconds(held));
+        if refused > 0 {
+            let name = result
+                .err()
+                .map_or_else(|| "none".to_owned(), name_of_number);
+            *counted.refused.entry(name).or_default() += refused;
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The registers of a stopped thread, and what a system call makes of them.
+
+use std::io;
+
+#[cfg(target_arch = "aarch64")]
+use super::tracee;
+
+/// `NT_PRSTATUS` of linux/elf.h: the general registers.
+const GENERAL: usize = 1;
+
+/// All general registers of a thread.
+#[derive(Clone, Copy)]
+pub(super) struct Registers(libc::user_regs_struct);
+
+impl std::fmt::Debug for Registers {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "Registers(result {:#x})", self.result())
+    }
+}
+
+impl Registers {
+    pub(super) fn read(thread: i32) -> io::Result<Self> {
+        // SAFETY: the structure holds integers only, for which zeroes are valid.
+        let mut registers = Self(unsafe { std::mem::zeroed() });
+        registers.transfer(libc::PTRACE_GETREGSET, thread)?;
+        Ok(registers)
+    }
+
+    pub(super) fn write(mut self, thread: i32) -> io::Result<()> {
+        self.transfer(libc::PTRACE_SETREGSET, thread)
+    }
+
+    /// A thread that runs code of another ABI has a shorter set.
+    fn transfer(&mut self, request: libc::c_uint, thread: i32) -> io::Result<()> {
+        let whole = size_of::<libc::user_regs_struct>();
+        let place = (&raw mut self.0).cast();
+        match transfer_set(request, thread, GENERAL, place, whole)? {
+            given if given < whole => Err(io::ErrorKind::Unsupported.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The result of the call that has just ended, where it is no error.
+    pub(super) fn success(&self) -> Option<u64> {
+        const LARGEST_ERROR: u64 = 4095;
+        let result = self.result();
+        (result < LARGEST_ERROR.wrapping_neg()).then_some(result)
+    }
+
+    /// The number of its error, where it is one.
+    pub(super) fn error(&self) -> Option<i32> {
+        let number = i32::try_from(self.result().wrapping_neg()).ok();
+        number.filter(|_| self.success().is_none())
+    }
+}
+
+/// Reads or writes a set of registers; how many bytes it has.
+fn transfer_set(
+    request: libc::c_uint,
+    thread: i32,
+    set: usize,
+    place: *mut libc::c_void,
+    bytes: usize,
+) -> io::Result<usize> {
+    let mut place = libc::iovec {
+        iov_base: place,
+        iov_len: bytes,
+    };
+    // SAFETY: the callers give a place of so many bytes, which outlives the call.
+    match unsafe { libc::ptrace(request, thread, set, &raw mut place) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(place.iov_len),
+    }
+}
+
+/// Instructions of `syscall` and its arguments (arch/x86/entry/entry_64.S).
+#[cfg(target_arch = "x86_64")]
+impl Registers {
+    pub(super) fn argument(&self, index: usize) -> u64 {
+        [self.0.rdi, self.0.rsi, self.0.rdx, self.0.r10][index]
+    }
+
+    pub(super) fn result(&self) -> u64 {
+        self.0.rax
+    }
+
+    /// The registers with which a thread that has just ended a call makes another.
+    pub(super) fn calling(mut self, number: libc::c_long, arguments: [u64; 3]) -> Self {
+        self.0.rip -= SYSCALL_BYTES;
+        self.0.rax = number as u64;
+        // Otherwise the kernel could take the result for one of a call to be restarted.
+        self.0.orig_rax = number as u64;
+        [self.0.rdi, self.0.rsi, self.0.rdx] = arguments;
+        self
+    }
+
+    /// Where the program stands.
+    pub(super) fn place(&self) -> u64 {
+        self.0.rip
+    }
+
+    /// Whether the kernel has the thread make the call again in which it stood, by itself
+    /// (`arch_do_signal_or_restart`, arch/x86/kernel/signal.c).
+    pub(super) fn makes_call_again(&self, _thread: i32) -> bool {
+        let error = (self.0.rax as i64).wrapping_neg();
+        let stood_in_call = (self.0.orig_rax as i64) >= 0;
+        stood_in_call && RESTARTS.contains(&error)
+    }
+
+    /// Whether the thread has just given call `number` up because of a stop.
+    pub(super) fn gave_up(&self, _thread: i32, number: libc::c_long) -> bool {
+        self.error() == Some(libc::EINTR) && self.0.orig_rax == number as u64
+    }
+
+    /// The registers of a thread that makes the call again which it gave up. Where a handler of
+    /// the program is to run first, the kernel makes that EINTR again.
+    pub(super) fn trying_again(mut self, _first_argument: u64) -> Self {
+        self.0.rax = RESTARTS[0].wrapping_neg() as u64;
+        self
+    }
+
+    /// The registers with which a thread makes a call from `place`, where the instruction stands.
+    pub(super) fn calling_from(
+        mut self,
+        place: u64,
+        number: libc::c_long,
+        arguments: [u64; 3],
+    ) -> Self {
+        self.0.rip = place;
+        self.0.rax = number as u64;
+        self.0.orig_rax = u64::MAX;
+        [self.0.rdi, self.0.rsi, self.0.rdx] = arguments;
+        self
+    }
+
+    /// Has a thread that has just entered a call make another in its place.
+    pub(super) fn exchange_call(
+        mut self,
+        thread: i32,
+        number: libc::c_long,
+        arguments: [u64; 3],
+    ) -> io::Result<()> {
+        self.0.orig_rax = number as u64;
+        [self.0.rdi, self.0.rsi, self.0.rdx] = arguments;
+        self.write(thread)
+    }
+
+    /// The registers of a thread that has just entered a call, before it has.
+    pub(super) fn before_call(mut self) -> Self {
+        self.0.rip -= SYSCALL_BYTES;
+        self.0.rax = self.0.orig_rax;
+        self.0.orig_rax = u64::MAX;
+        self
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const SYSCALL_BYTES: u64 = 2;
+
+/// `ERESTARTNOHAND`, `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTART_RESTARTBLOCK` (linux/errno.h).
+#[cfg(target_arch = "x86_64")]
+const RESTARTS: [i64; 4] = [514, 512, 513, 516];
+
+/// The instruction of a call: `syscall`.
+#[cfg(target_arch = "x86_64")]
+pub(super) const CALL_INSTRUCTION: &[u8] = &[0x0f, 0x05];
+
+/// Instructions of `svc` and its arguments (arch/arm64/kernel/syscall.c). The number is read
+/// from x8 again when `svc` runs again.
+#[cfg(target_arch = "aarch64")]
+impl Registers {
+    pub(super) fn argument(&self, index: usize) -> u64 {
+        self.0.regs[index]
+    }
+
+    pub(super) fn result(&self) -> u64 {
+        self.0.regs[0]
+    }
+
+    /// The registers with which a thread that has just ended a call makes another.
+    pub(super) fn calling(mut self, number: libc::c_long, arguments: [u64; 3]) -> Self {
+        self.0.pc -= SVC_BYTES;
+        self.0.regs[8] = number as u64;
+        self.0.regs[..3].copy_from_slice(&arguments);
+        self
+    }
+
+    /// Where the program stands.
+    pub(super) fn place(&self) -> u64 {
+        self.0.pc
+    }
+
+    /// Whether the thread makes a call next. The kernel has set a call to be made again up before
+    /// the tracer sees the stop (`do_signal`, arch/arm64/kernel/signal.c).
+    pub(super) fn makes_call_again(&self, thread: i32) -> bool {
+        is_call(thread, self.0.pc)
+    }
+
+    /// Whether the thread has just given call `number` up because of a stop.
+    pub(super) fn gave_up(&self, thread: i32, number: libc::c_long) -> bool {
+        let behind_call = is_call(thread, self.0.pc - SVC_BYTES);
+        behind_call && self.error() == Some(libc::EINTR) && self.0.regs[8] == number as u64
+    }
+
+    /// The registers of a thread that makes the call again which it gave up.
+    pub(super) fn trying_again(mut self, first_argument: u64) -> Self {
+        self.0.pc -= SVC_BYTES;
+        self.0.regs[0] = first_argument;
+        self
+    }
+
+    /// The registers with which a thread makes a call from `place`, where the instruction stands.
+    pub(super) fn calling_from(
+        mut self,
+        place: u64,
+        number: libc::c_long,
+        arguments: [u64; 3],
+    ) -> Self {
+        /// What the last branch was (`PSTATE.BTYPE`); the processor faults where a branch may not land.
+        const BRANCH: u64 = 0b11 << 10;
+        self.0.pc = place;
+        self.0.pstate &= !BRANCH;
+        self.0.regs[8] = number as u64;
+        self.0.regs[..3].copy_from_slice(&arguments);
+        self
+    }
+
+    /// Has a thread that has just entered a call make another in its place. The number of a call
+    /// that has been entered is no general register (`NT_ARM_SYSTEM_CALL` of linux/elf.h).
+    pub(super) fn exchange_call(
+        mut self,
+        thread: i32,
+        number: libc::c_long,
+        arguments: [u64; 3],
+    ) -> io::Result<()> {
+        const SYSTEM_CALL: usize = 0x404;
+        let mut number = number as libc::c_int;
+        let place = (&raw mut number).cast();
+        let bytes = size_of::<libc::c_int>();
+        transfer_set(libc::PTRACE_SETREGSET, thread, SYSTEM_CALL, place, bytes)?;
+        self.0.regs[..3].copy_from_slice(&arguments);
+        self.write(thread)
+    }
+
+    /// The registers of a thread that has just entered a call, before it has.
+    pub(super) fn before_call(mut self) -> Self {
+        self.0.pc -= SVC_BYTES;
+        self
+    }
+}
+
+/// Whether the instruction of a call stands at a place of a thread's program.
+#[cfg(target_arch = "aarch64")]
+fn is_call(thread: i32, place: u64) -> bool {
+    let mut instruction = [0; SVC_BYTES as usize];
+    tracee::memory(thread, place, &mut instruction).is_some() && instruction == *CALL_INSTRUCTION
+}
+
+#[cfg(target_arch = "aarch64")]
+const SVC_BYTES: u64 = 4;
+
+/// The instruction of a call: `svc #0`.
+#[cfg(target_arch = "aarch64")]
+pub(super) const CALL_INSTRUCTION: &[u8] = &[0x01, 0x00, 0x00, 0xd4];
+
+/// The signals that a thread holds back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SignalMask(u64);
+
+impl SignalMask {
+    /// All of them but those that cannot be held back.
+    pub(super) const ALL: Self = Self(u64::MAX);
+
+    pub(super) fn read(thread: i32) -> io::Result<Self> {
+        let mut mask = 0_u64;
+        transfer_mask(libc::PTRACE_GETSIGMASK, thread, &mut mask)?;
+        Ok(Self(mask))
+    }
+
+    pub(super) fn write(mut self, thread: i32) -> io::Result<()> {
+        transfer_mask(libc::PTRACE_SETSIGMASK, thread, &mut self.0)
+    }
+}
+
+fn transfer_mask(request: libc::c_uint, thread: i32, mask: &mut u64) -> io::Result<()> {
+    // SAFETY: the kernel's set of signals has eight bytes, and the place outlives the call.
+    match unsafe { libc::ptrace(request, thread, size_of::<u64>(), std::ptr::from_mut(mask)) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// What a thread had before it made a call of the tracer's.
+#[derive(Debug)]
+pub(super) struct OwnState {
+    pub(super) registers: Registers,
+    mask: SignalMask,
+}
+
+impl OwnState {
+    pub(super) fn read(thread: i32) -> io::Result<Self> {
+        Ok(Self {
+            registers: Registers::read(thread)?,
+            mask: SignalMask::read(thread)?,
+        })
+    }
+
+    /// A thread that was killed meanwhile has nothing to put back.
+    pub(super) fn put_back(self, thread: i32) {
+        let _ = self.registers.write(thread);
+        let _ = self.mask.write(thread);
+    }
+}

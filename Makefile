@@ -162,6 +162,7 @@ dist: setup
 	PATH=$(DIST_BIN)/bin:$$PATH packaging/list-parts dist
 	packaging/pack target/static dist
 	@cat dist/SHA256SUMS
+	@! find target/static -type f -size +12582912c -printf '%p takes %s bytes, more than 12 MiB\n' | grep .
 
 # The same commit in another folder gives the same bytes.
 dist-twice: dist

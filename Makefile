@@ -2,7 +2,9 @@
 CARGO ?= cargo
 DEMO := target/demo
 SKIPPED := target/skipped.txt
-HUGEWISE := target/release/hugewise
+# As `make run` builds the program: quickly, see the profile in Cargo.toml.
+HUGEWISE := target/quick/hugewise
+MATRIX_CACHE ?= $(CURDIR)/.cache/matrix
 # The tools as the tests build them: for checking they need no optimised build, measuring does.
 XTASK = $(CARGO) run --locked --quiet --package xtask --
 
@@ -20,19 +22,28 @@ SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
 SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2.0 \
   libtcmalloc_minimal.so.4:libtcmalloc-minimal4
 
+# What a release is packed with.
+DIST_TOOLS := /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg rpmbuild:rpm podman:podman
+# Lists what the programs consist of.
+CYCLONEDX := 0.5.10
+DIST_BIN ?= $(CURDIR)/target/tools
+
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-kernels test-services test-containers lint calibrate doc clean
+.PHONY: help setup build run test test-kernels test-packages test-services test-containers lint calibrate \
+  doc dist dist-twice publish-check clean
 
 help:
-	@echo "make run           measure a real program on this machine, in under five minutes"
+	@echo "make run           measure a real program on this machine, in under three minutes"
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
+	@echo "make dist          static programs, .deb, .rpm, image, SHA256SUMS and SBOM, in dist/"
+	@echo "make test-packages install the .deb in roots of Debian and run it"
 
 setup:
 	@command -v $(CARGO) >/dev/null || { \
@@ -72,9 +83,13 @@ $(DEMO)/numbers.txt:
 	@mv $@.part $@
 
 # As root the machine's own settings are tried too; they are put back whatever happens.
-run: build $(DEMO_INPUT)
+run: setup $(DEMO_INPUT)
+	$(CARGO) build --profile quick --locked -p hugewise
 	LC_ALL=C $(HUGEWISE) run $$([ "$$(id -u)" = 0 ] && echo --system) --max-time 120s \
 	  -- $(DEMO_COMMAND)
+	@echo
+	@echo "Next:  $(HUGEWISE) report -v last"
+	@echo "       $(HUGEWISE) run -- ./your-program"
 
 lint: setup
 	$(CARGO) fmt --all --check
@@ -99,6 +114,18 @@ test: lint
 test-kernels: TOOLS += $(MATRIX_TOOLS)
 test-kernels: setup
 	$(XTASK) vm
+
+# The .deb of the programs that the kernel matrix tests, in Debian 12 and in testing: that is the
+# root in which programs for aarch64 are built.
+test-packages: TOOLS += $(MATRIX_TOOLS)
+test-packages: setup
+	@[ -x $(MATRIX_CACHE)/programs/x86_64/hugewise ] || { \
+	  echo "make test-kernels comes first: it builds the programs" >&2; exit 1; }
+	rm -rf target/packages
+	packaging/pack $(MATRIX_CACHE)/programs target/packages
+	@if [ "$$(id -u)" != 0 ]; then echo "SKIP packages: roots of Debian are made by root only"; else \
+	packaging/try-deb target/packages/hugewise_*_amd64.deb \
+	  $$($(XTASK) root bookworm --cache $(MATRIX_CACHE)) $(MATRIX_CACHE)/arm64-root; fi
 
 test-services: setup
 	@missing=""; \
@@ -130,6 +157,30 @@ calibrate: setup
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+# A release: of a commit, so nothing may be changed.
+dist: TOOLS += $(DIST_TOOLS)
+dist: setup
+	@git diff --quiet HEAD || { echo "there are changes that are not committed" >&2; exit 1; }
+	rm -rf dist target/static target/*/dist $(MATRIX_CACHE)/arm64-root/out/*/dist
+	$(XTASK) static --cache $(MATRIX_CACHE) target/static
+	$(CARGO) install --locked --quiet --root $(DIST_BIN) cargo-cyclonedx --version $(CYCLONEDX)
+	PATH=$(DIST_BIN)/bin:$$PATH packaging/list-parts dist
+	packaging/pack target/static dist
+	@cat dist/SHA256SUMS
+	@! find target/static -type f -size +12582912c -printf '%p takes %s bytes, more than 12 MiB\n' | grep .
+
+# The same commit in another folder gives the same bytes.
+dist-twice: dist
+	rm -rf target/again
+	git clone --quiet . target/again
+	$(MAKE) -C target/again dist MATRIX_CACHE=$(MATRIX_CACHE) DIST_BIN=$(DIST_BIN)
+	diff dist/SHA256SUMS target/again/dist/SHA256SUMS
+	@echo "the same bytes from two folders"
+
+# What the crates index would take; nothing is uploaded.
+publish-check: setup
+	$(CARGO) publish --dry-run --locked --workspace
 
 clean:
 	$(CARGO) clean

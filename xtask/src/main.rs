@@ -6,11 +6,15 @@ mod bench;
 mod bpf;
 mod calibrate;
 mod capture;
+mod command;
 mod confusion;
+mod debian;
 mod docs;
+mod machine;
 mod program;
 mod rooms;
 mod test;
+mod toolchain;
 mod vm;
 
 /// The project's own tools.
@@ -31,6 +35,10 @@ enum Task {
     Docs(docs::Arguments),
     /// Checks that the modules of each crate import one another in one direction.
     Rooms(rooms::Arguments),
+    /// Makes a root of a release of Debian and prints its folder.
+    Root(debian::Arguments),
+    /// Builds the static programs of a release.
+    Static(toolchain::Arguments),
     /// Runs all tests, and those that failed once more, alone.
     Test(test::Arguments),
     /// Runs the tests on other kernels, under QEMU.
@@ -46,6 +54,8 @@ fn main() -> anyhow::Result<()> {
         Task::Confusion(arguments) => confusion::run(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),
         Task::Rooms(arguments) => rooms::run(&arguments),
+        Task::Root(arguments) => debian::run_root(&arguments),
+        Task::Static(arguments) => toolchain::run_static(&arguments),
         Task::Test(arguments) => test::run(&arguments),
         Task::Vm(arguments) => vm::run(&arguments),
     }

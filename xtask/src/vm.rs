@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::machine::Machine;
+
 mod apt;
-mod arm;
 mod boot;
-mod command;
 mod initramfs;
 mod kernels;
 mod lanes;
@@ -24,7 +24,7 @@ mod store;
 mod table;
 
 use initramfs::Parts;
-use kernels::{Kernel, Machine, kernels};
+use kernels::{Kernel, kernels};
 use store::{Store, When};
 use table::Column;
 

@@ -11,9 +11,12 @@ mod service;
 mod tracing;
 mod trials;
 
+use std::fs;
+use std::path::Path;
+
 use harness::{Case, lab, one_at_a_time, readings};
 use predicates::prelude::*;
-use predicates::str::contains;
+use predicates::str::{contains, starts_with};
 
 #[test]
 fn without_arguments_the_verbs_are_shown_on_one_screen() {
@@ -72,6 +75,32 @@ fn every_verb_has_its_manual_page() {
         .assert()
         .code(2)
         .stderr(contains("did you mean `bench`?"));
+}
+
+#[test]
+fn all_pages_are_written_for_a_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let man = |folder: &Path| {
+        let words = ["man".as_ref(), "--all".as_ref(), folder.as_os_str()];
+        Case::new().hugewise().args(words).assert()
+    };
+    man(folder.path()).success();
+    for page in ["hugewise", "hugewise-run", "hugewise-bench-memory"] {
+        let text = fs::read_to_string(folder.path().join(format!("{page}.1"))).unwrap();
+        assert!(text.contains(&format!(".TH {page} 1")), "{text}");
+    }
+    let missing = folder.path().join("missing");
+    man(&missing)
+        .failure()
+        .stderr(contains("missing/hugewise.1"));
+}
+
+#[test]
+fn the_version_names_commit_and_target() {
+    let version = concat!("hugewise ", env!("CARGO_PKG_VERSION"), " (commit ");
+    let target = format!(", {}-", std::env::consts::ARCH);
+    let said = Case::new().hugewise().arg("--version").assert().success();
+    said.stdout(starts_with(version).and(contains(target)));
 }
 
 #[test]
@@ -307,7 +336,7 @@ fn a_bench_measures_cells_and_proves_their_pages() {
         .assert()
         .success()
         .stdout(contains("GB/s").and(contains("base pages in every cell")));
-    let text = std::fs::read(&json).expect("a report");
+    let text = fs::read(&json).expect("a report");
     let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     let cell = |metric: &str| {
         readings(
@@ -344,7 +373,7 @@ fn a_bench_of_latency_is_a_curve() {
         .assert()
         .success()
         .stdout(contains("16 KiB").and(contains("Levels, 4k: too few rounds")));
-    let text = std::fs::read(&json).expect("a report");
+    let text = fs::read(&json).expect("a report");
     let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     for bytes in [4096, 5120, 16_384] {
         let of = |metric: &str| readings(&report, "4k", &format!("bench/{bytes}/{metric}"));
@@ -364,7 +393,7 @@ fn a_bench_of_latency_is_a_curve() {
         .arg(&second)
         .assert()
         .success();
-    let [first, second] = [first, second].map(|path| std::fs::read_to_string(path).expect("svg"));
+    let [first, second] = [first, second].map(|path| fs::read_to_string(path).expect("svg"));
     assert_eq!(first, second);
     assert_eq!(first.matches("<circle").count(), 9);
 }
@@ -387,7 +416,7 @@ fn a_bench_of_prefaulting_counts_every_fault() {
         .arg(&json)
         .assert()
         .success();
-    let text = std::fs::read(&json).expect("a report");
+    let text = fs::read(&json).expect("a report");
     let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     let page = report["host"]["page_bytes"].as_f64();
     let pages = (8 << 20) as f64 / page.unwrap_or(4096.0);

@@ -8,32 +8,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use hugewise_model::base::glob::fits;
 
-use super::command::{run, said};
-use super::kernels::Machine;
+use crate::command::{run, said};
+use crate::debian::mirror;
+use crate::machine::Machine;
 
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Whence packages come, if not from where the machine's own come.
-const MIRROR: &str = "HUGEWISE_DEBIAN_MIRROR";
 const SUITES: [&str; 3] = ["bookworm", "bookworm-backports", "sid"];
-
-/// The mirror of Debian that this machine uses.
-///
-/// # Errors
-/// The machine has none, or is no Debian.
-pub fn mirror() -> Result<String> {
-    if let Ok(mirror) = std::env::var(MIRROR) {
-        return Ok(mirror);
-    }
-    let format = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)"];
-    let targets = said(Command::new("apt-get").args(format))?;
-    let debian = targets.lines().find_map(|line| {
-        let uri = line.strip_prefix("Debian ")?.trim_end_matches('/');
-        uri.ends_with("/debian").then(|| uri.to_owned())
-    });
-    debian.with_context(|| {
-        format!("this machine's apt names no mirror of Debian; set {MIRROR} to one")
-    })
-}
 
 /// A root of apt for one architecture.
 pub struct Apt {

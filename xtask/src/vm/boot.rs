@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::kernels::Machine;
+use crate::machine::Machine;
 
 /// How long a guest may take in all: under emulation one takes one to four minutes.
 const PATIENCE: Duration = Duration::from_secs(1200);

@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::arm;
-use super::command::run;
-use super::kernels::Machine;
+use crate::machine::Machine;
+use crate::toolchain;
 
 /// Of the workspace's profiles, the one for guests: small, and quick under emulation.
 const PROFILE: &str = "guest";
@@ -31,32 +29,11 @@ pub fn build(machine: Machine, sources: &Path, cache: &Path) -> Result<PathBuf> 
     let mut words = vec!["build", "--profile", PROFILE, "--bins"];
     words.extend(["-p", "hugewise", "-p", "hugewise-lab", "-p", "xtask"]);
     words.extend(TESTS.iter().flat_map(|test| ["--test", test]));
-    let folder = match machine {
-        Machine::x86_64 => {
-            native(sources, machine.target(), &words)?;
-            sources.join("target").join(machine.target())
-        }
-        Machine::aarch64 => {
-            let root = arm::prepare(cache)?;
-            arm::build(&root, sources, machine.target(), &words)?
-        }
-    };
+    let folder = toolchain::build(machine, sources, cache, &words)?;
     collect(
         &folder.join(PROFILE),
         &cache.join("programs").join(machine.name()),
     )
-}
-
-/// The target is named although it is the host's: only so are macros, which are libraries of the
-/// compiler, built without the flag for static programs.
-fn native(sources: &Path, target: &str, words: &[&str]) -> Result<()> {
-    let mut command = Command::new("cargo");
-    command
-        .args(words)
-        .args(["--locked", "--target", target])
-        .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
-        .current_dir(sources);
-    run(&mut command).context("building for the guests")
 }
 
 /// Puts the programs into one folder.

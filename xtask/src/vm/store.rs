@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::apt::{self, Apt};
-use super::kernels::{Kernel, Machine};
+use super::kernels::Kernel;
+use crate::machine::Machine;
 
 /// The suite whose busybox is used: the oldest here, so that it runs on every kernel.
 const BUSYBOX_SUITE: &str = "bookworm";

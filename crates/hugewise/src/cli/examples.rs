@@ -202,7 +202,9 @@ const EXAMPLES: [(&str, &str); 22] = [
   # Read a page
   hugewise man run | man -l -
   # The page of a bench
-  hugewise man bench-memory > hugewise-bench-memory.1",
+  hugewise man bench-memory > hugewise-bench-memory.1
+  # All pages, for a package
+  hugewise man --all /usr/share/man/man1",
     ),
 ];
 

@@ -11,11 +11,21 @@ use hugewise_model::text::suggest::nearest;
 
 mod examples;
 
+/// What `--version` says: a report of a fault needs the commit and the target as well.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("HUGEWISE_COMMIT"),
+    ", ",
+    env!("HUGEWISE_TARGET"),
+    ")"
+);
+
 /// Do huge pages help a program on this machine or hurt it, by how much, and why?
 #[derive(Debug, Parser)]
 #[command(
     name = "hugewise",
-    version,
+    version = VERSION,
     help_template = "{about}\n\n{usage-heading} {usage}\n\nCommands:\n{subcommands}{after-help}",
     after_help = "Options:     -h, --help; -V, --version\n\
                   Start with:  hugewise run -- ./your-program",

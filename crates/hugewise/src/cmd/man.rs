@@ -1,8 +1,10 @@
 //! `hugewise man`: the manual pages, from the same text as the help.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, Command};
 
 use crate::{exit, output};
@@ -14,14 +16,21 @@ pub struct Arguments {
     /// The verb, e.g. run or bench memory [default: the program itself]
     #[arg(value_name = "VERB")]
     verb: Vec<String>,
+
+    /// Write the pages of the program and of all verbs into DIR, for a package
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    all: Option<PathBuf>,
 }
 
-/// Prints `hugewise.1`, or `hugewise-VERB.1`.
+/// Prints `hugewise.1`, or `hugewise-VERB.1`; or writes all of them.
 pub fn run(arguments: &Arguments, program: Command) -> Result<()> {
     let mut program = program
         .disable_help_subcommand(true)
         .mut_subcommands(|verb| verb.disable_help_subcommand(true));
     program.build();
+    if let Some(folder) = &arguments.all {
+        return write_all(&program, folder);
+    }
     let name = arguments.verb.join(" ").replace(' ', "-");
     let command = find(&program, &name).ok_or_else(|| {
         let known = pages(&program, "");
@@ -31,6 +40,21 @@ pub fn run(arguments: &Arguments, program: Command) -> Result<()> {
         ))
     })?;
     output::print(&page(command.clone())?)
+}
+
+/// Writes every page into a folder, which is there.
+fn write_all(program: &Command, folder: &Path) -> Result<()> {
+    let verbs = pages(program, "");
+    for name in std::iter::once("").chain(verbs.iter().map(String::as_str)) {
+        let Some(command) = find(program, name) else {
+            continue;
+        };
+        let stem = ["hugewise", name].join("-");
+        let path = folder.join(format!("{}.1", stem.trim_end_matches('-')));
+        fs::write(&path, page(command.clone())?)
+            .with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// The names of all verbs, of those below others in full.
@@ -66,9 +90,10 @@ fn page(command: Command) -> Result<String> {
     let command = command.after_help(None).after_long_help(None);
     let command = command.mut_args(|arg| arg.hide_short_help(false));
     let mut page = Vec::new();
-    let version = concat!("hugewise ", env!("CARGO_PKG_VERSION"));
+    // The same page for every target.
+    let command = command.version(env!("CARGO_PKG_VERSION"));
     clap_mangen::Man::new(command)
-        .source(version)
+        .source(concat!("hugewise ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
     if let Some(notes) = notes {

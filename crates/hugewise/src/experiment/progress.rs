@@ -31,6 +31,16 @@ impl Audience {
         }
     }
 
+    /// How long rounds go on before the first estimate is worked out: a log of a short experiment
+    /// has none.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Person => Duration::ZERO,
+            Self::Log => Duration::from_secs(10),
+            Self::Nobody => Duration::MAX,
+        }
+    }
+
     /// How often the estimate is worked out anew at the most.
     fn interval(self) -> Duration {
         match self {
@@ -87,8 +97,11 @@ impl Progress {
         left: Option<Duration>,
         so_far: impl FnOnce() -> Result<String, E>,
     ) -> Result<(), E> {
-        let first = self.so_far.borrow().is_empty() && self.audience == Audience::Person;
-        if !first && self.told.get().elapsed() < self.audience.interval() {
+        let pause = match self.so_far.borrow().is_empty() {
+            true => self.audience.patience(),
+            false => self.audience.interval(),
+        };
+        if self.told.get().elapsed() < pause {
             return Ok(());
         }
         self.told.set(Instant::now());

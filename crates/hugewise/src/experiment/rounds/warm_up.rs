@@ -32,7 +32,8 @@ impl Rounds<'_> {
                 if self.idle.has(policy) {
                     continue;
                 }
-                progress.now(None, &format!("warming up: {policy}"));
+                let left = self.time_left(record, record.next_round());
+                progress.now(left, &format!("warming up: {policy}"));
                 let place = Place {
                     index: None,
                     round,

@@ -7,17 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use hugewise_linux::machine::identity::is_root;
+use anyhow::{Context, Result};
 
-use super::apt::mirror;
-use super::command::{is_installed, run};
+use super::{CLANG, COMMIT, STATIC, cargo_home};
+use crate::command::run;
+use crate::debian;
 
 const SUITE: &str = "testing";
 const PACKAGES: &str = "rustc cargo libstd-rust-dev:arm64 gcc-aarch64-linux-gnu \
                         libc6-dev-arm64-cross gcc libc6-dev";
-/// There when the root is whole.
-const READY: &str = "hugewise-ready";
 
 /// Makes the root, unless it is there.
 ///
@@ -25,36 +23,8 @@ const READY: &str = "hugewise-ready";
 /// This is not root, debootstrap is missing, or the mirror does not answer.
 pub fn prepare(cache: &Path) -> Result<PathBuf> {
     let root = cache.join("arm64-root");
-    if root.join(READY).exists() {
-        return Ok(root);
-    }
-    ensure!(
-        is_root(),
-        "a root of Debian testing for cross-building is made by root only"
-    );
-    ensure!(
-        is_installed("debootstrap"),
-        "debootstrap is missing; as root: apt-get install debootstrap"
-    );
-    if root.exists() {
-        fs::remove_dir_all(&root).context("removing a root that was not finished")?;
-    }
-    fs::create_dir_all(cache)?;
-    bootstrap(&root)?;
-    install(&root)?;
-    fs::write(root.join(READY), "")?;
+    debian::make(&root, SUITE, install)?;
     Ok(root)
-}
-
-/// The script is named because debootstrap has none for the names of suites newer than itself.
-fn bootstrap(root: &Path) -> Result<()> {
-    let mut command = Command::new("debootstrap");
-    command
-        .args(["--variant=minbase", SUITE])
-        .arg(root)
-        .arg(mirror()?)
-        .arg("/usr/share/debootstrap/scripts/sid");
-    run(&mut command).context("making a root of Debian testing")
 }
 
 fn install(root: &Path) -> Result<()> {
@@ -78,15 +48,17 @@ fn install(root: &Path) -> Result<()> {
 ///
 /// # Errors
 /// What is needed was not fetched before, or does not compile.
-pub fn build(root: &Path, sources: &Path, target: &str, words: &[&str]) -> Result<PathBuf> {
+pub fn build(
+    root: &Path,
+    sources: &Path,
+    target: &str,
+    commit: &str,
+    words: &[&str],
+) -> Result<PathBuf> {
     run(Command::new("cargo")
         .args(["fetch", "--locked"])
         .current_dir(sources))
     .context("fetching what is needed")?;
-    let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo"),
-        PathBuf::from,
-    );
     for folder in ["src", "cargo", "out"] {
         fs::create_dir_all(root.join(folder))?;
     }
@@ -102,7 +74,7 @@ pub fn build(root: &Path, sources: &Path, target: &str, words: &[&str]) -> Resul
         .args(["--mount", "sh", "-c", script])
         .arg(root)
         .arg(sources)
-        .arg(cargo_home)
+        .arg(cargo_home())
         .args([
             "env",
             "-i",
@@ -112,7 +84,9 @@ pub fn build(root: &Path, sources: &Path, target: &str, words: &[&str]) -> Resul
         ])
         .args([
             "CARGO_TARGET_DIR=/out",
-            "RUSTFLAGS=-Ctarget-feature=+crt-static",
+            &format!("RUSTFLAGS={STATIC}"),
+            &format!("{CLANG}=none"),
+            &format!("{COMMIT}={commit}"),
             &linker,
         ])
         .args(["sh", "-c", "cd /src && exec cargo \"$@\"", "cargo"])

@@ -1,0 +1,115 @@
+//! Static programs for a machine, from the toolchains at hand: the same bytes from every folder.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::{run, said};
+use crate::machine::Machine;
+
+mod arm;
+
+/// The flag of rustc for programs that need no library.
+const STATIC: &str = "-Ctarget-feature=+crt-static";
+/// Names the clang of the BPF object. With none of that name the committed object is taken: that
+/// of some clang would differ from machine to machine.
+const CLANG: &str = "HUGEWISE_CLANG";
+/// Names the commit, where the build cannot ask git.
+const COMMIT: &str = "HUGEWISE_COMMIT";
+/// What a release consists of.
+const PROGRAMS: [&str; 2] = ["hugewise", "hugewise-lab"];
+
+/// Build the static programs of a release, a folder for each machine
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only for this machine
+    #[arg(long)]
+    machine: Option<Machine>,
+    /// Where the root for cross-building is kept
+    #[arg(long, default_value = ".cache/matrix")]
+    cache: PathBuf,
+    /// Where the programs go
+    out: PathBuf,
+}
+
+/// Builds with the profile `dist`.
+///
+/// # Errors
+/// The programs cannot be built here.
+pub fn run_static(arguments: &Arguments) -> Result<()> {
+    let sources = env::current_dir()?;
+    fs::create_dir_all(&arguments.cache)?;
+    let cache = arguments.cache.canonicalize()?;
+    for machine in [Machine::x86_64, Machine::aarch64] {
+        if arguments.machine.is_some_and(|wanted| wanted != machine) {
+            continue;
+        }
+        eprintln!("building for {} …", machine.name());
+        let words = ["build", "--profile", "dist"].into_iter();
+        let words: Vec<&str> = words
+            .chain(PROGRAMS.iter().flat_map(|name| ["-p", name]))
+            .collect();
+        let built = build(machine, &sources, &cache, &words)?.join("dist");
+        let folder = arguments.out.join(machine.name());
+        fs::create_dir_all(&folder)?;
+        for name in PROGRAMS {
+            fs::copy(built.join(name), folder.join(name))
+                .with_context(|| format!("copying {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds packages of this workspace; `words` are those of cargo, without its target. Gives the
+/// folder of the target, which has one for each profile.
+///
+/// # Errors
+/// They cannot be built here; the error says why.
+pub fn build(machine: Machine, sources: &Path, cache: &Path, words: &[&str]) -> Result<PathBuf> {
+    let target = machine.target();
+    let commit = commit(sources);
+    match machine {
+        Machine::x86_64 => native(sources, target, &commit, words),
+        Machine::aarch64 => arm::build(&arm::prepare(cache)?, sources, target, &commit, words),
+    }
+}
+
+/// The target is named although it is the host's: only so are macros, which are libraries of the
+/// compiler, built without the flag for static programs. Folders have the names that they have in
+/// the root for aarch64.
+fn native(sources: &Path, target: &str, commit: &str, words: &[&str]) -> Result<PathBuf> {
+    let renamed = |folder: &Path, name| format!("--remap-path-prefix={}={name}", folder.display());
+    let flags = [
+        STATIC.to_owned(),
+        renamed(sources, "/src"),
+        renamed(&cargo_home(), "/cargo"),
+    ];
+    let mut command = Command::new("cargo");
+    command
+        .args(words)
+        .args(["--locked", "--target", target])
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+        .env(CLANG, "none")
+        .env(COMMIT, commit)
+        .current_dir(sources);
+    run(&mut command).with_context(|| format!("building for {target}"))?;
+    Ok(sources.join("target").join(target))
+}
+
+/// The commit that is checked out, as `hugewise --version` names it.
+fn commit(sources: &Path) -> String {
+    let words = ["rev-parse", "--short=12", "HEAD"];
+    let said = said(Command::new("git").args(words).current_dir(sources));
+    said.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+/// Where cargo keeps what it fetched.
+fn cargo_home() -> PathBuf {
+    env::var_os("CARGO_HOME").map_or_else(
+        || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cargo"),
+        PathBuf::from,
+    )
+}

@@ -29,10 +29,8 @@ pub struct Exports {
 impl Exports {
     /// Makes sure that the files can be written, before anything is measured.
     pub fn check(&self) -> Result<()> {
-        let files = self.files.iter();
-        files
-            .map(|file| check_writable("--export", Some(&file.path)))
-            .collect()
+        let mut files = self.files.iter();
+        files.try_for_each(|file| check_writable("--export", Some(&file.path)))
     }
 }
 

@@ -110,7 +110,7 @@ fn what_preloading_costs_is_said() {
         "reached-by-preloading",
         Outcome::Shown,
         &expect![[r#"
-            thp=always: reached by a preloaded library, which has the program advise its own memory. That costs +0.5 % (95 %: −0.02 to +1.0 %)
+            thp=always: reached by a preloaded library, which has the program advise its own memory. What that costs is not decided: +0.5 % (95 %: −0.02 to +1.0 %)
         "#]],
     );
     says(

@@ -1,4 +1,4 @@
-//! Exports, against goldens. Programs that read the formats are run over them in `xtask`.
+//! Exports, against goldens.
 
 use expect_test::expect_file;
 use hugewise_model::run::gate::Gate;
@@ -7,17 +7,24 @@ use hugewise_model::run::{compare, findings, record};
 
 use crate::checked::golden;
 
+const TWO_POLICIES: &[u8] = include_bytes!("../../../../fixtures/runs/two-policies.jsonl");
 /// A usual record, one with failures, and one of which much could not be read.
-const RECORDS: [&str; 3] = ["two-policies", "failed-trials", "everything-missing"];
+const RECORDS: [(&str, &[u8]); 3] = [
+    ("two-policies", TWO_POLICIES),
+    (
+        "failed-trials",
+        include_bytes!("../../../../fixtures/runs/failed-trials.jsonl"),
+    ),
+    (
+        "everything-missing",
+        include_bytes!("../../../../fixtures/runs/everything-missing.jsonl"),
+    ),
+];
 
 #[test]
 fn each_format_is_as_its_readers_want_it() {
-    for name in RECORDS {
-        let path = format!(
-            "{}/../../fixtures/runs/{name}.jsonl",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        let record = record::parse(&std::fs::read(path).unwrap()).unwrap();
+    for (name, bytes) in RECORDS {
+        let record = record::parse(bytes).unwrap();
         let table = compare::table(&record, &compare::Options::default()).unwrap();
         let findings = findings::judge(&record, &table);
         let report = Report::new(&record, table, findings, None);
@@ -42,11 +49,7 @@ fn each_format_is_as_its_readers_want_it() {
 /// A gate that holds fails its test case, and one that is not decided is skipped.
 #[test]
 fn junit_has_a_case_for_each_condition() {
-    let path = format!(
-        "{}/../../fixtures/runs/two-policies.jsonl",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let record = record::parse(&std::fs::read(path).unwrap()).unwrap();
+    let record = record::parse(TWO_POLICIES).unwrap();
     let table = compare::table(&record, &compare::Options::default()).unwrap();
     let report = Report::new(&record, table, Vec::new(), None);
     let junit = |gate: &str| Export::Junit.render(&report, &[gate.parse().unwrap()]);

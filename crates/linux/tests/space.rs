@@ -411,8 +411,9 @@ fn sampled() -> Space {
     own(Depth::Frames(Duration::from_secs(10), Thoroughness::Sample))
 }
 
+/// One test, because the child of the second part shares all memory of this process.
 #[test]
-fn a_long_stretch_that_looks_alike_is_sampled() {
+fn a_long_stretch_is_sampled_where_it_looks_alike() {
     let huge = match huge_bytes() {
         Ok(huge) if is_root() => huge,
         Ok(_) => return skip("a_long_stretch…", "needs root to read page frames"),
@@ -421,27 +422,15 @@ fn a_long_stretch_that_looks_alike_is_sampled() {
     let ground = Ground::new(LONG, huge);
     ground.advise(0, ground.bytes, libc::MADV_NOHUGEPAGE);
     ground.write(0, ground.bytes, huge);
+    let runs = |space: &Space| at(space, ground.start).runs.clone();
     let (space, whole) = (sampled(), own(ALL));
     let Source::Sampled(sample) = space.read_with.frames else {
         panic!("{:?}", space.read_with.frames);
     };
     assert!(sample.ranges >= LONG as u64 && sample.looked_at * 4 < sample.ranges * 3);
     assert_eq!(whole.read_with.frames, Source::Read);
-    let runs = |space: &Space| at(space, ground.start).runs.clone();
     assert_eq!(runs(&space), runs(&whole));
-}
 
-/// Half of the ranges are shared with a child: the sample sees both kinds, so all are read.
-#[test]
-fn a_long_stretch_that_differs_is_read_throughout() {
-    let huge = match huge_bytes() {
-        Ok(huge) if is_root() => huge,
-        Ok(_) => return skip("a_long_stretch…", "needs root to read page frames"),
-        Err(reason) => return skip("a_long_stretch…", reason),
-    };
-    let ground = Ground::new(LONG, huge);
-    ground.advise(0, ground.bytes, libc::MADV_NOHUGEPAGE);
-    ground.write(0, ground.bytes, huge);
     // SAFETY: the child does nothing but wait for its end.
     let child = unsafe { libc::fork() };
     if child == 0 {
@@ -450,6 +439,7 @@ fn a_long_stretch_that_differs_is_read_throughout() {
             unsafe { libc::pause() };
         }
     }
+    // Half of the ranges are shared with it: the sample sees both kinds, so all are read.
     ground.write(0, ground.bytes, 2 * huge);
     let (space, whole) = (sampled(), own(ALL));
     // SAFETY: the child is this test's own.
@@ -457,7 +447,6 @@ fn a_long_stretch_that_differs_is_read_throughout() {
         libc::kill(child, libc::SIGKILL);
         libc::waitpid(child, std::ptr::null_mut(), 0);
     }
-    let runs = |space: &Space| at(space, ground.start).runs.clone();
     assert_eq!(runs(&space), runs(&whole));
     assert!(runs(&whole).len() >= LONG, "{}", runs(&whole).len());
 }

@@ -16,6 +16,8 @@ use crate::machine::error::Error;
 use crate::machine::root::Root;
 use crate::spawn::folios::{FRAME, HEAD, THP, Words, folio_around};
 
+mod sample;
+
 /// Bits of an entry of the page map.
 const PRESENT: u64 = 1 << 63;
 const FILE: u64 = 1 << 61;
@@ -27,12 +29,6 @@ const ZERO_PAGE: u64 = 1 << 24;
 /// mappings side by side are one read.
 const ENTRIES: u64 = 8192;
 const GAP: u64 = 64;
-
-/// A run of at least so many ranges is looked at by a sample first: 512 MiB in ranges of 2 MiB.
-const LONG_RUN: u64 = 256;
-/// So many of its ranges are looked at. Where these are all alike, fewer than 4.6 % of the others
-/// differ, at 95 % (1 - 0.05^(1/64)).
-const SAMPLE: u64 = 64;
 
 /// Adds to the runs what the frames of their small pages are. Runs whose ranges turn out to
 /// differ are parted.
@@ -193,35 +189,6 @@ impl Reader<'_> {
             };
         }
         outcome
-    }
-
-    /// What the frames of a long run are, if those of a sample of its ranges are all alike; `None`
-    /// where each range must be read. One range is drawn in each of as many equal parts.
-    fn sample(&mut self, run: &Run) -> Result<Option<Frames>, Missing> {
-        let ranges = run.ranges(self.sizes.huge);
-        if self.thoroughness == Thoroughness::All || ranges < LONG_RUN {
-            return Ok(None);
-        }
-        let mut draw = fastrand::Rng::with_seed(run.start);
-        let mut entries = Words::default();
-        let mut first = None;
-        for part in 0..SAMPLE {
-            let (from, to) = (part * ranges / SAMPLE, (part + 1) * ranges / SAMPLE);
-            let start = run.start + draw.u64(from..to) * self.sizes.huge;
-            let read = entries.read(
-                self.pagemap,
-                start / self.sizes.page,
-                self.sizes.huge / self.sizes.page,
-            );
-            read.map_err(|error| unreadable(&error))?;
-            let frames = self.frames(&entries.all)?;
-            if *first.get_or_insert_with(|| frames.clone()) != frames {
-                return Ok(None);
-            }
-        }
-        self.sampled.ranges += ranges;
-        self.sampled.looked_at += SAMPLE;
-        Ok(first)
     }
 
     fn run(&mut self, run: &Run, runs: &mut Vec<Run>) -> Result<(), Missing> {

@@ -10,9 +10,10 @@ use crate::run::compare::Answer;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
-use crate::run::policy::{Collapse, Numa, environment, rerun};
+use crate::run::policy::{Collapse, Numa, environment};
 use crate::text::wrap::{plain, quoted};
 
+mod more_reach;
 mod more_time;
 
 /// A line of advice.
@@ -73,7 +74,7 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
     };
     let huge_pages = conclude(report).map(|conclusion| conclusion.huge_pages);
     let text = if huge_pages == Some(HugePages::NotTried) {
-        return what_reaches_more(report);
+        return more_reach::advice(report);
     } else if with(&[Answer::Mixed]) {
         unless_rare(report, &baseline)
     } else if with(&[Answer::NotDecided, Answer::DependsOnOrder]) {
@@ -86,32 +87,6 @@ fn keep(report: &Report<'_>) -> Vec<Advice> {
         lines.extend(more_time::advice(report));
     }
     lines
-}
-
-/// What may reach the pages that nothing reached, where the record does not name it already.
-fn what_reaches_more(report: &Report<'_>) -> Vec<Advice> {
-    let header = &report.record.header;
-    if header.plan.not_tried.is_some() {
-        return Vec::new();
-    }
-    let mut realisations = header.realisations.values();
-    let mut policies = header.plan.policies.iter();
-    let (lead, flag) = if realisations.any(|realisation| !realisation.tracer.is_none()) {
-        let lead = "Tracing reaches large mappings only. The machine's setting reaches all (root):";
-        (lead, "--system")
-    } else if policies.all(|policy| policy.settings.malloc.is_none()) {
-        (
-            "The allocator can ask for huge pages:",
-            "--policy=malloc=thp",
-        )
-    } else {
-        return Vec::new();
-    };
-    given(
-        lead.to_owned(),
-        rerun(&header.made_by, &[flag]),
-        &format!("run again with {flag}"),
-    )
 }
 
 fn unless_rare(report: &Report<'_>, baseline: &str) -> String {

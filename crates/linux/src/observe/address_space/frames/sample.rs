@@ -1,0 +1,43 @@
+//! The frames of a long run by a sample of its ranges.
+
+use hugewise_model::base::missing::Missing;
+use hugewise_model::observe::address_space::{Frames, Run};
+
+use super::{Reader, Thoroughness, Words, unreadable};
+
+/// A run of at least so many ranges is looked at by a sample first: 512 MiB in ranges of 2 MiB.
+const LONG_RUN: u64 = 256;
+/// So many of its ranges are looked at. Where these are all alike, fewer than 4.6 % of the others
+/// differ, at 95 % (1 - 0.05^(1/64)).
+const SAMPLE: u64 = 64;
+
+impl Reader<'_> {
+    /// What the frames of a long run are, if those of a sample of its ranges are all alike; `None`
+    /// where each range must be read. One range is drawn in each of as many equal parts.
+    pub(super) fn sample(&mut self, run: &Run) -> Result<Option<Frames>, Missing> {
+        let ranges = run.ranges(self.sizes.huge);
+        if self.thoroughness == Thoroughness::All || ranges < LONG_RUN {
+            return Ok(None);
+        }
+        let mut draw = fastrand::Rng::with_seed(run.start);
+        let mut entries = Words::default();
+        let mut first = None;
+        for part in 0..SAMPLE {
+            let (from, to) = (part * ranges / SAMPLE, (part + 1) * ranges / SAMPLE);
+            let start = run.start + draw.u64(from..to) * self.sizes.huge;
+            let read = entries.read(
+                self.pagemap,
+                start / self.sizes.page,
+                self.sizes.huge / self.sizes.page,
+            );
+            read.map_err(|error| unreadable(&error))?;
+            let frames = self.frames(&entries.all)?;
+            if *first.get_or_insert_with(|| frames.clone()) != frames {
+                return Ok(None);
+            }
+        }
+        self.sampled.ranges += ranges;
+        self.sampled.looked_at += SAMPLE;
+        Ok(first)
+    }
+}

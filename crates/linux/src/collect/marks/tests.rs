@@ -1,0 +1,125 @@
+use super::*;
+use hugewise_model::run::policy::realise::FileWrite;
+
+fn judged(change: impl FnOnce(&mut Circumstances<'_>)) -> Vec<Mark> {
+    let (expected, read_back, files) =
+        (Realisation::default(), ReadBack::default(), BTreeMap::new());
+    let mut facts = Circumstances {
+        processor_seconds: 2.0,
+        tick_seconds: 0.01,
+        other_busy_seconds: Some(0.05),
+        other_server_seconds: None,
+        steal_seconds: Some(0.0),
+        free_huge_pages: Some(100),
+        huge_bytes: Some(2 << 20),
+        peak_rss_bytes: Some(100 << 20),
+        major_faults: 0,
+        swapped_pages: 0,
+        expected: &expected,
+        read_back: &read_back,
+        files_after: &files,
+    };
+    change(&mut facts);
+    marks(&facts)
+}
+
+#[test]
+fn a_quiet_trial_has_no_marks() {
+    assert_eq!(judged(|_| {}), []);
+}
+
+#[test]
+fn each_hazard_is_marked() {
+    assert_eq!(
+        judged(|facts| facts.other_busy_seconds = Some(0.5)),
+        [Mark::OtherLoad { permille: 250 }]
+    );
+    assert_eq!(
+        judged(|facts| facts.other_server_seconds = Some(0.2)),
+        [Mark::OtherServers { permille: 100 }]
+    );
+    assert_eq!(
+        judged(|facts| facts.steal_seconds = Some(0.05)),
+        [Mark::Steal { permille: 25 }]
+    );
+    assert_eq!(
+        judged(|facts| facts.free_huge_pages = Some(49)),
+        [Mark::Fragmented {
+            free_huge_pages: 49
+        }]
+    );
+    assert_eq!(
+        judged(|facts| facts.major_faults = 3),
+        [Mark::ColdCache { major_faults: 3 }]
+    );
+    assert_eq!(
+        judged(|facts| facts.swapped_pages = 9),
+        [Mark::Swapped { pages: 9 }]
+    );
+}
+
+#[test]
+fn a_tick_more_or_less_is_no_load() {
+    let short = |facts: &mut Circumstances<'_>| {
+        facts.processor_seconds = 0.02;
+        facts.other_busy_seconds = Some(0.02);
+        facts.steal_seconds = Some(0.01);
+    };
+    assert_eq!(judged(short), []);
+}
+
+#[test]
+fn a_policy_that_did_not_take_is_marked() {
+    let expected = Realisation {
+        prctl: ThpPrctl::Disable,
+        files: vec![FileWrite {
+            path: "sys/a".to_owned(),
+            value: "always".to_owned(),
+        }],
+        preload: Some("/lib/libjemalloc.so.2".to_owned()),
+        ..Realisation::default()
+    };
+    let found = ReadBack {
+        files: BTreeMap::from([("sys/a".to_owned(), "never".to_owned())]),
+        thp_disable: Some(ThpDisable::Off),
+        allocator: Some(String::new()),
+        ..ReadBack::default()
+    };
+    let details: Vec<String> = judged(|facts| {
+        // The references live as long as this test; the defaults they replace do not matter.
+        facts.expected = Box::leak(Box::new(expected));
+        facts.read_back = Box::leak(Box::new(found));
+    })
+    .iter()
+    .map(ToString::to_string)
+    .collect();
+    assert_eq!(
+        details,
+        [
+            "the policy was not in force: prctl(PR_SET_THP_DISABLE) should be disabled, but is off",
+            "the policy was not in force: /lib/libjemalloc.so.2 is not among the workload's mappings",
+            "the policy was not in force: sys/a should say always, but says never",
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_has_drifted() {
+    let before = ReadBack {
+        files: BTreeMap::from([("sys/a".to_owned(), "always".to_owned())]),
+        ..ReadBack::default()
+    };
+    let after = BTreeMap::from([("sys/a".to_owned(), "never".to_owned())]);
+    let marks = judged(|facts| {
+        facts.read_back = Box::leak(Box::new(before));
+        facts.files_after = Box::leak(Box::new(after));
+    });
+    assert_eq!(
+        marks,
+        [Mark::SettingDrifted {
+            path: "sys/a".to_owned(),
+            expected: "always".to_owned(),
+            found: "never".to_owned(),
+        }]
+    );
+}

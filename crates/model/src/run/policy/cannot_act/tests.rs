@@ -1,0 +1,156 @@
+use expect_test::expect;
+
+use super::*;
+use crate::run::trial::Process;
+
+fn tree(libraries: &[&str]) -> ProcessTree {
+    let libraries: std::collections::BTreeSet<String> =
+        libraries.iter().map(|&path| path.to_owned()).collect();
+    ProcessTree {
+        processes: 1,
+        libraries: libraries.clone(),
+        largest: Process {
+            name: "x".to_owned(),
+            program: "/bin/x".to_owned(),
+            libraries,
+            ..Process::default()
+        },
+        ..ProcessTree::default()
+    }
+}
+
+fn why(policy: &str, libraries: &[&str], executable: &Executable) -> Option<String> {
+    let settings: Settings = policy.parse().expect("a good policy");
+    let program = Program {
+        tree: &tree(libraries),
+        executable: Some(executable),
+        preloaded: None,
+    };
+    cannot_act(&settings, &program)
+}
+
+const LIBC: &str = "/lib/libc.so.6";
+
+fn dynamic() -> Executable {
+    Executable {
+        loader: Some("/lib64/ld-linux-x86-64.so.2".to_owned()),
+        ..Executable::default()
+    }
+}
+
+#[test]
+fn what_cannot_act_is_said_with_its_reason() {
+    let go = Executable {
+        is_go: true,
+        ..Executable::default()
+    };
+    let musl = Executable {
+        loader: Some("/lib/ld-musl-x86_64.so.1".to_owned()),
+        ..Executable::default()
+    };
+    let own = Executable {
+        defines_malloc: true,
+        ..dynamic()
+    };
+    let jemalloc = [LIBC, "/lib/libjemalloc.so.2"];
+    let rows: [(&str, &[&str], &Executable); 8] = [
+        ("malloc=thp", &[], &Executable::default()),
+        ("glibc.malloc.hugetlb=1", &[], &go),
+        ("malloc=hugetlb", &["/lib/ld-musl-x86_64.so.1"], &musl),
+        ("malloc=thp", &jemalloc, &dynamic()),
+        ("malloc=thp", &[LIBC], &own),
+        ("malloc=jemalloc", &[], &Executable::default()),
+        ("malloc=tcmalloc", &[LIBC], &own),
+        ("java.UseLargePages=on", &[LIBC], &dynamic()),
+    ];
+    let said: Vec<String> = rows
+        .into_iter()
+        .map(|(policy, libraries, file)| {
+            why(policy, libraries, file).unwrap_or_else(|| panic!("{policy} may act")) + "\n"
+        })
+        .collect();
+    expect![[r#"
+        /bin/x is statically linked and has no glibc malloc; thp=always needs no malloc
+        /bin/x is a Go program, whose heap is not malloc's; thp=always needs no malloc
+        /bin/x uses musl, which has no such tunable; thp=always needs no malloc
+        /bin/x allocates with libjemalloc.so.2, not with glibc's malloc; jemalloc.thp=always is its own setting
+        /bin/x has a malloc of its own linked in, not glibc's malloc
+        /bin/x is statically linked, and nothing is preloaded into it; link it with the allocator
+        /bin/x has a malloc of its own linked in, which comes before a preloaded one
+        /bin/x is no JVM: it has not mapped libjvm.so
+    "#]]
+    .assert_eq(&said.concat());
+}
+
+#[test]
+fn a_static_program_ignores_what_is_preloaded() {
+    let expected = Realisation {
+        library: Some("/tmp/libhugewise.so".to_owned()),
+        ..Realisation::default()
+    };
+    let said = |libraries: &[&str], executable: &Executable| {
+        let program = Program {
+            tree: &tree(libraries),
+            executable: Some(executable),
+            preloaded: None,
+        };
+        not_preloaded(&expected, &program) + "\n"
+    };
+    expect![[r#"
+        /bin/x is statically linked, and nothing is preloaded into it; a tracer (where ptrace is allowed) or root with --system reaches it
+        /bin/x did not map the library that was preloaded, as a set-user-ID program does not; a tracer (where ptrace is allowed) or root with --system reaches it
+    "#]]
+    .assert_eq(&(said(&[], &Executable::default()) + &said(&[LIBC], &dynamic())));
+}
+
+#[test]
+fn what_may_act_stays() {
+    let static_glibc = Executable {
+        holds_tunables: true,
+        ..Executable::default()
+    };
+    let rows: [(&str, &[&str], &Executable); 8] = [
+        ("malloc=thp", &[LIBC], &dynamic()),
+        ("malloc=thp", &[], &static_glibc),
+        ("malloc=jemalloc", &[LIBC], &dynamic()),
+        ("thp=always,malloc=thp", &[], &Executable::default()),
+        ("env.GLIBC_TUNABLES=x", &[], &Executable::default()),
+        ("java.UseLargePages=on", &["/x/libjvm.so"], &dynamic()),
+        ("malloc=default", &[], &Executable::default()),
+        ("thp=always", &[], &Executable::default()),
+    ];
+    for (policy, libraries, file) in rows {
+        assert_eq!(why(policy, libraries, file), None, "{policy}");
+    }
+}
+
+#[test]
+fn what_is_not_known_stays() {
+    let settings: Settings = "malloc=thp".parse().expect("a good policy");
+    let mut tree = tree(&[]);
+    let unread = Program {
+        tree: &tree,
+        executable: None,
+        preloaded: None,
+    };
+    assert_eq!(cannot_act(&settings, &unread), None);
+    tree.anon_bytes = 100;
+    tree.largest.anon_bytes = 50;
+    let several = Program {
+        tree: &tree,
+        executable: Some(&Executable::default()),
+        preloaded: None,
+    };
+    assert_eq!(cannot_act(&settings, &several), None);
+}
+
+#[test]
+fn the_allocator_of_another_policy_is_not_the_programs_own() {
+    let settings: Settings = "malloc=thp".parse().expect("a good policy");
+    let program = Program {
+        tree: &tree(&[LIBC, "/lib/libjemalloc.so.2"]),
+        executable: Some(&dynamic()),
+        preloaded: Some("/lib/libjemalloc.so.2"),
+    };
+    assert_eq!(cannot_act(&settings, &program), None);
+}

@@ -7,8 +7,8 @@ use super::sentence::{Sign, evidence, next_step, remarks};
 use super::{Pair, command, is_answer, judged, pair, property, provisional, shape, user_time};
 use crate::run::compare::labels::{effect_of, label_of, metric_of};
 use crate::run::compare::{Answer, Change, Comparison, Statistic};
-use crate::run::findings::Context;
 use crate::run::findings::win_with_a_loss::{losses, tell};
+use crate::run::findings::{Context, Finding};
 use crate::run::metric::MetricId;
 use crate::run::metric::requests::{RequestMetric, quantile_end};
 use crate::run::stats::Quantile;
@@ -158,11 +158,12 @@ fn not_decided(report: &Report<'_>, what: &str, row: &Comparison, pair: &Pair) -
 
 /// No policy changed the program's pages: it can get none, or nothing that was run gave it any.
 fn without_pages(report: &Report<'_>, conclusion: &Conclusion, what: &str) -> String {
-    let why = why_alike(report);
-    match conclusion.huge_pages {
-        HugePages::DoNotMatter => format!("Huge pages do not matter to {what}: {why}."),
-        _ => format!("Huge pages could not be tried on {what}: {why}."),
-    }
+    let finding = report.findings.iter().find(|it| is_answer(it));
+    let (lead, why) = match conclusion.huge_pages {
+        HugePages::DoNotMatter => ("do not matter to", why_alike(report, finding)),
+        _ => ("could not be tried on", why_not_tried(report, finding)),
+    };
+    format!("Huge pages {lead} {what}: {why}.")
 }
 
 /// The policy that allows the most huge pages.
@@ -173,21 +174,25 @@ fn widest<'a>(context: &Context<'a>, policies: impl Iterator<Item = &'a String>)
         .unwrap_or_default()
 }
 
-/// The reason is the finding's where there is one: it knows more than the verdict. A finding about
-/// a policy that allows less than another one cannot be the reason for both.
-fn why_alike(report: &Report<'_>) -> String {
+/// A finding about a policy that allows less than another one cannot be the reason for both.
+fn why_not_tried(report: &Report<'_>, finding: Option<&Finding>) -> String {
     let context = Context::new(report.record, &report.table);
     let verdict = &report.table.verdict;
     let widest = widest(&context, verdict.policies.keys());
-    let finding = report.findings.iter().find(|it| is_answer(it));
     let explains = |policy: &str| {
         let allowed = context.rank(policy).max(context.rank(&verdict.baseline));
         allowed >= context.rank(widest)
     };
     let policy = finding.and_then(|finding| finding.policy.as_deref());
-    if policy.is_some_and(|policy| !explains(policy)) {
-        return format!("no page was huge, even with {}", plain(widest));
+    match policy.is_some_and(|policy| !explains(policy)) {
+        true => format!("no page was huge, even with {}", plain(widest)),
+        false => why_alike(report, finding),
     }
+}
+
+/// The reason is the finding's where there is one: it knows more than the verdict.
+fn why_alike(report: &Report<'_>, finding: Option<&Finding>) -> String {
+    let verdict = &report.table.verdict;
     let unchanged = verdict.policies.iter();
     let mut unchanged = unchanged.filter(|(_, answer)| **answer == Answer::NoEffect);
     let reason = unchanged.find_map(|(policy, _)| verdict.reasons.get(policy));

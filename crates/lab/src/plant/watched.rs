@@ -12,8 +12,8 @@ use crate::Trouble;
 use crate::region::{huge_bytes, page_bytes};
 use crate::userfault::Userfault;
 
-/// How long KSM may take: it looks at each page three times.
-const MERGED_WITHIN: Duration = Duration::from_secs(20);
+/// How long KSM may take: it looks at each page three times, and gives way to every other process.
+const MERGED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Small pages over which userfaultfd watches for missing ones.
 pub(super) fn by_userfaultfd(_: &Place) -> Result<Planted, Trouble> {

@@ -11,10 +11,11 @@ use hugewise_linux::machine::root::Root;
 use hugewise_linux::machine::turn::{Purpose, Turn};
 use hugewise_linux::spawn::{self, Launch};
 use hugewise_model::base::host::Host;
-use hugewise_model::run::policy::realise::{Reach, Realisation, realise};
+use hugewise_model::run::policy::realise::{Reach, Realisation};
 use hugewise_model::run::policy::{Policy, advice_by_chance};
 use hugewise_model::run::trial::Outcome;
 
+use crate::experiment::plan::realise_one;
 use crate::experiment::runtimes;
 use crate::interrupt::Relay;
 use crate::stderr::message;
@@ -58,9 +59,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         Reach::Process
     };
-    let realise = || realised(&root, &arguments.policy, reach);
-    let realisation = realise()?;
-    warn(arguments, &realisation, &paths::host(&root)?);
+    let host = paths::host(&root)?;
+    let realisation = realise_one(&host, &arguments.policy, reach)?;
+    warn(arguments, &realisation, &host);
     let launch = launch(arguments, &realisation)?;
     if !program::exists(launch.program()) {
         let name = launch.program().to_string_lossy();
@@ -71,18 +72,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(reason) = unreached(&realisation, launch.program()) {
         message(reason);
     }
-    if realisation.files.is_empty() && launch.is_traced() {
-        return exit_code(run_beside(&launch, &Relay::catch()?));
-    }
-    if realisation.files.is_empty() && !realisation.limits.is_none() {
-        let relay = Relay::catch()?;
-        return exit_code(spawn::run_plain(&launch, || relay.next()));
-    }
     if realisation.files.is_empty() {
+        if launch.is_traced() || !realisation.limits.is_none() {
+            return exit_code(run_beside(&launch, &Relay::catch()?));
+        }
         message(spawn::exec(&launch));
         return Ok(ExitCode::from(NOT_EXECUTABLE));
     }
-    let (turn, realisation) = turn::take_with(Purpose::Change, arguments.wait, realise)?;
+    let (turn, realisation) = turn::take_with(Purpose::Change, arguments.wait, || {
+        realise_one(&paths::host(&root)?, &arguments.policy, reach)
+    })?;
     while_applied(&root, turn, &realisation, &launch)
 }
 
@@ -108,13 +107,6 @@ fn unreached(realisation: &Realisation, program: &OsStr) -> Option<String> {
             "{} is statically linked, and nothing is preloaded into it: the policy does nothing",
             program.to_string_lossy()
         )
-    })
-}
-
-fn realised(root: &Root, policy: &Policy, reach: Reach) -> Result<Realisation> {
-    realise(policy, &paths::host(root)?, reach).map_err(|obstacles| {
-        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-        exit::refused(obstacles.join("\n"))
     })
 }
 

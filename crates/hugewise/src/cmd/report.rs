@@ -16,7 +16,7 @@ use hugewise_model::text::to_text;
 
 use crate::exit::{self, Exit};
 use crate::experiment::metrics::check_gates;
-use crate::experiment::report::{self, Besides};
+use crate::experiment::report::{self, ReportFiles};
 use crate::options::{Demands, Exports, parse_share};
 use crate::output::{self, Format, Output};
 use hugewise_model::text::suggest::nearest;
@@ -124,11 +124,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         check_gates(&arguments.demands.fail_if, &plan.printed, &plan.programs)?;
     }
     let report = compared(&records, &paths, arguments)?;
-    let besides = Besides {
+    let files = ReportFiles {
         svg: arguments.svg.as_deref(),
         exports: &arguments.exports.files,
     };
-    report::show(&report, output, besides, &arguments.demands.fail_if)?;
+    report::show(&report, output, files, &arguments.demands.fail_if)?;
     Ok(report::judge(&arguments.demands, &report, output))
 }
 

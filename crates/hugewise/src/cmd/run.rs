@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
 use crate::experiment::beginning::Beginning;
 use crate::experiment::conduct::{Files, carry_out, conduct};
 use crate::experiment::plan::realise_all;
-use crate::experiment::report::Besides;
+use crate::experiment::report::ReportFiles;
 use crate::experiment::stdin::Input;
 use crate::experiment::{continuation, preview, recorder, records};
 use crate::options::{self, Exports, Options};
@@ -54,8 +54,8 @@ pub struct Arguments {
     output: Output,
 }
 
-fn besides(exports: &Exports) -> Besides<'_> {
-    Besides {
+fn report_files(exports: &Exports) -> ReportFiles<'_> {
+    ReportFiles {
         svg: None,
         exports: &exports.files,
     }
@@ -82,7 +82,7 @@ pub fn run(arguments: Arguments) -> Result<Exit> {
     let files = Files {
         record: arguments.out.as_deref(),
         stdin: input.as_ref(),
-        besides: besides(&arguments.exports),
+        report: report_files(&arguments.exports),
     };
     let plan = |host: &Host| options.plan(host, seed);
     conduct(&root, &options, plan, files, &arguments.output)
@@ -113,7 +113,7 @@ fn go_on(root: &Root, named: &Path, arguments: &Arguments) -> Result<Exit> {
     let beginning = Beginning::After(record, continuation, path);
     let beginning = (turn, beginning);
     let files = Files {
-        besides: besides(&arguments.exports),
+        report: report_files(&arguments.exports),
         ..Files::default()
     };
     carry_out(root, &options, beginning, files, &arguments.output)

@@ -24,7 +24,7 @@ use super::beginning::Beginning;
 use super::fragmentation::Fragmentation;
 use super::plan::realise_all;
 use super::recorder::Recorder;
-use super::report::{self, Besides};
+use super::report::{self, ReportFiles};
 use super::rounds::Rounds;
 use super::stdin::Input;
 use crate::exit::{self, Exit};
@@ -42,7 +42,7 @@ pub struct Files<'a> {
     /// The record; a new file in its usual place where none is named.
     pub record: Option<&'a Path>,
     /// What the report is written to.
-    pub besides: Besides<'a>,
+    pub report: ReportFiles<'a>,
 }
 
 /// Carries a plan out on this host, keeps the record, and reports.
@@ -83,7 +83,7 @@ pub fn carry_out(
     output: &Output,
 ) -> Result<Exit> {
     output::check_file(output)?;
-    output::check_writable("--svg", files.besides.svg)?;
+    output::check_writable("--svg", files.report.svg)?;
     if let Beginning::New(header) = &beginning {
         announce(header, options, output);
     }
@@ -99,7 +99,7 @@ pub fn carry_out(
     if let Some(error) = trouble {
         return Err(shown_before(&record, &path, output, error));
     }
-    let judged = show(&record, &path, &options.demands, files.besides, output)?;
+    let judged = show(&record, &path, &options.demands, files.report, output)?;
     Ok(exit_of(&record, judged))
 }
 
@@ -188,12 +188,12 @@ fn show(
     record: &Record,
     path: &Path,
     demands: &Demands,
-    besides: Besides<'_>,
+    files: ReportFiles<'_>,
     output: &Output,
 ) -> Result<Exit> {
     let table = compare::table(record, &compare::Options::default()).map_err(exit::usage)?;
     let report = bench::report(record, table, Some(path.display().to_string()));
-    report::show(&report, output, besides, &demands.fail_if).map_err(kept)?;
+    report::show(&report, output, files, &demands.fail_if).map_err(kept)?;
     Ok(report::judge(demands, &report, output))
 }
 
@@ -217,7 +217,7 @@ fn shown_before(
             record,
             path,
             &Demands::default(),
-            Besides::default(),
+            ReportFiles::default(),
             output,
         )
     {

@@ -299,6 +299,17 @@ fn name_apart(policies: &mut [Policy]) -> Result<()> {
     Ok(())
 }
 
+/// How a policy is reached on a host.
+///
+/// # Errors
+/// What stands in the way, a line each.
+pub fn realise_one(host: &Host, policy: &Policy, reach: Reach) -> Result<Realisation> {
+    realise(policy, host, reach).map_err(|obstacles| {
+        let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+        exit::refused(obstacles.join("\n"))
+    })
+}
+
 /// How every policy of the plan is reached, or all that stands in the way, before anything runs.
 pub fn realise_all(
     plan: &Plan,
@@ -327,6 +338,7 @@ pub fn realise_all(
         obstacles.join("\n")
     )))
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,9 +17,9 @@ use crate::options::{Demands, ExportFile};
 use crate::output::{self, Format, Output};
 use crate::stderr::message;
 
-/// What a report is written to besides stdout and the file of `--json`.
+/// The files that a report is written to, in addition to stdout and the file of `--json`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Besides<'a> {
+pub struct ReportFiles<'a> {
     /// The file of the curves.
     pub svg: Option<&'a Path>,
     /// The files for other programs.
@@ -31,14 +31,14 @@ pub struct Besides<'a> {
 pub fn show(
     report: &Report<'_>,
     output: &Output,
-    besides: Besides<'_>,
+    files: ReportFiles<'_>,
     gates: &[Gate],
 ) -> Result<()> {
     let shown = output::emit(output, |format| Ok(rendered(report, format, output)));
-    for file in besides.exports {
+    for file in files.exports {
         output::write_file(&file.path, &file.format.render(report, gates))?;
     }
-    if let Some(path) = besides.svg {
+    if let Some(path) = files.svg {
         output::write_file(path, &curves(report)?)?;
     }
     shown

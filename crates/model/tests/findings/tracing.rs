@@ -10,21 +10,25 @@ use hugewise_model::run::trial::Tracing;
 use super::judged::{judge, of, says};
 use crate::sample::{self, huge_pages, small_pages, thp, with};
 
-/// `thp=always` by tracing, and the idle tracer, which makes a run `slower` times as long.
-fn record(slower: f64, beyond: &[&str]) -> Record {
-    let idle = Policy {
-        name: "tracer=idle".to_owned(),
-        settings: "tracer=idle".parse().expect("a good policy"),
+/// `thp=always`, and a policy that has its means without advice, under which a run takes `slower`
+/// times as long.
+fn with_idle(idle: &str, slower: f64) -> Record {
+    let policy = Policy {
+        name: idle.to_owned(),
+        settings: idle.parse().expect("a good policy"),
     };
+    let slow = with(&small_pages(), &[("wall_seconds", 4.21 * slower)]);
     let arms = [
         (Policy::as_is(), small_pages()),
         (thp("thp=always", Thp::Always), huge_pages()),
-        (
-            idle,
-            with(&small_pages(), &[("wall_seconds", 4.21 * slower)]),
-        ),
+        (policy, slow),
     ];
-    let mut record = sample::record(&arms, 12);
+    sample::record(&arms, 12)
+}
+
+/// `thp=always` by tracing, and the idle tracer, which makes a run `slower` times as long.
+fn record(slower: f64, beyond: &[&str]) -> Record {
+    let mut record = with_idle("tracer=idle", slower);
     for (policy, tracer) in [("thp=always", Tracer::Huge), ("tracer=idle", Tracer::Idle)] {
         let realisation = record
             .header
@@ -80,19 +84,7 @@ fn a_large_cost_and_what_was_not_reached_are_said() {
 /// `thp=always` by a library that all trials or none had mapped, and the idle one, which makes a run
 /// `slower` times as long.
 fn preloaded(slower: f64, is_mapped: bool) -> Record {
-    let idle = Policy {
-        name: "preload=idle".to_owned(),
-        settings: "preload=idle".parse().expect("a good policy"),
-    };
-    let arms = [
-        (Policy::as_is(), small_pages()),
-        (thp("thp=always", Thp::Always), huge_pages()),
-        (
-            idle,
-            with(&small_pages(), &[("wall_seconds", 4.21 * slower)]),
-        ),
-    ];
-    let mut record = sample::record(&arms, 12);
+    let mut record = with_idle("preload=idle", slower);
     for policy in ["thp=always", "preload=idle"] {
         let realisation = record.header.realisations.get_mut(policy);
         realisation.expect("a policy").library = Some("/tmp/libhugewise.so".to_owned());

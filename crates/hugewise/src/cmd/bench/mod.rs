@@ -20,7 +20,7 @@ use hugewise_model::text::number::quantity;
 
 use crate::exit::{self, Exit};
 use crate::experiment::conduct::{Files, conduct};
-use crate::experiment::report::Besides;
+use crate::experiment::report::ReportFiles;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::paths;
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     }
     let files = Files {
         record: common.out.as_deref(),
-        besides: Besides {
+        report: ReportFiles {
             svg: common.svg.as_deref(),
             exports: &[],
         },

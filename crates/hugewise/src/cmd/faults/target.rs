@@ -8,9 +8,10 @@ use hugewise_linux::observe::faults::{LEAST_GRANT, TaskSet};
 use hugewise_linux::proc::status::read_status;
 use hugewise_linux::spawn::{self, AtExit, ExitRequest, Launch, StartResult, Suspended};
 use hugewise_model::base::host::Host;
-use hugewise_model::run::policy::realise::{Reach, realise};
+use hugewise_model::run::policy::realise::Reach;
 
 use super::Arguments;
+use crate::experiment::plan::realise_one;
 use crate::{exit, invoker, program};
 
 /// Starts the command, up to its exec.
@@ -37,11 +38,7 @@ fn launch(arguments: &Arguments, host: &Host) -> Result<Launch> {
         ..Launch::new(arguments.command.clone())
     };
     if let Some(policy) = &arguments.policy {
-        let realisation = realise(policy, host, Reach::Process).map_err(|obstacles| {
-            let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-            exit::refused(obstacles.join("\n"))
-        })?;
-        launch = launch.under(&realisation);
+        launch = launch.under(&realise_one(host, policy, Reach::Process)?);
     }
     Ok(launch)
 }

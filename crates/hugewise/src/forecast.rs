@@ -1,4 +1,4 @@
-//! What a forecast needs from this machine, put together.
+//! The facts of this machine that a forecast needs.
 
 use std::time::{Duration, Instant};
 

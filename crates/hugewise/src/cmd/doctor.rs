@@ -12,7 +12,7 @@ use hugewise_linux::{probe, undo};
 use hugewise_model::base::host::Host;
 use hugewise_model::doctor::{self, Diagnosis, PolicyReport};
 use hugewise_model::run::policy::candidates;
-use hugewise_model::run::policy::realise::Reach;
+use hugewise_model::run::policy::realise::{Reach, Unreachable};
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -68,13 +68,10 @@ fn policies(host: &Host) -> Vec<PolicyReport> {
                 Ok(realisation) => (Some(realisation.means()), Vec::new()),
                 Err(obstacles) => (None, obstacles),
             };
-            let obstacles = obstacles.iter();
             PolicyReport {
                 policy: policy.name,
                 means,
-                obstacles: obstacles
-                    .map(|it| format!("{}; {}", it.problem, it.remedy))
-                    .collect(),
+                obstacles: obstacles.iter().map(Unreachable::reason).collect(),
             }
         })
         .collect()

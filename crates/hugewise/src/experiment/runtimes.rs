@@ -1,4 +1,4 @@
-//! Settings of runtimes: placeholders in the command, and how the runtimes answer.
+//! Settings of runtimes: placeholders in the command, and the runtimes' own reports of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What each trial reads at its stdin where that is our own: all of it, once more for each.
+//! Our own stdin, read once and given to each trial in full.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, Write};

@@ -1,4 +1,4 @@
-//! What a pipeline demands of a result.
+//! Conditions of a pipeline: `--fail-if`, `--strict`.
 
 use clap::Args;
 use hugewise_model::run::gate::Gate;

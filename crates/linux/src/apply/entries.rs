@@ -1,4 +1,4 @@
-//! What an experiment is going to change, with the values before it.
+//! Settings that an experiment will change, with their values before it.
 
 use hugewise_model::run::policy::realise::{FileWrite, Realisation};
 

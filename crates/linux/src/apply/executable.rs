@@ -1,4 +1,4 @@
-//! What an executable file says of the memory of its program: its loader, its toolchain, its malloc.
+//! Loader, toolchain and allocator of a program, read from its executable file.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! When a program's memory was in, and what it had used until then: what comes once, apart from what
-//! lasts.
+//! The moment at which a program's memory was populated, and the processor time used until then: it
+//! parts what is paid once from what lasts.
 
 use crate::proc::pid_stat::ResourceUsage;
 use crate::proc::tree_usage::TreeUsage;

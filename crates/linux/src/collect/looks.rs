@@ -1,5 +1,5 @@
-//! Looks at the processes of a tree while it runs, ever more rarely: who does the work, and what it
-//! made of huge pages for itself.
+//! Looks at the processes of a tree while it runs, less and less often: which process does the work,
+//! and its own huge page settings.
 
 use std::collections::BTreeMap;
 

@@ -150,6 +150,10 @@ pub struct Sampler<'a> {
     pools: Pools<'a>,
     begun: Instant,
     cpu_at_start: Duration,
+    /// Processor time of this thread from which on it counts as cost, and up to which; `None`
+    /// while it still counts.
+    cost_from: Duration,
+    cost_to: Option<Duration>,
     pace: Pace,
     /// Folio sizes with their `nr_anon` before the trial.
     folios_before: BTreeMap<u64, u64>,
@@ -172,6 +176,8 @@ impl<'a> Sampler<'a> {
             pools,
             begun: Instant::now(),
             cpu_at_start: thread_cpu(),
+            cost_from: thread_cpu(),
+            cost_to: None,
             pace: Pace::default(),
             folios_before: gauges.collect(),
             last: (0.0, Rollup::default()),
@@ -185,6 +191,18 @@ impl<'a> Sampler<'a> {
     pub fn begin(&mut self, now: Instant) {
         self.begun = now;
         self.cpu_at_start = thread_cpu();
+        self.cost_from = self.cpu_at_start;
+    }
+
+    /// A server's load begins. Samples before it disturb nothing that is measured.
+    pub fn load_begins(&mut self) {
+        self.cost_from = thread_cpu();
+    }
+
+    /// A server's load has ended. Samples after it disturb nothing that is measured.
+    pub fn load_ended(&mut self) {
+        self.cost_to = Some(thread_cpu());
+        self.samples.span_seconds = self.begun.elapsed().as_secs_f64();
     }
 
     /// How long until a sample is due.
@@ -278,8 +296,11 @@ impl<'a> Sampler<'a> {
                 .add(previous, last.unwrap_or(previous), (span - then).max(0.0));
             self.samples.mean = Some(self.area.over(span.max(then)));
         }
-        self.samples.cost_seconds = thread_cpu().saturating_sub(self.cpu_at_start).as_secs_f64();
-        self.samples.span_seconds = self.begun.elapsed().as_secs_f64();
+        if self.cost_to.is_none() {
+            self.load_ended();
+        }
+        let cost = self.cost_to.unwrap_or_default();
+        self.samples.cost_seconds = cost.saturating_sub(self.cost_from).as_secs_f64();
         self.samples
     }
 }

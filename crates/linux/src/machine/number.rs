@@ -1,4 +1,4 @@
-//! Files that hold one number, the commonest form of a setting.
+//! Files that hold one number, as most settings do.
 
 use std::path::Path;
 

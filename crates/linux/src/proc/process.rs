@@ -1,5 +1,4 @@
-//! What one process is: the program that it executes, its libraries and variables, and what it made
-//! of huge pages for itself.
+//! One process: its executable, libraries and environment, and its own huge page settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

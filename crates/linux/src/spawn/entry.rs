@@ -1,4 +1,4 @@
-//! A process as a keeper: from its order to its last word.
+//! The main function of a keeper process: from its order to its last event.
 
 use std::ffi::OsStr;
 use std::fs::File;

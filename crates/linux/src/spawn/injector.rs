@@ -1,4 +1,4 @@
-//! What has the processes of a tree make calls that are not their own.
+//! System calls injected into the processes of a tree: by the tracer, by the collapser.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The registers of a stopped thread, and what a system call makes of them.
+//! Registers of a stopped thread: read, written, and set up for a system call.
 
 use std::io;
 

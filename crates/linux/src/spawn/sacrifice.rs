@@ -1,4 +1,4 @@
-//! Where memory runs out, the workload goes before the program that watches it.
+//! The OOM killer's order: the workload before the program that measures it.
 
 /// By so much, in thousandths of the machine's memory; raising needs no privilege.
 const MORE: i32 = 500;

@@ -1,4 +1,4 @@
-//! The steps from fork to exec, and what is said where one fails.
+//! The steps from fork to exec, with the error message of each.
 
 use std::io;
 

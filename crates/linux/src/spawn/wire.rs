@@ -1,4 +1,4 @@
-//! What the measuring program and the keeper say to each other over their socket.
+//! Messages between the measuring program and the keeper, over a socket.
 //!
 //! One [`Order`] goes in, then single bytes: release, stop, and signal with the number of a signal.
 //! [`Event`]s come out. Everything but the bytes is a frame: its length as four bytes, little

@@ -1,4 +1,4 @@
-//! What everything else stands on: units, reasons for absence, the machine, histograms, recordings.
+//! The ground of all other modules: units, reasons for absence, the machine, histograms, recordings.
 
 pub mod exit;
 pub mod glob;

@@ -1,4 +1,4 @@
-//! What the laboratory prints of a bench: one line of JSON for each cell.
+//! The output of the laboratory in a bench: one line of JSON for each cell.
 //!
 //! ```json
 //! {"cell":"copy/libc/1048576/written/1","metrics":{"rate_bytes_per_second":1.2e10},"pages":{"source":{"huge":2097152}}}

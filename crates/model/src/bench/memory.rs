@@ -1,4 +1,4 @@
-//! What `bench memory` can be asked for: operations, and the kernels that each has.
+//! Choices of `bench memory`: operations, and the kernels of each.
 
 /// One operation on blocks of memory.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What the tunables of glibc do here, and what they do not.
+//! Effects that glibc's tunables have here, and effects that they lack.
 
 use super::settings::{setting, thp};
 use super::{Evidence, Examination, Remark, Severity};

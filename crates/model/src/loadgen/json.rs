@@ -1,4 +1,4 @@
-//! What all readers of JSON share.
+//! Functions that all readers of JSON share.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! From what a source told to the readings of a trial.
+//! From the values of a source to the readings of a trial.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Every reader on what the real program printed, and on bytes that nobody printed.
+//! Every reader on the real program's output, and on random bytes.
 
 use std::collections::BTreeMap;
 

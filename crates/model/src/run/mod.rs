@@ -1,4 +1,4 @@
-//! The spine, in the order of the way of the data: from what to try to what is said.
+//! The spine, in the order of the data: from the policies to the report.
 
 /// What to try: policies, the matrix they span, and the means by which each is reached.
 pub mod policy;

@@ -161,12 +161,21 @@ pub fn count(number: u64) -> String {
 /// A number and what it counts: `1 trial`, `12 trials`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
-    let plural = match (number, noun.strip_suffix("ess")) {
-        (1, _) => "",
-        (_, Some(_)) => "es",
-        (_, None) => "s",
+    let nouns = if number == 1 {
+        noun.to_owned()
+    } else {
+        plural(noun)
     };
-    format!("{} {noun}{plural}", count(number))
+    format!("{} {nouns}", count(number))
+}
+
+/// `trial` → `trials`, `process` → `processes`, `policy` → `policies`.
+fn plural(noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ if noun.ends_with("ess") => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
 }
 
 /// Three significant digits; the whole part is never cut.

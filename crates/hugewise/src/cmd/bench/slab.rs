@@ -5,7 +5,7 @@ use hugewise_model::base::host::Host;
 use hugewise_model::bench::slab::{PREFAULT, allocators as all_allocators};
 use hugewise_model::run::cells::Bench;
 use hugewise_model::run::policy::Policy;
-use hugewise_model::run::policy::realise::realise;
+use hugewise_model::run::policy::realise::{Unreachable, realise};
 
 use super::cells::{chosen, of_cells};
 use super::common::Common;
@@ -106,10 +106,7 @@ pub(super) fn allocators(flags: &Arguments, host: &Host) -> Result<Option<Vec<Po
         match realise(policy, host, flags.common.reach()) {
             Ok(_) => policies.push(policy.clone()),
             Err(obstacles) if names.is_empty() => {
-                let obstacles: Vec<String> = obstacles
-                    .iter()
-                    .map(|obstacle| format!("{}; {}", obstacle.problem, obstacle.remedy))
-                    .collect();
+                let obstacles: Vec<String> = obstacles.iter().map(Unreachable::reason).collect();
                 message(format_args!(
                     "Not tried: {}: {}",
                     policy.name,

@@ -1,4 +1,4 @@
-//! Whom to watch: a command that is started for it, or a process that is there.
+//! The target of `faults`: a command that it starts, or a running process.
 
 use anyhow::Result;
 use hugewise_linux::machine::error::{Error, Kind};

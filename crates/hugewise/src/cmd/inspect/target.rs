@@ -1,4 +1,4 @@
-//! Which processes are meant.
+//! The processes that the arguments name.
 
 use anyhow::Result;
 use hugewise_linux::machine::root::Root;

@@ -1,4 +1,4 @@
-//! What an experiment will take, in words.
+//! The time that an experiment will take, in words.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is said of the time, and when it is over.
+//! The time limit of an experiment: messages about it, and whether it is over.
 
 use std::time::Duration;
 
@@ -95,11 +95,7 @@ impl Rounds<'_> {
 
 /// What a round compares; `None` where one policy is measured.
 fn arms(plan: &Plan) -> Option<String> {
-    let policies = plan.own_policies().len();
-    let policies = match policies {
-        1 => "1 policy".to_owned(),
-        more => format!("{more} policies"),
-    };
+    let policies = counted(plan.own_policies().len() as u64, "policy");
     let programs = plan.programs.len();
     (plan.policies.len() > 1).then(|| match programs {
         0 => format!("{policies} and the control"),

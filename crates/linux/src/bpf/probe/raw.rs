@@ -1,4 +1,4 @@
-//! What the programs share with us, as `latency.bpf.c` lays it out.
+//! Data shared with the BPF programs, laid out as in `latency.bpf.c`.
 
 use aya::Pod;
 use hugewise_model::base::histogram::buckets::{FINE_SLOTS, MICRO_SLOTS};

@@ -108,6 +108,7 @@ impl<'a> Attempt<'a> {
         let started_unix_ms = unix_ms();
         let mut ticker = Ticker::begin(self.root, keeper, self.host.page_bytes, self.watch.stalls)?;
         let mut load = load.release()?;
+        sampler.load_begins();
         let finished = self.finish(&mut load, server, |server| {
             if sampler.until_due().is_zero() {
                 sampler.take(server.running.keeper());
@@ -117,6 +118,7 @@ impl<'a> Attempt<'a> {
             }
             sampler.until_due().min(ticker.until_due())
         })?;
+        sampler.load_ended();
         let seen = ticker.finish(&sampler)?;
         // Also where the load failed: the next trial begins with a window of its own.
         let stalls = match self.watch.stalls {

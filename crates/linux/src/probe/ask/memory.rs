@@ -1,4 +1,4 @@
-//! What can be seen of one's own pages, and whether they can be collapsed.
+//! Whether a process can read the state of its own pages and collapse them.
 
 use std::fs::File;
 use std::io;

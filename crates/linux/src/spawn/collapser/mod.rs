@@ -1,8 +1,8 @@
 //! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`.
 //!
-//! Nothing is traced until the time comes, and nobody is after it: then one thread of a process at
-//! a time is stopped and made to call `madvise(MADV_COLLAPSE)` on a piece of the memory that the
-//! process has in use. Its other threads run on meanwhile, and it does between two pieces.
+//! Nothing is traced before that time or after the pass. In a pass one thread of one process is
+//! stopped at a time and made to call `madvise(MADV_COLLAPSE)` on a piece of the process's resident
+//! memory. The other threads run on, and between two pieces that thread does too.
 //!
 //! A tracer that dies takes the thread that it holds at that moment with it, whose registers are
 //! not its own; any other process of the tree runs on.

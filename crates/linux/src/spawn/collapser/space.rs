@@ -1,5 +1,5 @@
-//! What of an address space can be made huge: whole blocks of private anonymous memory in which a
-//! page is in memory, and which no PMD maps yet.
+//! Blocks of an address space that can be made huge: private anonymous memory with at least one
+//! page present, not mapped by a PMD yet.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What a tracer must know of a process: its heap, its program's data, its program.
+//! Heap, data segment and executable of a traced process.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

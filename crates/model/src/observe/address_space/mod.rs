@@ -1,4 +1,4 @@
-//! What was seen of one address space: who it belongs to, its mappings, and how the pages of
+//! One address space: who it belongs to, its mappings, and how the pages of
 //! each huge-page range are mapped.
 //!
 //! `hugewise-linux` fills these in; [`reason`](crate::observe::inspect::reasons) judges them. All of it is plain

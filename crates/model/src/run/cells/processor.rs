@@ -1,4 +1,4 @@
-//! What the processor says of itself, to hold a measured curve against.
+//! Caches and TLBs as the processor reports them, beside a measured curve.
 
 use serde::{Deserialize, Serialize};
 

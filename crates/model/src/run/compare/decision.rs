@@ -1,4 +1,4 @@
-//! What the rounds say of one policy in the verdict metric, and whether more are needed.
+//! The verdict on one policy in the verdict metric, and whether it needs more rounds.
 
 use serde::{Deserialize, Serialize};
 

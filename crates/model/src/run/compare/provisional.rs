@@ -1,4 +1,4 @@
-//! Fewer rounds than can decide: what they show, taken as it is.
+//! Effects of fewer rounds than can decide.
 
 use serde::{Deserialize, Serialize};
 

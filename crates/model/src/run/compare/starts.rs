@@ -1,4 +1,4 @@
-//! Starts of servers that live for several trials: what one start after another shows.
+//! Starts of servers that live for several trials: the effect in each start.
 //!
 //! Rounds within a start compare the same processes again and again, so their interval holds for
 //! these processes. What a start decides once, such as where memory lies or what a compiler made of

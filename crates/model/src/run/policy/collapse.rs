@@ -1,4 +1,4 @@
-//! When memory is made huge that the program has in use.
+//! `collapse=`: when resident memory is made huge.
 
 use std::fmt;
 use std::str::FromStr;

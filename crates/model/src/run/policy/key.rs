@@ -1,4 +1,4 @@
-//! What is known of a key, and how a policy is set and read by it.
+//! A policy key: its row in the table, and how its value is set and read.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a policy can set: a field and a row for each key.
+//! All policy keys: a field and a row for each.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;

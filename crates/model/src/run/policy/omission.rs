@@ -1,4 +1,4 @@
-//! What could be tried here and was not, because a right is missing that the user can give.
+//! Policies that were not tried because a right is missing that the user can give.
 
 use serde::{Deserialize, Serialize};
 

@@ -155,7 +155,7 @@ pub struct FileWrite {
 
 /// Why a policy cannot be put in force here, with the means that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("policy `{policy}`: {problem}; {remedy}")]
+#[error("policy `{policy}`: {}", self.reason())]
 pub struct Unreachable {
     /// Name of the policy.
     pub policy: String,
@@ -163,6 +163,14 @@ pub struct Unreachable {
     pub problem: String,
     /// What would help.
     pub remedy: String,
+}
+
+impl Unreachable {
+    /// What stands in the way and what would help, where the policy is named already.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        format!("{}; {}", self.problem, self.remedy)
+    }
 }
 
 /// Finds the least invasive means that puts `policy` in force on `host`.

@@ -1,4 +1,4 @@
-//! What is kept: one line of JSON per event, appended and flushed as it happens.
+//! The record: one line of JSON per event, appended and flushed as it happens.
 //!
 //! A record is the header, then a line per trial, then the end. Reports are functions of a
 //! record; a record that was cut off by a crash or a full disk is still a record of the trials

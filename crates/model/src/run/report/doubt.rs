@@ -1,4 +1,4 @@
-//! What keeps a pipeline from resting on a result, whatever the result is.
+//! Reasons why a pipeline must not rest on a result.
 
 use std::collections::BTreeSet;
 use std::fmt;

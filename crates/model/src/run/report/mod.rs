@@ -1,4 +1,4 @@
-//! What an experiment shows: one report, given as a document, JSON or CSV.
+//! The report of an experiment, drawn as a document, JSON or CSV.
 //!
 //! The answer comes first, then what to set, the table, the causes and the circumstances.
 

@@ -1,4 +1,4 @@
-//! What stands at the foot of a report: reasons, doubts and circumstances.
+//! The foot of a report: reasons, doubts and circumstances.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Servers that live for several trials: what their starts show, beside what their rounds do.
+//! Servers that live for several trials: effects by start, beside those by round.
 
 use super::Report;
 use crate::run::compare::labels::{effect_of_ratio, label_of};

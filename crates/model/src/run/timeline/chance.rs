@@ -1,4 +1,4 @@
-//! What chance would give.
+//! The overlap of slow requests and stalls that chance would give.
 
 /// A stretch of time, in nanoseconds; the end is not part of it.
 pub(super) type Stretch = (u64, u64);

@@ -1,4 +1,4 @@
-//! What the first touch of memory cost right before a trial.
+//! The cost of the first touch of memory right before a trial.
 
 use serde::{Deserialize, Serialize};
 

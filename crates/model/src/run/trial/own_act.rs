@@ -1,4 +1,4 @@
-//! What a program did against huge pages for itself.
+//! A program's own calls against huge pages.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What tracing a tree of processes did to its memory.
+//! The effect of tracing a tree of processes on its memory.
 
 use std::collections::BTreeMap;
 

@@ -15,6 +15,9 @@ fn nouns_follow_their_number() {
     assert_eq!(counted(1, "trial"), "1 trial");
     assert_eq!(counted(0, "process"), "0 processes");
     assert_eq!(counted(12_000, "page"), "12,000 pages");
+    assert_eq!(counted(1, "policy"), "1 policy");
+    assert_eq!(counted(3, "policy"), "3 policies");
+    assert_eq!(counted(2, "day"), "2 days");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What could not be known, and what the measuring costs.
+//! Footnotes: unknown values, and the cost of measuring.
 
 use crate::base::units::bytes_text;
 use crate::observe::faults::event::{Known, Modes};

@@ -1,4 +1,4 @@
-//! What a reader wants to know of a reason.
+//! The explanation of a reason, for `inspect --explain`.
 
 use super::Code;
 use crate::text::document::{Document, Paragraph, Section};

@@ -1,4 +1,4 @@
-//! What runtimes say of their settings, and whether that is what was asked for.
+//! The settings that runtimes report, compared with those that were asked for.
 
 use std::collections::BTreeMap;
 

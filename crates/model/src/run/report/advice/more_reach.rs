@@ -1,4 +1,4 @@
-//! What may reach a program's pages where no policy did.
+//! Policies that may reach a program's pages where none of those that ran did.
 
 use super::{Advice, Report, given};
 use crate::run::policy::rerun;

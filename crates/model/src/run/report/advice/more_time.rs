@@ -1,4 +1,4 @@
-//! What would decide an open question: so much more time, if that is not too much.
+//! The time that would decide an open question, if it is not too long.
 
 use std::time::Duration;
 

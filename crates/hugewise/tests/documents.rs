@@ -5,7 +5,12 @@
 use std::path::{Path, PathBuf};
 
 /// Documents whose `console` blocks are run, as patterns below the root.
-const EXECUTED: [&str; 3] = ["README.md", "GLOSSARY.md", "docs/guide/*.md"];
+const EXECUTED: [&str; 4] = [
+    "README.md",
+    "GLOSSARY.md",
+    "docs/guide/*.md",
+    "examples/*/README.md",
+];
 
 /// Folders whose documents are not ours.
 const FOREIGN: [&str; 3] = ["target", ".cache", ".git"];

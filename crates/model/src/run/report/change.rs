@@ -122,8 +122,11 @@ fn interval_text(comparison: &Comparison, scaler: &Scaler, digits: Digits) -> Op
     Some(format!("[{}, {}]", end(low), end(high)))
 }
 
-/// `+86`, `−12`.
+/// `+86`, `−12`; what is more than tenfold is no figure to rely on.
 fn whole_percent(share: f64) -> String {
+    if share >= 10.0 {
+        return ">+999".to_owned();
+    }
     let sign = if share < 0.0 { MINUS } else { '+' };
     format!("{sign}{:.0}", share.abs() * 100.0)
 }

@@ -22,6 +22,9 @@ SERVICE_TOOLS := redis-server:redis-server redis-benchmark:redis-tools wrk:wrk \
 SERVICE_LIBRARIES := libjemalloc.so.2:libjemalloc2 libmimalloc.so.2:libmimalloc2.0 \
   libtcmalloc_minimal.so.4:libtcmalloc-minimal4
 
+# What scrapes the exporter.
+OBSERVE_TOOLS := prometheus:prometheus promtool:prometheus curl:curl python3:python3
+
 # What a release is packed with.
 DIST_TOOLS := /usr/sbin/debootstrap:debootstrap dpkg-deb:dpkg rpmbuild:rpm podman:podman
 # Lists what the programs consist of.
@@ -31,7 +34,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-kernels test-packages test-services test-containers lint calibrate \
+.PHONY: help setup build run test test-kernels test-packages test-services test-containers test-observe lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -40,6 +43,7 @@ help:
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
+	@echo "make test-observe  hugewise export and its alerts with the real Prometheus"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 	@echo "make dist          static programs, .deb, .rpm, image, SHA256SUMS and SBOM, in dist/"
@@ -109,6 +113,11 @@ test: lint
 	HUGEWISE_SKIPPED=$(CURDIR)/$(SKIPPED) target/debug/xtask test
 	@if [ -s $(SKIPPED) ]; then cat $(SKIPPED); echo "$$(wc -l < $(SKIPPED)) checks were skipped"; \
 	else echo "no check was skipped"; fi
+
+# Alerts fire in seconds there, with the memory of this machine fragmented for a while.
+test-observe: TOOLS += $(OBSERVE_TOOLS)
+test-observe: build
+	contrib/prometheus/try target/release
 
 # Emulated: for function, never for timing. The table says what was skipped and why.
 test-kernels: TOOLS += $(MATRIX_TOOLS)

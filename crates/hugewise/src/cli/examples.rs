@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 22] = [
+const EXAMPLES: [(&str, &str); 23] = [
     (
         "run",
         "
@@ -195,6 +195,16 @@ const EXAMPLES: [(&str, &str); 22] = [
   hugewise completions bash > ~/.local/share/bash-completion/completions/hugewise
   # For fish
   hugewise completions fish > ~/.config/fish/completions/hugewise.fish",
+    ),
+    (
+        "export",
+        "
+  # Look once
+  hugewise export --once
+  # Answer Prometheus, on this machine only
+  hugewise export
+  # For node_exporter, every 15 s
+  hugewise export --textfile /var/lib/prometheus/node-exporter",
     ),
     (
         "man",

@@ -70,6 +70,8 @@ pub enum Verb {
     Exec(cmd::exec::Arguments),
     /// Check what can be measured here, and what may mislead
     Doctor(cmd::doctor::Arguments),
+    /// Give the huge page state of the machine to Prometheus
+    Export(cmd::export::Arguments),
     /// Print the manual page of the program or of a verb
     Man(cmd::man::Arguments),
     /// Print completions for a shell

@@ -5,6 +5,7 @@ pub mod collapse;
 pub mod completions;
 pub mod doctor;
 pub mod exec;
+pub mod export;
 pub mod faults;
 pub mod inspect;
 pub mod man;

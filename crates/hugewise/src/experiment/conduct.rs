@@ -118,7 +118,7 @@ fn measure(
     let interrupt = Interrupt::catch()?;
     let header = beginning.header().clone();
     let wanted: Vec<_> = header.realisations.values().collect();
-    let fragmentation = Fragmentation::begin(root, &header)?;
+    let fragmentation = Fragmentation::begin(root, &header, &interrupt)?;
     let mut machine = paths::begin(root, turn.settings, &wanted)?;
     report_recovered(&machine);
     let mut recorder = beginning.recorder(files.record, identity.as_ref())?;

@@ -13,6 +13,7 @@ use hugewise_model::run::record::Header;
 use hugewise_model::run::trial::{Mark, Reading};
 
 use crate::exit;
+use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::stderr::message;
 
@@ -33,14 +34,17 @@ pub struct Fragmentation<'a> {
 
 impl<'a> Fragmentation<'a> {
     /// Reaches the state of the plan, if it has one.
-    pub fn begin(root: &'a Root, header: &Header) -> Result<Option<Self>> {
+    pub fn begin(root: &'a Root, header: &Header, interrupt: &Interrupt) -> Result<Option<Self>> {
         let Some(percent) = header.plan.fragment else {
             return Ok(None);
         };
         let (page_bytes, huge_bytes) = sizes(&header.host)?;
         let refused = |error| exit::refused(format!("--fragment {percent}%: {error}"));
         let found = share_now(root, page_bytes, huge_bytes).map_err(refused)?;
-        let (held, state) = Fragmented::reach(&paths::laboratory()?, percent).map_err(refused)?;
+        let reached = Fragmented::reach(&paths::laboratory()?, percent, || interrupt.asked());
+        let Some((held, state)) = reached.map_err(refused)? else {
+            return Err(exit::interrupted("nothing was measured"));
+        };
         report_state(found, state);
         Ok(Some(Self {
             root,

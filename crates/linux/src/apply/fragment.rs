@@ -9,6 +9,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
 use crate::proc::buddyinfo::{read_buddyinfo, small_block_share};
@@ -37,11 +40,16 @@ pub struct Fragmented {
 }
 
 impl Fragmented {
-    /// Brings free memory to so many percent in small blocks, by the program `laboratory`.
+    /// Brings free memory to so many percent in small blocks, by the program `laboratory`. On a
+    /// large machine that takes a while: `None` where the end was `asked` for meanwhile.
     ///
     /// # Errors
     /// It could not be started, or says why the state cannot be had: there is no room for it.
-    pub fn reach(laboratory: &Path, percent: u32) -> Result<(Self, State)> {
+    pub fn reach(
+        laboratory: &Path,
+        percent: u32,
+        asked: impl Fn() -> bool,
+    ) -> Result<Option<(Self, State)>> {
         let fault = |error| Error::io("starting", laboratory, error);
         let mut process = Command::new(laboratory)
             .args(["fragmented", "--to", &percent.to_string()])
@@ -57,8 +65,24 @@ impl Fragmented {
             ask: Some(ask),
             output: BufReader::new(output),
         };
+        while !held.has_spoken() {
+            if asked() {
+                return Ok(None);
+            }
+        }
         let state = held.read()?;
-        Ok((held, state))
+        Ok(Some((held, state)))
+    }
+
+    /// Whether it has said something, or ended; waits for that a little.
+    fn has_spoken(&self) -> bool {
+        const LOOK: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 100_000_000,
+        };
+        let mut output = [PollFd::new(self.output.get_ref(), PollFlags::IN)];
+        // A signal that interrupts the wait is looked at by the caller.
+        !matches!(poll(&mut output, Some(&LOOK)), Ok(0) | Err(Errno::INTR))
     }
 
     /// Brings the state about again where programs have changed it.
@@ -174,9 +198,23 @@ mod tests {
 
     #[test]
     fn a_holder_that_says_nothing_is_an_error_with_how_it_ended() {
-        let error = Fragmented::reach(Path::new("/bin/false"), 50).unwrap_err();
+        let reach = |path| Fragmented::reach(Path::new(path), 50, || false);
+        let error = reach("/bin/false").unwrap_err();
         assert!(error.to_string().contains("exit status: 1"), "{error}");
-        assert!(Fragmented::reach(Path::new("/nowhere"), 50).is_err());
+        assert!(reach("/nowhere").is_err());
+    }
+
+    #[test]
+    fn who_asks_for_the_end_does_not_wait_for_the_state() {
+        // Given these arguments it waits for its stdin, and says nothing.
+        let began = std::time::Instant::now();
+        let folder = tempfile::tempdir().unwrap();
+        let silent = folder.path().join("silent");
+        std::fs::write(&silent, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&silent, mode).unwrap();
+        assert!(Fragmented::reach(&silent, 50, || true).unwrap().is_none());
+        assert!(began.elapsed().as_secs() < 10);
     }
 
     proptest! {

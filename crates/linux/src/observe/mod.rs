@@ -9,8 +9,14 @@ pub mod address_space;
 /// Making the memory of a running process huge.
 pub mod collapse;
 
+/// The huge page state of the machine, for a monitoring system.
+pub mod export;
+
 /// Page faults of a program, one by one.
 pub mod faults;
+
+/// The kernel thread that makes huge pages later.
+mod khugepaged;
 
 /// Memory accesses of a command, one by one.
 pub mod memory_trace;

@@ -1,36 +1,71 @@
+use hugewise_model::observe::export::Zone;
+
 use super::{Parsed, lines, number};
 use crate::machine::error::{Error, Result};
 use crate::machine::root::Root;
 
-/// Parses `/proc/buddyinfo` (mm/vmstat.c): free blocks by order, summed over nodes and zones.
+/// Parses `/proc/buddyinfo` (mm/vmstat.c): free blocks by order in each zone.
 ///
 /// # Errors
-/// A line has no zone or a count is not a number.
+/// A line has no node, no zone, or a count is not a number.
+pub fn parse_zones(bytes: &[u8]) -> Parsed<Vec<Zone>> {
+    lines(bytes)
+        .map(|(at, line)| parse_zone(at, &line))
+        .collect()
+}
+
+fn parse_zone(at: usize, line: &str) -> Parsed<Zone> {
+    let (node, zone) = line
+        .split_once("zone")
+        .ok_or_else(|| format!("line {at}: no zone: `{line}`"))?;
+    let node = node.trim().trim_start_matches("Node").trim_end_matches(',');
+    let mut words = zone.split_whitespace();
+    let name = words.next().unwrap_or_default().to_owned();
+    let counts = words.enumerate();
+    Ok(Zone {
+        node: number(at, "node", node.trim())?,
+        name,
+        blocks: counts
+            .map(|(order, count)| number(at, &format!("order {order}"), count))
+            .collect::<Parsed<_>>()?,
+    })
+}
+
+/// Parses `/proc/buddyinfo`: free blocks by order, summed over nodes and zones.
+///
+/// # Errors
+/// As [`parse_zones`].
 pub fn parse_buddyinfo(bytes: &[u8]) -> Parsed<Vec<u64>> {
     let mut blocks: Vec<u64> = Vec::new();
-    for (at, line) in lines(bytes) {
-        let (_, zone) = line
-            .split_once("zone")
-            .ok_or_else(|| format!("line {at}: no zone: `{line}`"))?;
-        for (order, count) in zone.split_whitespace().skip(1).enumerate() {
-            if blocks.len() <= order {
-                blocks.push(0);
-            }
-            let more = number(at, &format!("order {order}"), count)?;
-            blocks[order] = blocks[order].saturating_add(more);
+    for zone in parse_zones(bytes)? {
+        blocks.resize(blocks.len().max(zone.blocks.len()), 0);
+        for (sum, count) in blocks.iter_mut().zip(zone.blocks) {
+            *sum = sum.saturating_add(count);
         }
     }
     Ok(blocks)
 }
 
-/// Reads `/proc/buddyinfo`.
+/// Reads `/proc/buddyinfo`, summed over nodes and zones.
 ///
 /// # Errors
 /// It is not there, may not be read (it is for root alone on some systems), or could not be
 /// understood.
 pub fn read_buddyinfo(root: &Root) -> Result<Vec<u64>> {
+    read(root, parse_buddyinfo)
+}
+
+/// Reads `/proc/buddyinfo`, zone by zone.
+///
+/// # Errors
+/// As [`read_buddyinfo`].
+pub fn read_zones(root: &Root) -> Result<Vec<Zone>> {
+    read(root, parse_zones)
+}
+
+fn read<T>(root: &Root, parse: fn(&[u8]) -> Parsed<T>) -> Result<T> {
     let bytes = root.read("proc/buddyinfo")?;
-    parse_buddyinfo(&bytes).map_err(|what| Error::malformed(&root.path("proc/buddyinfo"), what))
+    parse(&bytes).map_err(|what| Error::malformed(&root.path("proc/buddyinfo"), what))
 }
 
 /// Free memory in blocks of at least `huge_bytes`, in huge pages: a block of a higher order
@@ -79,6 +114,10 @@ mod tests {
     fn zones_are_summed_and_large_blocks_hold_several() {
         let text = b"Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1      3 \n\
             Node 0, zone   Normal   8443   8762   3854   1485    690    366    184     86     41     13     25 \n";
+        let zones = parse_zones(text).unwrap();
+        let names = zones.iter().map(|zone| (zone.node, zone.name.as_str()));
+        assert_eq!(names.collect::<Vec<_>>(), [(0, "DMA"), (0, "Normal")]);
+        assert_eq!(zones[0].blocks[10], 3);
         let blocks = parse_buddyinfo(text).unwrap();
         assert_eq!(blocks[0], 8443);
         assert_eq!(&blocks[9..], [14, 28]);

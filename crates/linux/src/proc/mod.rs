@@ -15,6 +15,8 @@ pub mod meminfo;
 pub mod mounts;
 /// Identity and counters of one process.
 pub mod pid_stat;
+/// Time that tasks waited for memory.
+pub mod pressure;
 pub mod process;
 /// Resident and huge memory of one process, summed over its mappings.
 pub mod smaps_rollup;

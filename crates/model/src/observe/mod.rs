@@ -4,6 +4,8 @@
 pub mod address_space;
 /// Making the memory of a running process huge.
 pub mod collapse;
+/// The machine for a monitoring system: samples as metrics.
+pub mod export;
 /// Page faults, one by one: kinds, latencies, places, shapes.
 pub mod faults;
 /// What huge pages would cost and could be worth, before anything is switched on.

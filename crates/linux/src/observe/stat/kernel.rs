@@ -12,8 +12,8 @@ use hugewise_model::run::trial::Reading;
 use super::memory::{Memory, read_group};
 use super::subject::Subject;
 use super::usage::UsageObserver;
-use crate::machine::error::{Error, Kind, Result as KernelResult};
 use crate::machine::root::Root;
+use crate::observe::khugepaged::Khugepaged;
 use crate::proc::buddyinfo::{free_huge_pages, read_buddyinfo};
 use crate::proc::vmstat::read_vmstat;
 
@@ -43,7 +43,7 @@ pub(super) struct Kernel<'a> {
     subject: Subject,
     page_bytes: u64,
     huge_bytes: Option<u64>,
-    khugepaged: Option<u32>,
+    khugepaged: Khugepaged,
     memory: Memory,
     usage: Option<UsageObserver<'a>>,
     before: Look,
@@ -59,7 +59,7 @@ struct Look {
 
 impl<'a> Kernel<'a> {
     pub(super) fn begin(root: &'a Root, host: &Host, subject: Subject, interval: Duration) -> Self {
-        let khugepaged = find_khugepaged(root);
+        let khugepaged = Khugepaged::find(root);
         let before = look(root, &subject, khugepaged);
         Self {
             root,
@@ -205,7 +205,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
+fn look(root: &Root, subject: &Subject, khugepaged: Khugepaged) -> Look {
     let group = match subject {
         Subject::Cgroup(group) => read_group(root, group),
         _ => Err(Missing::NotAsked),
@@ -213,7 +213,7 @@ fn look(root: &Root, subject: &Subject, khugepaged: Option<u32>) -> Look {
     Look {
         machine: read_vmstat(root).map_err(|error| error.into_missing("root")),
         group,
-        khugepaged_ns: khugepaged_ns(root, khugepaged),
+        khugepaged_ns: khugepaged.cpu_ns(root),
     }
 }
 
@@ -232,34 +232,6 @@ fn of_stat(before: &Events, now: &Events, file: &str) -> (Value, Value) {
     let major = growth(before, now, "pgmajfault", file);
     let minor = all.and_then(|all| Ok((all - major.clone()?).max(0.0)));
     (minor, major)
-}
-
-/// The kernel's thread; there is none in a container of its own process numbers, nor without
-/// transparent huge pages.
-fn find_khugepaged(root: &Root) -> Option<u32> {
-    let mut names = root.list("proc").ok()?.into_iter();
-    names.find_map(|name| {
-        let pid: u32 = name.parse().ok()?;
-        let comm = root.read_trimmed(format!("proc/{pid}/comm")).ok()?;
-        (comm == "khugepaged").then_some(pid)
-    })
-}
-
-/// The first number of `/proc/PID/schedstat`: time on a processor, in nanoseconds.
-fn khugepaged_ns(root: &Root, pid: Option<u32>) -> Result<u64, Missing> {
-    let absent = || Missing::not_supported("the kernel thread khugepaged");
-    let read = |pid: u32| -> KernelResult<u64> {
-        let path = format!("proc/{pid}/schedstat");
-        let text = root.read_trimmed(&path)?;
-        let first = text.split_whitespace().next().unwrap_or_default();
-        first
-            .parse()
-            .map_err(|_| Error::malformed(&root.path(&path), format!("`{text}`")))
-    };
-    read(pid.ok_or_else(absent)?).map_err(|error| match error.kind {
-        Kind::NotFound => absent(),
-        _ => error.into_missing("root"),
-    })
 }
 
 #[cfg(test)]
@@ -282,9 +254,9 @@ mod tests {
         let mut kernel = Kernel {
             page_bytes: 4096,
             huge_bytes: huge,
-            khugepaged: None,
+            khugepaged: Khugepaged::default(),
             memory: Memory::new(Duration::from_secs(1)),
-            before: look(&root, &subject, None),
+            before: look(&root, &subject, Khugepaged::default()),
             usage: None,
             root: &root,
             subject,

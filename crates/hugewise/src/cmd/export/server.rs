@@ -1,0 +1,119 @@
+//! The answer to scrapes, over HTTP/1.1. The only asynchronous code of the program: hyper knows the
+//! protocol, and slow clients cost a timer each and no thread.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use http_body_util::Full;
+use hugewise_model::observe::export::exposition::Format;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::Exporter;
+use crate::exit;
+use crate::interrupt::Interrupt;
+use crate::stderr::message;
+
+/// A client that sends its request more slowly is not waited for.
+const REQUEST: Duration = Duration::from_secs(5);
+/// How long a connection may last in all.
+const CONNECTION: Duration = Duration::from_secs(60);
+/// So many connections at once; more wait in the kernel's queue.
+const CONNECTIONS: usize = 64;
+/// How often signals are looked for.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Answers until a signal comes.
+pub(super) fn serve(address: SocketAddr, exporter: Exporter, interrupt: &Interrupt) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .context("starting the server")?;
+    runtime.block_on(listen(address, Arc::new(exporter), interrupt))
+}
+
+async fn listen(address: SocketAddr, exporter: Arc<Exporter>, interrupt: &Interrupt) -> Result<()> {
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| exit::refused(format!("--listen {address}: {error}")))?;
+    let address = listener.local_addr().context("the server's address")?;
+    message(format_args!("metrics at http://{address}/metrics"));
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    while !interrupt.asked() {
+        let Ok(Ok(place)) = timeout(LOOK, room.clone().acquire_owned()).await else {
+            continue;
+        };
+        // What the kernel could not accept, such as a client that has gone, is the client's loss.
+        let Ok(Ok((stream, _))) = timeout(LOOK, listener.accept()).await else {
+            continue;
+        };
+        let exporter = exporter.clone();
+        tokio::spawn(async move {
+            let _ = timeout(CONNECTION, answer(stream, exporter)).await;
+            drop(place);
+        });
+    }
+    Ok(())
+}
+
+/// A client that breaks off, or does not speak HTTP, is told nothing.
+async fn answer(stream: TcpStream, exporter: Arc<Exporter>) {
+    let service = service_fn(move |request| {
+        let response = respond(&request, &exporter);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+fn respond(request: &Request<Incoming>, exporter: &Exporter) -> Response<Full<Bytes>> {
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/metrics") => {
+            let format = format_of(request.headers().get(ACCEPT));
+            reply(StatusCode::OK, format.media_type(), exporter.text(format))
+        }
+        (&Method::GET, "/") => plain(StatusCode::OK, "hugewise export: see /metrics\n"),
+        (&Method::GET, _) => plain(StatusCode::NOT_FOUND, "there is only /metrics\n"),
+        _ => {
+            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
+            let allowed = HeaderValue::from_static("GET");
+            response.headers_mut().insert(ALLOW, allowed);
+            response
+        }
+    }
+}
+
+/// The newer format where the client names it.
+fn format_of(accept: Option<&HeaderValue>) -> Format {
+    let accept = accept.and_then(|accept| accept.to_str().ok());
+    match accept {
+        Some(accept) if accept.contains("application/openmetrics-text") => Format::OpenMetrics,
+        _ => Format::Prometheus,
+    }
+}
+
+fn plain(status: StatusCode, body: &str) -> Response<Full<Bytes>> {
+    reply(status, "text/plain; charset=utf-8", body.to_owned())
+}
+
+fn reply(status: StatusCode, media_type: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let media_type = HeaderValue::from_static(media_type);
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}

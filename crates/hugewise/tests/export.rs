@@ -1,0 +1,179 @@
+//! `hugewise export` as its readers see it: over HTTP, as a file, and once.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn hugewise() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_hugewise"))
+}
+
+/// A server on a port of its own.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let mut child = hugewise()
+            .args(["export", "--listen", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stderr = child.stderr.as_mut().unwrap();
+        BufReader::new(stderr).read_line(&mut line).unwrap();
+        let (_, address) = line.split_once("http://").expect(&line);
+        let address = address.trim().trim_end_matches("/metrics").to_owned();
+        Self { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        stream
+    }
+
+    /// Everything that comes back for these bytes, until the server closes.
+    fn ask(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        stream.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        // A reset is an answer too.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn get(&self, path: &str, more: &str) -> String {
+        self.ask(
+            format!("GET {path} HTTP/1.1\r\nHost: x\r\n{more}Connection: close\r\n\r\n").as_bytes(),
+        )
+    }
+
+    fn end(mut self) {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn scrapes_are_answered_in_the_format_that_is_asked_for() {
+    let server = Server::start();
+    let old = server.get("/metrics", "");
+    assert!(
+        old.starts_with("HTTP/1.1 200") && old.contains("text/plain; version=0.0.4"),
+        "{old}"
+    );
+    assert!(
+        old.contains("\nhugewise_collector_success{collector=\"vmstat\"} 1\n"),
+        "{old}"
+    );
+    let new = server.get(
+        "/metrics",
+        "Accept: application/openmetrics-text; version=1.0.0\r\n",
+    );
+    assert!(
+        new.contains("application/openmetrics-text") && new.ends_with("# EOF\n"),
+        "{new}"
+    );
+    assert!(server.get("/other", "").starts_with("HTTP/1.1 404"));
+    let post =
+        b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    assert!(server.ask(post).starts_with("HTTP/1.1 405"));
+    server.end();
+}
+
+/// Neither clients that never end their request nor those that send no HTTP keep others waiting.
+#[test]
+fn bad_clients_block_nobody() {
+    let server = Server::start();
+    let slow: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(b"GET /metr").unwrap();
+            stream
+        })
+        .collect();
+    for garbage in [
+        &b"\xff\xfe\x00\n\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        &[b'x'; 1 << 20],
+    ] {
+        let answer = server.ask(garbage);
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+            "{answer}"
+        );
+    }
+    let began = Instant::now();
+    assert!(server.get("/metrics", "").starts_with("HTTP/1.1 200"));
+    assert!(
+        began.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        began.elapsed()
+    );
+    drop(slow);
+    server.end();
+}
+
+#[test]
+fn the_file_is_whole_and_goes_with_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hugewise.prom");
+    let export = |more: &[&str]| {
+        let mut command = hugewise();
+        command
+            .args(["export", "--textfile"])
+            .arg(folder.path())
+            .args(more);
+        command
+    };
+    assert!(export(&["--once"]).status().unwrap().success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("# TYPE hugewise_vmstat_total counter\n"),
+        "{text}"
+    );
+    std::fs::remove_file(&file).unwrap();
+
+    let mut child = export(&["--interval", "100ms"]).spawn().unwrap();
+    let began = Instant::now();
+    while !file.exists() && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(file.exists());
+    Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn wrong_places_are_errors_with_their_names() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let refused = hugewise()
+        .args(["export", "--listen", &address])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(said.contains(&format!("--listen {address}")), "{said}");
+    let nowhere = hugewise()
+        .args(["export", "--once", "--textfile", "/nowhere"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(
+        !nowhere.status.success() && said.contains("/nowhere"),
+        "{said}"
+    );
+}

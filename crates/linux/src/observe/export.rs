@@ -1,0 +1,168 @@
+//! The huge page state of the machine, from files that walk no page tables.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use hugewise_model::base::host::THP_DIR;
+use hugewise_model::base::missing::Fact;
+use hugewise_model::observe::export::{
+    Collected, Khugepaged as Work, MEMORY, MachineSample, Setting,
+};
+
+use super::khugepaged::Khugepaged;
+use crate::machine::error::{Kind, Result};
+use crate::machine::number;
+use crate::machine::root::Root;
+use crate::proc::buddyinfo::read_zones;
+use crate::proc::meminfo::read_meminfo;
+use crate::proc::pressure::read_pressure;
+use crate::proc::vmstat::read_vmstat;
+use crate::sys::hugetlb::read_pools;
+use crate::sys::thp::{parse_size_folder, read_thp};
+
+/// Takes samples of a machine.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    root: Root,
+    khugepaged: Khugepaged,
+}
+
+impl Collector {
+    /// For the machine below `root`. Looks once through all processes, for khugepaged.
+    #[must_use]
+    pub fn new(root: Root) -> Self {
+        Self {
+            khugepaged: Khugepaged::find(&root),
+            root,
+        }
+    }
+
+    /// Reads everything once: some hundred small files.
+    #[must_use]
+    pub fn sample(&self) -> MachineSample {
+        let root = &self.root;
+        MachineSample {
+            settings: collected("nothing", || read_settings(root)),
+            sizes: collected("nothing", || read_sizes(root)),
+            events: collected("nothing", || read_vmstat(root)),
+            memory: collected("nothing", || read_memory(root)),
+            khugepaged: collected("nothing", || self.read_work()),
+            zones: collected("root", || read_zones(root)),
+            pools: collected("nothing", || read_pools(root)),
+            pressure: collected("nothing", || read_pressure(root)),
+        }
+    }
+
+    fn read_work(&self) -> Result<Work> {
+        let file = |name: &str| number::read(&self.root, format!("{THP_DIR}/khugepaged/{name}"));
+        Ok(Work {
+            pages_collapsed: file("pages_collapsed")?,
+            full_scans: file("full_scans")?,
+            cpu_ns: self.khugepaged.cpu_ns(&self.root).ok(),
+        })
+    }
+}
+
+fn collected<T>(grant: &str, read: impl FnOnce() -> Result<T>) -> Collected<T> {
+    let began = Instant::now();
+    let value: Fact<T> = read().map_err(|error| error.into_missing(grant));
+    Collected {
+        value,
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}
+
+fn read_settings(root: &Root) -> Result<Vec<Setting>> {
+    let thp = read_thp(root)?;
+    let own = |file: &str, mode: String| Setting {
+        file: file.to_owned(),
+        size: None,
+        mode,
+    };
+    let mut settings = vec![
+        own("enabled", thp.enabled),
+        own("defrag", thp.defrag),
+        own("use_zero_page", u8::from(thp.zero_page).to_string()),
+    ];
+    settings.extend(thp.shmem_enabled.map(|mode| own("shmem_enabled", mode)));
+    let khugepaged = thp.khugepaged.iter();
+    settings.extend(
+        khugepaged.map(|(file, value)| own(&format!("khugepaged/{file}"), value.to_string())),
+    );
+    settings.extend(of_sizes("enabled", thp.sizes));
+    settings.extend(of_sizes("shmem_enabled", thp.shmem_sizes));
+    Ok(settings)
+}
+
+fn of_sizes(file: &str, modes: BTreeMap<u64, String>) -> impl Iterator<Item = Setting> {
+    modes.into_iter().map(move |(kib, mode)| Setting {
+        file: format!("hugepages/{file}"),
+        size: Some(kib * 1024),
+        mode,
+    })
+}
+
+/// Whichever files a size has, so that a counter of a newer kernel needs no newer program.
+fn read_sizes(root: &Root) -> Result<BTreeMap<u64, BTreeMap<String, u64>>> {
+    let mut sizes = BTreeMap::new();
+    for folder in root.list(THP_DIR)? {
+        let Some(kib) = parse_size_folder(&folder) else {
+            continue;
+        };
+        let stats = format!("{THP_DIR}/{folder}/stats");
+        let files = match root.list(&stats) {
+            Err(error) if error.kind == Kind::NotFound => continue,
+            other => other?,
+        };
+        let values = files.into_iter().map(|file| {
+            let value = number::read(root, format!("{stats}/{file}"))?;
+            Ok((file, value))
+        });
+        sizes.insert(kib * 1024, values.collect::<Result<_>>()?);
+    }
+    Ok(sizes)
+}
+
+fn read_memory(root: &Root) -> Result<BTreeMap<String, u64>> {
+    let meminfo = read_meminfo(root)?;
+    let there = MEMORY.iter();
+    Ok(there
+        .filter_map(|(field, _)| Some(((*field).to_owned(), meminfo.get(field)?)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use hugewise_model::observe::export::exposition::{Format, text};
+    use hugewise_model::observe::export::families;
+
+    use super::*;
+    use crate::machine::root::machine_of;
+
+    #[test]
+    fn a_part_that_cannot_be_read_has_no_series_and_says_so() {
+        let (_folder, root) = machine_of(&[
+            ("proc/vmstat", "thp_fault_alloc 44\npgfault 7\n"),
+            ("proc/buddyinfo", "Node 0, zone Normal 1 1 1 1 5\n"),
+        ]);
+        let sample = Collector::new(root).sample();
+        let text = text(&families(&sample), Format::Prometheus);
+        let has = |line: &str| assert!(text.lines().any(|it| it == line), "{line}\n{text}");
+        has("hugewise_vmstat_total{event=\"thp_fault_alloc\"} 44");
+        has("hugewise_free_blocks{node=\"0\",zone=\"Normal\",order=\"4\"} 5");
+        has("hugewise_collector_success{collector=\"vmstat\"} 1");
+        has("hugewise_collector_success{collector=\"settings\"} 0");
+        assert!(
+            !text.contains("pgfault") && !text.contains("thp_setting"),
+            "{text}"
+        );
+    }
+
+    /// The budget of a plain host, whatever runs on it.
+    #[test]
+    fn this_machine_has_at_most_three_hundred_series() {
+        let sample = Collector::new(Root::real()).sample();
+        let series: usize = families(&sample).iter().map(|it| it.series.len()).sum();
+        assert!((10..=300).contains(&series), "{series}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Metrics as text: OpenMetrics 1.0, and the older format of Prometheus, which the textfile
+//! collector of `node_exporter` reads.
+//!
+//! Written here because no crate at hand writes both formats: `prometheus-client` has OpenMetrics
+//! alone, whose counters the textfile collector would take for values without a type.
+
+use std::fmt::{self, Write};
+
+/// How a metric behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Grows until the machine restarts.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Says something by its labels; its value is 1.
+    Info,
+}
+
+/// A metric with all its series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// Without the ending that its kind asks for.
+    pub name: String,
+    /// One sentence.
+    pub help: String,
+    /// How it behaves.
+    pub kind: Kind,
+    /// Its series.
+    pub series: Vec<Series>,
+}
+
+/// A value with its labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Names and values.
+    pub labels: Vec<(&'static str, String)>,
+    /// In the base unit.
+    pub value: f64,
+}
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// The text format of Prometheus, version 0.0.4.
+    Prometheus,
+}
+
+impl Format {
+    /// Its media type.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// All families as text. Families without series are left out.
+#[must_use]
+pub fn text(families: &[Family], format: Format) -> String {
+    let mut out = String::new();
+    for family in families.iter().filter(|family| !family.series.is_empty()) {
+        // Writing to a String cannot fail.
+        let _ = write_family(&mut out, family, format);
+    }
+    if format == Format::OpenMetrics {
+        out.push_str("# EOF\n");
+    }
+    out
+}
+
+fn write_family(out: &mut String, family: &Family, format: Format) -> fmt::Result {
+    let (ending, open, old) = match family.kind {
+        Kind::Counter => ("_total", "counter", "counter"),
+        Kind::Gauge => ("", "gauge", "gauge"),
+        Kind::Info => ("_info", "info", "gauge"),
+    };
+    let sample = format!("{}{ending}", family.name);
+    let (described, kind) = match format {
+        Format::OpenMetrics => (&family.name, open),
+        Format::Prometheus => (&sample, old),
+    };
+    writeln!(out, "# HELP {described} {}", escaped(&family.help, format))?;
+    writeln!(out, "# TYPE {described} {kind}")?;
+    for series in &family.series {
+        writeln!(out, "{sample}{} {}", labels(&series.labels), series.value)?;
+    }
+    Ok(())
+}
+
+/// Line breaks and backslashes; quotes too in the newer format.
+fn escaped(help: &str, format: Format) -> String {
+    let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+    match format {
+        Format::OpenMetrics => help.replace('"', "\\\""),
+        Format::Prometheus => help,
+    }
+}
+
+fn labels(labels: &[(&'static str, String)]) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
+    let pairs = labels.iter().map(|(name, value)| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("{name}=\"{}\"", value.replace('\n', "\\n"))
+    });
+    format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn family(kind: Kind, label: &str) -> Family {
+        Family {
+            name: "x_pages".to_owned(),
+            help: "Pages \\ of \"x\".".to_owned(),
+            kind,
+            series: vec![Series {
+                labels: vec![("size", label.to_owned())],
+                value: 12_345_678_901_234.0,
+            }],
+        }
+    }
+
+    #[test]
+    fn both_formats_name_a_counter_as_their_readers_want() {
+        let counter = [family(Kind::Counter, "2M")];
+        assert_eq!(
+            text(&counter, Format::OpenMetrics),
+            "# HELP x_pages Pages \\\\ of \\\"x\\\".\n# TYPE x_pages counter\n\
+             x_pages_total{size=\"2M\"} 12345678901234\n# EOF\n"
+        );
+        assert_eq!(
+            text(&counter, Format::Prometheus),
+            "# HELP x_pages_total Pages \\\\ of \"x\".\n# TYPE x_pages_total counter\n\
+             x_pages_total{size=\"2M\"} 12345678901234\n"
+        );
+        let info = text(&[family(Kind::Info, "2M")], Format::Prometheus);
+        assert!(
+            info.contains("# TYPE x_pages_info gauge\nx_pages_info{"),
+            "{info}"
+        );
+    }
+
+    #[test]
+    fn a_family_without_series_is_left_out() {
+        let empty = Family {
+            series: Vec::new(),
+            ..family(Kind::Gauge, "")
+        };
+        assert_eq!(text(&[empty], Format::OpenMetrics), "# EOF\n");
+    }
+
+    proptest! {
+        /// Whatever a label holds, a series is one line, and its quotes are paired.
+        #[test]
+        fn a_label_stays_in_its_line(label: String) {
+            let label = label.replace('\r', "");
+            let text = text(&[family(Kind::Gauge, &label)], Format::Prometheus);
+            prop_assert_eq!(text.matches('\n').count(), 3);
+            let bare = text.lines().nth(2).unwrap_or_default();
+            let bare = bare.replace("\\\\", "").replace("\\\"", "");
+            prop_assert_eq!(bare.matches('"').count(), 2);
+        }
+    }
+}

@@ -21,27 +21,29 @@ impl Server {
             .args(["export", "--listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
+            .expect("the server");
         let mut line = String::new();
-        let stderr = child.stderr.as_mut().unwrap();
-        BufReader::new(stderr).read_line(&mut line).unwrap();
+        let stderr = child.stderr.as_mut().expect("the server");
+        BufReader::new(stderr)
+            .read_line(&mut line)
+            .expect("the server");
         let (_, address) = line.split_once("http://").expect(&line);
         let address = address.trim().trim_end_matches("/metrics").to_owned();
         Self { child, address }
     }
 
     fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).unwrap();
+        let stream = TcpStream::connect(&self.address).expect("the server");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+            .expect("the server");
         stream
     }
 
     /// Everything that comes back for these bytes, until the server closes.
     fn ask(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        stream.write_all(bytes).unwrap();
+        stream.write_all(bytes).expect("the server");
         let mut answer = Vec::new();
         // A reset is an answer too.
         let _ = stream.read_to_end(&mut answer);
@@ -56,8 +58,11 @@ impl Server {
 
     fn end(mut self) {
         let pid = self.child.id().to_string();
-        Command::new("kill").args(["-INT", &pid]).status().unwrap();
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .expect("the server");
+        assert_eq!(self.child.wait().expect("the server").code(), Some(0));
     }
 }
 

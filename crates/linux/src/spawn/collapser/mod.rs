@@ -1,36 +1,40 @@
-//! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`.
+//! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`,
+//! `text=huge`.
 //!
 //! Nothing is traced until the time comes, and nobody is after it: then one thread of a process at
 //! a time is stopped and made to call `madvise(MADV_COLLAPSE)` on a piece of the memory that the
-//! process has in use. Its other threads run on meanwhile, and it does between two pieces.
+//! process has in use, or to put a piece of its code into huge pages. Its other threads run on
+//! meanwhile, and it does between two pieces.
 //!
 //! A tracer that dies takes the thread that it holds at that moment with it, whose registers are
 //! not its own; any other process of the tree runs on.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::policy::Collapse;
-use hugewise_model::run::trial::{Collapsing, Tracing};
+use hugewise_model::run::trial::Tracing;
 
 use super::tracee::{self, Options, Stop};
 use super::tracer::{block_bytes, program_of};
-use crate::machine::clock::nanoseconds;
-use crate::machine::error::name_of_number;
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
 use crate::proc::tree;
 
+mod code;
+mod copying;
+mod count;
 mod injection;
 mod pace;
+mod schedule;
 mod space;
 mod threads;
 
-use injection::{End, Injection};
+use injection::{End, Injection, Task};
 use pace::Pace;
+pub(super) use schedule::Schedule;
+use schedule::Target;
 use space::{Identity, Space, filters_of};
 use threads::{Choice, Thread};
 
@@ -40,9 +44,9 @@ const ENOUGH_FAILURES: u32 = 50;
 /// What makes the memory of one tree huge.
 #[derive(Debug)]
 pub(super) struct Collapser {
-    when: Collapse,
-    /// When the next pass begins; `None` before the start and after the last.
-    due: Option<Instant>,
+    schedule: Schedule,
+    /// What the last pass makes huge.
+    target: Target,
     pace: Pace,
     /// The process below which the tree is.
     root: u32,
@@ -64,13 +68,14 @@ pub(super) struct Collapser {
 
 impl Collapser {
     /// For the tree below this process: `main`, and what is started later.
-    pub(super) fn new(when: Collapse, main: i32) -> Self {
+    pub(super) fn new(schedule: Schedule, main: i32) -> Self {
         let root = std::process::id();
         let mut strangers = tree::read_descendants(&Root::real(), root);
         strangers.remove(&main.unsigned_abs());
+        let tracing = count::nothing(&schedule);
         Self {
-            when,
-            due: None,
+            schedule,
+            target: Target::Data,
             pace: Pace::new(),
             root,
             strangers,
@@ -81,16 +86,13 @@ impl Collapser {
             injection: None,
             done: HashMap::new(),
             filters: filters_of(root),
-            tracing: Tracing {
-                collapsing: Some(Collapsing::default()),
-                ..Tracing::default()
-            },
+            tracing,
         }
     }
 
     /// The tree begins to run: its time counts from now on.
     pub(super) fn begin(&mut self) {
-        self.due = Some(Instant::now() + self.when.time());
+        self.schedule.begin(Instant::now());
     }
 
     /// A thread is traced already, and stays so.
@@ -100,7 +102,7 @@ impl Collapser {
 
     /// Whether nothing will come any more.
     pub(super) fn is_over(&self) -> bool {
-        (self.due.is_none() && self.is_idle()) || self.tree().next().is_none()
+        (self.schedule.due().is_none() && self.is_idle()) || self.tree().next().is_none()
     }
 
     /// The processes of the tree.
@@ -119,7 +121,7 @@ impl Collapser {
         match &self.injection {
             Some(injection) => injection.patience(),
             None if !self.is_idle() => Some(self.pace.rest()),
-            None => Some(self.due?.saturating_duration_since(now)),
+            None => Some(self.schedule.due()?.saturating_duration_since(now)),
         }
     }
 
@@ -132,8 +134,10 @@ impl Collapser {
             return;
         }
         let now = Instant::now();
-        if self.is_idle() && self.due.is_some_and(|due| due <= now) {
-            self.begin_pass(now);
+        if self.is_idle()
+            && let Some(target) = self.schedule.take(now)
+        {
+            self.begin_pass(target);
         }
         if !self.is_idle() && self.pace.rest().is_zero() {
             self.inject_next();
@@ -148,26 +152,19 @@ impl Collapser {
         }
     }
 
-    fn begin_pass(&mut self, now: Instant) {
-        self.due = match self.when {
-            Collapse::After(_) => None,
-            Collapse::Every(time) => Some(now + time),
-        };
+    fn begin_pass(&mut self, target: Target) {
+        self.target = target;
         self.todo = self.tree().collect();
         let alive: HashSet<Identity> = self.todo.iter().copied().filter_map(Identity::of).collect();
         self.done.retain(|identity, _| alive.contains(identity));
-        self.count().passes += 1;
-    }
-
-    fn count(&mut self) -> &mut Collapsing {
-        self.tracing.collapsing.get_or_insert_default()
+        count::of(&mut self.tracing, target).passes += 1;
     }
 
     /// Begins the next call, in this process or the next that has something to be made huge.
     fn inject_next(&mut self) {
         while self.injection.is_none() {
-            let piece = self.space.as_mut().and_then(|it| it.take(self.pace.most));
-            let Some(piece) = piece else {
+            let task = self.space.as_mut().and_then(|it| it.take(self.pace.most));
+            let Some(task) = task else {
                 self.space = None;
                 match self.todo.pop_front() {
                     Some(pid) => self.space = self.space_of(pid),
@@ -175,7 +172,7 @@ impl Collapser {
                 }
                 continue;
             };
-            if !self.inject(piece) {
+            if !self.inject(task) {
                 return;
             }
         }
@@ -190,8 +187,12 @@ impl Collapser {
             return None;
         }
         let done = self.done.entry(identity).or_default();
-        match Space::read(identity, self.block, done) {
+        match Space::read(identity, self.target, self.block, done) {
             Ok(space) => Some(space),
+            Err(Missing::NotSupported { what }) => {
+                self.tracing.say(format!("code needs {what}"));
+                None
+            }
             Err(Missing::NotPermitted { .. }) => {
                 self.say_refused(pid);
                 None
@@ -214,7 +215,7 @@ impl Collapser {
     }
 
     /// Asks a thread to stop; whether that can go on at once, with this process or without it.
-    fn inject(&mut self, piece: Range<u64>) -> bool {
+    fn inject(&mut self, task: Task) -> bool {
         let Some(space) = &self.space else {
             return true;
         };
@@ -226,12 +227,12 @@ impl Collapser {
         match threads::choose(identity.pid) {
             Choice::Gone => self.space = None,
             Choice::NotNow => {
-                self.try_later(piece);
+                self.try_later(task);
                 return false;
             }
             Choice::Thread(thread) => match self.attach(thread) {
                 Ok(options) => {
-                    self.injection = Some(Injection::begin(thread, piece, call, options));
+                    self.injection = Some(Injection::begin(thread, task, call, options));
                 }
                 Err(libc::EPERM) => {
                     self.say_refused(identity.pid);
@@ -239,7 +240,7 @@ impl Collapser {
                 }
                 // It has just ended.
                 Err(_) => {
-                    self.try_later(piece);
+                    self.try_later(task);
                     return false;
                 }
             },
@@ -259,14 +260,14 @@ impl Collapser {
         }
     }
 
-    fn try_later(&mut self, piece: Range<u64>) {
+    fn try_later(&mut self, task: Task) {
         self.pace.pause();
         let Some(space) = &mut self.space else { return };
         space.failures += 1;
         if space.failures > ENOUGH_FAILURES {
             return self.leave_process("stood in no call that a stop leaves as it is");
         }
-        space.give_back(piece);
+        space.give_back(task);
     }
 
     /// Leaves the rest of a process for this pass.
@@ -302,7 +303,7 @@ impl Collapser {
         if self.injection.as_ref().is_some_and(is_it)
             && let Some(injection) = self.injection.take()
         {
-            self.try_later(injection.range);
+            self.try_later(injection.task);
         }
     }
 
@@ -312,7 +313,7 @@ impl Collapser {
         };
         match end {
             End::Made(result) => self.made(&injection, result),
-            End::BadMoment => self.try_later(injection.range),
+            End::BadMoment => self.try_later(injection.task),
             End::Replaced => self.space = None,
             End::Foreign => self.leave_process("runs 32-bit code, which is not traced"),
         }
@@ -325,7 +326,7 @@ impl Collapser {
         self.pace.stood(held);
         let Some(space) = &mut self.space else { return };
         space.failures = 0;
-        let range = injection.range.clone();
+        let range = injection.task.range().clone();
         let left = space.left(range.clone(), result);
         let done = self.done.entry(space.identity).or_default();
         match result {
@@ -335,17 +336,12 @@ impl Collapser {
             _ => done.extend(&left),
         }
         let refused = left.len() as u64 * self.block;
-        let huge = range.end - range.start - refused;
-        let counted = self.count();
-        counted.calls += 1;
-        counted.bytes += huge;
-        counted.held_ns += nanoseconds(held);
-        counted.longest_ns = counted.longest_ns.max(nanoseconds(held));
-        if refused > 0 {
-            let name = result
-                .err()
-                .map_or_else(|| "none".to_owned(), name_of_number);
-            *counted.refused.entry(name).or_default() += refused;
-        }
+        let stop = count::Stop {
+            held,
+            huge: range.end - range.start - refused,
+            refused,
+            result,
+        };
+        stop.add_to(count::of(&mut self.tracing, self.target));
     }
 }

@@ -5,6 +5,7 @@ use super::*;
 use crate::base::host::ThpDisable;
 use crate::base::host::test_host::{host, pool};
 use crate::run::policy::parse::tests::any_settings;
+use crate::run::policy::words::Word;
 
 mod surroundings;
 

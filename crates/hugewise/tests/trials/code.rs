@@ -19,7 +19,18 @@ fn large(case: &Case) -> Option<PathBuf> {
     let mut compiler = Plain::new("cc");
     compiler.args(["-O1", "-pthread", "-static", "-no-pie", "-o"]);
     let made = compiler.args([&program, &source]).output();
-    made.is_ok_and(|it| it.status.success()).then_some(program)
+    made.ok().filter(|it| it.status.success())?;
+    // Page by page, so that no large folio of the page cache makes it huge by itself.
+    let small = case.path("small");
+    let copied = Plain::new("dd")
+        .arg(format!("if={}", program.display()))
+        .arg(format!("of={}", small.display()))
+        .args(["bs=4096", "status=none"])
+        .status();
+    copied.ok().filter(|status| status.success())?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&small, mode).expect("permissions");
+    Some(small)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `text=huge`: code in use is put into huge pages from outside, and the program notices nothing.
 
+use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,10 +36,24 @@ fn built(name: &str, folder: &Path, flags: &[&str]) -> Option<PathBuf> {
     compiler.args(["-O1", "-pthread"]).args(flags).arg("-o");
     let made = compiler.args([&program, &source]).output();
     if made.is_ok_and(|it| it.status.success()) {
+        rewrite(&program);
         return Some(program);
     }
     skip(name, "cc builds nothing here");
     None
+}
+
+/// Writes a file anew, page by page: what is written in large pieces may lie in huge pages of the
+/// page cache, on file systems with large folios, and is huge at once when it is run.
+fn rewrite(program: &Path) {
+    let bytes = std::fs::read(program).unwrap();
+    let anew = program.with_extension("new");
+    std::fs::copy(program, &anew).unwrap();
+    let mut file = std::fs::File::create(&anew).unwrap();
+    for page in bytes.chunks(4096) {
+        file.write_all(page).unwrap();
+    }
+    std::fs::rename(anew, program).unwrap();
 }
 
 /// Whole blocks of the code of a program that lies where its file says.

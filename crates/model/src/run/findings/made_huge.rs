@@ -45,7 +45,7 @@ pub(super) const CODE: Kind = Kind {
     made: ["copied", "of the program's code into huge pages"],
     made_nothing: "put no code into huge pages",
     each: "stop",
-    nothing_there: "no huge page fits into the code that was in use: it is smaller, or not aligned",
+    nothing_there: "no huge page fits into the code in use, or it was huge already",
 };
 
 /// What became huge of a kind, and what that took.

@@ -115,6 +115,11 @@ impl Injection {
         }
     }
 
+    /// Whether the thread has not stopped for it yet.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(self.step, Step::Stopping)
+    }
+
     /// How long may be waited for it; without end where the call itself is made.
     pub(super) fn patience(&self) -> Option<Duration> {
         match self.step {

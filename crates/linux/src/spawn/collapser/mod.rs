@@ -35,7 +35,7 @@ use injection::{End, Injection, Task};
 use pace::Pace;
 pub(super) use schedule::Schedule;
 use schedule::Target;
-use space::{Identity, Space, filters_of};
+use space::{Identity, Space, filters_of, is_own_copy};
 use threads::{Choice, Thread};
 
 /// So many bad moments in a row are enough for one process.
@@ -179,7 +179,7 @@ impl Collapser {
     }
 
     fn space_of(&mut self, pid: u32) -> Option<Space> {
-        let identity = Identity::of(pid)?;
+        let identity = Identity::of(pid).filter(|&it| !is_own_copy(it))?;
         if filters_of(pid) > self.filters {
             let program = program_of(pid.cast_signed());
             self.tracing
@@ -220,7 +220,7 @@ impl Collapser {
             return true;
         };
         let (identity, call) = (space.identity, space.call);
-        if Identity::of(identity.pid) != Some(identity) {
+        if !space.is_alive() {
             self.space = None;
             return true;
         }
@@ -280,9 +280,14 @@ impl Collapser {
 
     /// Answers the stop of a thread; `false` where that is for another to do.
     pub(super) fn answer(&mut self, pid: i32, stop: Stop) -> bool {
+        let is_same = self.space.as_ref().is_some_and(Space::is_alive);
         let mine = self.injection.as_mut();
         let mine = mine.filter(|injection| injection.thread.number == pid);
-        match mine.map(|injection| injection.answer(stop)) {
+        match mine.map(|injection| match injection.is_awaited() && !is_same {
+            // Another program has begun since its memory was read, and no address is right.
+            true => Some(End::Replaced),
+            false => injection.answer(stop),
+        }) {
             Some(None) => return true,
             Some(Some(end)) => self.ended(end),
             None => {}

@@ -41,6 +41,11 @@ impl Identity {
     }
 }
 
+/// Whether a process is still the copy of this one that is about to become a program.
+pub(super) fn is_own_copy(identity: Identity) -> bool {
+    Identity::of(std::process::id()).is_some_and(|own| own.stack == identity.stack)
+}
+
 /// How many filters of system calls a process has; `None` where the kernel does not say it.
 pub(super) fn filters_of(pid: u32) -> Option<u64> {
     let status = read_status(&Root::real(), pid).ok()?;
@@ -124,6 +129,11 @@ impl Space {
             self.pieces.push_front(end..stretch.end);
         }
         Some(stretch.start..end)
+    }
+
+    /// Whether the process runs the same program still.
+    pub(super) fn is_alive(&self) -> bool {
+        Identity::of(self.identity.pid) == Some(self.identity)
     }
 
     /// What could not be finished.

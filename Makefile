@@ -34,7 +34,7 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-kernels test-packages test-services test-containers test-observe lint calibrate \
+.PHONY: help setup build run test test-kernels test-packages test-services test-containers test-observe test-starts lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
 	@echo "make test-observe  hugewise export and its alerts with the real Prometheus"
+	@echo "make test-starts   a thousand starts of Go and Java under each means that makes calls in a program"
 	@echo "make calibrate     print the error rates of docs/calibration again"
 	@echo "make doc           the API documentation"
 	@echo "make dist          static programs, .deb, .rpm, image, SHA256SUMS and SBOM, in dist/"
@@ -160,6 +161,11 @@ test-containers: TOOLS += podman:podman crun:crun
 test-containers: setup
 	$(CARGO) build --locked -p hugewise -p hugewise-lab
 	$(CARGO) test --locked -p hugewise --test containers
+
+# STARTS=N for another number than 1,000.
+test-starts: setup
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
+	$(CARGO) test --locked -p hugewise --test cli trials::starts -- --ignored --nocapture
 
 calibrate: setup
 	$(CARGO) xtask calibrate

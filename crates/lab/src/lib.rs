@@ -17,6 +17,7 @@ mod fragmented;
 mod gaps;
 mod group;
 mod late;
+mod map;
 mod mappings;
 mod missing;
 mod no_ptrace;
@@ -90,6 +91,7 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         print `contend calls_ns N`, what their calls took
   fail --code N | --signal N  end badly
   no-ptrace COMMAND           become the command, for which ptrace(2) fails with EPERM
+  map --count N               map and unmap 4 MiB N times, and touch nothing
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
@@ -201,6 +203,7 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "fault-mix" => fault_mix::run(&mut rest),
         "contend" => contend::run(&mut rest),
         "threads" => threads::run(&mut rest),
+        "map" => map::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
         "serve" => serve::serve(&mut rest),

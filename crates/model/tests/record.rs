@@ -13,8 +13,8 @@ use hugewise_model::run::record;
 use hugewise_model::run::record::{Line, Record};
 use hugewise_model::run::trial::timeline::{Held, Requests, Second, Slowest, Timeline, Unrelated};
 use hugewise_model::run::trial::{
-    Advice, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading, Role,
-    Tracing, Trial,
+    Advice, Collapsing, FirstTouch, Mark, Outcome, Pacing, Process, ProcessTree, ReadBack, Reading,
+    Role, Tracing, Trial,
 };
 use proptest::prelude::*;
 
@@ -337,14 +337,31 @@ fn read_back() -> impl Strategy<Value = ReadBack> {
 }
 
 fn tracing() -> impl Strategy<Value = Tracing> {
-    (any::<[u64; 4]>(), prop::collection::vec(".*", 0..3)).prop_map(
-        |([ranges, bytes, stops, refused], beyond)| Tracing {
+    let made = || prop::option::of(collapsing());
+    let beyond = prop::collection::vec(".*", 0..3);
+    (any::<[u64; 4]>(), made(), made(), beyond).prop_map(
+        |([ranges, bytes, stops, refused], collapsing, text, beyond)| Tracing {
             ranges,
             bytes,
             stops,
             refused,
-            collapsing: None,
+            collapsing,
+            text,
             beyond,
+        },
+    )
+}
+
+fn collapsing() -> impl Strategy<Value = Collapsing> {
+    let refused = prop::collection::btree_map("[A-Z]{1,6}", any::<u64>(), 0..3);
+    (any::<[u64; 5]>(), refused).prop_map(
+        |([passes, calls, bytes, held_ns, longest_ns], refused)| Collapsing {
+            passes,
+            calls,
+            bytes,
+            refused,
+            held_ns,
+            longest_ns,
         },
     )
 }

@@ -177,6 +177,8 @@ const EXAMPLES: [(&str, &str); 23] = [
   hugewise exec --policy malloc=thp -- ./prog
   # Memory in use becomes huge 10 s after the start, without root
   hugewise exec --policy collapse=after:10s -- ./prog
+  # Its code in huge pages
+  hugewise exec --policy text=huge -- ./prog
   # A system setting for the time of the command
   sudo hugewise exec --system --policy thp=always -- ./prog",
     ),

@@ -10,7 +10,7 @@ use hugewise_linux::apply::executable::read_executable;
 use hugewise_model::run::plan::Plan;
 use hugewise_model::run::policy::cannot_act::not_preloaded;
 use hugewise_model::run::policy::realise::Realisation;
-use hugewise_model::run::policy::{Executable, Policy, Program, cannot_act};
+use hugewise_model::run::policy::{Executable, Policy, Program, Settings, cannot_act};
 use hugewise_model::run::record::{Header, Removal, RemovalReason};
 use hugewise_model::run::trial::Trial;
 
@@ -91,6 +91,7 @@ impl IdlePolicies {
             tree,
             executable: executable.as_ref(),
             preloaded: preloaded.as_deref().and_then(Path::to_str),
+            huge_page_bytes: header.host.pmd_bytes(),
         };
         let own = realisation(&policy.name).filter(|_| trial.policy == policy.name);
         let missed = |expected: &&Realisation| {
@@ -152,7 +153,13 @@ fn how_it_failed(trial: &Trial) -> String {
 
 /// Whether a policy sets something that a program may not heed.
 fn sets_program(policy: &Policy) -> bool {
-    policy.settings.malloc.is_some() || !policy.settings.runtimes.is_empty()
+    let Settings {
+        malloc,
+        text,
+        runtimes,
+        ..
+    } = &policy.settings;
+    malloc.is_some() || text.is_some() || !runtimes.is_empty()
 }
 
 /// Whether a policy is reached by a library that a program may not map.

@@ -12,7 +12,7 @@ use crate::harness::{Case, is_root, lab, one_at_a_time, readings, skip, wait_unt
 
 const MIB: f64 = 1_048_576.0;
 
-fn can_collapse(name: &str) -> bool {
+pub(super) fn can_collapse(name: &str) -> bool {
     let pages = Plain::new("getconf").arg("PAGESIZE").output();
     let small = pages.is_ok_and(|said| said.stdout == b"4096\n");
     let allowed = try_tracing().is_ok();

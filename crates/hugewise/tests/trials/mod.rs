@@ -1,11 +1,13 @@
 //! What `run` does with a workload: oracles, hooks, metrics, and workloads that misbehave.
 
+mod code;
 mod collapsed;
 mod conduct;
 mod gaps;
 mod own_acts;
 mod preloaded;
 mod programs;
+mod starts;
 mod traced;
 mod treatments;
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use hugewise_model::run::policy::Executable;
-use object::{File, Object, ObjectSection, ObjectSymbol};
+use object::elf::PF_X;
+use object::{File, Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags};
 
 use super::runtime::{holds, read_program};
 
@@ -32,7 +33,15 @@ pub fn parse_executable(image: &[u8]) -> Option<Executable> {
         defines_malloc: file.dynamic_symbols().any(|symbol| is_malloc(&symbol)),
         holds_jemalloc: holds(image, b"<jemalloc>: "),
         holds_tunables: holds(image, b"glibc.malloc.hugetlb"),
+        code_bytes: code_bytes(&file),
     })
+}
+
+/// The longest stretch of code that is mapped.
+fn code_bytes(file: &File<'_>) -> u64 {
+    let is_code = |flags| matches!(flags, SegmentFlags::Elf { p_flags } if p_flags & PF_X != 0);
+    let code = file.segments().filter(|it| is_code(it.flags()));
+    code.map(|it| it.size()).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -69,6 +78,7 @@ mod tests {
             return skip(name, "needs cc and a static C library");
         };
         assert!(dynamic.loader.is_some() && !dynamic.holds_tunables && !dynamic.is_go);
+        assert!((1..fixed.code_bytes).contains(&dynamic.code_bytes) && fixed.code_bytes < 2 << 20);
         assert!(fixed.loader.is_none() && !fixed.is_go && !fixed.defines_malloc);
         let own = compiled("cc", &["-rdynamic", "-fno-builtin"], OWN).expect("it compiles");
         assert!(own.defines_malloc && !dynamic.defines_malloc);

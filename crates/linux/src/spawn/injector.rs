@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hugewise_model::run::trial::Tracing;
 
-use super::collapser::Collapser;
+use super::collapser::{Collapser, Schedule};
 use super::tracee::{Options, Stop};
 use super::tracer::Tracer;
 use super::wire::Order;
@@ -16,16 +16,17 @@ pub(super) enum Injector {
     None,
     /// Advises memory when it is mapped.
     Advice(Box<Tracer>),
-    /// Makes memory huge that is in use.
+    /// Makes memory and code huge that is in use.
     Collapse(Box<Collapser>),
 }
 
 impl Injector {
     /// For the tree of `main`.
     pub(super) fn new(order: &Order, main: i32) -> Self {
-        match (Tracer::new(order.tracer, main), order.collapse) {
+        let schedule = Schedule::new(order.collapse, order.text);
+        match (Tracer::new(order.tracer, main), schedule) {
             (Some(tracer), _) => Self::Advice(Box::new(tracer)),
-            (None, Some(when)) => Self::Collapse(Box::new(Collapser::new(when, main))),
+            (None, Some(schedule)) => Self::Collapse(Box::new(Collapser::new(schedule, main))),
             (None, None) => Self::None,
         }
     }

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hugewise_model::run::policy::realise::{MemoryLimits, Realisation, ThpPrctl, Tracer};
-use hugewise_model::run::policy::{Collapse, Numa, environment};
+use hugewise_model::run::policy::{Collapse, Numa, Text, environment};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::identity::Identity;
@@ -86,6 +86,8 @@ pub struct Launch {
     pub tracer: Tracer,
     /// When the memory that its tree has in use is made huge; not together with a tracer.
     pub collapse: Option<Collapse>,
+    /// Whether its code is put into huge pages; not together with a tracer.
+    pub text: Option<Text>,
     /// Its user; `None` is the user of this process.
     pub identity: Option<Identity>,
     /// Where it runs; `None` is here.
@@ -119,6 +121,7 @@ impl Launch {
             prctl: ThpPrctl::Leave,
             tracer: Tracer::None,
             collapse: None,
+            text: None,
             identity: None,
             directory: None,
             stdin: None,
@@ -140,6 +143,7 @@ impl Launch {
             prctl: policy.prctl,
             tracer: policy.tracer,
             collapse: policy.collapse,
+            text: policy.text,
             numa: policy.numa.clone(),
             group: match policy.limits {
                 limits if limits.is_none() => self.group,
@@ -152,7 +156,13 @@ impl Launch {
     /// Whether calls are made in its tree, so that this process has to stay.
     #[must_use]
     pub fn is_traced(&self) -> bool {
-        !self.tracer.is_none() || self.collapse.is_some()
+        !self.tracer.is_none() || self.collapses()
+    }
+
+    /// Whether memory or code of its tree is made huge while it runs.
+    #[must_use]
+    pub(crate) fn collapses(&self) -> bool {
+        self.collapse.is_some() || self.text.is_some()
     }
 
     /// The program, as the user wrote it.

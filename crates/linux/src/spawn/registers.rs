@@ -8,6 +8,22 @@ use super::tracee;
 /// `NT_PRSTATUS` of linux/elf.h: the general registers.
 const GENERAL: usize = 1;
 
+/// A system call that a thread is made to make.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SystemCall {
+    number: libc::c_long,
+    arguments: [u64; 6],
+}
+
+impl SystemCall {
+    /// The arguments that are not given are 0.
+    pub(super) fn new<const N: usize>(number: libc::c_long, given: [u64; N]) -> Self {
+        let mut arguments = [0; 6];
+        arguments[..N].copy_from_slice(&given);
+        Self { number, arguments }
+    }
+}
+
 /// All general registers of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Registers(libc::user_regs_struct);
@@ -85,13 +101,18 @@ impl Registers {
     }
 
     /// The registers with which a thread that has just ended a call makes another.
-    pub(super) fn calling(mut self, number: libc::c_long, arguments: [u64; 3]) -> Self {
+    pub(super) fn calling(mut self, call: SystemCall) -> Self {
         self.0.rip -= SYSCALL_BYTES;
-        self.0.rax = number as u64;
+        self.0.rax = call.number as u64;
         // Otherwise the kernel could take the result for one of a call to be restarted.
-        self.0.orig_rax = number as u64;
-        [self.0.rdi, self.0.rsi, self.0.rdx] = arguments;
+        self.0.orig_rax = call.number as u64;
+        self.set_arguments(call);
         self
+    }
+
+    fn set_arguments(&mut self, call: SystemCall) {
+        let set = &mut self.0;
+        [set.rdi, set.rsi, set.rdx, set.r10, set.r8, set.r9] = call.arguments;
     }
 
     /// Where the program stands.
@@ -120,28 +141,18 @@ impl Registers {
     }
 
     /// The registers with which a thread makes a call from `place`, where the instruction stands.
-    pub(super) fn calling_from(
-        mut self,
-        place: u64,
-        number: libc::c_long,
-        arguments: [u64; 3],
-    ) -> Self {
+    pub(super) fn calling_from(mut self, place: u64, call: SystemCall) -> Self {
         self.0.rip = place;
-        self.0.rax = number as u64;
+        self.0.rax = call.number as u64;
         self.0.orig_rax = u64::MAX;
-        [self.0.rdi, self.0.rsi, self.0.rdx] = arguments;
+        self.set_arguments(call);
         self
     }
 
     /// Has a thread that has just entered a call make another in its place.
-    pub(super) fn exchange_call(
-        mut self,
-        thread: i32,
-        number: libc::c_long,
-        arguments: [u64; 3],
-    ) -> io::Result<()> {
-        self.0.orig_rax = number as u64;
-        [self.0.rdi, self.0.rsi, self.0.rdx] = arguments;
+    pub(super) fn exchange_call(mut self, thread: i32, call: SystemCall) -> io::Result<()> {
+        self.0.orig_rax = call.number as u64;
+        self.set_arguments(call);
         self.write(thread)
     }
 
@@ -178,10 +189,10 @@ impl Registers {
     }
 
     /// The registers with which a thread that has just ended a call makes another.
-    pub(super) fn calling(mut self, number: libc::c_long, arguments: [u64; 3]) -> Self {
+    pub(super) fn calling(mut self, call: SystemCall) -> Self {
         self.0.pc -= SVC_BYTES;
-        self.0.regs[8] = number as u64;
-        self.0.regs[..3].copy_from_slice(&arguments);
+        self.0.regs[8] = call.number as u64;
+        self.0.regs[..6].copy_from_slice(&call.arguments);
         self
     }
 
@@ -210,35 +221,25 @@ impl Registers {
     }
 
     /// The registers with which a thread makes a call from `place`, where the instruction stands.
-    pub(super) fn calling_from(
-        mut self,
-        place: u64,
-        number: libc::c_long,
-        arguments: [u64; 3],
-    ) -> Self {
+    pub(super) fn calling_from(mut self, place: u64, call: SystemCall) -> Self {
         /// What the last branch was (`PSTATE.BTYPE`); the processor faults where a branch may not land.
         const BRANCH: u64 = 0b11 << 10;
         self.0.pc = place;
         self.0.pstate &= !BRANCH;
-        self.0.regs[8] = number as u64;
-        self.0.regs[..3].copy_from_slice(&arguments);
+        self.0.regs[8] = call.number as u64;
+        self.0.regs[..6].copy_from_slice(&call.arguments);
         self
     }
 
     /// Has a thread that has just entered a call make another in its place. The number of a call
     /// that has been entered is no general register (`NT_ARM_SYSTEM_CALL` of linux/elf.h).
-    pub(super) fn exchange_call(
-        mut self,
-        thread: i32,
-        number: libc::c_long,
-        arguments: [u64; 3],
-    ) -> io::Result<()> {
+    pub(super) fn exchange_call(mut self, thread: i32, call: SystemCall) -> io::Result<()> {
         const SYSTEM_CALL: usize = 0x404;
-        let mut number = number as libc::c_int;
+        let mut number = call.number as libc::c_int;
         let place = (&raw mut number).cast();
         let bytes = size_of::<libc::c_int>();
         transfer_set(libc::PTRACE_SETREGSET, thread, SYSTEM_CALL, place, bytes)?;
-        self.0.regs[..3].copy_from_slice(&arguments);
+        self.0.regs[..6].copy_from_slice(&call.arguments);
         self.write(thread)
     }
 

@@ -31,7 +31,7 @@ pub fn run_traced(launch: &Launch, signal: impl Fn() -> Option<i32>) -> Result<(
         cgroup: plan,
         ..Order::of(launch, &ExitRequest::default())?
     };
-    if launch.collapse.is_some() {
+    if launch.collapses() {
         // What leaves the tree stays below this process, where it is found and may be traced.
         calls::become_subreaper().map_err(|error| starting(error.to_string()))?;
     }

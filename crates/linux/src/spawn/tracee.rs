@@ -132,6 +132,26 @@ pub(super) fn memory(pid: i32, address: u64, into: &mut [u8]) -> Option<()> {
     file.read_exact_at(into, address).ok()
 }
 
+/// Copies memory of a tracee to another place in it, which it may write.
+///
+/// # Errors
+/// The number of the error.
+pub(super) fn copy(pid: u32, from: Range<u64>, to: u64) -> Result<(), i32> {
+    const PIECE: u64 = 1 << 20;
+    let number = |error: io::Error| error.raw_os_error().unwrap_or(libc::EFAULT);
+    let path = format!("/proc/{pid}/mem");
+    let file = File::options().read(true).write(true).open(path);
+    let file = file.map_err(number)?;
+    let mut bytes = vec![0; PIECE as usize];
+    for start in from.clone().step_by(PIECE as usize) {
+        let piece = &mut bytes[..PIECE.min(from.end - start) as usize];
+        file.read_exact_at(piece, start).map_err(number)?;
+        file.write_all_at(piece, to + (start - from.start))
+            .map_err(number)?;
+    }
+    Ok(())
+}
+
 /// Whether a stopped tracee is in the middle of a sequence that the kernel starts again from its
 /// beginning when it is disturbed (rseq(2)).
 pub(super) fn is_in_sequence(pid: i32, place: u64) -> bool {

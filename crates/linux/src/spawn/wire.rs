@@ -12,7 +12,7 @@ use std::path::Path;
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
-use hugewise_model::run::policy::{Collapse, Numa};
+use hugewise_model::run::policy::{Collapse, Numa, Text};
 use hugewise_model::run::trial::{Outcome, Tracing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,7 @@ pub(super) struct Order {
     pub(super) numa: Option<Numa>,
     pub(super) cgroup: Option<CgroupPlan>,
     pub(super) collapse: Option<Collapse>,
+    pub(super) text: Option<Text>,
     pub(super) identity: Option<Identity>,
     pub(super) directory: Option<Vec<u8>>,
     pub(super) stdin: Vec<u8>,
@@ -67,6 +68,7 @@ impl Order {
             numa: launch.numa.clone(),
             cgroup: None,
             collapse: launch.collapse,
+            text: launch.text,
             identity: launch.identity.clone(),
             directory: launch
                 .directory

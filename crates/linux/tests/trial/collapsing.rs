@@ -19,7 +19,7 @@ use crate::skipping::skip;
 const SMALL: f64 = 4096.0;
 
 /// Says why not where no memory can be collapsed by tracing here.
-fn can_collapse(name: &str) -> bool {
+pub(super) fn can_collapse(name: &str) -> bool {
     // SAFETY: a range of length 0 names no memory.
     let known = unsafe { libc::madvise(std::ptr::null_mut(), 0, libc::MADV_COLLAPSE) } == 0;
     let why = match (known, try_tracing()) {
@@ -355,7 +355,7 @@ fn go(folder: &Path) -> Option<Vec<String>> {
     built.status.success().then_some(words)
 }
 
-fn java(folder: &Path) -> Option<Vec<String>> {
+pub(super) fn java(folder: &Path) -> Option<Vec<String>> {
     let source = folder.join("M.java");
     std::fs::write(&source, JAVA).unwrap();
     let mut compiler = Command::new("javac");
@@ -464,7 +464,7 @@ pub(super) fn a_killed_collapser_leaves_nothing_stopped() {
     }
 }
 
-fn is_stopped(pid: &str) -> bool {
+pub(super) fn is_stopped(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.contains(") t ") || stat.contains(") T ")
 }

@@ -11,6 +11,7 @@
     reason = "a test program may panic and print"
 )]
 
+mod code;
 mod collapsing;
 mod escape;
 mod faithful;
@@ -212,6 +213,18 @@ const TESTS: &[(&str, fn())] = &[
     (
         "a_killed_collapser_leaves_nothing_stopped",
         collapsing::a_killed_collapser_leaves_nothing_stopped,
+    ),
+    ("code_becomes_huge", code::code_becomes_huge),
+    ("written_code_stays", code::written_code_stays),
+    (
+        "code_of_trees_becomes_huge",
+        code::code_of_trees_becomes_huge,
+    ),
+    ("small_code_is_left_alone", code::small_code_is_left_alone),
+    ("runtimes_run_on_huge_code", code::runtimes_run_on_huge_code),
+    (
+        "a_killed_copier_leaves_nothing_stopped",
+        code::a_killed_copier_leaves_nothing_stopped,
     ),
 ];
 

@@ -135,7 +135,7 @@ impl Diagnosis {
         }
         let not = match cannot.is_empty() {
             true => String::new(),
-            false => format!(". Not {} (-v says why)", cannot.join(" and ")),
+            false => format!(". Not {} (-v says why)", cannot.join(", ")),
         };
         let mut section = Section::default();
         section.push_brief(format!("run can try {}{not}.", can.join(", ")));

@@ -101,3 +101,46 @@ fn that_nothing_became_huge_is_said_with_the_reason() {
         "#]],
     );
 }
+
+#[test]
+fn code_in_huge_pages_is_said_with_its_stops() {
+    let did = Collapsing {
+        passes: 9,
+        calls: 3,
+        bytes: 6 << 20,
+        refused: [("ENOMEM".to_owned(), 2 << 20)].into(),
+        held_ns: 12_000_000,
+        longest_ns: 5_000_000,
+    };
+    says(
+        &judge(&with_code(&did)),
+        "huge-code",
+        Outcome::Shown,
+        &expect![[r#"
+            collapse=after:2s: copied 6 MiB of the program's code into huge pages. 3 stops a run, for which one thread at a time stood 12.0 ms in all, 5.00 ms at the longest. Refused: ENOMEM for 2 MiB
+        "#]],
+    );
+    let none = Collapsing {
+        passes: 9,
+        ..Collapsing::default()
+    };
+    says(
+        &judge(&with_code(&none)),
+        "huge-code",
+        Outcome::NotShown,
+        &expect![[r#"
+            collapse=after:2s: put no code into huge pages, because no huge page fits into the code in use, or it was huge already
+        "#]],
+    );
+}
+
+/// Twelve rounds of which the second policy put code into huge pages.
+fn with_code(did: &Collapsing) -> Record {
+    let mut record = record(&[("wall_seconds", 3.0)], did, &[]);
+    for trial in &mut record.trials {
+        if let Some(tracing) = &mut trial.read_back.tracing {
+            tracing.text = tracing.collapsing.take();
+        }
+    }
+    record
+}

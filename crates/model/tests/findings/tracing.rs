@@ -47,6 +47,7 @@ fn record(slower: f64, beyond: &[&str]) -> Record {
                 stops: 52,
                 refused: 0,
                 collapsing: None,
+                text: None,
                 beyond: beyond.iter().map(|&sentence| sentence.to_owned()).collect(),
             });
         }

@@ -1,4 +1,4 @@
-//! One call of madvise(2), made by a thread that is stopped for it.
+//! Calls that a thread makes which is stopped for them.
 //!
 //! A thread that runs is sent to an instruction of a call, wherever the process has one, and put
 //! back afterwards; signals wait meanwhile, because a handler would see foreign registers. A thread
@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use hugewise_model::observe::faults::Map;
 
+use super::copying::Copying;
 use super::threads::Thread;
-use crate::spawn::registers::{CALL_INSTRUCTION, OwnState, Registers, SignalMask};
+use crate::spawn::registers::{CALL_INSTRUCTION, OwnState, Registers, SignalMask, SystemCall};
 use crate::spawn::tracee::{self, Options, Stop};
 
 /// How long a thread may take to stop.
@@ -30,12 +31,53 @@ enum Step {
     Calling(Box<OwnState>),
 }
 
+/// What a thread is to do.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Make a range huge.
+    Collapse(Range<u64>),
+    /// Put a range of code into huge pages.
+    Copy(Copying),
+}
+
+impl Task {
+    pub(super) const fn range(&self) -> &Range<u64> {
+        match self {
+            Self::Collapse(range) => range,
+            Self::Copy(copying) => copying.code(),
+        }
+    }
+
+    /// The next call.
+    fn call(&self) -> SystemCall {
+        match self {
+            Self::Collapse(range) => SystemCall::new(
+                libc::SYS_madvise,
+                [
+                    range.start,
+                    range.end - range.start,
+                    libc::MADV_COLLAPSE as u64,
+                ],
+            ),
+            Self::Copy(copying) => copying.call(),
+        }
+    }
+
+    /// Takes the result of that call; how it ended, where it was the last one.
+    fn go_on(&mut self, result: Result<u64, i32>) -> Option<Result<(), i32>> {
+        match self {
+            Self::Collapse(_) => Some(result.map(drop)),
+            Self::Copy(copying) => copying.go_on(result),
+        }
+    }
+}
+
 /// How an injection ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
-    /// The call was made; its error.
+    /// All calls were made; the error that stopped them.
     Made(Result<(), i32>),
-    /// Nothing was done: it was a bad moment.
+    /// It was a bad moment: the task is to go on at another.
     BadMoment,
     /// The process became another program.
     Replaced,
@@ -43,11 +85,12 @@ pub(super) enum End {
     Foreign,
 }
 
-/// A call on its way.
+/// A task on its way.
 #[derive(Debug)]
 pub(super) struct Injection {
     pub(super) thread: Thread,
-    pub(super) range: Range<u64>,
+    pub(super) task: Task,
+    /// Where an instruction of a call stands.
     call: Option<u64>,
     options: Options,
     asked: Instant,
@@ -57,24 +100,24 @@ pub(super) struct Injection {
 }
 
 impl Injection {
-    /// Asks a traced thread to stop, to have it make a range huge. `call` is where an instruction
-    /// of a call stands; `options` hold from the stop on.
-    pub(super) fn begin(
-        thread: Thread,
-        range: Range<u64>,
-        call: Option<u64>,
-        options: Options,
-    ) -> Self {
+    /// Asks a traced thread to stop for a task. `call` is where an instruction of a call stands;
+    /// `options` hold from the stop on.
+    pub(super) fn begin(thread: Thread, task: Task, call: Option<u64>, options: Options) -> Self {
         tracee::interrupt(thread.number);
         Self {
             thread,
-            range,
+            task,
             call,
             options,
             asked: Instant::now(),
             stopped: None,
             step: Step::Stopping,
         }
+    }
+
+    /// Whether the thread has not stopped for it yet.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(self.step, Step::Stopping)
     }
 
     /// How long may be waited for it; without end where the call itself is made.
@@ -103,7 +146,7 @@ impl Injection {
             (Stop::Call, Step::Repeating) => return self.exchange(),
             (Stop::Signal(signal), Step::Repeating) => self.go_on(Step::Repeating, signal),
             (Stop::Call, Step::Sent(own)) => self.go_on(Step::Calling(own), 0),
-            (Stop::Call, Step::Calling(own)) => return Some(self.made(*own)),
+            (Stop::Call, Step::Calling(own)) => return self.made(own),
             (Stop::Tracing, step) => self.go_on(step, 0),
             (Stop::Exec, _) => return Some(End::Replaced),
             (_, Step::Sent(own) | Step::Calling(own)) => {
@@ -118,11 +161,6 @@ impl Injection {
     fn go_on(&mut self, step: Step, signal: i32) {
         self.step = step;
         tracee::resume_to_call(self.thread.number, signal);
-    }
-
-    fn arguments(&self) -> [u64; 3] {
-        let bytes = self.range.end - self.range.start;
-        [self.range.start, bytes, libc::MADV_COLLAPSE as u64]
     }
 
     /// The thread has stopped where it was.
@@ -160,7 +198,7 @@ impl Injection {
         if tracee::is_in_sequence(thread, registers.place()) {
             return Some(End::BadMoment);
         }
-        let ours = registers.calling_from(call, libc::SYS_madvise, self.arguments());
+        let ours = registers.calling_from(call, self.task.call());
         let _ = SignalMask::ALL.write(thread);
         let _ = ours.write(thread);
         self.go_on(Step::Sent(Box::new(own)), 0);
@@ -175,20 +213,27 @@ impl Injection {
         };
         let entered = own.registers;
         own.registers = entered.before_call();
-        let _ = entered.exchange_call(thread, libc::SYS_madvise, self.arguments());
+        let _ = SignalMask::ALL.write(thread);
+        let _ = entered.exchange_call(thread, self.task.call());
         self.go_on(Step::Calling(Box::new(own)), 0);
         None
     }
 
-    fn made(&self, own: OwnState) -> End {
+    /// A call of ours is over: the next one begins where it ended.
+    fn made(&mut self, own: Box<OwnState>) -> Option<End> {
         let thread = self.thread.number;
-        let error = Registers::read(thread).map(|now| now.error());
-        own.put_back(thread);
-        match error {
-            Ok(None) => End::Made(Ok(())),
-            Ok(Some(error)) => End::Made(Err(error)),
-            Err(_) => End::BadMoment,
+        let Ok(now) = Registers::read(thread) else {
+            own.put_back(thread);
+            return Some(End::BadMoment);
+        };
+        let result = now.error().map_or_else(|| Ok(now.result()), Err);
+        if let Some(result) = self.task.go_on(result) {
+            own.put_back(thread);
+            return Some(End::Made(result));
         }
+        let _ = now.calling(self.task.call()).write(thread);
+        self.go_on(Step::Sent(own), 0);
+        None
     }
 }
 

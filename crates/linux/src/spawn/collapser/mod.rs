@@ -1,37 +1,41 @@
-//! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`.
+//! Memory of a tree that is made huge later: `collapse=after:TIME`, `collapse=every:TIME`,
+//! `text=huge`.
 //!
 //! Nothing is traced before that time or after the pass. In a pass one thread of one process is
 //! stopped at a time and made to call `madvise(MADV_COLLAPSE)` on a piece of the process's resident
-//! memory. The other threads run on, and between two pieces that thread does too.
+//! memory, or to put a piece of its code into huge pages. The other threads run on, and between two
+//! pieces that thread does too.
 //!
 //! A tracer that dies takes the thread that it holds at that moment with it, whose registers are
 //! not its own; any other process of the tree runs on.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use hugewise_model::base::missing::Missing;
-use hugewise_model::run::policy::Collapse;
-use hugewise_model::run::trial::{Collapsing, Tracing};
+use hugewise_model::run::trial::Tracing;
 
 use super::tracee::{self, Options, Stop};
 use super::tracer::{block_bytes, program_of};
-use crate::machine::clock::nanoseconds;
-use crate::machine::error::name_of_number;
 use crate::machine::root::Root;
 use crate::proc::pid_stat::read_pid_stat;
 use crate::proc::status::read_status;
 use crate::proc::tree;
 
+mod code;
+mod copying;
+mod count;
 mod injection;
 mod pace;
+mod schedule;
 mod space;
 mod threads;
 
-use injection::{End, Injection};
+use injection::{End, Injection, Task};
 use pace::Pace;
-use space::{Identity, Space, filters_of};
+pub(super) use schedule::Schedule;
+use schedule::Target;
+use space::{Identity, Space, filters_of, is_own_copy};
 use threads::{Choice, Thread};
 
 /// So many bad moments in a row are enough for one process.
@@ -40,9 +44,9 @@ const ENOUGH_FAILURES: u32 = 50;
 /// What makes the memory of one tree huge.
 #[derive(Debug)]
 pub(super) struct Collapser {
-    when: Collapse,
-    /// When the next pass begins; `None` before the start and after the last.
-    due: Option<Instant>,
+    schedule: Schedule,
+    /// What the last pass makes huge.
+    target: Target,
     pace: Pace,
     /// The process below which the tree is.
     root: u32,
@@ -64,13 +68,14 @@ pub(super) struct Collapser {
 
 impl Collapser {
     /// For the tree below this process: `main`, and what is started later.
-    pub(super) fn new(when: Collapse, main: i32) -> Self {
+    pub(super) fn new(schedule: Schedule, main: i32) -> Self {
         let root = std::process::id();
         let mut strangers = tree::read_descendants(&Root::real(), root);
         strangers.remove(&main.unsigned_abs());
+        let tracing = count::nothing(&schedule);
         Self {
-            when,
-            due: None,
+            schedule,
+            target: Target::Data,
             pace: Pace::new(),
             root,
             strangers,
@@ -81,16 +86,13 @@ impl Collapser {
             injection: None,
             done: HashMap::new(),
             filters: filters_of(root),
-            tracing: Tracing {
-                collapsing: Some(Collapsing::default()),
-                ..Tracing::default()
-            },
+            tracing,
         }
     }
 
     /// The tree begins to run: its time counts from now on.
     pub(super) fn begin(&mut self) {
-        self.due = Some(Instant::now() + self.when.time());
+        self.schedule.begin(Instant::now());
     }
 
     /// A thread is traced already, and stays so.
@@ -100,7 +102,7 @@ impl Collapser {
 
     /// Whether nothing will come any more.
     pub(super) fn is_over(&self) -> bool {
-        (self.due.is_none() && self.is_idle()) || self.tree().next().is_none()
+        (self.schedule.due().is_none() && self.is_idle()) || self.tree().next().is_none()
     }
 
     /// The processes of the tree.
@@ -119,7 +121,7 @@ impl Collapser {
         match &self.injection {
             Some(injection) => injection.patience(),
             None if !self.is_idle() => Some(self.pace.rest()),
-            None => Some(self.due?.saturating_duration_since(now)),
+            None => Some(self.schedule.due()?.saturating_duration_since(now)),
         }
     }
 
@@ -132,8 +134,10 @@ impl Collapser {
             return;
         }
         let now = Instant::now();
-        if self.is_idle() && self.due.is_some_and(|due| due <= now) {
-            self.begin_pass(now);
+        if self.is_idle()
+            && let Some(target) = self.schedule.take(now)
+        {
+            self.begin_pass(target);
         }
         if !self.is_idle() && self.pace.rest().is_zero() {
             self.inject_next();
@@ -148,26 +152,19 @@ impl Collapser {
         }
     }
 
-    fn begin_pass(&mut self, now: Instant) {
-        self.due = match self.when {
-            Collapse::After(_) => None,
-            Collapse::Every(time) => Some(now + time),
-        };
+    fn begin_pass(&mut self, target: Target) {
+        self.target = target;
         self.todo = self.tree().collect();
         let alive: HashSet<Identity> = self.todo.iter().copied().filter_map(Identity::of).collect();
         self.done.retain(|identity, _| alive.contains(identity));
-        self.count().passes += 1;
-    }
-
-    fn count(&mut self) -> &mut Collapsing {
-        self.tracing.collapsing.get_or_insert_default()
+        count::of(&mut self.tracing, target).passes += 1;
     }
 
     /// Begins the next call, in this process or the next that has something to be made huge.
     fn inject_next(&mut self) {
         while self.injection.is_none() {
-            let piece = self.space.as_mut().and_then(|it| it.take(self.pace.most));
-            let Some(piece) = piece else {
+            let task = self.space.as_mut().and_then(|it| it.take(self.pace.most));
+            let Some(task) = task else {
                 self.space = None;
                 match self.todo.pop_front() {
                     Some(pid) => self.space = self.space_of(pid),
@@ -175,14 +172,14 @@ impl Collapser {
                 }
                 continue;
             };
-            if !self.inject(piece) {
+            if !self.inject(task) {
                 return;
             }
         }
     }
 
     fn space_of(&mut self, pid: u32) -> Option<Space> {
-        let identity = Identity::of(pid)?;
+        let identity = Identity::of(pid).filter(|&it| !is_own_copy(it))?;
         if filters_of(pid) > self.filters {
             let program = program_of(pid.cast_signed());
             self.tracing
@@ -190,8 +187,12 @@ impl Collapser {
             return None;
         }
         let done = self.done.entry(identity).or_default();
-        match Space::read(identity, self.block, done) {
+        match Space::read(identity, self.target, self.block, done) {
             Ok(space) => Some(space),
+            Err(Missing::NotSupported { what }) => {
+                self.tracing.say(format!("code needs {what}"));
+                None
+            }
             Err(Missing::NotPermitted { .. }) => {
                 self.say_refused(pid);
                 None
@@ -214,24 +215,24 @@ impl Collapser {
     }
 
     /// Asks a thread to stop; whether that can go on at once, with this process or without it.
-    fn inject(&mut self, piece: Range<u64>) -> bool {
+    fn inject(&mut self, task: Task) -> bool {
         let Some(space) = &self.space else {
             return true;
         };
         let (identity, call) = (space.identity, space.call);
-        if Identity::of(identity.pid) != Some(identity) {
+        if !space.is_alive() {
             self.space = None;
             return true;
         }
         match threads::choose(identity.pid) {
             Choice::Gone => self.space = None,
             Choice::NotNow => {
-                self.try_later(piece);
+                self.try_later(task);
                 return false;
             }
             Choice::Thread(thread) => match self.attach(thread) {
                 Ok(options) => {
-                    self.injection = Some(Injection::begin(thread, piece, call, options));
+                    self.injection = Some(Injection::begin(thread, task, call, options));
                 }
                 Err(libc::EPERM) => {
                     self.say_refused(identity.pid);
@@ -239,7 +240,7 @@ impl Collapser {
                 }
                 // It has just ended.
                 Err(_) => {
-                    self.try_later(piece);
+                    self.try_later(task);
                     return false;
                 }
             },
@@ -259,14 +260,14 @@ impl Collapser {
         }
     }
 
-    fn try_later(&mut self, piece: Range<u64>) {
+    fn try_later(&mut self, task: Task) {
         self.pace.pause();
         let Some(space) = &mut self.space else { return };
         space.failures += 1;
         if space.failures > ENOUGH_FAILURES {
             return self.leave_process("stood in no call that a stop leaves as it is");
         }
-        space.give_back(piece);
+        space.give_back(task);
     }
 
     /// Leaves the rest of a process for this pass.
@@ -279,9 +280,14 @@ impl Collapser {
 
     /// Answers the stop of a thread; `false` where that is for another to do.
     pub(super) fn answer(&mut self, pid: i32, stop: Stop) -> bool {
+        let is_same = self.space.as_ref().is_some_and(Space::is_alive);
         let mine = self.injection.as_mut();
         let mine = mine.filter(|injection| injection.thread.number == pid);
-        match mine.map(|injection| injection.answer(stop)) {
+        match mine.map(|injection| match injection.is_awaited() && !is_same {
+            // Another program has begun since its memory was read, and no address is right.
+            true => Some(End::Replaced),
+            false => injection.answer(stop),
+        }) {
             Some(None) => return true,
             Some(Some(end)) => self.ended(end),
             None => {}
@@ -302,7 +308,7 @@ impl Collapser {
         if self.injection.as_ref().is_some_and(is_it)
             && let Some(injection) = self.injection.take()
         {
-            self.try_later(injection.range);
+            self.try_later(injection.task);
         }
     }
 
@@ -312,7 +318,7 @@ impl Collapser {
         };
         match end {
             End::Made(result) => self.made(&injection, result),
-            End::BadMoment => self.try_later(injection.range),
+            End::BadMoment => self.try_later(injection.task),
             End::Replaced => self.space = None,
             End::Foreign => self.leave_process("runs 32-bit code, which is not traced"),
         }
@@ -325,7 +331,7 @@ impl Collapser {
         self.pace.stood(held);
         let Some(space) = &mut self.space else { return };
         space.failures = 0;
-        let range = injection.range.clone();
+        let range = injection.task.range().clone();
         let left = space.left(range.clone(), result);
         let done = self.done.entry(space.identity).or_default();
         match result {
@@ -335,17 +341,12 @@ impl Collapser {
             _ => done.extend(&left),
         }
         let refused = left.len() as u64 * self.block;
-        let huge = range.end - range.start - refused;
-        let counted = self.count();
-        counted.calls += 1;
-        counted.bytes += huge;
-        counted.held_ns += nanoseconds(held);
-        counted.longest_ns = counted.longest_ns.max(nanoseconds(held));
-        if refused > 0 {
-            let name = result
-                .err()
-                .map_or_else(|| "none".to_owned(), name_of_number);
-            *counted.refused.entry(name).or_default() += refused;
-        }
+        let stop = count::Stop {
+            held,
+            huge: range.end - range.start - refused,
+            refused,
+            result,
+        };
+        stop.add_to(count::of(&mut self.tracing, self.target));
     }
 }

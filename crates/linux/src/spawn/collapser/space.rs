@@ -1,5 +1,5 @@
-//! Blocks of an address space that can be made huge: private anonymous memory with at least one
-//! page present, not mapped by a PMD yet.
+//! Blocks of an address space that can be made huge: private anonymous memory, or code of files,
+//! with at least one page present, not mapped by a PMD yet.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
@@ -9,6 +9,10 @@ use std::os::unix::fs::FileExt;
 use hugewise_model::base::missing::Missing;
 use hugewise_model::observe::faults::{Map, Sharing};
 
+use super::code::{self, WRITTEN};
+use super::copying::Copying;
+use super::injection::Task;
+use super::schedule::Target;
 use super::threads;
 use crate::machine::root::Root;
 use crate::proc::maps;
@@ -37,6 +41,11 @@ impl Identity {
     }
 }
 
+/// Whether a process is still the copy of this one that is about to become a program.
+pub(super) fn is_own_copy(identity: Identity) -> bool {
+    Identity::of(std::process::id()).is_some_and(|own| own.stack == identity.stack)
+}
+
 /// How many filters of system calls a process has; `None` where the kernel does not say it.
 pub(super) fn filters_of(pid: u32) -> Option<u64> {
     let status = read_status(&Root::real(), pid).ok()?;
@@ -49,7 +58,10 @@ pub(super) struct Space {
     pub(super) identity: Identity,
     /// Where an instruction of a call stands.
     pub(super) call: Option<u64>,
+    target: Target,
     pieces: VecDeque<Range<u64>>,
+    /// What a thread has begun, and another is to go on with.
+    unfinished: Option<Task>,
     /// How often no thread could be stopped.
     pub(super) failures: u32,
     /// Whether the kernel says which blocks are huge.
@@ -62,9 +74,10 @@ impl Space {
     /// What is to be done, but for blocks that need not be tried again.
     ///
     /// # Errors
-    /// Its memory may not be looked at.
+    /// Its memory may not be looked at; before Linux 6.7 nobody can see which code is huge.
     pub(super) fn read(
         identity: Identity,
+        target: Target,
         block: u64,
         done: &BTreeSet<u64>,
     ) -> Result<Self, Missing> {
@@ -74,24 +87,41 @@ impl Space {
         let mut space = Self {
             identity,
             call: super::injection::call_instruction(pid, &mappings),
+            target,
             pieces: VecDeque::new(),
+            unfinished: None,
             failures: 0,
             tells_huge: tells_huge(&pagemap, block),
             pagemap,
             block,
         };
+        let ranges = match target {
+            Target::Data => candidates(&mappings, &threads::stacks(pid)),
+            Target::Text => code::ranges(&mappings).collect(),
+        };
         let mut small = BTreeSet::new();
-        for range in candidates(&mappings, &threads::stacks(pid)) {
+        for range in ranges {
             let whole = range.start.next_multiple_of(block)..range.end - range.end % block;
-            small.append(&mut space.small(whole)?);
+            small.append(&mut space.untreated(whole)?);
         }
         let left: Vec<u64> = small.difference(done).copied().collect();
         space.pieces = stretches(&left, block).collect();
         Ok(space)
     }
 
-    /// What one call takes, `most` bytes of it.
-    pub(super) fn take(&mut self, most: u64) -> Option<Range<u64>> {
+    /// What one thread is stopped for, `most` bytes of it.
+    pub(super) fn take(&mut self, most: u64) -> Option<Task> {
+        if let Some(task) = self.unfinished.take() {
+            return Some(task);
+        }
+        let range = self.take_range(most)?;
+        Some(match self.target {
+            Target::Data => Task::Collapse(range),
+            Target::Text => Task::Copy(Copying::new(self.identity.pid, range, self.block)),
+        })
+    }
+
+    fn take_range(&mut self, most: u64) -> Option<Range<u64>> {
         let stretch = self.pieces.pop_front()?;
         let most = (most - most % self.block).max(self.block);
         let end = stretch.end.min(stretch.start + most);
@@ -101,30 +131,43 @@ impl Space {
         Some(stretch.start..end)
     }
 
-    /// What a call could not be made for.
-    pub(super) fn give_back(&mut self, piece: Range<u64>) {
-        self.pieces.push_front(piece);
+    /// Whether the process runs the same program still.
+    pub(super) fn is_alive(&self) -> bool {
+        Identity::of(self.identity.pid) == Some(self.identity)
+    }
+
+    /// What could not be finished.
+    pub(super) fn give_back(&mut self, task: Task) {
+        self.unfinished = Some(task);
+    }
+
+    /// The blocks of a range that are to be made huge.
+    fn untreated(&self, range: Range<u64>) -> Result<BTreeSet<u64>, Missing> {
+        if self.target == Target::Data {
+            return self.small(range);
+        }
+        let small = self.scan(range.clone(), SMALL)?;
+        let written = self.scan(range, WRITTEN)?;
+        Ok(small.difference(&written).copied().collect())
     }
 
     /// The blocks of a range, from block to block, that hold memory and are not huge.
     pub(super) fn small(&self, range: Range<u64>) -> Result<BTreeSet<u64>, Missing> {
-        let wanted = PageFilter {
-            with: PRESENT,
-            without: HUGE | ZERO,
-            returned: PRESENT,
-            ..PageFilter::default()
-        };
+        match self.scan(range.clone(), SMALL) {
+            Err(Missing::NotSupported { .. }) => Ok(self.present(range)),
+            scanned => scanned,
+        }
+    }
+
+    /// The blocks of a range in which a page is as wanted.
+    fn scan(&self, range: Range<u64>, wanted: PageFilter) -> Result<BTreeSet<u64>, Missing> {
         let mut found = BTreeSet::new();
-        let scanned = page_scan::scan_span(&self.pagemap, range.clone(), wanted, |region| {
+        page_scan::scan_span(&self.pagemap, range, wanted, |region| {
             let first = region.start - region.start % self.block;
             let blocks = (first..region.end).step_by(self.block as usize);
             found.extend(blocks);
-        });
-        match scanned {
-            Ok(()) => Ok(found),
-            Err(Missing::NotSupported { .. }) => Ok(self.present(range)),
-            Err(missing) => Err(missing),
-        }
+        })?;
+        Ok(found)
     }
 
     /// The blocks of a range.
@@ -162,6 +205,14 @@ impl Space {
         blocks.filter(&mut is_present).collect()
     }
 }
+
+/// Pages in memory that no PMD maps.
+const SMALL: PageFilter = PageFilter {
+    with: PRESENT,
+    without: HUGE | ZERO,
+    any_of: 0,
+    returned: PRESENT,
+};
 
 fn tells_huge(pagemap: &File, block: u64) -> bool {
     let any = PageFilter {

@@ -15,7 +15,7 @@ use std::collections::hash_map::Entry;
 use hugewise_model::run::policy::realise::Tracer as Advice;
 use hugewise_model::run::trial::Tracing;
 
-use super::registers::{OwnState, Registers, SignalMask};
+use super::registers::{OwnState, Registers, SignalMask, SystemCall};
 use super::tracee::{self, Options, Stop};
 use crate::machine::root::Root;
 use crate::sys::thp;
@@ -262,7 +262,8 @@ impl Tracer {
             return tracee::resume(pid, 0);
         };
         let arguments = [range.start, range.bytes(), self.advice as u64];
-        let ours = own.registers.calling(libc::SYS_madvise, arguments);
+        let advise = SystemCall::new(libc::SYS_madvise, arguments);
+        let ours = own.registers.calling(advise);
         // The one fails only where the thread was killed, and then so does the other.
         let _ = SignalMask::ALL.write(pid);
         let _ = ours.write(pid);

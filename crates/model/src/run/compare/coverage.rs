@@ -69,7 +69,10 @@ pub(super) fn no_effect(
 /// What a policy itself made huge in a typical trial, in bytes; it may be gone at the end.
 fn collapsed(record: &Record, policy: &str) -> f64 {
     let trials = arm_trials(record, policy).filter_map(|trial| trial.read_back.tracing.as_ref());
-    let bytes = trials.filter_map(|tracing| Some(tracing.collapsing.as_ref()?.bytes as f64));
+    let bytes = trials.map(|tracing| {
+        let made = [&tracing.collapsing, &tracing.text].into_iter().flatten();
+        made.map(|it| it.bytes as f64).sum()
+    });
     median(&bytes.collect::<Vec<_>>()).unwrap_or_default()
 }
 

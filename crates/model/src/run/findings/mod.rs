@@ -23,9 +23,11 @@ mod equal_coverage;
 mod fewer_faults_explain_gain;
 mod host_cold_memory;
 mod huge_allocation_fell_back;
+mod huge_code;
 mod khugepaged_filled_gaps;
 mod khugepaged_had_no_time;
 mod load_was_the_limit;
+mod made_huge;
 mod means;
 mod memory_bloat;
 mod memory_limit_reached;
@@ -66,6 +68,7 @@ pub static RULES: &[&dyn Rule] = &[
     &memory_limit_reached::MemoryLimitReached,
     &reached_by_preloading::ReachedByPreloading,
     &collapsed_later::CollapsedLater,
+    &huge_code::HugeCode,
     &policy_had_no_effect::PolicyHadNoEffect,
     &equal_coverage::EqualCoverage,
     &win_with_a_loss::WinWithALoss,

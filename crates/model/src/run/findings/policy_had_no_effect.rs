@@ -1,9 +1,10 @@
 //! Claims that a policy changed nothing about the program's pages, and why.
 
 use super::context::{Claim, Context, MissingInput, PolicyView, told};
+use super::coverage;
+use super::made_huge::why_nothing;
 use super::pool_not_used::pool_bytes;
 use super::{Finding, Rule};
-use super::{collapsed_later, coverage};
 use crate::base::host::ThpDisable;
 use crate::run::compare::Answer;
 use crate::run::compare::coverage::huge_kinds;
@@ -80,7 +81,7 @@ fn reason(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
 /// not either.
 fn why_none(view: &mut PolicyView<'_, '_>) -> Result<String, MissingInput> {
     let context = view.context;
-    if let Some(why) = collapsed_later::why_nothing(view) {
+    if let Some(why) = why_nothing(view) {
         return Ok(why);
     }
     let baseline = context.baseline();

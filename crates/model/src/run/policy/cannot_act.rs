@@ -2,7 +2,8 @@
 //! the libraries that were mapped.
 
 use super::realise::Realisation;
-use super::{Malloc, Runtime, Settings};
+use super::{Malloc, Runtime, Settings, Text};
+use crate::base::units::bytes_text;
 use crate::run::trial::ProcessTree;
 
 /// What is known of a program once it ran in a trial.
@@ -14,6 +15,8 @@ pub struct Program<'a> {
     pub executable: Option<&'a Executable>,
     /// The library that the policy of that trial preloaded.
     pub preloaded: Option<&'a str>,
+    /// The size of a huge page; `None` where there is none.
+    pub huge_page_bytes: Option<u64>,
 }
 
 /// What an executable file says of its memory.
@@ -29,6 +32,8 @@ pub struct Executable {
     pub holds_jemalloc: bool,
     /// Whether it holds the tunables of glibc, as a program has that is statically linked with it.
     pub holds_tunables: bool,
+    /// Bytes of its code, of the longest stretch.
+    pub code_bytes: u64,
 }
 
 impl Executable {
@@ -43,6 +48,7 @@ impl Executable {
 pub fn cannot_act(settings: &Settings, program: &Program<'_>) -> Option<String> {
     let others = Settings {
         malloc: None,
+        text: None,
         runtimes: Default::default(),
         ..settings.clone()
     };
@@ -53,7 +59,8 @@ pub fn cannot_act(settings: &Settings, program: &Program<'_>) -> Option<String> 
     let of_malloc = settings.malloc.map(|malloc| program.ignores(malloc));
     let of_runtimes = settings.runtime_settings();
     let of_runtimes = of_runtimes.map(|(runtime, name, _)| program.ignores_setting(runtime, name));
-    for reason in of_malloc.into_iter().chain(of_runtimes) {
+    let of_text = settings.text.map(|Text::Huge| program.has_small_code());
+    for reason in of_malloc.into_iter().chain(of_text).chain(of_runtimes) {
         let reason = reason?;
         why.get_or_insert(reason);
     }
@@ -186,6 +193,20 @@ impl Program<'_> {
             }
         };
         format!("{path} {why}; a tracer (where ptrace is allowed) or root with --system reaches it")
+    }
+
+    /// Whether no huge page fits into its code; libraries may have more.
+    fn has_small_code(&self) -> Option<String> {
+        let executable = self.executable.filter(|it| self.is_static(it))?;
+        let huge_page = self.huge_page_bytes?;
+        (executable.code_bytes < huge_page).then(|| {
+            format!(
+                "{} has {} of code, into which no huge page of {} fits",
+                self.path(),
+                bytes_text(executable.code_bytes),
+                bytes_text(huge_page)
+            )
+        })
     }
 
     fn is_no_jvm(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::realise::{Reach, Realisation, Unreachable, realise};
-use super::words::{Preload, Tracer, Word};
+use super::words::{Preload, Text, Tracer, Word};
 use super::{Collapse, Malloc, Policy, Settings, Thp};
 use crate::base::host::{Host, ThpDisable};
 
@@ -50,8 +50,12 @@ pub fn candidates(
         malloc: Some(Malloc::Thp),
         ..Settings::default()
     });
+    let code = named(Settings {
+        text: Some(Text::Huge),
+        ..Settings::default()
+    });
     let modes = [Thp::Never, Thp::Madvise, Thp::Always].map(thp);
-    let policies = modes.into_iter().chain([heap]);
+    let policies = modes.into_iter().chain([heap, collapsed_later(), code]);
     policies
         .map(|policy| {
             let reached = realise(&policy, host, reach);

@@ -13,7 +13,7 @@ use super::parse::{
 };
 use super::runtime::{Runtime, RuntimeSettings};
 use super::words::{
-    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer, Word,
+    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer, Word,
 };
 use crate::base::units::KIB;
 
@@ -78,6 +78,9 @@ pub struct Settings {
     /// `collapse=`: memory that the program has in use is made huge, by tracing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
+    /// `text=`: code that the program has in use is put into huge pages, by tracing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
     /// `java.NAME=` and its kind: by runtime, then by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub runtimes: RuntimeSettings,
@@ -205,6 +208,8 @@ pub static KEYS: &[Key] = &[
         doc: "the library of thp=always by preloading, without its advice: what preloading costs" },
     Key { name: "collapse", acts: Acts::Pages, file: None, value: COLLAPSE,
         doc: "memory in use is made huge by MADV_COLLAPSE: once, or again and again" },
+    Key { name: "text", acts: Acts::Pages, file: None, value: words!(text: Text),
+        doc: "code in use is copied into huge pages, at the same addresses" },
     runtime("java.NAME", "a flag of HotSpot, by JAVA_TOOL_OPTIONS"),
     runtime("go.NAME", "GOGC and its kind, or an entry of GODEBUG"),
     runtime("jemalloc.NAME", "an entry of MALLOC_CONF"),

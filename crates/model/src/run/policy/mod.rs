@@ -38,7 +38,9 @@ pub use omission::{Need, Omission, omission, rerun};
 pub use parse::ParseError;
 pub use runtime::{Runtime, RuntimeSettings};
 pub use warnings::{advice_by_chance, warnings};
-pub use words::{Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Thp, Toggle, Tracer};
+pub use words::{
+    Defrag, Malloc, Means, Preload, Shmem, ShmemMode, SizeMode, Text, Thp, Toggle, Tracer,
+};
 
 /// One memory setting to try, with the name under which it is reported.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

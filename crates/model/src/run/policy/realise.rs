@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collapse, Malloc, Numa, Policy, Thp};
+use super::{Collapse, Malloc, Numa, Policy, Text};
 use crate::base::host::Host;
 pub use crate::run::trial::MemoryLimits;
 
+mod injection;
 mod malloc;
 mod means;
 mod memory;
@@ -35,6 +36,9 @@ pub struct Realisation {
     /// When the memory that it has in use is made huge from outside, by tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapse: Option<Collapse>,
+    /// Whether code that it has in use is put into huge pages from outside, by tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
     /// Changes to the environment, in order.
     pub environment: Vec<EnvChange>,
     /// Files of the machine that are written while the policy is in force, in order.
@@ -61,7 +65,7 @@ impl Realisation {
         let has_variables = self.library.is_none() && !self.environment.is_empty();
         let means = [
             (self.prctl != ThpPrctl::Leave, "a switch of the process"),
-            (!self.tracer.is_none(), "a tracer"),
+            (self.is_traced(), "a tracer"),
             (self.library.is_some(), "a preloaded library"),
             (has_variables, "the environment"),
             (!self.files.is_empty(), "settings of the machine"),
@@ -72,6 +76,14 @@ impl Realisation {
             true => "the machine as it is".to_owned(),
             false => used.join(" and "),
         }
+    }
+}
+
+impl Realisation {
+    /// Whether a tracer makes calls in the program.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        !self.tracer.is_none() || self.collapse.is_some() || self.text.is_some()
     }
 }
 
@@ -197,7 +209,7 @@ pub fn realise(
     memory::reach(&mut draft);
     malloc::reach(&mut draft);
     means::reach_idle(&mut draft);
-    draft.set_collapse();
+    injection::reach(&mut draft);
     draft.set_runtimes();
     draft.set_variables();
     if draft.obstacles.is_empty() {
@@ -223,37 +235,6 @@ impl Draft<'_> {
             problem: problem.into(),
             remedy: remedy.into(),
         });
-    }
-
-    /// `collapse=`; the filter of another tracer would need one for each thread of the tree.
-    fn set_collapse(&mut self) {
-        let Some(collapse) = self.policy.settings.collapse else {
-            return;
-        };
-        if !self.host.can_collapse {
-            self.obstacle(
-                "this kernel has no MADV_COLLAPSE, which collapse needs",
-                "use Linux 6.1 or newer, with transparent huge pages",
-            );
-        }
-        if !self.host.can_trace {
-            self.obstacle(
-                "workloads may not be traced here, which collapse needs",
-                "see what `hugewise doctor` says about ptrace",
-            );
-        }
-        if self.policy.settings.thp == Some(Thp::Never) {
-            self.obstacle(
-                "thp=never keeps MADV_COLLAPSE from the program too",
-                "leave thp=never or collapse out",
-            );
-        } else if !self.realisation.tracer.is_none() {
-            self.obstacle(
-                "thp=always or tracer=idle traces the whole program here, which collapse cannot join",
-                "leave one of them out, or run as root with --system",
-            );
-        }
-        self.realisation.collapse = Some(collapse);
     }
 
     /// The variables of `env.NAME=`, after those of `malloc=`.

@@ -137,6 +137,14 @@ words! {
 }
 
 words! {
+    /// `text=`.
+    pub enum Text {
+        /// Code of the program is put into huge pages.
+        Huge,
+    }
+}
+
+words! {
     /// `means=`: how `thp=always` is reached.
     pub enum Means {
         /// By the machine's own setting.

@@ -10,7 +10,7 @@ use crate::run::compare::Answer;
 use crate::run::policy::realise::{
     EnvChange, FileWrite, MemoryLimits, Realisation, ThpPrctl, Tracer,
 };
-use crate::run::policy::{Collapse, Numa, environment};
+use crate::run::policy::{Numa, environment};
 use crate::text::wrap::{plain, quoted};
 
 mod more_reach;
@@ -230,7 +230,7 @@ pub fn describe(realisation: &Realisation) -> Vec<String> {
         .map(str::to_owned)
         .collect();
     means.extend(surroundings(realisation));
-    means.extend(realisation.collapse.map(collapse));
+    means.extend(later(realisation));
     means.extend(realisation.environment.iter().map(variable));
     let files = realisation.files.iter();
     means.extend(files.map(|file| format!("{} (as root)", write(file))));
@@ -279,9 +279,16 @@ fn tracer(tracer: Tracer) -> Option<&'static str> {
     }
 }
 
-fn collapse(collapse: Collapse) -> String {
-    let when = collapse.clause();
-    format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
+/// What is made huge while the program runs.
+fn later(realisation: &Realisation) -> impl Iterator<Item = String> {
+    let collapse = realisation.collapse.map(|when| {
+        let when = when.clause();
+        format!("madvise(MADV_COLLAPSE) of memory in use {when}: in the program, or by a tracer")
+    });
+    let text =
+        "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer";
+    let text = realisation.text.map(|_| text.to_owned());
+    collapse.into_iter().chain(text)
 }
 
 fn variable(change: &EnvChange) -> String {
@@ -312,6 +319,7 @@ fn listed(name: &str, value: &str, how: &str, separator: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::policy::{Collapse, Text};
 
     #[test]
     fn means_are_said_in_order_and_can_be_pasted() {
@@ -330,6 +338,7 @@ mod tests {
             ],
             tracer: Tracer::Huge,
             collapse: Some(Collapse::After(std::time::Duration::from_secs(2))),
+            text: Some(Text::Huge),
             files: vec![FileWrite {
                 path: "sys/x".to_owned(),
                 value: "always".to_owned(),
@@ -340,6 +349,7 @@ mod tests {
             "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) before exec",
             "madvise(MADV_HUGEPAGE) after each large mmap: in the program, or by a tracer",
             "madvise(MADV_COLLAPSE) of memory in use after 2s: in the program, or by a tracer",
+            "its code in huge pages: by the program itself (node --use-largepages=on), or by a tracer",
             "A='it'\\''s'",
             "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (if it is set already: append after `:`)",
             "echo always > /sys/x (as root)",

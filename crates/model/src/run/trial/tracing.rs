@@ -19,6 +19,9 @@ pub struct Tracing {
     /// What was made huge later, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collapsing: Option<Collapsing>,
+    /// The code that was put into huge pages, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Collapsing>,
     /// What it could not reach, and why: a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beyond: Vec<String>,
@@ -33,13 +36,14 @@ impl Tracing {
     }
 }
 
-/// What was made huge while the program had it in use.
+/// Memory or code that was made huge while the program had it in use.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Collapsing {
     /// Passes over all processes of the tree.
     pub passes: u64,
-    /// Calls of `madvise(MADV_COLLAPSE)`, for each of which one thread was stopped.
+    /// Stops of one thread: one call of `madvise(MADV_COLLAPSE)` each, or those that put one
+    /// stretch of code into huge pages.
     pub calls: u64,
     /// Bytes that became huge.
     pub bytes: u64,

@@ -25,6 +25,7 @@ fn why(policy: &str, libraries: &[&str], executable: &Executable) -> Option<Stri
         tree: &tree(libraries),
         executable: Some(executable),
         preloaded: None,
+        huge_page_bytes: Some(2 << 20),
     };
     cannot_act(&settings, &program)
 }
@@ -93,6 +94,7 @@ fn a_static_program_ignores_what_is_preloaded() {
             tree: &tree(libraries),
             executable: Some(executable),
             preloaded: None,
+            huge_page_bytes: Some(2 << 20),
         };
         not_preloaded(&expected, &program) + "\n"
     };
@@ -132,6 +134,7 @@ fn what_is_not_known_stays() {
         tree: &tree,
         executable: None,
         preloaded: None,
+        huge_page_bytes: Some(2 << 20),
     };
     assert_eq!(cannot_act(&settings, &unread), None);
     tree.anon_bytes = 100;
@@ -140,6 +143,7 @@ fn what_is_not_known_stays() {
         tree: &tree,
         executable: Some(&Executable::default()),
         preloaded: None,
+        huge_page_bytes: Some(2 << 20),
     };
     assert_eq!(cannot_act(&settings, &several), None);
 }
@@ -151,6 +155,30 @@ fn the_allocator_of_another_policy_is_not_the_programs_own() {
         tree: &tree(&[LIBC, "/lib/libjemalloc.so.2"]),
         executable: Some(&dynamic()),
         preloaded: Some("/lib/libjemalloc.so.2"),
+        huge_page_bytes: Some(2 << 20),
     };
     assert_eq!(cannot_act(&settings, &program), None);
+}
+
+#[test]
+fn small_code_of_a_static_program_has_no_room_for_a_huge_page() {
+    let code = |code_bytes, base: Executable| Executable { code_bytes, ..base };
+    let small = why("text=huge", &[], &code(700 << 10, Executable::default()));
+    let small = small.expect("a reason");
+    assert_eq!(
+        small,
+        "/bin/x has 700 KiB of code, into which no huge page of 2 MiB fits"
+    );
+    let large = code(8 << 20, Executable::default());
+    assert_eq!(why("text=huge", &[], &large), None);
+    // Its libraries may have more.
+    assert_eq!(why("text=huge", &[LIBC], &code(700 << 10, dynamic())), None);
+    assert_eq!(
+        why(
+            "text=huge,collapse=after:1s",
+            &[],
+            &code(1, Executable::default())
+        ),
+        None
+    );
 }

@@ -164,6 +164,7 @@ pub(in crate::run::policy) fn any_settings() -> impl Strategy<Value = Settings> 
                 .collect::<Vec<_>>()
         })
         .chain(["after:2s", "every:250ms"].map(|value| ("collapse", value.to_owned())))
+        .chain([("text", "huge".to_owned())])
         .collect();
     (
         vec(select(words), 0..4),

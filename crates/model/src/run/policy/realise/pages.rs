@@ -146,7 +146,8 @@ fn check_switch(draft: &mut Draft<'_>) {
     };
     let advises =
         settings.malloc == Some(Malloc::Thp) && draft.host.thp_disable == ThpDisable::Disabled;
-    let collapses = settings.collapse.is_some() && draft.host.thp_disable == ThpDisable::Disabled;
+    let collapses = (settings.collapse.is_some() || settings.text.is_some())
+        && draft.host.thp_disable == ThpDisable::Disabled;
     if advises || collapses || settings.mthp.values().any(asks) {
         draft.obstacle(
             "this process inherited PR_SET_THP_DISABLE, which keeps these pages from it",

@@ -5,6 +5,7 @@ use super::*;
 use crate::base::host::ThpDisable;
 use crate::base::host::test_host::{host, pool};
 use crate::run::policy::parse::tests::any_settings;
+use crate::run::policy::words::Word;
 
 mod surroundings;
 
@@ -26,6 +27,7 @@ fn done(policy: &str, host: &Host, reach: Reach) -> Result<String, String> {
 fn line(realisation: &Realisation) -> String {
     let mut parts = vec![format!("{:?}", realisation.prctl)];
     parts.extend(realisation.collapse.map(|when| when.to_string()));
+    parts.extend(realisation.text.map(|text| format!("text {}", text.word())));
     for FileWrite { path, value } in &realisation.files {
         let short = format!("/{path}").replace(THP, "");
         parts.push(format!("{short}={value}"));
@@ -170,6 +172,8 @@ fn memory_is_made_huge_later_wherever_it_may_be_traced() {
         ("thp=madvise,collapse=after:2s", user("always"), Process, "ExceptAdvised; after:2s"),
         ("thp=always,collapse=after:2s", host("madvise").traceable(), System,
             "Leave; after:2s; enabled=always"),
+        ("text=huge", user("never"), Process, "Leave; text huge"),
+        ("text=huge,collapse=after:2s", user("never"), Process, "Leave; after:2s; text huge"),
     ]);
     let old = user("never").with(|host| host.can_collapse = false);
     let disabled = user("always").with(|host| host.thp_disable = ThpDisable::Disabled);
@@ -182,6 +186,9 @@ fn memory_is_made_huge_later_wherever_it_may_be_traced() {
         ("thp=never,collapse=after:2s", user("always"), Process, "leave thp=never or collapse out"),
         ("thp=always,collapse=after:2s", user("madvise"), Process, "leave one of them out"),
         ("tracer=idle,collapse=after:2s", user("never"), Process, "leave one of them out"),
+        ("text=huge", host("never"), Process, "may not be traced here, which text=huge needs"),
+        ("thp=never,text=huge", user("always"), Process, "leave thp=never or text=huge out"),
+        ("thp=always,text=huge", user("madvise"), Process, "which text=huge cannot join"),
     ]);
 }
 

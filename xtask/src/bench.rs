@@ -17,6 +17,7 @@ use rounds::{interval, ratio};
 mod faults;
 mod inspect;
 mod latency;
+mod limits;
 mod load;
 mod memory;
 mod peers;
@@ -36,7 +37,7 @@ pub struct Arguments {
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
     /// Pairs of a bare run and a measured one [default: 30; for `faults`, `memory` and
-    /// `trace`: 10; for `latency`: 10 and 60]
+    /// `trace`: 10; for `limits`: 3; for `latency`: 10 and 60]
     #[arg(long)]
     pairs: Option<u32>,
     /// Seed of the order within pairs
@@ -67,6 +68,8 @@ enum What {
     Trace,
     /// `stat` against `perf stat` on the same events, and against the bare workload
     Stat,
+    /// How the time of each verb grows with what it reads, and where it leaves linear
+    Limits,
 }
 
 /// Measures, and prints a table in Markdown.
@@ -79,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Latency => latency::run(arguments),
         What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
+        What::Limits => limits::run(arguments),
     }
 }
 

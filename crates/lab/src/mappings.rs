@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
         let sleeper = thread::Builder::new().stack_size(STACK);
         let started = sleeper.spawn(|| {
             loop {
-                thread::park()
+                thread::park();
             }
         });
         started.map_err(|error| Trouble::Kernel("starting a thread", error))?;

@@ -18,6 +18,7 @@ mod exec;
 mod faults;
 mod inspect;
 mod latency;
+mod limits;
 mod load;
 mod memory;
 mod peers;
@@ -37,7 +38,7 @@ pub struct Arguments {
     #[arg(value_enum, default_value_t = What::Run)]
     what: What,
     /// Pairs of a bare run and a measured one [default: 30; for `faults`, `memory` and
-    /// `trace`: 10; for `latency`: 10 and 60; for `exec`: 100]
+    /// `trace`: 10; for `limits`: 3; for `latency`: 10 and 60; for `exec`: 100]
     #[arg(long)]
     pairs: Option<u32>,
     /// Seed of the order within pairs
@@ -70,6 +71,8 @@ enum What {
     Stat,
     /// A start under each means that makes calls in a program, against a bare start
     Exec,
+    /// How the time of each verb grows with what it reads, and where it leaves linear
+    Limits,
 }
 
 /// Measures, and prints a table in Markdown.
@@ -83,6 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Trace => trace::run(arguments),
         What::Stat => stat::run(arguments),
         What::Exec => exec::run(arguments),
+        What::Limits => limits::run(arguments),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `mappings`: an address space that is dear to read.
 
 use std::process::ExitCode;
+use std::thread;
 
 use crate::Trouble;
 use crate::arguments::Arguments;
@@ -8,14 +9,17 @@ use crate::region::{Advice, Align, Region, page_bytes};
 
 /// Pages of one of the small mappings.
 const PAGES: usize = 2;
+/// Bytes of the stack of a thread that does nothing.
+const STACK: usize = 64 << 10;
 
 /// N mappings of two pages side by side, every other one writable and with one page used; and
-/// one mapping of `--pages P` small pages, of which the first `--touch T` are used. Prints
-/// `mappings PID` and holds them until its stdin closes.
+/// one mapping of `--pages P` small pages, of which the first `--touch T` are used; `--threads N`
+/// more threads, which sleep. Prints `mappings PID` and holds them until its stdin closes.
 pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     let count = arguments.needed("--count")?;
     let pages = arguments.number("--pages")?.unwrap_or(0);
     let touch = arguments.number("--touch")?.unwrap_or(0);
+    let threads = arguments.number("--threads")?.unwrap_or(0);
     arguments.finish()?;
     if touch > pages {
         let problem = format!("--touch {touch} is more than --pages {pages}");
@@ -30,6 +34,15 @@ pub(crate) fn run(arguments: &mut Arguments) -> Result<ExitCode, Trouble> {
     }
     let large = Region::fresh(pages, Align::Huge, Advice::Small)?;
     large.write_part(0, touch * page_bytes());
+    for _ in 0..threads {
+        let sleeper = thread::Builder::new().stack_size(STACK);
+        let started = sleeper.spawn(|| {
+            loop {
+                thread::park();
+            }
+        });
+        started.map_err(|error| Trouble::Kernel("starting a thread", error))?;
+    }
     println!("mappings {}", std::process::id());
     // That it cannot be read any more is the end, too.
     let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());

@@ -48,13 +48,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// A process that is read, until it is dropped.
-struct Subject {
+pub struct Subject {
     child: Child,
     stdin: Option<ChildStdin>,
 }
 
 impl Subject {
-    fn start(lab: &Path, options: &[(&str, u64)]) -> Result<Self> {
+    pub fn start(lab: &Path, options: &[(&str, u64)]) -> Result<Self> {
         let mut command = Command::new(lab);
         command.arg("mappings");
         for (name, value) in options {
@@ -76,6 +76,10 @@ impl Subject {
         );
         Ok(subject)
     }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Subject {
@@ -93,7 +97,7 @@ struct Cost {
 }
 
 fn table(arguments: &Arguments, program: &Path, name: &str, subject: &Subject) -> Result<()> {
-    let commands = commands(arguments, program, subject.child.id());
+    let commands = commands(arguments, program, subject.pid());
     let costs = in_rounds(arguments, super::PAIRS, commands.len(), |place| {
         measure(program, &commands[place].1)
     })?;

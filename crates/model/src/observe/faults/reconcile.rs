@@ -44,7 +44,9 @@ pub(super) fn reconcile(book: &Book, closing: &Closing, conditions: &Conditions)
         sampled,
         timed: book.paired,
         lost,
-        unserved: book.unserved,
+        unserved: book
+            .unserved
+            .max(closing.counted.starts.saturating_sub(counted)),
         without_event,
         remarks: Vec::new(),
     };

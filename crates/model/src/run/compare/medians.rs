@@ -8,37 +8,32 @@ use crate::run::record::Record;
 use crate::run::stats::median;
 use crate::run::trial::{Role, Trial};
 
-/// Medians over the successful trials of each policy, the control left out.
+/// Medians over the successful trials of each policy, the control left out. Each is worked out when it is asked
+/// for: a record may have thousands of trials, and few of their readings are shown.
 #[derive(Clone, Debug)]
 pub struct Medians<'a> {
-    cells: BTreeMap<(&'a str, &'a str), Result<f64, Missing>>,
-    /// Of policies without a successful trial: why they have none.
-    without: BTreeMap<&'a str, Missing>,
+    /// The successful trials by policy, or why there are none.
+    good: BTreeMap<&'a str, Result<Vec<&'a Trial>, Missing>>,
 }
 
 impl<'a> Medians<'a> {
-    /// Works out all medians of one record.
+    /// The medians of one record.
     #[must_use]
     pub fn of(record: &'a Record) -> Self {
-        let mut cells = BTreeMap::new();
-        let mut without = BTreeMap::new();
-        for policy in &record.header.plan.policies {
-            let trials: Vec<&Trial> = arm_trials(record, &policy.name).collect();
-            let good: Vec<&Trial> = trials.iter().copied().filter(|t| t.succeeded()).collect();
-            if good.is_empty() {
-                let why = match trials.is_empty() {
-                    true => Missing::NotRun,
-                    false => Missing::TrialFailed,
-                };
-                without.insert(policy.name.as_str(), why);
-            }
-            for name in good.iter().flat_map(|trial| trial.readings.keys()) {
-                cells
-                    .entry((policy.name.as_str(), name.as_str()))
-                    .or_insert_with(|| middle(&good, name));
-            }
+        let policies = record.header.plan.policies.iter();
+        let good = policies.map(|policy| {
+            let mut trials = arm_trials(record, &policy.name).peekable();
+            let why = match trials.peek() {
+                None => Missing::NotRun,
+                Some(_) => Missing::TrialFailed,
+            };
+            let good: Vec<&Trial> = trials.filter(|trial| trial.succeeded()).collect();
+            let good = if good.is_empty() { Err(why) } else { Ok(good) };
+            (policy.name.as_str(), good)
+        });
+        Self {
+            good: good.collect(),
         }
-        Self { cells, without }
     }
 
     /// The median of a metric under a policy.
@@ -46,13 +41,10 @@ impl<'a> Medians<'a> {
     /// # Errors
     /// Why there is none: the first reason that a trial gave.
     pub fn get(&self, policy: &str, metric: impl AsRef<str>) -> Result<f64, Missing> {
-        match (
-            self.cells.get(&(policy, metric.as_ref())),
-            self.without.get(policy),
-        ) {
-            (Some(cell), _) => cell.clone(),
-            (None, Some(why)) => Err(why.clone()),
-            (None, None) => Err(Missing::NotAsked),
+        match self.good.get(policy) {
+            Some(Ok(good)) => middle(good, metric.as_ref()),
+            Some(Err(why)) => Err(why.clone()),
+            None => Err(Missing::NotAsked),
         }
     }
 }

@@ -12,9 +12,11 @@
 //! A group-sequential test of re-randomised sums spends less, but has to know its looks
 //! beforehand, and a record could not be continued.
 
+mod running_median;
 mod wealth;
 
 use super::quantile::median_of_sorted;
+use running_median::RunningMedian;
 pub(super) use wealth::log_mean_exp;
 use wealth::{Scored, Stakes, Table};
 
@@ -224,13 +226,10 @@ impl<'a> Bets<'a> {
     }
 
     fn stakes(&self, shift: f64) -> impl Iterator<Item = Stakes> {
-        let mut distances: Vec<f64> = Vec::with_capacity(3 * self.draws.len());
+        let mut distances = RunningMedian::default();
         self.rounds(shift).map(move |round| {
-            for distance in round.distances() {
-                let at = distances.partition_point(|&other| other < distance);
-                distances.insert(at, distance);
-            }
-            let scale = median_of_sorted(&distances).unwrap_or(1.0);
+            round.distances().for_each(|it| distances.push(it));
+            let scale = distances.middle().unwrap_or(1.0);
             Stakes::of(&round, scale)
         })
     }

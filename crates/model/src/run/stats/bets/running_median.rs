@@ -1,0 +1,56 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The median of positive numbers that come one by one, as `median_of_sorted` has it of all of them: a
+/// record may have thousands of rounds, and each is settled again for every shift that is tried.
+///
+/// The bits of positive numbers are in the order of the numbers.
+#[derive(Debug, Default)]
+pub(super) struct RunningMedian {
+    /// The lower half, as many as are above or one fewer.
+    below: BinaryHeap<u64>,
+    above: BinaryHeap<Reverse<u64>>,
+}
+
+impl RunningMedian {
+    pub(super) fn push(&mut self, value: f64) {
+        self.below.push(value.to_bits());
+        if let Some(largest) = self.below.pop() {
+            self.above.push(Reverse(largest));
+        }
+        if self.above.len() > self.below.len() + 1
+            && let Some(Reverse(smallest)) = self.above.pop()
+        {
+            self.below.push(smallest);
+        }
+    }
+
+    pub(super) fn middle(&self) -> Option<f64> {
+        let upper = f64::from_bits(self.above.peek()?.0);
+        if self.above.len() > self.below.len() {
+            return Some(upper);
+        }
+        let lower = f64::from_bits(*self.below.peek()?);
+        Some(lower / 2.0 + upper / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::stats::quantile::median_of_sorted;
+
+    #[test]
+    fn it_is_the_median_after_every_number() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let (mut running, mut all) = (RunningMedian::default(), Vec::new());
+        assert_eq!(running.middle(), None);
+        for _ in 0..500 {
+            let value = f64::from(random.u32(1..100)) / 7.0;
+            running.push(value);
+            all.push(value);
+            all.sort_unstable_by(f64::total_cmp);
+            assert_eq!(running.middle(), median_of_sorted(&all));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a verb reads, made in any size.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::super::inspect::Subject as Held;
+use super::super::watched::Folder;
+
+/// Where things are.
+pub struct Place<'a> {
+    pub program: PathBuf,
+    pub lab: PathBuf,
+    pub folder: &'a Folder,
+}
+
+/// A command line and variables of its environment.
+pub struct Words {
+    pub line: Vec<String>,
+    pub environment: Vec<(String, String)>,
+}
+
+/// What is measured once, and what must live meanwhile.
+pub struct Subject {
+    pub command: Words,
+    _held: Option<Held>,
+    _crowd: Crowd,
+}
+
+/// One thing that grows, and the verb that reads it.
+pub struct Axis {
+    pub what: &'static str,
+    pub verb: &'static str,
+    /// The first is next to nothing.
+    pub sizes: &'static [u64],
+    pub make: fn(&Place<'_>, u64) -> Result<Subject>,
+}
+
+/// All that is measured.
+pub const AXES: &[Axis] = &[
+    Axis {
+        what: "mappings",
+        verb: "inspect PID",
+        sizes: &[1, 1000, 4000, 16_000, 60_000],
+        make: mappings,
+    },
+    Axis {
+        what: "resident MiB in small pages",
+        verb: "inspect PID",
+        sizes: &[1, 1024, 2048, 4096, 8192, 16_384],
+        make: resident,
+    },
+    Axis {
+        what: "processes",
+        verb: "inspect --all",
+        sizes: &[1, 250, 1000, 4000],
+        make: processes,
+    },
+    Axis {
+        what: "threads",
+        verb: "faults -p PID",
+        sizes: &[1, 100, 300, 1000, 3000],
+        make: threads,
+    },
+    Axis {
+        what: "page faults in one run",
+        verb: "faults -- COMMAND",
+        sizes: &[1, 50_000, 200_000, 800_000],
+        make: faults,
+    },
+    Axis {
+        what: "trials of a record",
+        verb: "report FILE",
+        sizes: &[40, 1000, 3000, 10_000, 30_000],
+        make: trials,
+    },
+    Axis {
+        what: "records in the folder",
+        verb: "report",
+        sizes: &[1, 100, 1000, 10_000],
+        make: records,
+    },
+];
+
+impl Place<'_> {
+    fn subject(&self, words: &[&str], held: Option<Held>) -> Subject {
+        let words = words.iter().map(|&word| word.to_owned());
+        Subject {
+            command: Words {
+                line: std::iter::once(self.program.display().to_string())
+                    .chain(words)
+                    .collect(),
+                environment: Vec::new(),
+            },
+            _held: held,
+            _crowd: Crowd(Vec::new()),
+        }
+    }
+
+    fn held(&self, options: &[(&str, u64)]) -> Result<(String, Held)> {
+        let held = Held::start(&self.lab, options)?;
+        Ok((held.pid().to_string(), held))
+    }
+}
+
+fn mappings(place: &Place<'_>, count: u64) -> Result<Subject> {
+    let (pid, held) = place.held(&[("--count", count)])?;
+    Ok(place.subject(&["inspect", &pid], Some(held)))
+}
+
+fn resident(place: &Place<'_>, mib: u64) -> Result<Subject> {
+    let pages = mib * 256;
+    let (pid, held) = place.held(&[("--count", 0), ("--pages", pages), ("--touch", pages)])?;
+    Ok(place.subject(&["inspect", &pid], Some(held)))
+}
+
+fn processes(place: &Place<'_>, count: u64) -> Result<Subject> {
+    let mut crowd = Crowd(Vec::new());
+    for _ in 0..count {
+        let mut sleep = Command::new("sleep");
+        let sleep = sleep.arg("3600").stdin(Stdio::null()).stdout(Stdio::null());
+        crowd.0.push(sleep.spawn().context("starting sleep")?);
+    }
+    Ok(Subject {
+        _crowd: crowd,
+        ..place.subject(&["inspect", "--all"], None)
+    })
+}
+
+fn threads(place: &Place<'_>, count: u64) -> Result<Subject> {
+    let (pid, held) = place.held(&[("--count", 0), ("--threads", count)])?;
+    let words = ["faults", "--quiet", "--duration", "100ms", "-p", &pid];
+    Ok(place.subject(&words, Some(held)))
+}
+
+fn faults(place: &Place<'_>, count: u64) -> Result<Subject> {
+    let (lab, pages) = (place.lab.display().to_string(), count.to_string());
+    let words = ["faults", "--quiet", "--", &lab, "touch", "--pages", &pages];
+    Ok(place.subject(&words, None))
+}
+
+/// The rounds of a record of the tests, again and again.
+fn trials(place: &Place<'_>, count: u64) -> Result<Subject> {
+    let path = place.folder.file("trials.jsonl");
+    fs::write(
+        &path,
+        repeated(Path::new("fixtures/runs/two-policies.jsonl"), count)?,
+    )?;
+    Ok(place.subject(&["report", &path], None))
+}
+
+/// A record of so many trials, from one of a few.
+fn repeated(record: &Path, count: u64) -> Result<String> {
+    let text = fs::read_to_string(record)?;
+    let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
+    let lines = lines?;
+    let trials: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["line"] == "trial")
+        .collect();
+    let rounds = trials
+        .iter()
+        .filter_map(|trial| trial["round"].as_u64())
+        .max();
+    let rounds = rounds.context("a record without trials")? + 1;
+    let mut all = format!("{}\n", lines.first().context("an empty record")?);
+    for index in 0..count {
+        let (again, place) = (index / trials.len() as u64, index % trials.len() as u64);
+        let mut trial = trials[usize::try_from(place)?].clone();
+        let round = trial["round"].as_u64().context("a trial without a round")?;
+        trial["round"] = (again * rounds + round).into();
+        trial["index"] = index.into();
+        writeln!(all, "{trial}")?;
+    }
+    writeln!(all, "{}", lines.last().context("an empty record")?)?;
+    Ok(all)
+}
+
+fn records(place: &Place<'_>, count: u64) -> Result<Subject> {
+    let state = place.folder.file("state");
+    let folder = Path::new(&state).join("hugewise");
+    fs::create_dir_all(&folder)?;
+    let record = fs::read("fixtures/runs/two-policies.jsonl")?;
+    for index in 0..count {
+        fs::write(folder.join(format!("{index}.jsonl")), &record)?;
+    }
+    let mut subject = place.subject(&["report"], None);
+    let variable = ("XDG_STATE_HOME".to_owned(), state);
+    subject.command.environment.push(variable);
+    Ok(subject)
+}
+
+/// Processes that end with the value.
+struct Crowd(Vec<Child>);
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+        }
+        for child in &mut self.0 {
+            let _ = child.wait();
+        }
+    }
+}

@@ -26,6 +26,7 @@ pub mod plant;
 mod planted;
 mod pressure;
 mod reads;
+mod refuse;
 mod region;
 mod room;
 mod serve;
@@ -90,6 +91,12 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         print `contend calls_ns N`, what their calls took
   fail --code N | --signal N  end badly
   no-ptrace COMMAND           become the command, for which ptrace(2) fails with EPERM
+  calls FILE COMMAND          run the command, and write the place of each system call of its own
+        to FILE: `PROCESS CALL [TARGET]`, with N for every number in it
+  refuse FILE ERROR NTH PLACE COMMAND
+        run the command, and answer the NTH of its calls at PLACE with ERROR, such as EIO;
+        FILE then says `refused`, and `a process is left` if one still runs 10 s after
+        the end
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
@@ -203,6 +210,8 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "threads" => threads::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
+        "calls" => refuse::list(&mut rest),
+        "refuse" => refuse::refuse(&mut rest),
         "serve" => serve::serve(&mut rest),
         "ask" => serve::ask(&mut rest),
         "plant" => plant::run(&mut rest),

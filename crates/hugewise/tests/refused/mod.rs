@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -37,7 +36,7 @@ impl Use {
                 "run",
                 "--system",
                 "--policy",
-                "thp=never",
+                "defrag=defer",
                 "--max-rounds",
                 "1",
                 "--warmup",
@@ -149,6 +148,75 @@ impl Ground {
             log: log.lines().map(str::to_owned).collect(),
         }
     }
+}
+
+/// Where a refusal could do most harm.
+const WORST: &[(Use, &str, usize, &str)] = &[
+    (Use::Report, "main read ./old.jsonl", 1, "EIO"),
+    (Use::Report, "main write pipe:[N]", 1, "ENOSPC"),
+    (Use::Inspect, "main openat /proc/N/smaps", 1, "EPERM"),
+    (Use::Inspect, "main openat /proc/N/stat", 2, "EPERM"),
+    (
+        Use::Collapse,
+        "main openat /sys/kernel/mm/transparent_hugepage/defrag",
+        1,
+        "EPERM",
+    ),
+    (Use::Faults, "keep openat /proc/N/status", 1, "EPERM"),
+    (Use::Faults, "keep write socket:[N]", 1, "EINTR"),
+    (Use::Faults, "keep write socket:[N]", 1, "ENOSPC"),
+    (Use::Faults, "keep read socket:[N]", 1, "EIO"),
+    (
+        Use::Exec,
+        "main write /var/lib/hugewise/undo.json.new",
+        1,
+        "ENOSPC",
+    ),
+    (Use::Exec, "main fsync /var/lib/hugewise", 1, "EIO"),
+    (
+        Use::Exec,
+        "main write /sys/kernel/mm/transparent_hugepage/defrag",
+        1,
+        "EPERM",
+    ),
+    (
+        Use::Exec,
+        "main write /sys/kernel/mm/transparent_hugepage/defrag",
+        2,
+        "EPERM",
+    ),
+    (
+        Use::Exec,
+        "main flock /run/hugewise/settings.lock",
+        1,
+        "EINTR",
+    ),
+    (Use::Run, "main write ./record.jsonl", 3, "ENOSPC"),
+    (Use::Run, "main fdatasync ./record.jsonl", 2, "EIO"),
+];
+
+#[test]
+fn a_refused_call_leaves_the_machine_as_before() {
+    if !is_root() {
+        return skip(
+            "a_refused_call…",
+            "needs root to write the machine's settings",
+        );
+    }
+    let _turn = one_at_a_time();
+    let mut found = Vec::new();
+    for &(verb, place, turn, error) in WORST {
+        let place = place.to_owned();
+        let refusal = Refusal { place, turn, error };
+        let defects = try_refusal(verb, &refusal);
+        let defects = defects.unwrap_or_else(|| vec!["the call did not come".to_owned()]);
+        found.extend(
+            defects
+                .into_iter()
+                .map(|it| format!("{verb:?}, {refusal:?}: {it}")),
+        );
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// Refuses one call of a use, and says what is wrong then; `None` if the call was never made.

@@ -5,13 +5,15 @@ use super::*;
 /// The errors that a call may give, of those that happen.
 fn errors(place: &str) -> &'static [&'static str] {
     match place.split(' ').nth(1).unwrap_or_default() {
-        "openat" => &["EPERM", "EINTR"],
+        "openat" => &["EPERM"],
         "read" | "pread64" => &["EIO", "EINTR"],
         "write" | "pwrite64" => &["ENOSPC", "EINTR"],
         "ftruncate" | "fsync" | "fdatasync" | "getdents64" => &["EIO"],
         "rename" | "renameat" | "renameat2" | "unlink" | "unlinkat" | "rmdir" => &["EIO"],
         "mkdir" | "mkdirat" => &["ENOSPC"],
-        "flock" | "wait4" | "waitid" => &["EINTR"],
+        // With nobody to wait for, no signal can interrupt it.
+        "wait4" | "waitid" => &[],
+        "flock" => &["EINTR"],
         "ppoll" | "sendmsg" | "recvmsg" => &["EINTR", "ENOMEM"],
         "perf_event_open" | "bpf" => &["EPERM", "ENOMEM"],
         "mmap" | "clone" | "clone3" | "execve" | "pipe2" | "socketpair" | "pidfd_open" => {

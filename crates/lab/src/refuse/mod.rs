@@ -26,6 +26,9 @@ use site::Program;
 
 /// How long processes may live on after the command has ended.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the command may take. Its processes must end before this one: with nobody to answer,
+/// all their calls fail, and what waits by a call would be busy for ever.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs a command and writes the place of each of its calls.
 pub(crate) fn list(rest: &mut Arguments) -> Result<ExitCode, Trouble> {
@@ -43,6 +46,7 @@ pub(crate) fn refuse(rest: &mut Arguments) -> Result<ExitCode, Trouble> {
         error: call::error(&error).ok_or_else(|| usage(&error))?,
         turn: turn.parse().map_err(|_| usage(&turn))?,
         site: needed(rest, "a place")?,
+        seen: 0,
     };
     run(&file, Some(refusal), rest.all())
 }
@@ -60,6 +64,8 @@ struct Refusal {
     turn: u64,
     /// The place, as it is listed.
     site: String,
+    /// How many calls came from there so far.
+    seen: u64,
 }
 
 /// The filter is one of the thread that starts the command, so that this one is free of it.
@@ -108,6 +114,8 @@ impl Watch {
         let mut starter = Some(starter);
         let mut child: Option<Child> = None;
         let mut ended: Option<(ExitStatus, Instant)> = None;
+        let begun = Instant::now();
+        let mut is_killed = false;
         loop {
             let is_over = match self.listener.next(Duration::from_millis(20))? {
                 Notice::Call(notice) => {
@@ -123,6 +131,11 @@ impl Watch {
             }
             if let (Some(child), None) = (&mut child, ended) {
                 ended = child.try_wait()?.map(|status| (status, Instant::now()));
+                if ended.is_none() && !is_killed && begun.elapsed() > LIMIT {
+                    writeln!(self.log, "it did not end")?;
+                    child.kill()?;
+                    is_killed = true;
+                }
             }
             match ended {
                 Some((status, _)) if is_over => return Ok(status),
@@ -148,13 +161,11 @@ impl Watch {
         if refusal.site != site {
             return self.listener.answer(notice.id, None);
         }
-        refusal.turn = refusal.turn.saturating_sub(1);
-        if refusal.turn > 0 {
+        refusal.seen += 1;
+        if refusal.seen != refusal.turn {
             return self.listener.answer(notice.id, None);
         }
         writeln!(self.log, "refused")?;
-        let error = refusal.error;
-        self.refusal = None;
-        self.listener.answer(notice.id, Some(error))
+        self.listener.answer(notice.id, Some(refusal.error))
     }
 }

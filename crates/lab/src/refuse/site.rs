@@ -38,9 +38,9 @@ impl Program {
         }
         let call = call::find(libc::c_long::from(notice.data.nr))?;
         let target = target(&process, call.about, &notice.data.args);
-        let target = target.replace(&self.folder, ".");
+        let target = without_numbers(&target.replace(&self.folder, "."));
         let line = format!("{} {} {target}", role(&process), call.name);
-        Some(without_numbers(line.trim_end()))
+        Some(line.trim_end().to_owned())
     }
 }
 

@@ -95,8 +95,8 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
         to FILE: `PROCESS CALL [TARGET]`, with N for every number in it
   refuse FILE ERROR NTH PLACE COMMAND
         run the command, and answer the NTH of its calls at PLACE with ERROR, such as EIO;
-        FILE then says `refused`, and `a process is left` if one still runs 10 s after
-        the end
+        FILE then says `refused`, `it did not end` if it was killed after two minutes, and
+        `a process is left` if one still runs 10 s after the end
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes

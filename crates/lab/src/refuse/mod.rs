@@ -28,7 +28,7 @@ use site::Program;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the command may take. Its processes must end before this one: with nobody to answer,
 /// all their calls fail, and what waits by a call would be busy for ever.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs a command and writes the place of each of its calls.
 pub(crate) fn list(rest: &mut Arguments) -> Result<ExitCode, Trouble> {

@@ -34,12 +34,13 @@ DIST_BIN ?= $(CURDIR)/target/tools
 # The fuzz targets are no part of the workspace: only cargo-fuzz can link them.
 FUZZ := --manifest-path fuzz/Cargo.toml --locked
 
-.PHONY: help setup build run test test-kernels test-packages test-services test-containers test-observe test-starts lint calibrate \
+.PHONY: help setup build run test test-faults test-kernels test-packages test-services test-containers test-observe test-starts lint calibrate \
   doc dist dist-twice publish-check clean
 
 help:
 	@echo "make run           measure a real program on this machine, in under three minutes"
 	@echo "make test          format, lints, unit, property, golden and end-to-end tests"
+	@echo "make test-faults   each system call of the program fails once, and nothing is left behind"
 	@echo "make test-kernels  the same program on other kernels and on Arm, under QEMU"
 	@echo "make test-services examples/ with the real programs: Redis, Java, PostgreSQL, Go, memcached"
 	@echo "make test-containers  hugewise in containers of podman, with and without ptrace"
@@ -119,6 +120,11 @@ test: lint
 test-observe: TOOLS += $(OBSERVE_TOOLS)
 test-observe: build
 	contrib/prometheus/try target/release
+
+# Some hundred uses of the program; `make test` has those that matter most.
+test-faults: setup
+	$(CARGO) build --locked -p hugewise -p hugewise-lab
+	$(CARGO) test --locked -p hugewise --test cli refused::sweep -- --ignored --nocapture
 
 # Emulated: for function, never for timing. The table says what was skipped and why.
 test-kernels: TOOLS += $(MATRIX_TOOLS)

@@ -39,13 +39,14 @@ impl Interrupt {
         const SECOND_THOUGHT: Duration = Duration::from_secs(1);
         let later = Self(Arc::new(AtomicBool::new(false)));
         let flag = Arc::clone(&later.0);
-        std::thread::spawn(move || {
+        let catch = move || {
             std::thread::sleep(SECOND_THOUGHT);
             for signal in caught() {
-                // If it fails, the hook runs to its end.
                 let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
             }
-        });
+        };
+        // If it fails, the hook runs to its end.
+        let _ = std::thread::Builder::new().spawn(catch);
         later
     }
 

@@ -6,6 +6,7 @@ mod harness;
 mod host_memory;
 mod interrupted;
 mod records;
+mod refused;
 mod requests;
 mod service;
 mod tracing;

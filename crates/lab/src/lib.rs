@@ -27,6 +27,7 @@ pub mod plant;
 mod planted;
 mod pressure;
 mod reads;
+mod refuse;
 mod region;
 mod room;
 mod serve;
@@ -92,6 +93,12 @@ usage: hugewise-lab WORKLOAD [OPTIONS]
   fail --code N | --signal N  end badly
   no-ptrace COMMAND           become the command, for which ptrace(2) fails with EPERM
   map --count N               map and unmap 4 MiB N times, and touch nothing
+  calls FILE COMMAND          run the command, and write the place of each system call of its own
+        to FILE: `PROCESS CALL [TARGET]`, with N for every number in it
+  refuse FILE ERROR NTH PLACE COMMAND
+        run the command, and answer the NTH of its calls at PLACE with ERROR, such as EIO;
+        FILE then says `refused`, `it did not end` if it was killed after two minutes, and
+        `a process is left` if one still runs 10 s after the end
   mappings --count N [--pages P [--touch T]]
         N mappings of two pages, half of them used, and one of P small pages, T of them used;
         print `mappings PID` and hold them until stdin closes
@@ -206,6 +213,8 @@ fn dispatch(words: Vec<String>) -> Result<ExitCode, Trouble> {
         "map" => map::run(&mut rest),
         "mappings" => mappings::run(&mut rest),
         "reads" => reads::run(&mut rest),
+        "calls" => refuse::list(&mut rest),
+        "refuse" => refuse::refuse(&mut rest),
         "serve" => serve::serve(&mut rest),
         "ask" => serve::ask(&mut rest),
         "plant" => plant::run(&mut rest),

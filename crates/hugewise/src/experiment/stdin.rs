@@ -90,7 +90,7 @@ impl Input {
             folder: Some(folder),
         };
         let mut copy = File::create_new(&input.path)?;
-        let blocks = blocks(stdin);
+        let blocks = blocks(stdin)?;
         while let Some(block) = next(&blocks, input.bytes)? {
             input.bytes += block.len() as u64;
             if input.bytes > LARGEST {
@@ -113,9 +113,9 @@ impl Drop for Input {
 }
 
 /// The blocks of a pipe, read by a thread of their own so that one can give up.
-fn blocks(mut stdin: File) -> Receiver<io::Result<Vec<u8>>> {
+fn blocks(mut stdin: File) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
     let (sender, receiver) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         loop {
             let mut block = vec![0; 1 << 16];
             let read = stdin.read(&mut block);
@@ -131,8 +131,8 @@ fn blocks(mut stdin: File) -> Receiver<io::Result<Vec<u8>>> {
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The next block; `None` at the end.

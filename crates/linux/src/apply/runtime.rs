@@ -171,13 +171,14 @@ fn output(mut command: Command, start: Start<'_>) -> Option<Vec<u8>> {
     }
     let mut child = command.spawn().ok()?;
     let reader = child.stdout.take().map(|mut pipe| {
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut pipe, &mut bytes).map(|_| bytes)
         })
     });
+    // With no thread the pipe is closed, and the program waits for no reader.
     let succeeded = wait(&mut child);
-    let bytes = reader?.join().ok()?.ok()?;
+    let bytes = reader?.ok()?.join().ok()?.ok()?;
     succeeded.then_some(bytes)
 }
 

@@ -67,6 +67,14 @@ impl Error {
         }
     }
 
+    /// Whether it failed because the file, or the process that it is about, is not there.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        let source = self.source.as_ref();
+        self.kind == Kind::NotFound
+            || source.is_some_and(|source| source.raw_os_error() == Some(libc::ESRCH))
+    }
+
     /// The failure as a missing reading. `grant` is the least privilege that would have helped.
     #[must_use]
     pub fn into_missing(self, grant: &str) -> Missing {

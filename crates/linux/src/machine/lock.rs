@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, major, minor, open};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use crate::machine::error::{Error, Kind, Result};
 use crate::machine::root::Root;
@@ -119,7 +119,7 @@ fn check_regular(file: &File, path: &Path) -> Result<()> {
 }
 
 fn take(file: &File, path: &Path) -> Result<()> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+    match retry_on_intr(|| flock(file, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(Error {
             kind: Kind::Busy {

@@ -193,12 +193,14 @@ fn peek_change() -> io::Result<Option<(i32, bool)>> {
     Ok((pid != 0).then_some((pid, is_end)))
 }
 
-/// Whether it is a process, and a child of ours: a tracee may be a thread, or another's child.
+/// Whether it is a process, and a child of ours: a tracee may be a thread, or another's child. One
+/// that is there and cannot be read is taken for ours: the end of the main process must not be lost.
 fn is_own_child(pid: i32) -> bool {
     let pid = pid.unsigned_abs();
-    read_status(&Root::real(), pid).is_ok_and(|status| {
-        status.process == Some(pid) && status.parent == Some(std::process::id())
-    })
+    match read_status(&Root::real(), pid) {
+        Ok(status) => status.process == Some(pid) && status.parent == Some(std::process::id()),
+        Err(error) => !error.is_gone(),
+    }
 }
 
 /// Kills a process; the error when it may not be killed.

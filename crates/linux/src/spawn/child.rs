@@ -15,6 +15,7 @@ use std::ptr;
 use hugewise_model::base::host::ThpDisable;
 use hugewise_model::run::policy::realise::{ThpPrctl, Tracer};
 
+use super::calls::{self, errno};
 use super::cgroup::CgroupPlan;
 use super::image::Image;
 use super::placement::{Nodes, cpu_set};
@@ -234,21 +235,25 @@ impl Child {
     }
 
     fn wait_until_ready(&self, order: &Order) -> Result<(), String> {
-        let mut byte = 0_u8;
-        // SAFETY: one byte fits; the child's end closes when it dies.
-        let got = unsafe { libc::read(self.gate.as_raw_fd(), (&raw mut byte).cast(), 1) };
-        if got == 1 {
-            return Ok(());
+        // The child's end closes when it dies.
+        match receive(self.gate.as_raw_fd()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self
+                .failure(order)
+                .unwrap_or_else(|| "it was killed before it started".to_owned())),
+            Err(errno) => {
+                let _ = calls::kill(self.pid);
+                let error = io::Error::from_raw_os_error(errno);
+                Err(format!("waiting for it before its start: {error}"))
+            }
         }
-        Err(self
-            .failure(order)
-            .unwrap_or_else(|| "it was killed before it started".to_owned()))
     }
 
-    /// Lets it become the workload.
+    /// Lets it become the workload. One that cannot be told is killed: it would wait for ever.
     pub(super) fn release(&self) {
-        // SAFETY: one byte is there to be written. A child that is dead is seen by wait4.
-        unsafe { libc::write(self.gate.as_raw_fd(), c"r".as_ptr().cast(), 1) };
+        if send(self.gate.as_raw_fd()).is_err() {
+            let _ = calls::kill(self.pid);
+        }
     }
 
     /// Why it did not become the workload, if it did not. Final once it is dead.
@@ -279,6 +284,32 @@ fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((mine.into(), theirs.into()))
 }
 
+/// Sends the other end a byte, or says by which number it failed. Makes system calls only.
+fn send(gate: i32) -> Result<(), i32> {
+    loop {
+        // SAFETY: one byte is there to be written.
+        match unsafe { libc::write(gate, c"!".as_ptr().cast(), 1) } {
+            -1 if errno() == libc::EINTR => {}
+            -1 => return Err(errno()),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Waits for a byte of the other end; whether one came before it was closed. Makes system calls
+/// only.
+fn receive(gate: i32) -> Result<bool, i32> {
+    let mut byte = 0_u8;
+    loop {
+        // SAFETY: one byte fits.
+        match unsafe { libc::read(gate, (&raw mut byte).cast(), 1) } {
+            -1 if errno() == libc::EINTR => {}
+            -1 => return Err(errno()),
+            count => return Ok(count == 1),
+        }
+    }
+}
+
 /// The life of the child. Makes system calls only, and never returns.
 fn live(
     (settings, streams): (&Settings, Streams),
@@ -306,9 +337,11 @@ fn live(
         (&raw mut (*note).thp_disable).write_volatile(disable);
         // A dry run, so that the real one faults nothing in.
         libc::getrusage(libc::RUSAGE_SELF, &raw mut (*note).base);
-        let mut byte = b'!';
-        libc::write(gate, (&raw const byte).cast(), 1);
-        if libc::read(gate, (&raw mut byte).cast(), 1) != 1 {
+        if let Err(errno) = send(gate) {
+            let step = Step::Gate as i32;
+            give_up(note, Failure { step, errno });
+        }
+        if receive(gate) != Ok(true) {
             libc::_exit(127);
         }
         // Only now there is a tracer: without one a filtered call fails.

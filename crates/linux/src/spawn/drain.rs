@@ -1,11 +1,11 @@
 //! Reading what the workload prints, so that it never waits for us.
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::calls::wait_readable;
@@ -31,11 +31,12 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    pub(super) fn start(pipe: OwnedFd, keep: usize, echo: Echo) -> Self {
+    pub(super) fn start(pipe: OwnedFd, keep: usize, echo: Echo) -> io::Result<Self> {
         let (over, tail) = (Arc::new(AtomicBool::new(false)), Tail::default());
         let (seen, place) = (Arc::clone(&over), Arc::clone(&tail));
-        let thread = thread::spawn(move || read_all(pipe, keep, echo, &seen, &place));
-        Self { thread, over, tail }
+        let thread = Builder::new();
+        let thread = thread.spawn(move || read_all(pipe, keep, echo, &seen, &place))?;
+        Ok(Self { thread, over, tail })
     }
 
     /// What came so far, the last `most` bytes of it.
@@ -69,7 +70,7 @@ fn read_all(pipe: OwnedFd, keep: usize, echo: Echo, over: &AtomicBool, place: &T
             Some(Ok(0) | Err(_)) => break,
             Some(Ok(count)) => {
                 if echo == Echo::Stderr {
-                    let _ = std::io::stderr().write_all(&buffer[..count]);
+                    let _ = io::stderr().write_all(&buffer[..count]);
                 }
                 let mut tail = lock(place);
                 tail.extend(&buffer[..count]);

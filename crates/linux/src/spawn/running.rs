@@ -91,13 +91,6 @@ fn start_keeper(output: Output) -> Result<Running> {
     let (socket, theirs) = UnixStream::pair().map_err(starting)?;
     let (errors, stderr) = io::pipe().map_err(starting)?;
     let (out, stdout) = stdout_of(output, &stderr).map_err(starting)?;
-    let process = Command::new(program)
-        .arg(KEEPER_WORD)
-        .stdin(OwnedFd::from(theirs))
-        .stdout(stdout)
-        .stderr(stderr)
-        .spawn()
-        .map_err(starting)?;
     let echo = match output {
         Output::Show => Echo::Stderr,
         Output::Discard | Output::Keep => Echo::Silent,
@@ -107,11 +100,22 @@ fn start_keeper(output: Output) -> Result<Running> {
         Output::Log(_) => OUTPUT_KEPT,
         _ => STDERR_KEPT,
     };
+    // What may fail comes before the process, which nobody would wait for.
+    let out = out.map(|pipe| Drain::start(pipe, OUTPUT_KEPT, Echo::Silent));
+    let out = out.transpose().map_err(starting)?;
+    let errors = Drain::start(errors.into(), kept, echo).map_err(starting)?;
+    let process = Command::new(program)
+        .arg(KEEPER_WORD)
+        .stdin(OwnedFd::from(theirs))
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .map_err(starting)?;
     Ok(Running {
         process,
         socket,
-        stdout: out.map(|pipe| Drain::start(pipe, OUTPUT_KEPT, Echo::Silent)),
-        stderr: Drain::start(errors.into(), kept, echo),
+        stdout: out,
+        stderr: errors,
     })
 }
 

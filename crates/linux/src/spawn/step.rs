@@ -19,6 +19,7 @@ pub(super) enum Step {
     Nodes,
     Cgroup,
     Exec,
+    Gate,
 }
 
 impl Step {
@@ -53,6 +54,7 @@ impl Failure {
             7 => "filtering its system calls (seccomp)".to_owned(),
             8 => "setting its memory nodes by set_mempolicy".to_owned(),
             9 => "joining its cgroup".to_owned(),
+            11 => "announcing that it can start".to_owned(),
             _ => format!(
                 "running `{}`",
                 text(order.command.first().map(Vec::as_slice))

@@ -91,7 +91,7 @@ impl Journal {
             .and_then(|()| place.rename(&unfinished, &path));
         if saved.is_err() {
             // Nothing has been changed yet; of two errors the first is reported.
-            let _ = place.remove(&unfinished);
+            let _ = Self::remove(place);
         }
         saved
     }

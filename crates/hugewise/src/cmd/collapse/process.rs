@@ -1,6 +1,7 @@
 //! The process: watched with `--hot`, read, and checked.
 
 use anyhow::Result;
+use hugewise_linux::machine::error::{Error, Kind};
 use hugewise_linux::machine::root::Root;
 use hugewise_linux::observe::address_space::{Depth, ReadError, read_space};
 use hugewise_linux::observe::collapse::Unusable;
@@ -23,10 +24,7 @@ pub(super) fn read(
     let pid = arguments.pid();
     let activity = arguments.hot.then(|| watch(root, arguments, stop));
     let activity = activity.transpose()?;
-    let huge_bytes = read_thp(root).ok().map(|thp| thp.pmd_bytes);
-    let huge_bytes = huge_bytes.ok_or_else(|| {
-        exit::refused("this kernel has no transparent huge pages, so no memory can be made huge")
-    })?;
+    let huge_bytes = read_thp(root).map_err(no_huge_pages)?.pmd_bytes;
     let space = read_space(
         root,
         pid,
@@ -37,6 +35,16 @@ pub(super) fn read(
     .map_err(|unread| unreadable(pid, &unread))?;
     check(&space)?;
     Ok((space, activity))
+}
+
+/// Without the settings of transparent huge pages nobody knows how large one is.
+fn no_huge_pages(unread: Error) -> anyhow::Error {
+    match unread.kind {
+        Kind::NotFound => exit::refused(
+            "this kernel has no transparent huge pages, so no memory can be made huge",
+        ),
+        _ => unread.into(),
+    }
 }
 
 /// Watches which memory is used.

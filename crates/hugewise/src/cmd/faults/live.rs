@@ -1,7 +1,7 @@
 //! Watching: events are drained in a thread of their own while this one waits for the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -175,7 +175,7 @@ fn while_drained(
     let over = AtomicBool::new(false);
     let cpu_before = clock::own_cpu_ns();
     let (ended, counted, faults, mut sink) = thread::scope(|scope| {
-        let drain = scope.spawn(|| {
+        let drain = Builder::new().spawn_scoped(scope, || {
             while !over.load(Ordering::Acquire) {
                 faults.wait(TICK);
                 faults.drain(|event| sink.push(&event));
@@ -183,6 +183,7 @@ fn while_drained(
             let counted = faults.finish(|event| sink.push(&event));
             (counted, faults, sink)
         });
+        let drain = drain.context("starting a thread for the events")?;
         let ended = wait();
         over.store(true, Ordering::Release);
         match drain.join() {

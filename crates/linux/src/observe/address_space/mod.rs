@@ -95,14 +95,9 @@ impl fmt::Display for ReadError {
 
 impl From<Error> for ReadError {
     fn from(error: Error) -> Self {
-        let gone = error
-            .source
-            .as_ref()
-            .is_some_and(|source| source.raw_os_error() == Some(libc::ESRCH));
         match error.kind {
-            Kind::NotFound => Self::Gone,
+            _ if error.is_gone() => Self::Gone,
             Kind::NotPermitted => Self::NotPermitted { grant: GRANT },
-            _ if gone => Self::Gone,
             _ => Self::Failed(error),
         }
     }
@@ -141,7 +136,12 @@ fn attempt(root: &Root, pid: u32, sizes: Sizes, depth: Depth) -> Result<Space, R
     };
     let read = read_mapped(root, pid, &folder, sizes, depth);
     match read_pid_stat(root, pid) {
-        Err(_) => return Err(ReadError::Ended),
+        Err(error) => {
+            return Err(match ReadError::from(error) {
+                ReadError::Gone => ReadError::Ended,
+                other => other,
+            });
+        }
         Ok(after) if after.started_ticks != before.started_ticks => return Err(ReadError::Ended),
         // Every exec chooses another address for the stack.
         Ok(after) if after.stack_address != before.stack_address => {

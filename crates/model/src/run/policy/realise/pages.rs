@@ -51,14 +51,14 @@ fn reach_without_thp(draft: &mut Draft<'_>, missing: &Missing) {
     }
 }
 
-fn no_thp(missing: &Missing) -> (&'static str, &'static str) {
+fn no_thp(missing: &Missing) -> (String, &'static str) {
     match missing {
         Missing::NotSupported { .. } => (
-            "this kernel has no transparent huge pages",
+            "this kernel has no transparent huge pages".to_owned(),
             "use a kernel with CONFIG_TRANSPARENT_HUGEPAGE (a PREEMPT_RT kernel cannot have it)",
         ),
         _ => (
-            "the settings of transparent huge pages could not be read",
+            format!("the settings of transparent huge pages could not be read ({missing})"),
             "see what `hugewise doctor` says about /sys/kernel/mm/transparent_hugepage",
         ),
     }

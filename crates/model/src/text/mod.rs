@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod document;
+pub mod figure;
 pub mod grid;
 pub mod markdown;
 pub mod number;

@@ -8,6 +8,7 @@ pub mod markdown;
 pub mod number;
 pub mod plain_text;
 pub mod suggest;
+pub mod svg;
 pub mod wrap;
 
 pub use markdown::to_markdown;

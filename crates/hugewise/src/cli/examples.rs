@@ -1,7 +1,7 @@
 //! Examples for the end of each verb's help.
 
 /// The verbs as they are typed, each with its examples.
-const EXAMPLES: [(&str, &str); 22] = [
+const EXAMPLES: [(&str, &str); 23] = [
     (
         "run",
         "
@@ -31,6 +31,16 @@ const EXAMPLES: [(&str, &str); 22] = [
   hugewise report --redact --out share.jsonl last
   # Fail a pipeline
   hugewise report --fail-if 'wall_seconds > +2%' record.jsonl",
+    ),
+    (
+        "history",
+        "
+  # Everything that was measured here
+  hugewise history
+  # One command over time
+  hugewise history sort -n
+  # The records of a pipeline
+  hugewise history --folder records/ --format json",
     ),
     (
         "bench",

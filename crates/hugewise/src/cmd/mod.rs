@@ -6,6 +6,7 @@ pub mod completions;
 pub mod doctor;
 pub mod exec;
 pub mod faults;
+pub mod history;
 pub mod inspect;
 pub mod man;
 pub mod misses;

@@ -50,7 +50,7 @@ pub use quantiles::{QuantileChange, quantile_changes};
 pub use starts::{Starts, starts};
 pub use summary::{Summary, summary};
 use table::Judged;
-pub use table::{Options, table};
+pub use table::{Options, deciding, table};
 pub use warning::Warning;
 pub use windows::{FEWEST_WINDOWS, Windows, windows};
 

@@ -97,7 +97,13 @@ pub(crate) fn time_parts(context: &Context<'_>, policy: &str) -> Option<Vec<(Str
     let changed = causes.filter(|(_, seconds)| *seconds != 0.0);
     let rest = parts.kernel().labels(parts.is_timed());
     let neither = [("off-CPU".to_owned(), parts.neither())];
-    Some(user.into_iter().chain(changed).chain(rest).chain(neither).collect())
+    Some(
+        user.into_iter()
+            .chain(changed)
+            .chain(rest)
+            .chain(neither)
+            .collect(),
+    )
 }
 
 /// Mean differences, in seconds.

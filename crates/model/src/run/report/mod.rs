@@ -78,6 +78,8 @@ pub trait CellView: std::fmt::Debug {
     fn legend(&self, conclusions: Conclusions) -> Vec<String>;
     /// The curves, as lines of text.
     fn drawings(&self) -> Vec<Vec<String>>;
+    /// The curves, as pictures.
+    fn figures(&self) -> Vec<Figure>;
     /// What only programs are given: a key and its value.
     fn json(&self) -> Option<(&'static str, serde_json::Value)>;
 }

@@ -36,7 +36,12 @@ impl Axis {
             range => range * MARGIN,
         };
         let floor = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
-        Self::new((low - margin).max(floor), high + margin, ends, Spacing::Linear)
+        Self::new(
+            (low - margin).max(floor),
+            high + margin,
+            ends,
+            Spacing::Linear,
+        )
     }
 
     /// The same with zero on it.
@@ -45,11 +50,12 @@ impl Axis {
         Self::linear(values.into_iter().chain([0.0]), ends)
     }
 
-    /// The axis of the values above 0; `None` without one.
+    /// The axis of the values above 0, from the least to the most; of one value, what lies around
+    /// it. `None` without one.
     #[must_use]
     pub fn logarithmic(values: impl IntoIterator<Item = f64>, ends: (f64, f64)) -> Option<Self> {
         let (low, high) = range(values.into_iter().filter(|value| *value > 0.0))?;
-        let wide = if low < high { 1.05 } else { 1.5 };
+        let wide = if low < high { 1.0 } else { 1.5 };
         Self::new(low / wide, high * wide, ends, Spacing::Logarithmic)
     }
 
@@ -82,7 +88,8 @@ impl Axis {
     /// Whether a value lies on it.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
-        (self.low..=self.high).contains(&value)
+        let hair = (self.high - self.low) * 1e-9;
+        (self.low - hair..=self.high + hair).contains(&value)
     }
 
     /// At most so many round values on it, ascending. Sizes are round by powers of 1024.
@@ -91,9 +98,20 @@ impl Axis {
         let most = most.max(2);
         let all = match self.spacing {
             Spacing::Linear => self.even(unit, most),
+            Spacing::Logarithmic if *unit == Unit::Bytes => self.doublings(most),
             Spacing::Logarithmic => self.decades(most),
         };
         all.into_iter().filter(|value| self.holds(*value)).collect()
+    }
+
+    /// The value that lies at a place between the ends.
+    #[must_use]
+    pub fn value(&self, place: f64) -> f64 {
+        let share = (place - self.ends.0) / (self.ends.1 - self.ends.0);
+        match self.spacing {
+            Spacing::Linear => self.low + (self.high - self.low) * share,
+            Spacing::Logarithmic => self.low * (self.high / self.low).powf(share),
+        }
     }
 
     fn even(&self, unit: &Unit, most: usize) -> Vec<f64> {
@@ -108,10 +126,21 @@ impl Axis {
         steps.collect()
     }
 
+    /// Powers of two, every second or every fourth where there are many.
+    fn doublings(&self, most: usize) -> Vec<f64> {
+        let all = (0..63).map(|power| 2_f64.powi(power));
+        let all: Vec<f64> = all.filter(|value| self.holds(*value)).collect();
+        let step = all.len().div_ceil(most).max(1).next_power_of_two();
+        all.into_iter().step_by(step).collect()
+    }
+
     /// Powers of ten with 2 and 5 times them, or without; every second power and so on where
     /// there are many.
     fn decades(&self, most: usize) -> Vec<f64> {
-        let powers = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+        let powers = (
+            self.low.log10().floor() as i32,
+            self.high.log10().ceil() as i32,
+        );
         let of = |digits: &[f64], step: usize| -> Vec<f64> {
             let powers = (powers.0..=powers.1).step_by(step);
             let all = powers.flat_map(|power| digits.iter().map(move |it| it * 10_f64.powi(power)));
@@ -136,7 +165,9 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 fn round(rough: f64) -> f64 {
     let decade = 10_f64.powf(rough.log10().floor());
     let digits = [1.0, 2.0, 5.0].into_iter();
-    let fitting = digits.map(|digit| digit * decade).find(|step| *step >= rough * 0.999);
+    let fitting = digits
+        .map(|digit| digit * decade)
+        .find(|step| *step >= rough * 0.999);
     fitting.unwrap_or(10.0 * decade)
 }
 

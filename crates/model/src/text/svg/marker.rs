@@ -83,7 +83,12 @@ impl Svg {
     /// A ring around a mark: something is to be said of it.
     pub fn ring(&mut self, at: Place) {
         if let Some((x, y)) = written(at) {
-            self.element("circle", "ring", &format!("cx=\"{x}\" cy=\"{y}\" r=\"7\""), None);
+            self.element(
+                "circle",
+                "ring",
+                &format!("cx=\"{x}\" cy=\"{y}\" r=\"7\""),
+                None,
+            );
         }
     }
 }

@@ -122,7 +122,10 @@ impl Svg {
             class => format!(" class=\"{}\"", xml_escaped(class)),
         };
         let text = xml_escaped(text);
-        let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{anchor}{class}>{text}</text>");
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x}\" y=\"{y}\"{anchor}{class}>{text}</text>"
+        );
     }
 
     /// An element without children but a title.
@@ -141,11 +144,25 @@ impl Svg {
     /// The drawing, so high; `label` says what it shows to those who do not see it.
     #[must_use]
     pub fn finish(self, label: &str, height: f64) -> String {
+        self.with(label, height, "")
+    }
+
+    /// The same as a file of its own, with its colours.
+    #[must_use]
+    pub fn file(self, label: &str, height: f64) -> String {
+        let paper = format!("<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>");
+        let style = format!("<style>\n{STYLE}</style>\n{paper}\n");
+        let drawing = self.with(label, height, &style);
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{drawing}")
+    }
+
+    fn with(self, label: &str, height: f64, style: &str) -> String {
         let label = xml_escaped(label);
         let height = height.max(1.0).ceil();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" \
-             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">\n{}</svg>\n",
+             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">\n{style}{}\
+             </svg>\n",
             self.body
         )
     }

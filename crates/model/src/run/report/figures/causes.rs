@@ -94,7 +94,10 @@ fn draw(sums: &[Sum]) -> Option<String> {
         top: 4.0,
         bottom: 10.0 + HEADING * sums.len() as f64 + ROW * rows as f64,
     };
-    let ends = sums.iter().flat_map(Sum::steps).flat_map(|(_, begin, end)| [begin, end]);
+    let ends = sums
+        .iter()
+        .flat_map(Sum::steps)
+        .flat_map(|(_, begin, end)| [begin, end]);
     let ends: Vec<f64> = ends.collect();
     if ends.is_empty() {
         return None;
@@ -108,7 +111,12 @@ fn draw(sums: &[Sum]) -> Option<String> {
     svg.line("zero", (zero, field.top), (zero, field.bottom));
     let mut y = field.top;
     for sum in sums {
-        svg.text("head", Anchor::Start, (0.0, y + 16.0), &fitted(&sum.name, WIDTH / 2.0));
+        svg.text(
+            "head",
+            Anchor::Start,
+            (0.0, y + 16.0),
+            &fitted(&sum.name, WIDTH / 2.0),
+        );
         y += HEADING;
         for (index, (label, begin, end)) in sum.steps().into_iter().enumerate() {
             let is_sum = index == sum.parts.len();
@@ -127,7 +135,12 @@ fn bar(svg: &mut Svg, across: &Axis, part: (&str, f64, f64), y: f64, is_sum: boo
         gained if gained < 0.0 => "gain",
         _ => "loss",
     };
-    svg.text("", Anchor::Start, (12.0, y + 14.0), &fitted(label, LEFT - 24.0));
+    svg.text(
+        "",
+        Anchor::Start,
+        (12.0, y + 14.0),
+        &fitted(label, LEFT - 24.0),
+    );
     svg.text("", Anchor::End, (WIDTH, y + 14.0), &text);
     let (from, to) = (across.place(begin), across.place(end));
     let title = format!("{label}: {text}");

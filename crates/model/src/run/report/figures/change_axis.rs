@@ -22,12 +22,7 @@ pub(super) struct ChangeAxis {
 impl ChangeAxis {
     /// The axis of these logarithms, on which the threshold is seen; it reaches as far as `must`,
     /// however far that is.
-    pub(super) fn of(
-        logs: &[f64],
-        must: &[f64],
-        threshold: f64,
-        ends: (f64, f64),
-    ) -> Option<Self> {
+    pub(super) fn of(logs: &[f64], must: &[f64], threshold: f64, ends: (f64, f64)) -> Option<Self> {
         let known = |logs: &[f64]| -> Vec<f64> {
             logs.iter().copied().filter(|log| log.is_finite()).collect()
         };

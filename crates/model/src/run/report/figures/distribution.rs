@@ -37,8 +37,15 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
     field.grid_across(&mut svg, &across, &ticks);
     for (index, arm) in arms.iter().enumerate() {
         let y = field.top + ROW * (index as f64 + 0.5);
-        svg.text("", Anchor::Start, (0.0, y + 4.0), &fitted(&arm.name, LEFT - 12.0));
-        svg.group(&colour(arm.index), |svg| draw(svg, arm, &across, y, &scaler));
+        svg.text(
+            "",
+            Anchor::Start,
+            (0.0, y + 4.0),
+            &fitted(&arm.name, LEFT - 12.0),
+        );
+        svg.group(&colour(arm.index), |svg| {
+            draw(svg, arm, &across, y, &scaler)
+        });
     }
     Some(Figure {
         id: "distribution".to_owned(),

@@ -54,11 +54,19 @@ pub(super) fn others(report: &Report<'_>) -> Option<Figure> {
     if report.cells.is_some() {
         return None;
     }
-    let first: Vec<Metric> = groups(report, Level::First).into_iter().map(|it| it.0).collect();
+    let first: Vec<Metric> = groups(report, Level::First)
+        .into_iter()
+        .map(|it| it.0)
+        .collect();
     let all = groups(report, Level::Detail).into_iter();
     let others = all.filter(|(metric, group)| !first.contains(metric) && group.has_interval());
     let groups: Vec<Group<'_>> = others.map(|(_, group)| group).collect();
-    of_groups(report, "effects-others", "What each policy changes besides", &groups)
+    of_groups(
+        report,
+        "effects-others",
+        "What each policy changes besides",
+        &groups,
+    )
 }
 
 /// A metric, and the property of its sample.
@@ -177,7 +185,10 @@ fn table(groups: &[Group<'_>]) -> Grid {
 }
 
 fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Option<String> {
-    let height: f64 = groups.iter().map(|it| HEADING + ROW * it.rows.len() as f64).sum();
+    let height: f64 = groups
+        .iter()
+        .map(|it| HEADING + ROW * it.rows.len() as f64)
+        .sum();
     let field = Field {
         left: LEFT,
         right: RIGHT,
@@ -198,7 +209,12 @@ fn draw(groups: &[Group<'_>], judged: &str, threshold: f64, title: &str) -> Opti
     svg.line("zero", (zero, field.top), (zero, field.bottom));
     let mut y = field.top;
     for group in groups {
-        svg.text("head", Anchor::Start, (0.0, y + 16.0), &fitted(&group.heading, LEFT * 2.0));
+        svg.text(
+            "head",
+            Anchor::Start,
+            (0.0, y + 16.0),
+            &fitted(&group.heading, LEFT * 2.0),
+        );
         y += HEADING;
         for row in &group.rows {
             row.draw(&mut svg, &changes, y + ROW / 2.0);
@@ -225,7 +241,12 @@ impl Row<'_> {
         let text = self.text();
         let name = fitted(&self.name, LEFT - 24.0);
         svg.text("", Anchor::Start, (12.0, y + 4.0), &name);
-        svg.text("", Anchor::End, (WIDTH, y + 4.0), &fitted(&text, WIDTH - RIGHT - 12.0));
+        svg.text(
+            "",
+            Anchor::End,
+            (WIDTH, y + 4.0),
+            &fitted(&text, WIDTH - RIGHT - 12.0),
+        );
         let logs = self.logs();
         let Some(&log) = logs.first() else { return };
         let title = format!("{}: {text}", self.name);

@@ -18,13 +18,17 @@ const TITLE: &str = "Huge memory, and the settings in force";
 
 pub(super) fn figure(record: &Record) -> Option<Figure> {
     let trials = arms(record, METRIC.name());
-    let tried: Vec<Arm<'_>> = trials.into_iter().filter(|arm| arm.role == Role::Arm).collect();
+    let tried: Vec<Arm<'_>> = trials
+        .into_iter()
+        .filter(|arm| arm.role == Role::Arm)
+        .collect();
     let values: Vec<f64> = tried.iter().flat_map(Arm::values).collect();
     let unit = &METRIC.metric().unit;
     let scaler = Scaler::for_row(unit, &values);
     let by_trial = || {
         let some = values.iter().any(|value| *value > 0.0);
-        some.then(|| rounds::draw(&tried, unit, &scaler, TITLE)).flatten()
+        some.then(|| rounds::draw(&tried, unit, &scaler, TITLE))
+            .flatten()
     };
     let by_second = seconds::huge(record, TITLE);
     let over = match by_second {
@@ -84,8 +88,15 @@ fn words(read: &ReadBack) -> Vec<String> {
         "" => "allocator not loaded".to_owned(),
         path => format!("allocator {path}"),
     });
-    let runtimes = read.runtimes.iter().map(|(key, value)| format!("{key} = {value}"));
+    let runtimes = read
+        .runtimes
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"));
     let numa = read.numa.as_ref().map(|numa| format!("NUMA {numa}"));
-    let all = files.chain(prctl).chain(allocator).chain(runtimes).chain(numa);
+    let all = files
+        .chain(prctl)
+        .chain(allocator)
+        .chain(runtimes)
+        .chain(numa);
     all.map(|text| plain(&text)).collect()
 }

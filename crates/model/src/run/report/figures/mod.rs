@@ -23,10 +23,21 @@ mod shift;
 /// All that the record has something for, in the order in which they are read.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     if report.other.is_some() {
-        let between = [effects::main(report), effects::others(report), records::figure(report)];
+        let between = [
+            effects::main(report),
+            effects::others(report),
+            records::figure(report),
+        ];
         return between.into_iter().flatten().collect();
     }
     let metric = report.table.verdict.metric.as_str();
+    if let Some(cells) = &report.cells {
+        return cells
+            .figures()
+            .into_iter()
+            .chain(effects::main(report))
+            .collect();
+    }
     let trials = arms(report.record, metric);
     let first = [
         effects::main(report),
@@ -42,7 +53,10 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         effects::others(report),
     ];
     let first = first.into_iter().flatten();
-    first.chain(latencies).chain(rest.into_iter().flatten()).collect()
+    first
+        .chain(latencies)
+        .chain(rest.into_iter().flatten())
+        .collect()
 }
 
 /// The place of a policy in the plan.

@@ -12,7 +12,7 @@ use crate::run::record::Record;
 use crate::run::trial::Reading;
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
-use crate::text::number::{Scaler, count, quantity};
+use crate::text::number::{count, quantity};
 use crate::text::svg::{Anchor, Axis, Field, Place, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
@@ -33,7 +33,10 @@ pub(super) fn figures(record: &Record) -> Vec<Figure> {
     let readings = record.trials.iter().flat_map(|trial| &trial.readings);
     let counted = readings.filter(|(_, it)| matches!(it, Reading::Histogram { .. }));
     let names: BTreeSet<&str> = counted.map(|(name, _)| name.as_str()).collect();
-    names.into_iter().filter_map(|metric| figure(record, metric)).collect()
+    names
+        .into_iter()
+        .filter_map(|metric| figure(record, metric))
+        .collect()
 }
 
 fn figure(record: &Record, metric: &str) -> Option<Figure> {
@@ -49,7 +52,10 @@ fn figure(record: &Record, metric: &str) -> Option<Figure> {
     let label = plain(&metric_of(record, metric).label);
     let title = format!("{label} by percentile");
     Some(Figure {
-        id: format!("percentiles-{}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
+        id: format!(
+            "percentiles-{}",
+            metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+        ),
         caption: format!(
             "{label} of all requests, logarithmic: from one label to the next, ten times fewer \
              requests are slower. Right of the dashed fence fewer than ten requests are slower, \
@@ -142,7 +148,10 @@ fn percents(across: &Axis) -> Vec<(f64, String)> {
     let whole = (1..12).map(|nines: i32| {
         let slower = 10_f64.powi(-nines);
         let decimals = usize::try_from(nines - 2).unwrap_or(0);
-        (f64::from(nines), format!("{:.decimals$} %", 100.0 * (1.0 - slower)))
+        (
+            f64::from(nines),
+            format!("{:.decimals$} %", 100.0 * (1.0 - slower)),
+        )
     });
     let first = [(0.0, "0 %".to_owned()), (nines(0.5), "50 %".to_owned())];
     let all = first.into_iter().chain(whole);

@@ -30,14 +30,23 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
             })
         });
         let rows: Vec<Row<'_>> = rows.collect();
-        let heading = format!("{} against {}", policy.name, rows.first()?.comparison.baseline);
+        let heading = format!(
+            "{} against {}",
+            policy.name,
+            rows.first()?.comparison.baseline
+        );
         Some(Group {
             heading: plain(&heading),
             rows,
         })
     });
     let groups: Vec<Group<'_>> = groups.collect();
-    of_groups(report, "effects-by-record", "What each policy does in each record", &groups)
+    of_groups(
+        report,
+        "effects-by-record",
+        "What each policy does in each record",
+        &groups,
+    )
 }
 
 /// The deciding metric as the record planned it; a record that cannot be compared has no row.

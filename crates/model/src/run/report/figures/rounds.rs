@@ -41,7 +41,10 @@ fn count(arms: &[Arm<'_>]) -> u32 {
 }
 
 fn of_round<'a>(arm: &Arm<'a>, round: u32) -> Option<(&'a Trial, Option<f64>)> {
-    arm.trials.iter().copied().find(|(trial, _)| trial.round == round)
+    arm.trials
+        .iter()
+        .copied()
+        .find(|(trial, _)| trial.round == round)
 }
 
 /// What went wrong in a trial.
@@ -49,13 +52,20 @@ fn trouble(trial: &Trial) -> Option<String> {
     if !trial.succeeded() {
         return Some(plain(&trial.outcome.to_string()));
     }
-    let marks: Vec<String> = trial.marks.iter().map(|mark| plain(&mark.to_string())).collect();
+    let marks: Vec<String> = trial
+        .marks
+        .iter()
+        .map(|mark| plain(&mark.to_string()))
+        .collect();
     (!marks.is_empty()).then(|| marks.join("; "))
 }
 
 fn table(arms: &[Arm<'_>], scaler: &Scaler) -> Grid {
     let names = arms.iter().map(|arm| arm.name.as_str());
-    let heads: Vec<&str> = std::iter::once("round").chain(names).chain(["disturbed"]).collect();
+    let heads: Vec<&str> = std::iter::once("round")
+        .chain(names)
+        .chain(["disturbed"])
+        .collect();
     let mut align = vec![Align::Right; heads.len()];
     align[heads.len() - 1] = Align::Left;
     let mut grid = Grid::headed(&heads).aligned(&align);
@@ -77,12 +87,7 @@ fn table(arms: &[Arm<'_>], scaler: &Scaler) -> Grid {
 }
 
 /// Each trial of a metric in this unit, in the order of the rounds.
-pub(super) fn draw(
-    arms: &[Arm<'_>],
-    unit: &Unit,
-    scaler: &Scaler,
-    title: &str,
-) -> Option<String> {
+pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) -> Option<String> {
     let mut svg = Svg::default();
     let keys = arms.iter().map(|arm| Key {
         index: arm.index,
@@ -101,7 +106,10 @@ pub(super) fn draw(
     let up = Axis::linear(arms.iter().flat_map(Arm::values), up)?;
     let rounds = count(arms);
     let across = Axis::between(0.5, f64::from(rounds) + 0.5, field.across())?;
-    let ticks = up.ticks(unit, 6).into_iter().map(|value| (value, scaler.show(value)));
+    let ticks = up
+        .ticks(unit, 6)
+        .into_iter()
+        .map(|value| (value, scaler.show(value)));
     field.grid_up(&mut svg, &up, &ticks.collect::<Vec<_>>());
     let numbers = across.ticks(&Unit::Count, 12).into_iter();
     let numbers = numbers.map(|number| (number, format!("{number}")));
@@ -126,7 +134,10 @@ impl Paper {
     fn place(&self, round: u32, arm: usize, arms: usize, value: Option<f64>) -> Place {
         let aside = (arm as f64 + 0.5) / arms as f64 - 0.5;
         let x = self.across.place(f64::from(round + 1) + 0.7 * aside);
-        (x, value.map_or(self.field.bottom - 6.0, |value| self.up.place(value)))
+        (
+            x,
+            value.map_or(self.field.bottom - 6.0, |value| self.up.place(value)),
+        )
     }
 
     fn draw_round(&self, svg: &mut Svg, arms: &[Arm<'_>], round: u32, scaler: &Scaler) {
@@ -143,7 +154,9 @@ impl Paper {
             let what = value.map_or_else(|| "no value".to_owned(), |value| scaler.show(value));
             let title = format!("{}, round {}: {what}", arm.name, round + 1);
             let trouble = trouble(trial);
-            let title = trouble.as_ref().map_or(title.clone(), |why| format!("{title}; {why}"));
+            let title = trouble
+                .as_ref()
+                .map_or(title.clone(), |why| format!("{title}; {why}"));
             svg.group(&colour(arm.index), |svg| match value {
                 None => svg.cross(at, &title),
                 Some(_) => {

@@ -88,24 +88,41 @@ fn heads(lines: &[Line]) -> Vec<&'static str> {
 fn scaler(lines: &[Line], head: &str) -> Option<Scaler> {
     let unit = &lines.iter().find_map(|line| line.named(head))?.unit;
     let all = lines.iter().filter_map(|line| line.named(head));
-    let known: Vec<f64> = all.flat_map(|it| it.values.iter().flatten().copied()).collect();
+    let known: Vec<f64> = all
+        .flat_map(|it| it.values.iter().flatten().copied())
+        .collect();
     Some(Scaler::for_row(unit, &known))
 }
 
 fn table(lines: &[Line]) -> Grid {
     let heads = heads(lines);
-    let columns: Vec<&str> = ["policy", "second"].into_iter().chain(heads.clone()).collect();
+    let columns: Vec<&str> = ["policy", "second"]
+        .into_iter()
+        .chain(heads.clone())
+        .collect();
     let mut grid = Grid::headed(&columns);
     let scalers: Vec<_> = heads.iter().map(|head| scaler(lines, head)).collect();
     for line in lines {
-        for second in 0..line.series.iter().map(|it| it.values.len()).max().unwrap_or(0) {
+        for second in 0..line
+            .series
+            .iter()
+            .map(|it| it.values.len())
+            .max()
+            .unwrap_or(0)
+        {
             let value = |(head, scaler): (&&str, &Option<Scaler>)| {
-                let value = line.named(head).and_then(|it| it.values.get(second).copied()?);
+                let value = line
+                    .named(head)
+                    .and_then(|it| it.values.get(second).copied()?);
                 let shown = value.zip(scaler.as_ref()).map(|(value, by)| by.show(value));
                 shown.unwrap_or_else(|| "–".to_owned())
             };
             let first = [line.name.clone(), (second + 1).to_string()];
-            grid.push(first.into_iter().chain(heads.iter().zip(&scalers).map(value)));
+            grid.push(
+                first
+                    .into_iter()
+                    .chain(heads.iter().zip(&scalers).map(value)),
+            );
         }
     }
     grid
@@ -121,10 +138,15 @@ struct Drawing {
 
 impl Drawing {
     fn of(record: &Record, lines: &[Line]) -> Option<Self> {
-        let lengths = lines.iter().flat_map(|line| &line.series).map(|it| it.values.len());
+        let lengths = lines
+            .iter()
+            .flat_map(|line| &line.series)
+            .map(|it| it.values.len());
         let longest = lengths.max()? as f64;
         let across = Axis::between(0.0, longest, (LEFT, WIDTH - 12.0))?;
-        let ticks = across.ticks(&crate::base::units::Unit::Count, 12).into_iter();
+        let ticks = across
+            .ticks(&crate::base::units::Unit::Count, 12)
+            .into_iter();
         let mut svg = Svg::default();
         let keys = keys_of_policies(record).into_iter();
         let keys = keys.filter(|key| lines.iter().any(|line| line.index == key.index));
@@ -133,7 +155,9 @@ impl Drawing {
             svg,
             bottom,
             across,
-            ticks: ticks.map(|second| (second, format!("{second} s"))).collect(),
+            ticks: ticks
+                .map(|second| (second, format!("{second} s")))
+                .collect(),
         })
     }
 
@@ -151,12 +175,20 @@ impl Drawing {
     }
 
     fn panel(&mut self, lines: &[Line], head: &str) {
-        let all = || lines.iter().filter_map(|line| Some((line, line.named(head)?)));
+        let all = || {
+            lines
+                .iter()
+                .filter_map(|line| Some((line, line.named(head)?)))
+        };
         let values = all().flat_map(|(_, it)| it.values.iter().flatten().copied());
         let values: Vec<f64> = values.collect();
-        let Some(scaler) = scaler(lines, head) else { return };
+        let Some(scaler) = scaler(lines, head) else {
+            return;
+        };
         let field = self.field(head, PANEL);
-        let Some(up) = Axis::from_zero(values, field.up()) else { return };
+        let Some(up) = Axis::from_zero(values, field.up()) else {
+            return;
+        };
         if let Some((_, first)) = all().next() {
             let ticks = up.ticks(&first.unit, 3).into_iter();
             let ticks = ticks.map(|value| (value, scaler.show(value)));
@@ -165,7 +197,8 @@ impl Drawing {
         field.frame(&mut self.svg);
         for (line, series) in all() {
             let places: Vec<Option<Place>> = self.places(series, &up);
-            self.svg.group(&colour(line.index), |svg| svg.curve("line", &places));
+            self.svg
+                .group(&colour(line.index), |svg| svg.curve("line", &places));
         }
     }
 
@@ -180,14 +213,22 @@ impl Drawing {
     }
 
     fn bands(&mut self, lines: &[Line]) {
-        let Some(scaler) = scaler(lines, STALLED) else { return };
-        let all: Vec<(&Line, &Series)> =
-            lines.iter().filter_map(|line| Some((line, line.named(STALLED)?))).collect();
+        let Some(scaler) = scaler(lines, STALLED) else {
+            return;
+        };
+        let all: Vec<(&Line, &Series)> = lines
+            .iter()
+            .filter_map(|line| Some((line, line.named(STALLED)?)))
+            .collect();
         let field = self.field("stalled, per second", BAND * all.len() as f64 + 4.0);
         field.frame(&mut self.svg);
-        let most = all.iter().flat_map(|(_, it)| it.values.iter().flatten().copied());
+        let most = all
+            .iter()
+            .flat_map(|(_, it)| it.values.iter().flatten().copied());
         let most = most.fold(0.0, f64::max);
-        let Some(length) = Axis::between(0.0, most, (0.0, BAND - 3.0)) else { return };
+        let Some(length) = Axis::between(0.0, most, (0.0, BAND - 3.0)) else {
+            return;
+        };
         for (place, (line, series)) in all.into_iter().enumerate() {
             let floor = field.top + BAND * (place as f64 + 1.0);
             let stalls = series.values.iter().enumerate();
@@ -195,7 +236,8 @@ impl Drawing {
             let across = self.across;
             self.svg.group(&colour(line.index), |svg| {
                 for (at, seconds) in stalls.filter(|(_, seconds)| *seconds > 0.0) {
-                    let title = format!("{}, second {}: {}", line.name, at + 1, scaler.show(seconds));
+                    let title =
+                        format!("{}, second {}: {}", line.name, at + 1, scaler.show(seconds));
                     let [left, right] = [at, at + 1].map(|second| across.place(second as f64));
                     let top = floor - length.place(seconds).max(1.0);
                     svg.rect("bar", (left, top), (right, floor), Some(&title));

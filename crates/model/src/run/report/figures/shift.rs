@@ -38,7 +38,12 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
     let lines = others.map(|policy| Line {
         name: plain(&policy.name),
         index: index_of(report.record, &policy.name),
-        changes: quantile_changes(report.record, &verdict.baseline, &policy.name, &verdict.metric),
+        changes: quantile_changes(
+            report.record,
+            &verdict.baseline,
+            &policy.name,
+            &verdict.metric,
+        ),
     });
     let lines: Vec<Line> = lines.filter(|line| !line.changes.is_empty()).collect();
     let metric = metric_of(report.record, &verdict.metric);
@@ -61,7 +66,9 @@ fn table(lines: &[Line]) -> Grid {
     for line in lines {
         for it in &line.changes {
             let end = |ratio: f64| percent_change(ratio - 1.0);
-            let interval = it.interval.map(|(low, high)| format!("[{}, {}]", end(low), end(high)));
+            let interval = it
+                .interval
+                .map(|(low, high)| format!("[{}, {}]", end(low), end(high)));
             grid.push([
                 line.name.clone(),
                 quantile_text(it.share),
@@ -116,7 +123,10 @@ impl Line {
         let x = |index: usize| across.place(index as f64 + aside);
         let y = |ratio: f64| up.place(ratio.ln());
         let all = self.changes.iter().enumerate();
-        let line: Vec<_> = all.clone().map(|(index, it)| Some((x(index), y(it.ratio)))).collect();
+        let line: Vec<_> = all
+            .clone()
+            .map(|(index, it)| Some((x(index), y(it.ratio))))
+            .collect();
         svg.group(&colour(self.index), |svg| {
             svg.curve("thin", &line);
             for (index, it) in all {

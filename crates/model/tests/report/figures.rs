@@ -1,6 +1,7 @@
 //! The figures of reports: what is drawn, that nothing overlaps, and what stands in their tables.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use expect_test::expect_file;
 use hugewise_model::base::histogram::distribution::{Distribution, Grain};
@@ -117,6 +118,9 @@ fn of_two() -> Vec<Figure> {
     Report::between(&before, other, table).figures()
 }
 
+/// By the name of the record; worked out once.
+static ALL: LazyLock<Vec<(String, Vec<Figure>)>> = LazyLock::new(all);
+
 fn all() -> Vec<(String, Vec<Figure>)> {
     let runs = RUNS.map(|name| format!("runs/{name}"));
     let benches = BENCHES.map(|name| format!("benches/{name}"));
@@ -138,6 +142,7 @@ fn boxes(svg: &str) -> Vec<(String, [f64; 4])> {
     let found = all.captures_iter(svg).map(|it| {
         let [x, y] = [1, 2].map(|at| it[at].parse::<f64>().unwrap());
         let plain = it[4]
+            .replace("&quot;", "\"")
             .replace("&lt;", "<")
             .replace("&gt;", ">")
             .replace("&amp;", "&");
@@ -193,9 +198,9 @@ fn check(name: &str, figure: &Figure) {
 
 #[test]
 fn no_label_overlaps_another_and_all_numbers_are_finite() {
-    for (name, figures) in all() {
-        for figure in &figures {
-            check(&name, figure);
+    for (name, figures) in &*ALL {
+        for figure in figures {
+            check(name, figure);
         }
         let ids: std::collections::BTreeSet<&str> = figures.iter().map(|it| &*it.id).collect();
         assert_eq!(ids.len(), figures.len(), "{name}: an id twice");
@@ -205,14 +210,14 @@ fn no_label_overlaps_another_and_all_numbers_are_finite() {
 #[test]
 fn figures_are_drawn_as_they_were() {
     let drawn = ["runs/clear-win", "runs/failed-trials", "service", "two"];
-    for (name, figures) in all() {
+    for (name, figures) in &*ALL {
         let file = name.rsplit('/').next().unwrap();
-        for figure in figures.iter().filter(|_| drawn.contains(&&*name)) {
+        for figure in figures.iter().filter(|_| drawn.contains(&name.as_str())) {
             let path = format!("figures/{file}.{}.svg", figure.id);
             expect_file![golden(&path)].assert_eq(&figure.svg);
         }
         let mut text = String::new();
-        for it in &figures {
+        for it in figures {
             let _ = writeln!(text, "# {}\n{}\n\n{}", it.title, it.caption, it.table);
         }
         expect_file![golden(&format!("figures/{file}.txt"))].assert_eq(&text);
@@ -241,8 +246,8 @@ fn hostile_names_are_text() {
 #[test]
 fn every_class_has_its_colour() {
     let class = Regex::new("class=\"([^\"]*)\"").unwrap();
-    for (_, figures) in all() {
-        for figure in &figures {
+    for (_, figures) in &*ALL {
+        for figure in figures {
             for found in class.captures_iter(&figure.svg) {
                 for name in found[1].split_whitespace() {
                     assert!(STYLE.contains(&format!(".{name} ")), "{name} has no style");

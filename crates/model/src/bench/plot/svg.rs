@@ -97,12 +97,10 @@ fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
     let (Some(across), Some(up)) = (across, up) else {
         return top;
     };
-    let ticks = across.ticks(&Unit::Bytes, 10).into_iter();
-    let ticks = ticks.map(|bytes| (bytes, bytes_text(bytes as u64)));
-    field.grid_across(svg, &across, &ticks.collect::<Vec<_>>());
-    let ticks = up.ticks(&Unit::Seconds, 8).into_iter();
-    let ticks = ticks.map(|value| (value, quantity(&chart.unit, value)));
-    field.grid_up(svg, &up, &ticks.collect::<Vec<_>>());
+    let ticks = across.labels(&Unit::Bytes, 10, |bytes| bytes_text(bytes as u64));
+    field.grid_across(svg, &across, &ticks);
+    let ticks = up.labels(&Unit::Seconds, 8, |value| quantity(&chart.unit, value));
+    field.grid_up(svg, &up, &ticks);
     field.frame(svg);
     for (index, line) in chart.lines.iter().enumerate() {
         svg.group(&colour(index), |svg| {

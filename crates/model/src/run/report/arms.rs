@@ -36,14 +36,14 @@ impl Arm<'_> {
 
 /// The policies in the order of the plan, the control behind the policy that it repeats.
 pub(super) fn arms<'a>(record: &'a Record, metric: &str) -> Vec<Arm<'a>> {
-    let arm = |index: usize, policy: &str, role: Role, name: String| {
+    let arm = |index: usize, policy: &str, role: Role, more: &str| {
         let its_own = move |trial: &&Trial| trial.role == role && trial.policy == policy;
         let value = |trial: &'a Trial| {
             let reading = trial.readings.get(metric).filter(|_| trial.succeeded());
             (trial, reading.and_then(|reading| reading.middle().ok()))
         };
         let trials: Vec<_> = record.trials.iter().filter(its_own).map(value).collect();
-        let name = shortened(&plain(&name), LONGEST_NAME);
+        let name = shortened(&plain(policy), LONGEST_NAME - more.len()) + more;
         (!trials.is_empty()).then_some(Arm {
             name,
             index,
@@ -56,8 +56,8 @@ pub(super) fn arms<'a>(record: &'a Record, metric: &str) -> Vec<Arm<'a>> {
         .flat_map(|(index, policy)| {
             let name = policy.name.as_str();
             [
-                arm(index, name, Role::Arm, name.to_owned()),
-                arm(index, name, Role::Control, format!("{name}, control")),
+                arm(index, name, Role::Arm, ""),
+                arm(index, name, Role::Control, ", control"),
             ]
         })
         .flatten()

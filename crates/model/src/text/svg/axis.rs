@@ -104,6 +104,23 @@ impl Axis {
         all.into_iter().filter(|value| self.holds(*value)).collect()
     }
 
+    /// The same as they are written: fewer where two of them would read alike.
+    #[must_use]
+    pub fn labels(
+        &self,
+        unit: &Unit,
+        most: usize,
+        show: impl Fn(f64) -> String,
+    ) -> Vec<(f64, String)> {
+        let labels = |most: usize| -> Vec<(f64, String)> {
+            let ticks = self.ticks(unit, most).into_iter();
+            ticks.map(|value| (value, show(value))).collect()
+        };
+        let differ = |all: &Vec<(f64, String)>| all.windows(2).all(|two| two[0].1 != two[1].1);
+        let fitting = (2..=most).rev().map(labels).find(differ);
+        fitting.unwrap_or_else(|| labels(2).into_iter().take(1).collect())
+    }
+
     /// The value that lies at a place between the ends.
     #[must_use]
     pub fn value(&self, place: f64) -> f64 {

@@ -35,18 +35,25 @@ impl Field {
         (self.bottom, self.top)
     }
 
-    /// Lines at values of an axis from left to right, with labels below where they have room.
+    /// Lines at values of an axis from left to right, with labels below where they have room;
+    /// zero has its label before all others.
     pub fn grid_across(&self, svg: &mut Svg, axis: &Axis, ticks: &[(f64, String)]) {
-        let mut free = 0.0;
+        let mut ticks: Vec<&(f64, String)> = ticks.iter().collect();
+        ticks.sort_by_key(|(value, _)| *value != 0.0);
+        let mut taken: Vec<(f64, f64)> = Vec::new();
         for (value, label) in ticks {
             let x = axis.place(*value);
             svg.line("grid", (x, self.top), (x, self.bottom));
             let half = text_width(label) / 2.0;
             let middle = x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
-            if middle - half >= free {
-                let at = (middle, self.bottom + 16.0);
+            let (left, right) = (middle - half, middle + half);
+            if taken
+                .iter()
+                .all(|it| right + GAP <= it.0 || it.1 + GAP <= left)
+            {
+                let at = (middle, self.bottom + 18.0);
                 svg.text("muted", Anchor::Middle, at, label);
-                free = middle + half + GAP;
+                taken.push((left, right));
             }
         }
     }

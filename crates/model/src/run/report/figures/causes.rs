@@ -43,7 +43,7 @@ impl Sum {
 
 pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
     let plan = &report.record.header.plan;
-    if plan.bench.is_some() || plan.service.is_some() {
+    if plan.bench.is_some() || plan.service.is_some() || !plan.programs.is_empty() {
         return None;
     }
     let sums = sums(report);
@@ -104,9 +104,8 @@ fn draw(sums: &[Sum]) -> Option<String> {
     }
     let across = Axis::from_zero(ends, field.across())?;
     let mut svg = Svg::default();
-    let ticks = across.ticks(&Unit::Seconds, 6).into_iter();
-    let ticks = ticks.map(|value| (value, signed(value)));
-    field.grid_across(&mut svg, &across, &ticks.collect::<Vec<_>>());
+    let ticks = across.labels(&Unit::Seconds, 6, signed);
+    field.grid_across(&mut svg, &across, &ticks);
     let zero = across.place(0.0);
     svg.line("zero", (zero, field.top), (zero, field.bottom));
     let mut y = field.top;

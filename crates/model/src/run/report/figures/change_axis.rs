@@ -4,9 +4,11 @@ use crate::base::units::Unit;
 use crate::text::number::chosen_percent;
 use crate::text::svg::Axis;
 
-/// Changes that are larger than this, up or down, end at the edge, unless the deciding metric
-/// itself changes more.
+/// Where nothing decides, changes that are larger than this, up or down, end at the edge.
 const FARTHEST: f64 = std::f64::consts::LN_2;
+/// Else the axis reaches so many times as far as what decides, and at least to 10 %.
+const BEYOND: f64 = 1.5;
+const LEAST: f64 = 0.1;
 
 /// Round changes of an axis that is too long for even steps.
 const ROUND: [f64; 14] = [
@@ -20,14 +22,15 @@ pub(super) struct ChangeAxis {
 }
 
 impl ChangeAxis {
-    /// The axis of these logarithms, on which the threshold is seen; it reaches as far as `must`,
-    /// however far that is.
+    /// The axis of these logarithms, on which the threshold is seen; it reaches as far as
+    /// those that decide (`must`), however far that is.
     pub(super) fn of(logs: &[f64], must: &[f64], threshold: f64, ends: (f64, f64)) -> Option<Self> {
         let known = |logs: &[f64]| -> Vec<f64> {
             logs.iter().copied().filter(|log| log.is_finite()).collect()
         };
         let (logs, must) = (known(logs), known(must));
-        let farthest = must.iter().map(|log| log.abs()).fold(FARTHEST, f64::max);
+        let decides = must.iter().map(|log| log.abs()).reduce(f64::max);
+        let farthest = decides.map_or(FARTHEST, |log| (BEYOND * log).max(LEAST));
         let least = 2.0 * threshold.clamp(0.001, 1.0).ln_1p();
         let all = || logs.iter().chain(&must).copied();
         let low = all().fold(-least, f64::min).max(-farthest);

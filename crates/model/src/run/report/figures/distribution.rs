@@ -32,8 +32,7 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
     };
     let across = Axis::linear(values, field.across())?;
     let mut svg = Svg::default();
-    let ticks = across.ticks(&metric.unit, 6).into_iter();
-    let ticks: Vec<_> = ticks.map(|value| (value, scaler.show(value))).collect();
+    let ticks = across.labels(&metric.unit, 6, |value| scaler.show(value));
     field.grid_across(&mut svg, &across, &ticks);
     for (index, arm) in arms.iter().enumerate() {
         let y = field.top + ROW * (index as f64 + 0.5);
@@ -51,7 +50,7 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
         id: "distribution".to_owned(),
         title: TITLE.to_owned(),
         caption: format!(
-            "{} of each trial: a mark is a trial, the box holds the middle half, its line is the \
+            "Each mark is one trial ({}); the box holds the middle half, and its line is the \
              median.",
             plain(&metric.label)
         ),
@@ -76,6 +75,6 @@ fn draw(svg: &mut Svg, arm: &Arm<'_>, across: &Axis, y: f64, scaler: &Scaler) {
         svg.marker(Shape::of(arm.index), fill_of(arm), place, Some(&title));
     }
     if let Some(middle) = median(&values).map(|value| across.place(value)) {
-        svg.line("line", (middle, y - 19.0), (middle, y + 19.0));
+        svg.line("span", (middle, y - 19.0), (middle, y + 19.0));
     }
 }

@@ -61,12 +61,7 @@ pub(super) fn others(report: &Report<'_>) -> Option<Figure> {
     let all = groups(report, Level::Detail).into_iter();
     let others = all.filter(|(metric, group)| !first.contains(metric) && group.has_interval());
     let groups: Vec<Group<'_>> = others.map(|(_, group)| group).collect();
-    of_groups(
-        report,
-        "effects-others",
-        "What each policy changes besides",
-        &groups,
-    )
+    of_groups(report, "effects-others", "Other metrics", &groups)
 }
 
 /// A metric, and the property of its sample.
@@ -130,9 +125,9 @@ fn control<'a>(report: &'a Report<'_>) -> Option<Group<'a>> {
     let values = [comparison.baseline_value, comparison.policy_value];
     let values: Vec<f64> = values.into_iter().flatten().collect();
     Some(Group {
-        heading: format!("Control: {}", plain(&metric.label)),
+        heading: format!("Control, the baseline again: {}", plain(&metric.label)),
         rows: vec![Row {
-            name: format!("{} again", plain(&comparison.policy)),
+            name: plain(&comparison.policy),
             index: index_of(report.record, &comparison.policy),
             scaler: Scaler::for_row(&metric.unit, &values),
             comparison,
@@ -152,9 +147,9 @@ pub(super) fn of_groups(
         id: id.to_owned(),
         title: title.to_owned(),
         caption: format!(
-            "A line is the 95 % interval, a filled mark a decided change, a hollow one an open \
-             change; the band is ±{} %, the smallest change of interest. A change from or to zero \
-             has no mark; an arrow leads beyond the edge.",
+            "A line is the 95 % interval; a filled mark is decided, a hollow one is not; the band \
+             is ±{} %, the smallest change of interest. An arrow leads beyond the edge. Δ is an \
+             absolute change, which has no mark.",
             chosen_percent(threshold)
         ),
         svg,
@@ -163,7 +158,7 @@ pub(super) fn of_groups(
 }
 
 fn table(groups: &[Group<'_>]) -> Grid {
-    let heads = ["metric", "policy", "before", "with it", "change", "rounds"];
+    let heads = ["metric", "policy", "from", "to", "change", "rounds"];
     let mut grid = Grid::headed(&heads);
     for group in groups {
         for row in &group.rows {
@@ -253,7 +248,7 @@ impl Row<'_> {
         svg.group(&colour(self.index), |svg| {
             if let [_, low, high] = logs[..] {
                 let place = |log: f64| (changes.axis.place(log), y);
-                svg.line("line", place(low), place(high));
+                svg.line("span", place(low), place(high));
             }
             let at = (changes.axis.place(log), y);
             match changes.axis.holds(log) {

@@ -57,7 +57,7 @@ fn figure(record: &Record, metric: &str) -> Option<Figure> {
             metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
         ),
         caption: format!(
-            "{label} of all requests, logarithmic: from one label to the next, ten times fewer \
+            "All requests of each policy ({label}): from one label to the next, ten times fewer \
              requests are slower. Right of the dashed fence fewer than ten requests are slower, \
              and the line is chance."
         ),
@@ -118,9 +118,8 @@ fn draw(record: &Record, lines: &[Line], title: &str) -> Option<String> {
     let values = lines.iter().flat_map(|line| line.all.rows());
     let values: Vec<f64> = values.map(|(ns, _)| ns as f64 / 1e9).collect();
     let up = Axis::logarithmic(values.iter().copied(), field.up())?;
-    let ticks = up.ticks(&Unit::Seconds, 7).into_iter();
-    let ticks = ticks.map(|value| (value, quantity(&Unit::Seconds, value)));
-    field.grid_up(&mut svg, &up, &ticks.collect::<Vec<_>>());
+    let show = |value| quantity(&Unit::Seconds, value);
+    field.grid_up(&mut svg, &up, &up.labels(&Unit::Seconds, 7, show));
     field.grid_across(&mut svg, &across, &percents(&across));
     field.frame(&mut svg);
     for line in lines {

@@ -25,8 +25,8 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
         id: "rounds".to_owned(),
         title: TITLE.to_owned(),
         caption: format!(
-            "{} of each trial; a line joins the trials of a round, a ring is a disturbed trial, a \
-             cross a failed one, a hollow mark the control.",
+            "Each mark is one trial ({}); a line joins the trials of a round. A ring is a \
+             disturbed trial, a cross a failed one, a hollow mark the control.",
             plain(&metric.label)
         ),
         svg,
@@ -106,11 +106,8 @@ pub(super) fn draw(arms: &[Arm<'_>], unit: &Unit, scaler: &Scaler, title: &str) 
     let up = Axis::linear(arms.iter().flat_map(Arm::values), up)?;
     let rounds = count(arms);
     let across = Axis::between(0.5, f64::from(rounds) + 0.5, field.across())?;
-    let ticks = up
-        .ticks(unit, 6)
-        .into_iter()
-        .map(|value| (value, scaler.show(value)));
-    field.grid_up(&mut svg, &up, &ticks.collect::<Vec<_>>());
+    let ticks = up.labels(unit, 6, |value| scaler.show(value));
+    field.grid_up(&mut svg, &up, &ticks);
     let numbers = across.ticks(&Unit::Count, 12).into_iter();
     let numbers = numbers.map(|number| (number, format!("{number}")));
     field.grid_across(&mut svg, &across, &numbers.collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use crate::run::record::Record;
 use crate::run::timeline::{Series, series};
 use crate::text::figure::Figure;
 use crate::text::grid::Grid;
-use crate::text::number::Scaler;
+use crate::text::number::{Scaler, quantity};
 use crate::text::svg::{Anchor, Axis, Field, Place, Svg, WIDTH, colour};
 use crate::text::wrap::plain;
 
@@ -182,17 +182,13 @@ impl Drawing {
         };
         let values = all().flat_map(|(_, it)| it.values.iter().flatten().copied());
         let values: Vec<f64> = values.collect();
-        let Some(scaler) = scaler(lines, head) else {
-            return;
-        };
         let field = self.field(head, PANEL);
         let Some(up) = Axis::from_zero(values, field.up()) else {
             return;
         };
         if let Some((_, first)) = all().next() {
-            let ticks = up.ticks(&first.unit, 3).into_iter();
-            let ticks = ticks.map(|value| (value, scaler.show(value)));
-            field.grid_up(&mut self.svg, &up, &ticks.collect::<Vec<_>>());
+            let ticks = up.labels(&first.unit, 3, |value| quantity(&first.unit, value));
+            field.grid_up(&mut self.svg, &up, &ticks);
         }
         field.frame(&mut self.svg);
         for (line, series) in all() {
@@ -202,14 +198,14 @@ impl Drawing {
         }
     }
 
-    /// Each value in the middle of its second.
+    /// Each value in the middle of its second; seconds without one are passed over.
     fn places(&self, series: &Series, up: &Axis) -> Vec<Option<Place>> {
         let values = series.values.iter().enumerate();
         let place = |(index, value): (usize, &Option<f64>)| {
             let x = self.across.place(index as f64 + 0.5);
             value.map(|value| (x, up.place(value)))
         };
-        values.map(place).collect()
+        values.map(place).filter(Option::is_some).collect()
     }
 
     fn bands(&mut self, lines: &[Line]) {

@@ -32,6 +32,10 @@ impl Line {
 }
 
 pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
+    // Programs are compared under the same policy, not with one baseline.
+    if report.compares_programs() {
+        return None;
+    }
     let verdict = &report.table.verdict;
     let policies = report.record.header.plan.policies.iter();
     let others = policies.filter(|policy| policy.name != verdict.baseline);
@@ -51,9 +55,9 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
         id: "shift".to_owned(),
         title: TITLE.to_owned(),
         caption: format!(
-            "The change of {} at quantiles of all trials, the fastest tenth on the left where \
-             less is faster; the intervals hold together with 95 %, approximately (bootstrap of \
-             rounds). A level row is one shift of all trials.",
+            "The change of {} at quantiles of all trials, the smallest values on the left. The \
+             intervals hold together with 95 %, approximately (bootstrap of rounds). A level row \
+             means that all trials change alike.",
             plain(&metric.label)
         ),
         svg: draw(&lines, keys_of_policies(report.record), verdict.threshold)?,
@@ -131,7 +135,7 @@ impl Line {
             svg.curve("thin", &line);
             for (index, it) in all {
                 if let Some((low, high)) = it.interval {
-                    svg.line("line", (x(index), y(low)), (x(index), y(high)));
+                    svg.line("span", (x(index), y(low)), (x(index), y(high)));
                 }
                 let at = (x(index), y(it.ratio));
                 let what = effect_of_ratio(it.ratio);

@@ -219,7 +219,7 @@ mod tests {
         entries[15].verdict.metric = "user_seconds".to_owned();
         entries[15].baseline_value = Some(40.0);
         assert_eq!(changes(&entries).len(), 1);
-        assert_eq!(entries[3].best(), "thp=always −19.9 %");
+        assert_eq!(entries[3].best(), "thp=always −19.8 %");
         assert!(changes(&entries[..7]).is_empty());
     }
 }

@@ -89,7 +89,7 @@ fn second(at: u32, slow: f64) -> Second {
         to_seconds: f64::from(at + 1),
         minor_faults: Some(u64::from(20_000 / (at + 1))),
         resident_bytes: Some(u64::from(at.min(9) + 1) << 26),
-        huge_bytes: (at % 3 == 0).then_some(u64::from(at.min(9)) << 25),
+        huge_bytes: at.is_multiple_of(3).then_some(u64::from(at.min(9)) << 25),
         stalls: stalls.into(),
         requests: Some(Requests {
             count: (1e4 / slow * (1.0 - 5.0 * stalled)) as u64,

@@ -104,7 +104,7 @@ fn draw(svg: &mut Svg, chart: &Chart, top: f64) -> f64 {
     field.frame(svg);
     for (index, line) in chart.lines.iter().enumerate() {
         svg.group(&colour(index), |svg| {
-            curve(svg, chart, line, index, (&across, &up))
+            curve(svg, chart, line, index, (&across, &up));
         });
     }
     let middle = (f64::midpoint(LEFT, RIGHT), field.bottom + 34.0);

@@ -43,7 +43,7 @@ pub(super) fn figure(report: &Report<'_>, arms: &[Arm<'_>]) -> Option<Figure> {
             &fitted(&arm.name, LEFT - 12.0),
         );
         svg.group(&colour(arm.index), |svg| {
-            draw(svg, arm, &across, y, &scaler)
+            draw(svg, arm, &across, y, &scaler);
         });
     }
     Some(Figure {
